@@ -1,0 +1,34 @@
+"""The version and the hooks that Jupyter and IPython call. Imports nothing heavy: `%load_ext` runs this file."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from IPython.core.interactiveshell import InteractiveShell
+
+__version__ = "0.1.0"
+
+
+def load_ipython_extension(shell: InteractiveShell) -> None:
+    """Install `%eca` and `%%eca`, and tell a Jupyter server that this kernel can be reached."""
+    from jupyter_eca.kernel import load
+
+    load(shell)
+
+
+def unload_ipython_extension(shell: InteractiveShell) -> None:
+    """Take `%eca` and `%%eca` away again and end what they started."""
+    from jupyter_eca.kernel import unload
+
+    unload(shell)
+
+
+def _jupyter_server_extension_points() -> list[dict[str, Any]]:  # pyright: ignore[reportUnusedFunction]  # called by jupyter-server
+    from jupyter_eca.server.extension import Eca
+
+    return [{"module": "jupyter_eca", "app": Eca}]
+
+
+def _jupyter_labextension_paths() -> list[dict[str, str]]:  # pyright: ignore[reportUnusedFunction]  # called by jupyter labextension
+    return [{"src": "labextension", "dest": "jupyter-eca"}]

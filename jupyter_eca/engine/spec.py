@@ -1,0 +1,76 @@
+"""What a turn is made with: the neutral request to a model and its parts. Providers put it in their vendor's words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from jupyter_eca.protocol.content import Origin
+
+
+@dataclass(frozen=True, slots=True)
+class ToolSpec:
+    """A tool as the model sees it. `parameters` is a JSON schema. `name` is unique over all servers.
+
+    `summary` is a line for the reader with `{argument}` in it: "Reading {path}".
+    """
+
+    name: str
+    description: str
+    parameters: dict[str, Any]
+    server: str = "eca"
+    origin: Origin = Origin.NATIVE
+    summary: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TextPart:
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReasoningPart:
+    """`signature` is the vendor's proof that the text is its own; without it the part must not be sent back."""
+
+    id: str
+    text: str
+    signature: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolUsePart:
+    id: str
+    name: str
+    arguments: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResultPart:
+    id: str
+    text: str
+    error: bool = False
+
+
+Part = TextPart | ReasoningPart | ToolUsePart | ToolResultPart
+
+
+@dataclass(frozen=True, slots=True)
+class ChatMessage:
+    """`role` is `user` (text and tool results) or `assistant` (text, reasoning, tool uses)."""
+
+    role: str
+    parts: tuple[Part, ...]
+
+    @property
+    def text(self) -> str:
+        return "".join(part.text for part in self.parts if isinstance(part, TextPart))
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRequest:
+    """`model` is the full `provider/model` name."""
+
+    model: str
+    system: str
+    messages: tuple[ChatMessage, ...]
+    tools: tuple[ToolSpec, ...] = field(default=())

@@ -1,0 +1,92 @@
+"""The life of one tool call, as a table. The walk through it is in `chat`; who may call what is in `approval`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+from jupyter_eca.engine.table import Table
+
+if TYPE_CHECKING:
+    from jupyter_eca.engine.spec import ToolSpec
+
+
+class ToolCallStatus(StrEnum):
+    PREPARING = "preparing"
+    WAITING = "waiting"
+    RUNNING = "running"
+    STOPPING = "stopping"
+    CALLED = "called"
+    REJECTED = "rejected"
+
+
+class ToolCallSignal(StrEnum):
+    ALLOW = "allow"
+    ASK = "ask"
+    DENY = "deny"
+    FAIL = "fail"
+    APPROVE = "approve"
+    REJECT = "reject"
+    FINISH = "finish"
+    STOP = "stop"
+
+
+class ToolCallMove(StrEnum):
+    """What happens on the way: contents that are shown (`announce`, `started`, `called`, `rejected`) and effects."""
+
+    ANNOUNCE = "announce"
+    STARTED = "started"
+    RUN = "run"
+    ASK_USER = "ask user"
+    CANCEL = "cancel"
+    CALLED = "called"
+    REJECTED = "rejected"
+
+
+St, Si, Mo = ToolCallStatus, ToolCallSignal, ToolCallMove
+
+# preparing   the model is still writing the arguments
+# waiting     announced; somebody must approve or reject it
+# running     the tool is at work
+# stopping    asked to end; what it did until then may stand
+# called      ended, with a result or an error (terminal, one `toolCalled`)
+# rejected    did not run (terminal, one `toolCallRejected`)
+#
+# `fail` is a call that cannot be tried at all: a tool nobody offers, arguments that are no JSON. A terminal status has
+# no rows: a second approve, or one after a stop, is an illegal signal and changes nothing.
+TOOL_CALLS: Table[ToolCallStatus, ToolCallSignal, ToolCallMove] = Table(
+    {
+        (St.PREPARING, Si.ALLOW): (St.RUNNING, (Mo.ANNOUNCE, Mo.STARTED, Mo.RUN)),
+        (St.PREPARING, Si.ASK): (St.WAITING, (Mo.ANNOUNCE, Mo.ASK_USER)),
+        (St.PREPARING, Si.DENY): (St.REJECTED, (Mo.ANNOUNCE, Mo.REJECTED)),
+        (St.PREPARING, Si.FAIL): (St.CALLED, (Mo.ANNOUNCE, Mo.CALLED)),
+        (St.PREPARING, Si.STOP): (St.REJECTED, (Mo.REJECTED,)),
+        (St.WAITING, Si.APPROVE): (St.RUNNING, (Mo.STARTED, Mo.RUN)),
+        (St.WAITING, Si.REJECT): (St.REJECTED, (Mo.REJECTED,)),
+        (St.WAITING, Si.STOP): (St.REJECTED, (Mo.REJECTED,)),
+        (St.RUNNING, Si.FINISH): (St.CALLED, (Mo.CALLED,)),
+        (St.RUNNING, Si.STOP): (St.STOPPING, (Mo.CANCEL,)),
+        (St.STOPPING, Si.FINISH): (St.CALLED, (Mo.CALLED,)),
+        (St.STOPPING, Si.STOP): (St.STOPPING, ()),
+    }
+)
+
+TERMINAL = frozenset({St.CALLED, St.REJECTED})
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """`tool` is None when nobody offers what the model named. `started` is in milliseconds since the epoch."""
+
+    id: str
+    name: str
+    tool: ToolSpec | None
+    status: ToolCallStatus = St.PREPARING
+    arguments_text: str = ""
+    arguments: dict[str, Any] = field(default_factory=dict[str, Any])
+    started: int = 0
+
+    @property
+    def terminal(self) -> bool:
+        return self.status in TERMINAL

@@ -1,0 +1,75 @@
+"""Every error of ours, with its owner.
+
+EcaError                    the message says what to do next
+|-- LocalError              we were misused
+|   |-- IllegalSignal       a signal that the status' table does not list; nothing changed
+|   |-- BusyError           a prompt for a chat that is still answering
+|   |-- ConfigError         a configuration that cannot be used, with the file it came from
+|   `-- UnknownChat         a chat id that is not in the store
+|-- RemoteError             the peer broke the protocol, answered with an error, or left
+|   `-- FrameError          bytes that are no JSON-RPC frame
+|-- ProviderError           the model's side failed: has `status` and `retryable`
+`-- ToolError               goes back to the model with a suggested fix
+"""
+
+from __future__ import annotations
+
+
+class EcaError(Exception):
+    """The root: catch this to catch all of ours."""
+
+
+class LocalError(EcaError):
+    """We were misused."""
+
+
+class IllegalSignal(LocalError):
+    """A signal the table does not list for this status."""
+
+
+class BusyError(LocalError):
+    """The chat is still answering its last prompt."""
+
+
+class ConfigError(LocalError):
+    """A configuration that cannot be used; the message names the file."""
+
+
+class UnknownChat(LocalError):
+    """A chat id that nobody has used yet."""
+
+
+class RemoteError(EcaError):
+    """The peer broke the protocol, answered with an error, or left.
+
+    `code` is a JSON-RPC error code.
+    """
+
+    def __init__(self, message: str, code: int = -32603) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+class FrameError(RemoteError):
+    """Bytes that are no frame. When `fatal`, the start of the next frame is lost too and the link must close."""
+
+    def __init__(self, message: str, code: int = -32700, *, fatal: bool = True) -> None:
+        super().__init__(message, code)
+        self.fatal = fatal
+
+
+class ProviderError(EcaError):
+    """The model's side failed. `status` is the HTTP status if there was one."""
+
+    def __init__(self, message: str, *, status: int | None = None, retryable: bool = False) -> None:
+        super().__init__(message)
+        self.status = status
+        self.retryable = retryable
+
+
+class ToolError(EcaError):
+    """A tool could not do what it was asked; `fix` tells the model what to try instead."""
+
+    def __init__(self, message: str, fix: str = "") -> None:
+        super().__init__(f"{message} {fix}".strip())
+        self.fix = fix

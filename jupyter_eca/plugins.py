@@ -1,0 +1,32 @@
+"""The one loader: every plug is a module with one named constant, found in our own folder or by an entry point."""
+
+from __future__ import annotations
+
+import importlib
+import logging
+import pkgutil
+from importlib.metadata import entry_points
+from typing import Any
+
+_log = logging.getLogger(__name__)
+
+
+def find(kind: str, constant: str) -> dict[str, Any]:
+    """The constants of all plugs of a kind (`providers`, `tools`, ...), by module or entry point name.
+
+    A third party's plug (entry point group `jupyter_eca.<kind>`) that cannot be loaded is logged and left out: it must
+    not take the assistant down. One of ours that cannot is a bug and raises.
+    """
+    package = importlib.import_module(f"jupyter_eca.{kind}")
+    found: dict[str, Any] = {}
+    for module in pkgutil.iter_modules(package.__path__):
+        if module.name != "base":
+            plug = importlib.import_module(f"{package.__name__}.{module.name}")
+            if hasattr(plug, constant):
+                found[module.name] = getattr(plug, constant)
+    for entry in entry_points(group=f"jupyter_eca.{kind}"):
+        try:
+            found[entry.name] = entry.load()
+        except Exception:  # noqa: BLE001  # a plug boundary: anything may be wrong in there
+            _log.exception("the %s plug %s of %s cannot be loaded", kind, entry.name, entry.value)
+    return found

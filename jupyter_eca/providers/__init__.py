@@ -1,0 +1,1 @@
+"""One module a model vendor; each imports its SDK on first use."""

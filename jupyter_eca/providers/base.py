@@ -1,0 +1,39 @@
+"""What a provider is: it offers models and turns a neutral request into a stream of deltas."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from jupyter_eca.config import ProviderConfig
+    from jupyter_eca.engine.delta import Delta
+    from jupyter_eca.engine.spec import ModelRequest
+
+
+class Provider(Protocol):
+    """A plug: a module of `providers/` exports one as `PROVIDER`.
+
+    `name` is the `api` key of a provider's configuration and the name of the provider that needs none. `rank` orders
+    the search for a default model, lowest first; None is never a default.
+    """
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def rank(self) -> int | None: ...
+
+    async def models(self, settings: ProviderConfig) -> tuple[str, ...]:
+        """The models that could answer now, the best first; empty when this provider is not usable here (no key, no
+        server, not installed). Asks no host but loopback, takes at most half a second, never raises."""
+        ...
+
+    def stream(self, model: str, request: ModelRequest, settings: ProviderConfig) -> AsyncIterator[Delta]:
+        """`model` is the name without the provider. Ends when the answer is complete; closing the iterator ends the
+        request. Retries nothing: that is the engine's.
+
+        Raises: ProviderError, whose message says what happened and what to do, never the key.
+        """
+        ...

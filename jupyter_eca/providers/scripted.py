@@ -1,0 +1,187 @@
+"""A model that says what a file tells it to: for tests, tours and documentation. Public and stable.
+
+Configured as `providers.scripted.models.NAME.script = FILE` (relative to the configuration's folder), addressed as
+`scripted/NAME`. The file is one JSON object:
+
+    {"rules": [
+       {"message": "hello",                        # regex, searched in the last user message
+        "reply": [{"reasoning": "A greeting."},    # shown folded away
+                  {"text": "Hi there!", "chunk": 4, "delay": 0.02}]},   # 4 characters at a time, 20 ms apart
+       {"message": "load",
+        "reply": [{"text": "Let me run it."}, {"tool": "run_code", "arguments": {"code": "x = 1"}}]},
+       {"result": "rejected", "tool": "run_code",  # regex, searched in the last tool result (of that tool)
+        "reply": [{"text": "Then I leave it."}]},
+       {"result": "", "reply": [{"text": "Done."}]},
+       {"message": "", "reply": [{"error": "overloaded", "status": 529}]}]}
+
+The first rule that matches answers. `message` rules are for replies to a user, `result` rules for replies to a tool.
+`{message}` in a text is the last user message, `{result}` the last tool result, `$name` a named group of the rule's regex.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pydantic import Field, ValidationError
+
+from jupyter_eca.engine.delta import Delta, ReasoningDelta, ReasoningEnd, TextDelta, ToolCallDelta, UsageDelta
+from jupyter_eca.engine.spec import ToolResultPart, ToolUsePart
+from jupyter_eca.errors import ProviderError
+from jupyter_eca.protocol.base import Model
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterator
+
+    from jupyter_eca.config import ProviderConfig
+    from jupyter_eca.engine.spec import ModelRequest
+
+# What a token is worth in characters, for made-up usage figures.
+CHARS_PER_TOKEN = 4
+
+
+class ReplyPart(Model):
+    """Exactly one of `text`, `reasoning`, `tool`, `error`. `chunk` is characters per delta (0: all at once), `delay`
+    seconds before each delta."""
+
+    text: str | None = None
+    reasoning: str | None = None
+    tool: str | None = None
+    arguments: dict[str, Any] = Field(default_factory=dict[str, Any])
+    error: str | None = None
+    status: int | None = None
+    chunk: int = Field(default=0, ge=0)
+    delay: float = Field(default=0.0, ge=0)
+
+
+class ScriptRule(Model):
+    message: str | None = None
+    result: str | None = None
+    tool: str | None = None
+    reply: tuple[ReplyPart, ...]
+
+
+class Script(Model):
+    rules: tuple[ScriptRule, ...]
+
+    def answer(self, request: ModelRequest) -> tuple[ReplyPart, ...]:
+        """The reply of the first rule that matches, its placeholders filled in.
+
+        Raises: ProviderError when none does.
+        """
+        asked = _Asked.of(request)
+        for rule in self.rules:
+            if (found := asked.match(rule)) is not None:
+                return tuple(_filled(part, asked, found) for part in rule.reply)
+        raise ProviderError(f"The script has no rule for {asked.text[:200]!r}. Add one to it.")
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """The last user message, and the last tool result if it came after."""
+
+    message: str
+    result: str | None
+    tool: str
+
+    @property
+    def text(self) -> str:
+        return self.message if self.result is None else self.result
+
+    @staticmethod
+    def of(request: ModelRequest) -> _Asked:
+        last = request.messages[-1]
+        results = [part for part in last.parts if isinstance(part, ToolResultPart)]
+        message = next((m.text for m in reversed(request.messages) if m.role == "user" and m.text), "")
+        if not results or last.text:
+            return _Asked(last.text, None, "")
+        uses = (part for m in request.messages for part in m.parts if isinstance(part, ToolUsePart))
+        tool = next((use.name for use in uses if use.id == results[-1].id), "")
+        return _Asked(message, results[-1].text, tool)
+
+    def match(self, rule: ScriptRule) -> re.Match[str] | None:
+        if self.result is None:
+            return None if rule.message is None or rule.result is not None else re.search(rule.message, self.message)
+        if rule.result is None or rule.tool not in {None, self.tool}:
+            return None
+        if rule.message is not None and not re.search(rule.message, self.message):
+            return None
+        return re.search(rule.result, self.result)
+
+
+def _filled(part: ReplyPart, asked: _Asked, found: re.Match[str]) -> ReplyPart:
+    values = {"message": asked.message, "result": asked.result or ""}
+
+    def fill(text: str) -> str:
+        text = re.sub(r"\{(message|result)\}", lambda m: values[m[1]], text)
+        return re.sub(r"\$(\w+)", lambda m: found.groupdict().get(m[1]) or m[0], text)
+
+    return part.model_copy(
+        update={
+            "text": part.text and fill(part.text),
+            "arguments": {k: fill(v) if isinstance(v, str) else v for k, v in part.arguments.items()},
+        }
+    )
+
+
+def load(path: Path) -> Script:
+    """Raises: ProviderError, naming the file."""
+    try:
+        return Script.model_validate_json(path.read_bytes())
+    except OSError as error:
+        raise ProviderError(f"The script {path} cannot be read: {error.strerror}.") from error
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        place = ".".join(map(str, first["loc"])) or "the file"
+        raise ProviderError(f"The script {path} is not valid: {place}: {first['msg']}.") from error
+
+
+def deltas(part: ReplyPart, index: int) -> Iterator[Delta]:
+    """One reply part as the pieces in which it is streamed. Raises: ProviderError for an `error` part."""
+    if part.error is not None:
+        raise ProviderError(part.error, status=part.status)
+    for piece in _pieces(part.text or "", part.chunk):
+        yield TextDelta(piece)
+    for piece in _pieces(part.reasoning or "", part.chunk):
+        yield ReasoningDelta(piece)
+    if part.reasoning is not None:
+        yield ReasoningEnd()
+    if part.tool is not None:
+        yield ToolCallDelta(index, name=part.tool)
+        for piece in _pieces(json.dumps(part.arguments), part.chunk):
+            yield ToolCallDelta(index, arguments_text=piece)
+
+
+def _pieces(text: str, size: int) -> list[str]:
+    return [text[i : i + (size or len(text))] for i in range(0, len(text), size or len(text) or 1)]
+
+
+class ScriptedProvider:
+    name = "scripted"
+    rank = None
+
+    async def models(self, settings: ProviderConfig) -> tuple[str, ...]:
+        return tuple(settings.models)
+
+    async def stream(self, model: str, request: ModelRequest, settings: ProviderConfig) -> AsyncIterator[Delta]:
+        script = settings.models[model].script if model in settings.models else None
+        if script is None:
+            raise ProviderError(
+                f"There is no script for scripted/{model}. Set providers.scripted.models.{model}.script."
+            )
+        path = Path(settings.folder) / script
+        said = 0
+        for index, part in enumerate((await asyncio.to_thread(load, path)).answer(request)):
+            for delta in deltas(part, index):
+                await asyncio.sleep(part.delay)
+                said += len(getattr(delta, "text", ""))
+                yield delta
+        asked = sum(len(message.text) for message in request.messages)
+        yield UsageDelta(asked // CHARS_PER_TOKEN, said // CHARS_PER_TOKEN, cost=0.0)
+
+
+PROVIDER = ScriptedProvider()

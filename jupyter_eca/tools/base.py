@@ -1,0 +1,95 @@
+"""`@tool`: a typed async function becomes a tool; its signature is the schema and its docstring the prompt."""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol, get_type_hints
+
+from pydantic import BaseModel, ConfigDict, ValidationError, create_model
+
+from jupyter_eca.engine.spec import ToolSpec
+from jupyter_eca.errors import ToolError
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from jupyter_eca.protocol.content import FileChangeDetails
+    from jupyter_eca.workspace.base import Files, Kernel
+
+# What one result may put into a model's context; the same cap as ECA's (3.9, layer one).
+MAX_RESULT_CHARS = 50_000
+
+
+@dataclass(frozen=True, slots=True)
+class ToolContext:
+    """What a tool may touch. `kernel` is the one the chat belongs to."""
+
+    chat: str
+    files: Files
+    kernel: Kernel | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResult:
+    text: str
+    error: bool = False
+    details: FileChangeDetails | None = None
+
+
+class ToolFunction(Protocol):
+    def __call__(self, context: ToolContext, /, *args: Any, **kwargs: Any) -> Awaitable[str | ToolResult]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """`reads` tools change nothing, so plan mode keeps them; `needs_kernel` hides the tool where there is none."""
+
+    spec: ToolSpec
+    arguments: type[BaseModel]
+    function: ToolFunction
+    reads: bool
+    needs_kernel: bool
+
+    async def run(self, context: ToolContext, arguments: dict[str, Any]) -> ToolResult:
+        """Raises: ToolError for arguments that do not fit the schema, and whatever the function raises."""
+        try:
+            given = self.arguments.model_validate(arguments)
+        except ValidationError as error:
+            problems = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors(include_url=False))
+            raise ToolError(
+                f"The arguments do not fit: {problems}.", "Call the tool again with arguments of its schema."
+            ) from None
+        result = await self.function(context, **{name: getattr(given, name) for name in type(given).model_fields})
+        return capped(ToolResult(result) if isinstance(result, str) else result)
+
+
+def tool(*, reads: bool = False, needs_kernel: bool = False, summary: str = "") -> Callable[[Callable[..., Any]], Tool]:
+    """Make a tool of `async def name(context: ToolContext, argument: Annotated[str, Field(description=...)])`."""
+
+    def make(function: Callable[..., Any]) -> Tool:
+        hints = get_type_hints(function, include_extras=True)
+        fields: dict[str, Any] = {
+            name: (hints[name], ... if parameter.default is parameter.empty else parameter.default)
+            for name, parameter in list(inspect.signature(function).parameters.items())[1:]
+        }
+        model = create_model(function.__name__, __config__=ConfigDict(extra="forbid"), **fields)
+        schema = model.model_json_schema()
+        schema.pop("title", None)
+        for field in schema.get("properties", {}).values():
+            field.pop("title", None)
+        description = inspect.getdoc(function) or ""
+        spec = ToolSpec(function.__name__, description, schema, summary=summary)
+        return Tool(spec, model, function, reads=reads, needs_kernel=needs_kernel)
+
+    return make
+
+
+def capped(result: ToolResult) -> ToolResult:
+    """The head and the tail of a text that is too long: errors stand at the end."""
+    if len(result.text) <= MAX_RESULT_CHARS:
+        return result
+    half = MAX_RESULT_CHARS // 2
+    left_out = len(result.text) - 2 * half
+    text = f"{result.text[:half]}\n\n[... {left_out} characters left out ...]\n\n{result.text[-half:]}"
+    return ToolResult(text, result.error, result.details)
