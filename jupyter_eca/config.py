@@ -47,8 +47,9 @@ class ProviderConfig(Model):
     @field_validator("models", mode="before")
     @classmethod
     def _bare_names(cls, value: Any) -> Any:
-        models = cast("dict[str, Any] | None", value) or {}
-        return {name: settings or {} for name, settings in models.items()} if isinstance(models, dict) else value
+        if not isinstance(value, dict):
+            return cast("object", {} if value is None else value)
+        return {name: settings or {} for name, settings in cast("dict[str, Any]", value).items()}
 
     @field_serializer("key")
     def _hide(self, key: SecretStr | None) -> str | None:

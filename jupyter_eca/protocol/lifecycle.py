@@ -21,13 +21,17 @@ class WorkspaceFolder(Model):
 
 
 class CodeAssistant(Model):
-    """`kernel` and `envelope` are ours: the client runs code for the chats it asks in; it wants `seq`, `turn`, `at`,
-    `outcome` beside each content. An empty object means "yes" in some clients, so the values are not only booleans."""
+    """What the client can do. An empty object means "yes" in some clients, so ECA's values are not only booleans.
+
+    Ours: with `kernel` it runs code for the chats it asks in, with `envelope` it wants `seq`, `turn`, `at`, `outcome`
+    beside each content, and `unattended` says that nobody is there to approve a tool call.
+    """
 
     chat: Any = None
     editor: Any = None
     kernel: bool = False
     envelope: bool = False
+    unattended: bool = False
 
 
 class ClientCapabilities(Model):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncGenerator
 
     from jupyter_eca.config import ProviderConfig
     from jupyter_eca.engine.delta import Delta
@@ -30,9 +30,9 @@ class Provider(Protocol):
         server, not installed). Asks no host but loopback, takes at most half a second, never raises."""
         ...
 
-    def stream(self, model: str, request: ModelRequest, settings: ProviderConfig) -> AsyncIterator[Delta]:
-        """`model` is the name without the provider. Ends when the answer is complete; closing the iterator ends the
-        request. Retries nothing: that is the engine's.
+    def stream(self, model: str, request: ModelRequest, settings: ProviderConfig) -> AsyncGenerator[Delta]:
+        """`model` is the name without the provider. Ends when the answer is complete; closing the generator ends
+        the request. Retries nothing: that is the engine's.
 
         Raises: ProviderError, whose message says what happened and what to do, never the key.
         """

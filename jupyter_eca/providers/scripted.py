@@ -15,7 +15,8 @@ Configured as `providers.scripted.models.NAME.script = FILE` (relative to the co
        {"message": "", "reply": [{"error": "overloaded", "status": 529}]}]}
 
 The first rule that matches answers. `message` rules are for replies to a user, `result` rules for replies to a tool.
-`{message}` in a text is the last user message, `{result}` the last tool result, `$name` a named group of the rule's regex.
+In texts and arguments `{message}` is the last user message, `{result}` the last tool result, and `$name` a named group
+of the rule's regex.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ from jupyter_eca.errors import ProviderError
 from jupyter_eca.protocol.base import Model
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
+    from collections.abc import AsyncGenerator, Iterator
 
     from jupyter_eca.config import ProviderConfig
     from jupyter_eca.engine.spec import ModelRequest
@@ -167,7 +168,7 @@ class ScriptedProvider:
     async def models(self, settings: ProviderConfig) -> tuple[str, ...]:
         return tuple(settings.models)
 
-    async def stream(self, model: str, request: ModelRequest, settings: ProviderConfig) -> AsyncIterator[Delta]:
+    async def stream(self, model: str, request: ModelRequest, settings: ProviderConfig) -> AsyncGenerator[Delta]:
         script = settings.models[model].script if model in settings.models else None
         if script is None:
             raise ProviderError(

@@ -1,0 +1,158 @@
+"""A typed ECA client over any link: what the magic, the command line and tests speak with. Knows no host."""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+from pydantic import ValidationError
+
+from jupyter_eca import __version__
+from jupyter_eca.errors import RemoteError
+from jupyter_eca.links.peer import Peer
+from jupyter_eca.protocol import chat, lifecycle, notebook
+from jupyter_eca.protocol.jsonrpc import Code
+from jupyter_eca.protocol.methods import METHODS
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable
+
+    from jupyter_eca.links.base import Link
+    from jupyter_eca.protocol.base import Model
+
+T = TypeVar("T", bound="Model")
+
+Received = chat.ChatContentReceivedParams
+
+
+class LiveKernel(Protocol):
+    """What a client that is a kernel does for the server."""
+
+    async def execute(self, code: str) -> notebook.KernelExecuteResult: ...
+
+    async def variables(self, names: tuple[str, ...]) -> notebook.KernelVariablesResult: ...
+
+
+@dataclass
+class Setup:
+    """What the server has told about itself; fields are updated as `config/updated` comes."""
+
+    models: tuple[str, ...] = ()
+    model: str = ""
+    tools: tuple[str, ...] = ()
+    known: asyncio.Event = field(default_factory=asyncio.Event)
+
+
+class Client:
+    """Use `async with client.connected(...)`, or keep `run()` going in a task of your own."""
+
+    def __init__(self, link: Link, name: str, kernel: LiveKernel | None = None) -> None:
+        self.setup = Setup()
+        self.left = asyncio.Event()
+        self._name = name
+        self._kernel = kernel
+        self._peer = Peer(link, self._answer, self._heed)
+        self._link = link
+        self._listeners: dict[str, Callable[[Received], None]] = {}
+
+    async def run(self) -> None:
+        """Serve the link until the server leaves."""
+        try:
+            await self._peer.run()
+        finally:
+            self.left.set()
+
+    async def initialize(self, *, unattended: bool, folders: tuple[str, ...] = (), **options: Any) -> None:
+        """Raises: RemoteError, with the server's reason."""
+        can = lifecycle.CodeAssistant(chat=True, envelope=True, kernel=self._kernel is not None, unattended=unattended)
+        params = lifecycle.InitializeParams(
+            client_info=lifecycle.ClientInfo(name=self._name, version=__version__),
+            initialization_options=options,
+            capabilities=lifecycle.ClientCapabilities(code_assistant=can),
+            workspace_folders=tuple(lifecycle.WorkspaceFolder(uri=folder) for folder in folders),
+        )
+        await self.request("initialize", params, lifecycle.InitializeResult)
+        await self._peer.notify("initialized", {})
+
+    async def request(self, method: str, params: Model, result: type[T]) -> T:
+        """Raises: RemoteError for an error, for a peer that leaves, and for an answer that makes no sense."""
+        answer = await self._peer.request(method, params.wire())
+        try:
+            return result.model_validate(answer or {})
+        except ValidationError as error:
+            raise RemoteError(f"the answer to {method} makes no sense: {error}") from error
+
+    async def notify(self, method: str, params: Model) -> None:
+        await self._peer.notify(method, params.wire())
+
+    async def ask(self, chat_id: str, message: str, model: str = "", agent: str = "") -> AsyncIterator[Received]:
+        """Ask, and iterate over what comes until the turn has ended. Leaving the iteration early stops nothing.
+
+        Raises: RemoteError when the prompt is refused or the server leaves in mid-answer.
+        """
+        queue: asyncio.Queue[Received | None] = asyncio.Queue()
+        self._listeners[chat_id] = queue.put_nowait
+        gone = asyncio.ensure_future(self.left.wait())
+        gone.add_done_callback(lambda _: queue.put_nowait(None))
+        params = chat.ChatPromptParams(chat_id=chat_id, message=message, model=model or None, agent=agent or None)
+        try:
+            await self.request("chat/prompt", params, chat.ChatPromptResult)
+            while (received := await queue.get()) is not None:
+                yield received
+                if received.outcome is not None:
+                    return
+            raise RemoteError("the assistant's server has gone away in the middle of the answer")
+        finally:
+            gone.cancel()
+            self._listeners.pop(chat_id, None)
+
+    def new_chat(self) -> str:
+        return uuid.uuid4().hex
+
+    async def stop(self, chat_id: str) -> None:
+        await self.notify("chat/promptStop", chat.ChatPromptStopParams(chat_id=chat_id))
+
+    async def approve(self, chat_id: str, call: str, *, session: bool = False) -> None:
+        save = "session" if session else None
+        params = chat.ChatToolCallApproveParams(chat_id=chat_id, tool_call_id=call, save=save)
+        await self.notify("chat/toolCallApprove", params)
+
+    async def reject(self, chat_id: str, call: str, reason: str = "") -> None:
+        params = chat.ChatToolCallRejectParams(chat_id=chat_id, tool_call_id=call, reason=reason)
+        await self.notify("chat/toolCallReject", params)
+
+    async def close(self) -> None:
+        await self._link.close()
+
+    def _heed(self, method: str, params: Any) -> None:
+        if (row := METHODS.get(method)) is None:
+            return
+        try:
+            message = row.parse(params)
+        except ValidationError as error:
+            raise RemoteError(f"{method} makes no sense: {error}") from error
+        match message:
+            case chat.ChatContentReceivedParams():
+                if listener := self._listeners.get(str(message.chat_id)):
+                    listener(message)
+            case lifecycle.ConfigUpdatedParams(chat=lifecycle.ChatConfig() as config):
+                self.setup.models = self.setup.models if config.models is None else config.models
+                self.setup.model = self.setup.model if config.select_model is None else config.select_model
+                self.setup.known.set()
+            case lifecycle.NativeServerUpdatedParams(tools=tools):
+                self.setup.tools = tuple(tool.name for tool in tools)
+            case _:
+                pass
+
+    async def _answer(self, method: str, params: Any) -> Any:
+        if self._kernel is None or method not in {"kernel/execute", "kernel/variables"}:
+            raise RemoteError(f"there is no request {method!r}", Code.METHOD_NOT_FOUND)
+        match METHODS[method].parse(params):
+            case notebook.KernelExecuteParams(code=code):
+                return (await self._kernel.execute(code)).wire()
+            case notebook.KernelVariablesParams(names=names):
+                return (await self._kernel.variables(names)).wire()
+            case _:
+                raise RemoteError("not for a kernel", Code.INVALID_PARAMS)

@@ -1,0 +1,42 @@
+"""Events as ECA notifications. Pure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from jupyter_eca.protocol import chat
+from jupyter_eca.protocol.content import MetadataContent, Role, TextContent
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from jupyter_eca.protocol.base import Model
+    from jupyter_eca.protocol.event import Event
+
+Notice = tuple[str, "Model"]
+
+
+def project(event: Event, wire_id: chat.ChatId, *, envelope: bool) -> Iterator[Notice]:
+    """The content, with the status changes that ECA's clients want around it (ECA 2.3: `running` comes first, `idle`
+    just before the final progress). `aside` is the model's alone and never leaves."""
+    if event.role is Role.USER and isinstance(event.content, TextContent):
+        yield "chat/statusChanged", _status(wire_id, chat.ChatStatus.RUNNING)
+    if isinstance(event.content, MetadataContent):
+        yield "chat/opened", chat.ChatOpenedParams(chat_id=wire_id, title=event.content.title)
+    if event.outcome is not None:
+        yield "chat/statusChanged", _status(wire_id, chat.ChatStatus.IDLE)
+    received = chat.ChatContentReceivedParams(chat_id=wire_id, role=event.role, content=event.content)
+    if envelope:
+        more = {"turn": event.turn, "seq": event.seq, "at": event.at, "outcome": event.outcome}
+        received = received.model_copy(update=more)
+    yield "chat/contentReceived", received
+
+
+def opened_chat(wire_id: chat.ChatId, title: str | None) -> Iterator[Notice]:
+    """What comes before a chat's replay: the client shows it from the beginning."""
+    yield "chat/cleared", chat.ChatClearedParams(chat_id=wire_id)
+    yield "chat/opened", chat.ChatOpenedParams(chat_id=wire_id, title=title)
+
+
+def _status(wire_id: chat.ChatId, status: chat.ChatStatus) -> Model:
+    return chat.ChatStatusChangedParams(chat_id=wire_id, status=status)

@@ -1,0 +1,1 @@
+"""Duplexes of JSON-RPC messages. They carry messages and know nothing of what is in them."""

@@ -1,0 +1,94 @@
+"""A JSON-RPC peer over a link: requests out with their answers, requests in with ours. Knows no method."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING, Any
+
+from jupyter_eca.errors import FrameError, RemoteError
+from jupyter_eca.protocol.jsonrpc import Code, Failure, Id, Notification, Request, Result
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from jupyter_eca.links.base import Link
+
+_log = logging.getLogger(__name__)
+
+
+class Peer:
+    def __init__(
+        self, link: Link, answer: Callable[[str, Any], Awaitable[Any]], heed: Callable[[str, Any], None]
+    ) -> None:
+        """`answer` is awaited for each request, in a task of its own, so that none holds up the reader; `heed` is
+        called for each notification, in order. Both raise RemoteError for what the other side did wrong."""
+        self._link = link
+        self._answer = answer
+        self._heed = heed
+        self._waiting: dict[Id, asyncio.Future[Any]] = {}
+        self._sent = 0
+        self._left = False
+
+    async def run(self) -> None:
+        """Until the peer leaves; then requests of ours that wait fail, and answers of ours are cancelled."""
+        answering: set[asyncio.Task[None]] = set()
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                async for message in self._link:
+                    if isinstance(message, Request):
+                        task = tasks.create_task(self._serve(message))
+                        answering.add(task)
+                        task.add_done_callback(answering.discard)
+                    else:
+                        await self._take(message)
+                for task in answering:
+                    task.cancel()
+        finally:
+            self._left = True
+            for future in self._waiting.values():
+                if not future.done():
+                    future.set_exception(RemoteError("the other side has left"))
+
+    async def _take(self, message: Notification | Result | Failure | FrameError) -> None:
+        match message:
+            case Notification(method, params):
+                try:
+                    self._heed(method, params)
+                except RemoteError as error:
+                    _log.warning("%s was ignored: %s", method, error)
+            case Result(id, result):
+                if (future := self._waiting.pop(id, None)) and not future.done():
+                    future.set_result(result)
+            case Failure(id, code, text):
+                if (future := self._waiting.pop(id or "", None)) and not future.done():
+                    future.set_exception(RemoteError(text, code))
+            case FrameError():
+                await self._link.send(Failure(None, message.code, str(message)))
+
+    async def _serve(self, request: Request) -> None:
+        try:
+            answer = Result(request.id, await self._answer(request.method, request.params))
+        except RemoteError as error:
+            answer = Failure(request.id, error.code, str(error))
+        except Exception as error:  # noqa: BLE001  # the boundary to a peer: a bug of ours must be answered, not hang it
+            _log.exception("%s failed", request.method)
+            answer = Failure(request.id, Code.INTERNAL, f"{request.method} failed inside: {error}")
+        await self._link.send(answer)
+
+    async def notify(self, method: str, params: Any) -> None:
+        await self._link.send(Notification(method, params))
+
+    async def request(self, method: str, params: Any) -> Any:
+        """Raises: RemoteError when the answer is an error or the peer leaves before it."""
+        if self._left:
+            raise RemoteError("the other side has left")
+        # Not a small integer: nvim takes a request with an id it knows for the reply to its own.
+        self._sent += 1
+        id = f"eca-{self._sent}"
+        future = self._waiting[id] = asyncio.get_running_loop().create_future()
+        try:
+            await self._link.send(Request(id, method, params))
+            return await future
+        finally:
+            self._waiting.pop(id, None)
