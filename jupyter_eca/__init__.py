@@ -25,9 +25,9 @@ def unload_ipython_extension(shell: InteractiveShell) -> None:
 
 
 def _jupyter_server_extension_points() -> list[dict[str, Any]]:  # pyright: ignore[reportUnusedFunction]  # called by jupyter-server
-    from jupyter_eca.server.extension import Eca
+    from jupyter_eca.server.extension import EcaApp
 
-    return [{"module": "jupyter_eca", "app": Eca}]
+    return [{"module": "jupyter_eca", "app": EcaApp}]
 
 
 def _jupyter_labextension_paths() -> list[dict[str, str]]:  # pyright: ignore[reportUnusedFunction]  # called by jupyter labextension

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import uuid
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
@@ -107,9 +106,6 @@ class Client:
         finally:
             gone.cancel()
             self._listeners.pop(chat_id, None)
-
-    def new_chat(self) -> str:
-        return uuid.uuid4().hex
 
     async def stop(self, chat_id: str) -> None:
         await self.notify("chat/promptStop", chat.ChatPromptStopParams(chat_id=chat_id))

@@ -47,9 +47,9 @@ class ProviderConfig(Model):
     @field_validator("models", mode="before")
     @classmethod
     def _bare_names(cls, value: Any) -> Any:
-        if not isinstance(value, dict):
-            return cast("object", {} if value is None else value)
-        return {name: settings or {} for name, settings in cast("dict[str, Any]", value).items()}
+        """ECA allows `"name": null`, and `"models": null`."""
+        named: dict[str, Any] = value or {}
+        return {name: settings or {} for name, settings in named.items()}
 
     @field_serializer("key")
     def _hide(self, key: SecretStr | None) -> str | None:

@@ -49,6 +49,10 @@ class Door(Protocol):
 
     async def doctor(self, host: Host) -> str: ...
 
+    async def interrupt(self) -> None:
+        """End what the client's kernel runs: somebody stopped the turn that sent it there."""
+        ...
+
 
 class EcaSession:
     """An audience of the host. `kernel` is set for a client that runs code for its own chats."""
@@ -158,7 +162,7 @@ class EcaSession:
             raise RemoteError("already initialized", Code.INVALID_REQUEST)
         self._can = params.capabilities.code_assistant
         if self._can.kernel:
-            self.kernel = LinkKernel(self._peer)
+            self.kernel = LinkKernel(self._peer, self._door.interrupt)
         self._host = await self._door.host(params)
         self._host.join(self)
         config = self._host.config
@@ -307,12 +311,17 @@ class LinkKernel:
         "The question came from one of its cells."
     )
 
-    def __init__(self, peer: Peer) -> None:
+    def __init__(self, peer: Peer, interrupt: Callable[[], Awaitable[None]]) -> None:
         self._peer = peer
+        self._interrupt = interrupt
 
     async def execute(self, chat: str, code: str) -> notebook.KernelExecuteResult:
         params = notebook.KernelExecuteParams(chat_id=chat, code=code)
-        return await self._ask("kernel/execute", params, notebook.KernelExecuteResult)
+        try:
+            return await self._ask("kernel/execute", params, notebook.KernelExecuteResult)
+        except asyncio.CancelledError:
+            await self._interrupt()
+            raise
 
     async def variables(self, chat: str, names: tuple[str, ...]) -> notebook.KernelVariablesResult:
         params = notebook.KernelVariablesParams(chat_id=chat, names=names)

@@ -16,8 +16,11 @@ from jupyter_eca.protocol.jsonrpc import Message, from_json, to_json
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-# The name under which a kernel expects the server's comm.
+# The name under which a kernel expects the server's comm, and how it asks for it: an iopub message of this type under
+# this topic, to which only the server subscribes.
 TARGET = "eca.engine"
+HELLO = "eca_hello"
+TOPIC = b"eca.hello"
 # Seconds. A cell redraws ten times a second, so an answer is never later than one redraw for it.
 PACE = 0.04
 

@@ -1,0 +1,163 @@
+"""One turn in a cell: follow the events, draw, ask about tool calls, and end cleanly whatever happens."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from jupyter_eca.errors import EcaError, RemoteError
+from jupyter_eca.kernel.approve import Decision, Question
+from jupyter_eca.kernel.approve import ask as ask_user
+from jupyter_eca.kernel.surroundings import Surroundings, screen_for
+from jupyter_eca.kernel.transcript import Transcript
+from jupyter_eca.protocol.event import Outcome
+
+if TYPE_CHECKING:
+    from jupyter_eca.client import Client
+    from jupyter_eca.kernel.execute import ShellKernel
+    from jupyter_eca.kernel.options import Ask
+    from jupyter_eca.protocol.content import UsageContent
+
+T = TypeVar("T")
+
+# Seconds. An interrupt reaches an awaiting cell only when its loop next wakes (measured: 3.5 s without this).
+HEARTBEAT = 0.05
+
+# Seconds the engine has to end a stopped turn; after that the cell ends anyway.
+STOP_PATIENCE = 5.0
+
+
+class AnswerFailed(EcaError):
+    """Ends a cell in one line instead of a traceback, and with it a "Run all": what follows may need the answer."""
+
+    def _render_traceback_(self) -> list[str]:
+        return [str(self)]
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCallRecord:
+    """A tool call as it ended: `state` in words, `output` what the model read."""
+
+    name: str
+    arguments: dict[str, Any]
+    state: str
+    output: str
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What `-> name` binds. `usage` is None when the model told nothing of it."""
+
+    text: str
+    tool_calls: list[ToolCallRecord]
+    usage: UsageContent | None
+    outcome: str
+    chat: str
+
+    def _repr_markdown_(self) -> str:
+        return self.text
+
+
+async def patiently(task: asyncio.Future[T]) -> T:
+    """Wait with a heartbeat. When the wait is interrupted the task is cancelled, and the interrupt goes on."""
+    try:
+        while not task.done():
+            await asyncio.wait((task,), timeout=HEARTBEAT)
+    except BaseException:
+        task.cancel()
+        raise
+    return task.result()
+
+
+class Turn:
+    def __init__(self, shell: Any, surroundings: Surroundings, client: Client, kernel: ShellKernel, chat: str) -> None:
+        self._shell = shell
+        self._surroundings = surroundings
+        self._client = client
+        self._kernel = kernel
+        self._chat = chat
+        self._publisher = shell.display_pub
+        self._screen = screen_for(surroundings, shell)
+        self._transcript = Transcript()
+        self._questions: dict[str, Question | None] = {}
+        self._sending: set[asyncio.Task[None]] = set()
+        self._following: asyncio.Task[None] | None = None
+
+    async def run(self, ask: Ask, model: str) -> None:
+        """Raises: AnswerFailed when the turn failed or was stopped."""
+        self._kernel.interrupted.clear()
+        following = self._following = asyncio.ensure_future(self._follow(ask, model))
+        try:
+            while not following.done():
+                await asyncio.wait((following,), timeout=HEARTBEAT)
+                self._screen.draw(self._transcript)
+                if self._kernel.interrupted.is_set():
+                    await self.stop()
+            following.result()
+        except (asyncio.CancelledError, KeyboardInterrupt):
+            if (task := asyncio.current_task()) is not None:
+                task.uncancel()
+            await self.stop()
+        except RemoteError as error:
+            raise AnswerFailed(str(error)) from None
+        finally:
+            self._withdraw(keep=frozenset())
+            self._screen.finish(self._transcript)
+            if ask.name:
+                self._shell.user_ns[ask.name] = self._answer()
+        self._raise_failure()
+
+    @property
+    def usage(self) -> UsageContent | None:
+        return self._transcript.usage
+
+    async def stop(self) -> None:
+        """Returns when the turn has ended: first the code that runs here, then the rest."""
+        self._kernel.cancel()
+        following = self._following
+        if following is not None and not following.done():
+            await self._client.stop(self._chat)
+            await asyncio.wait((following,), timeout=STOP_PATIENCE)
+            following.cancel()
+
+    async def _follow(self, ask: Ask, model: str) -> None:
+        async for received in self._client.ask(self._chat, ask.message, model, ask.agent):
+            self._transcript.add(received)
+            waiting = {call.id: call for call in self._transcript.waiting}
+            self._withdraw(keep=frozenset(waiting))
+            for id, call in waiting.items():
+                if id not in self._questions:
+                    self._screen.draw(self._transcript, now=True)
+                    self._questions[id] = None
+                    decided = self._decider(id)
+                    self._questions[id] = ask_user(self._surroundings, self._publisher, call, decided)
+
+    def _decider(self, call: str) -> Any:
+        def decided(decision: Decision) -> None:
+            if decision.approved:
+                work = self._client.approve(self._chat, call, session=decision.session)
+            else:
+                work = self._client.reject(self._chat, call, decision.reason)
+            task = asyncio.ensure_future(work)
+            self._sending.add(task)
+            task.add_done_callback(self._sending.discard)
+
+        return decided
+
+    def _withdraw(self, keep: frozenset[str]) -> None:
+        for id in [id for id in self._questions if id not in keep]:
+            if question := self._questions.pop(id):
+                question.withdraw()
+
+    def _answer(self) -> Answer:
+        transcript = self._transcript
+        calls = [ToolCallRecord(call.name, call.arguments, call.state, call.output) for call in transcript.calls]
+        return Answer(transcript.text, calls, transcript.usage, transcript.outcome or "stopped", self._chat)
+
+    def _raise_failure(self) -> None:
+        if self._transcript.outcome is Outcome.COMPLETED:
+            return
+        if self._transcript.outcome is Outcome.FAILED:
+            raise AnswerFailed(f"No answer: {self._transcript.remark.splitlines()[0]}")
+        raise AnswerFailed("Stopped.")

@@ -1,0 +1,96 @@
+"""The line commands of `%eca`: each gives Markdown."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Final
+
+from jupyter_eca.kernel.answer import patiently
+from jupyter_eca.protocol.base import Empty
+from jupyter_eca.protocol.chat import ChatListParams, ChatListResult, ChatStatus
+from jupyter_eca.protocol.lifecycle import DoctorResult
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from jupyter_eca.client import Client
+    from jupyter_eca.kernel.magic import Magic
+
+
+async def _set_up(magic: Magic) -> Client:
+    """The client, once it knows the models: the engine looks for local servers first."""
+    client = await magic.client()
+    await patiently(asyncio.ensure_future(client.setup.known.wait()))
+    return client
+
+
+async def _status(magic: Magic, _argument: str) -> str:
+    client = await _set_up(magic)
+    where = "this kernel" if magic.engine.embedded else "the Jupyter server"
+    model = magic.model or client.setup.model or "none, see `%eca doctor`"
+    return f"The engine runs in {where}. Model: `{model}`. Chat: `{magic.engine.chat}`."
+
+
+async def _models(magic: Magic, _argument: str) -> str:
+    client = await _set_up(magic)
+    chosen = magic.model or client.setup.model
+    lines = [f"- `{model}`{' (in use)' if model == chosen else ''}" for model in client.setup.models]
+    return "\n".join(lines) or "No model can answer now: `%eca doctor` tells why."
+
+
+async def _use(magic: Magic, argument: str) -> str:
+    client = await _set_up(magic)
+    if not argument:
+        return "Write `%eca use MODEL`; `%eca models` lists them."
+    if "/" not in argument:
+        return f"`{argument}` is not a full name: write PROVIDER/MODEL. `%eca models` lists them."
+    magic.model = argument
+    known = argument in client.setup.models
+    return f"Answers come from `{argument}` now." + (
+        "" if known else " It is not among `%eca models`; it is tried anyway."
+    )
+
+
+async def _new(magic: Magic, _argument: str) -> str:
+    await magic.client()
+    magic.new_chat()
+    return "The next question starts a new chat."
+
+
+async def _stop(magic: Magic, _argument: str) -> str:
+    client = await magic.client()
+    listed = await patiently(asyncio.ensure_future(client.request("chat/list", ChatListParams(), ChatListResult)))
+    running = [chat for chat in listed.chats if chat.status is ChatStatus.RUNNING]
+    for chat in running:
+        await client.stop(str(chat.id))
+    return (
+        f"Stopped {len(running)} answer{'' if len(running) == 1 else 's'}." if running else "Nothing is being answered."
+    )
+
+
+async def _cost(magic: Magic, _argument: str) -> str:
+    usage = magic.usage
+    if usage is None:
+        return "Nothing was asked in this chat yet."
+    price = "price unknown" if usage.session_cost is None else f"{usage.session_cost} USD"
+    return (
+        f"This chat: {price}; {usage.session_tokens} tokens of context. Last request: {usage.message_input_tokens} "
+        f"tokens in, {usage.message_output_tokens} out."
+    )
+
+
+async def _doctor(magic: Magic, _argument: str) -> str:
+    client = await magic.client()
+    result = await patiently(asyncio.ensure_future(client.request("workspace/doctor", Empty(), DoctorResult)))
+    return result.text
+
+
+COMMANDS: Final[dict[str, Callable[[Magic, str], Awaitable[str]]]] = {
+    "status": _status,
+    "models": _models,
+    "use": _use,
+    "new": _new,
+    "stop": _stop,
+    "cost": _cost,
+    "doctor": _doctor,
+}

@@ -1,0 +1,39 @@
+"""The engine inside a kernel: where there is no Jupyter server, or none of ours."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from jupyter_eca import config
+from jupyter_eca.doctor import report
+from jupyter_eca.host import Host
+from jupyter_eca.paths import database
+from jupyter_eca.workspace.base import Files, Workspace
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from jupyter_eca.protocol.lifecycle import InitializeParams
+
+
+class EmbeddedDoor:
+    sees_all = False
+
+    def __init__(self, folder: Path) -> None:
+        """Raises: ConfigError."""
+        self._host = Host(config.read((folder,)), Workspace(Files((folder,))), database())
+
+    async def run(self) -> None:
+        await self._host.run()
+
+    async def ready(self) -> None:
+        await self._host.ready.wait()
+
+    async def host(self, params: InitializeParams) -> Host:  # noqa: ARG002  # the kernel's own options are its files
+        return self._host
+
+    async def interrupt(self) -> None:
+        """Whoever stops a turn here does it in the same process, by an interrupt."""
+
+    async def doctor(self, host: Host) -> str:
+        return await report(host, "in this kernel (no Jupyter server with jupyter_eca was found)")

@@ -1,0 +1,136 @@
+"""Finding the engine: the Jupyter server's, over a comm it opens to this kernel; else one of our own, in here.
+
+The server is told of this kernel by one iopub message with a topic of its own, which it alone subscribes to. It
+answers by opening a comm: no address and no token of the server ever enters the kernel.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import uuid
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from jupyter_eca.kernel.surroundings import kernel_of
+from jupyter_eca.links.comm import HELLO, TARGET, TOPIC, CommLink
+
+if TYPE_CHECKING:
+    from jupyter_eca.client import Client
+    from jupyter_eca.kernel.execute import ShellKernel
+    from jupyter_eca.links.base import Link
+
+_log = logging.getLogger(__name__)
+
+# Seconds to wait for the server's comm before an engine is started in the kernel.
+PATIENCE = 0.3
+
+# Older ones do not hand comm messages to a kernel whose cell awaits: their kernels answer for themselves.
+AWAITS_COMMS = (7, 4)
+
+
+class Engine:
+    """The connection of one shell; made on the first question, made anew when the server has gone."""
+
+    def __init__(self, shell: Any) -> None:
+        self._shell = shell
+        self._server: CommLink | None = None
+        self._opened: asyncio.Event | None = None
+        self._client: Client | None = None
+        self._roots: list[asyncio.Task[Any]] = []
+        self.embedded = False
+        self.chat = ""
+
+    # -- the server's comm
+
+    def announce(self) -> None:
+        kernel = kernel_of(self._shell)
+        if kernel is not None and _hears_comms():
+            kernel.comm_manager.register_target(TARGET, self._take_comm)
+            kernel.session.send(kernel.iopub_socket, HELLO, {"target": TARGET}, ident=TOPIC)
+
+    def _take_comm(self, comm: Any, _message: Any) -> None:
+        link = CommLink(comm.send, comm.close)
+
+        def receive(message: Any) -> None:
+            link.received(message["content"]["data"])
+
+        def end(_message: Any) -> None:
+            link.end()
+
+        comm.on_msg(receive)
+        comm.on_close(end)
+        self._server = link
+        if self._opened is not None:
+            self._opened.set()
+
+    async def _find_server(self) -> CommLink | None:
+        if self._server is None or self._server.closed:
+            self._opened = asyncio.Event()
+            self.announce()
+            if kernel_of(self._shell) is not None and _hears_comms():
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(self._opened.wait(), PATIENCE)
+        return None if self._server is None or self._server.closed else self._server
+
+    # -- the client
+
+    async def client(self, kernel: ShellKernel, *, unattended: bool) -> Client:
+        """Raises: ConfigError, RemoteError."""
+        from jupyter_eca.client import Client
+
+        if self._client is not None and not self._client.left.is_set():
+            return self._client
+        link: Link | None = await self._find_server()
+        self.embedded = link is None
+        if link is None:
+            link = await self._embed()
+        client = Client(link, "jupyter_eca kernel", kernel)
+        self._root(client.run())
+        await client.initialize(unattended=unattended)
+        self._client = client
+        self.new_chat()
+        return client
+
+    async def _embed(self) -> Link:
+        """A host in this process, with the rights of this kernel, over a memory link."""
+        from jupyter_eca.fronts.eca import EcaSession
+        from jupyter_eca.kernel.embedded import EmbeddedDoor
+        from jupyter_eca.links.memory import pair
+
+        door = EmbeddedDoor(Path.cwd())
+        running = self._root(door.run())
+        ready = asyncio.ensure_future(door.ready())
+        await asyncio.wait((running, ready), return_when=asyncio.FIRST_COMPLETED)
+        if running.done():
+            ready.cancel()
+            running.result()
+        ours, theirs = pair()
+        self._root(EcaSession(theirs, door).run())
+        return ours
+
+    def _root(self, work: Any) -> asyncio.Task[Any]:
+        """The kernel's loop is not ours: these few tasks have it as their parent, and end with the kernel."""
+        task = asyncio.get_running_loop().create_task(work)
+        self._roots.append(task)
+        return task
+
+    def new_chat(self) -> None:
+        """The next question starts one; the old one is kept."""
+        self.chat = uuid.uuid4().hex
+
+    @property
+    def known_models(self) -> tuple[str, ...]:
+        return self._client.setup.models if self._client else ()
+
+    def close(self) -> None:
+        for task in self._roots:
+            task.get_loop().call_soon_threadsafe(task.cancel)
+        self._roots.clear()
+
+
+def _hears_comms() -> bool:
+    from ipykernel._version import version_info
+
+    return tuple(version_info[:2]) >= AWAITS_COMMS

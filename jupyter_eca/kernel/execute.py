@@ -1,0 +1,98 @@
+"""Code and variables for the assistant in the live shell, from within the cell that waits for it."""
+
+from __future__ import annotations
+
+import ast
+import asyncio
+from typing import TYPE_CHECKING, Any, cast
+
+from jupyter_eca.protocol.notebook import KernelExecuteResult, KernelVariablesResult, RunStatus
+from jupyter_eca.workspace import introspect
+from jupyter_eca.workspace.outputs import Outputs
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+
+class ShellKernel:
+    """`on_interrupt` is called when the user interrupted the assistant's code: they mean the whole turn."""
+
+    def __init__(self, shell: Any) -> None:
+        self._shell = shell
+        self._tasks: set[asyncio.Task[Any]] = set()
+        self.interrupted = asyncio.Event()
+
+    async def execute(self, code: str) -> KernelExecuteResult:
+        task = asyncio.ensure_future(self._execute(code))
+        self._tasks.add(task)
+        try:
+            return await task
+        except asyncio.CancelledError:
+            if not task.cancelled():
+                raise
+            return KernelExecuteResult(status=RunStatus.INTERRUPTED, text="Interrupted by the user.")
+        finally:
+            self._tasks.discard(task)
+
+    def cancel(self) -> None:
+        """End code that awaits something; code that blocks is ended by the kernel's own interrupt."""
+        for task in self._tasks:
+            task.cancel()
+
+    async def variables(self, names: tuple[str, ...]) -> KernelVariablesResult:
+        hidden = set(self._shell.user_ns_hidden)
+        text = introspect.describe(self._shell.user_ns, list(names), hidden)
+        return KernelVariablesResult.model_validate_json(text)
+
+    async def _execute(self, code: str) -> KernelExecuteResult:
+        from IPython.utils.capture import capture_output
+
+        source = self._shell.transform_cell(code)
+        if problem := _syntax_error(source):
+            return KernelExecuteResult(status=RunStatus.ERROR, text=problem)
+        failures: list[BaseException] = []
+        tracebacks: list[str] = []
+
+        def note(
+            shell: Any, kind: type[BaseException], error: BaseException, tb: TracebackType | None, tb_offset: Any = None
+        ) -> list[str]:
+            failures.append(error)
+            tracebacks.extend(shell.InteractiveTB.structured_traceback(kind, error, tb, tb_offset=tb_offset))
+            return []
+
+        # The shell would send a failure to the page as this cell's own, and nbclient would stop the notebook there.
+        before = (self._shell.custom_exceptions, self._shell.CustomTB)
+        self._shell.set_custom_exc((BaseException,), note)
+        try:
+            with capture_output() as captured:
+                await self._shell.run_cell_async(code, store_history=False, transformed_cell=source)
+        finally:
+            self._shell.custom_exceptions, self._shell.CustomTB = before
+        outputs = Outputs()
+        outputs.add("stream", {"text": captured.stdout + captured.stderr})
+        for output in cast("list[Any]", captured.outputs):
+            outputs.add("display_data", {"data": output.data})
+            self._show_pictures(output)
+        if not failures:
+            return KernelExecuteResult(status=RunStatus.OK, text=outputs.text)
+        outputs.add("error", {"traceback": tracebacks})
+        if isinstance(failures[0], KeyboardInterrupt | asyncio.CancelledError):
+            self.interrupted.set()
+            return KernelExecuteResult(status=RunStatus.INTERRUPTED, text=outputs.text)
+        return KernelExecuteResult(status=RunStatus.ERROR, text=outputs.text)
+
+    def _show_pictures(self, output: Any) -> None:
+        """A figure is for the user: it goes to the page. Texts are for the model, and stand in the tool call's line."""
+        if any(mime.startswith(("image/", "text/html", "application/")) for mime in output.data):
+            self._shell.display_pub.publish(output.data, metadata=output.metadata)
+
+
+def _syntax_error(source: str) -> str:
+    """IPython reports these on a way of their own, past every hook; so they are found before it sees the code."""
+    try:
+        compile(source, "<assistant>", "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+    except SyntaxError as error:
+        return f"SyntaxError: {error.msg} (line {error.lineno}): {(error.text or '').strip()}"
+    except ValueError as error:
+        return f"The code cannot be compiled: {error}"
+    return ""

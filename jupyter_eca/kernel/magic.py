@@ -1,0 +1,162 @@
+"""`%eca` and `%%eca`: from the words in a cell to a finished answer. Where things are shown is `screen`'s business."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+from jupyter_eca.kernel import options
+from jupyter_eca.kernel.engine import Engine
+from jupyter_eca.kernel.surroundings import Surroundings, look
+from jupyter_eca.kernel.transform import NAME, transform
+
+if TYPE_CHECKING:
+    from jupyter_eca.client import Client
+    from jupyter_eca.kernel.answer import Turn
+    from jupyter_eca.kernel.execute import ShellKernel
+    from jupyter_eca.protocol.content import UsageContent
+
+
+class Magic:
+    """One per shell."""
+
+    def __init__(self, shell: Any) -> None:
+        self._shell = shell
+        self._engine = Engine(shell)
+        self._kernel: ShellKernel | None = None
+        self._turn: Turn | None = None
+        self.model = ""
+        """What `%eca use` chose; empty for the default."""
+        self.usage: UsageContent | None = None
+
+    # -- in and out of the shell
+
+    def install(self) -> None:
+        """Idempotent."""
+        shell = self._shell
+        if transform_here in shell.input_transformers_cleanup:
+            return
+        shell.input_transformers_cleanup.append(transform_here)
+        shell.register_magic_function(self._as_magic, "line_cell", "eca")
+        shell.user_ns_hidden[NAME] = self.run
+        shell.events.register("pre_run_cell", self._appear)
+        self._appear()
+        _complete(shell, self)
+        self._engine.announce()
+
+    def uninstall(self) -> None:
+        shell = self._shell
+        shell.input_transformers_cleanup.remove(transform_here)
+        shell.magics_manager.magics["line"].pop("eca", None)
+        shell.magics_manager.magics["cell"].pop("eca", None)
+        shell.events.unregister("pre_run_cell", self._appear)
+        shell.user_ns.pop(NAME, None)
+        self._engine.close()
+
+    def _appear(self, _info: Any = None) -> None:
+        """Also after `%reset`, which empties the namespace."""
+        self._shell.user_ns[NAME] = self.run
+
+    def _as_magic(self, line: str, cell: str | None = None) -> None:  # noqa: ARG002  # IPython's signature
+        """Ask the assistant: `%eca QUESTION`, or `%%eca` over several lines. `%eca help` shows all."""
+        from IPython.core.error import UsageError
+
+        raise UsageError("%eca works as a statement of its own, at the start of a line. See `%eca help`.")
+
+    # -- what a cell awaits
+
+    async def run(self, line: str, body: str | None = None) -> None:
+        match options.parse(line, body):
+            case options.Ask() as ask:
+                await self._ask(ask)
+            case options.Command(name="help"):
+                self._say(options.HELP)
+            case options.Command(name=name, argument=argument):
+                from jupyter_eca.kernel.commands import COMMANDS
+
+                self._say(await COMMANDS[name](self, argument))
+            case options.Misuse(message=message):
+                from IPython.core.error import UsageError
+
+                raise UsageError(message)
+
+    async def _ask(self, ask: options.Ask) -> None:
+        from jupyter_eca.kernel.answer import Turn
+
+        surroundings = look(self._shell)
+        client = await self.client()
+        if ask.new:
+            self.new_chat()
+        if self._turn is not None:
+            # Only a terminal's interrupt leaves one behind: it ends the loop's run, not the turn.
+            await self._turn.stop()
+        self._turn = Turn(self._shell, surroundings, client, self.kernel, self._engine.chat)
+        try:
+            await self._turn.run(ask, ask.model or self.model)
+        finally:
+            self.usage = self._turn.usage or self.usage
+            self._turn = None
+
+    # -- for the commands
+
+    @property
+    def engine(self) -> Engine:
+        return self._engine
+
+    @property
+    def kernel(self) -> ShellKernel:
+        from jupyter_eca.kernel.execute import ShellKernel
+
+        if self._kernel is None:
+            self._kernel = ShellKernel(self._shell)
+        return self._kernel
+
+    @property
+    def answering(self) -> Turn | None:
+        return self._turn
+
+    def known_models(self) -> list[str]:
+        """Without waiting for anything: completion runs while the user types."""
+        return list(self._engine.known_models)
+
+    async def client(self) -> Client:
+        """The connection to the engine. Raises: AnswerFailed, which is one line in the cell."""
+        from jupyter_eca.errors import EcaError
+        from jupyter_eca.kernel.answer import AnswerFailed, patiently
+
+        unattended = look(self._shell) is Surroundings.UNATTENDED
+        try:
+            return await patiently(asyncio.ensure_future(self._engine.client(self.kernel, unattended=unattended)))
+        except EcaError as error:
+            raise AnswerFailed(str(error)) from None
+
+    def new_chat(self) -> None:
+        self._engine.new_chat()
+        self.usage = None
+
+    def _say(self, markdown: str) -> None:
+        if look(self._shell) is Surroundings.TERMINAL:
+            print(markdown)  # noqa: T201  # a terminal shows no Markdown
+        else:
+            self._shell.display_pub.publish({"text/markdown": markdown, "text/plain": markdown})
+
+
+def transform_here(lines: list[str]) -> list[str]:
+    """One object of its own, so that it can be found in the shell's list again."""
+    return transform(lines)
+
+
+def _complete(shell: Any, magic: Magic) -> None:
+    """Tab completion: commands, options, and the models after `use` and `-m`."""
+
+    def names(_completer: Any, event: Any) -> list[str]:
+        words = event.line.split()
+        before = words[-1] if event.line.endswith(" ") else (words[-2] if len(words) > 1 else "")
+        if before in {"use", "-m"}:
+            return magic.known_models()
+        if before == "-b":
+            return ["agent", "plan"]
+        return [name.partition(" ")[0] for name in options.COMMANDS] + ["-m", "-b", "-n", "->"]
+
+    for trigger in (r"%?eca", r"%%eca"):
+        shell.set_hook("complete_command", names, re_key=f"^{trigger}.*")

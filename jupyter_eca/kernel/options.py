@@ -1,0 +1,99 @@
+"""What stands behind `%eca` and `%%eca`, taken apart. Pure."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+COMMANDS = {
+    "status": "which engine answers, with which model, in which chat",
+    "models": "the models that can answer now",
+    "use MODEL": "answer with this model from now on",
+    "new": "start a new chat; the old one is kept",
+    "stop": "stop what is being answered",
+    "cost": "tokens and price of this chat",
+    "doctor": "what is set up, what is missing, what to do about it",
+    "help": "this page",
+}
+
+HELP = (
+    "`%eca QUESTION` or, over several lines, `%%eca`\n\n"
+    "| option | means |\n|---|---|\n"
+    "| `-m MODEL` | this model, for this question |\n"
+    "| `-b agent` or `-b plan` | act, or only look and plan |\n"
+    "| `-n` | in a new chat |\n"
+    "| `-> name` | bind the result: `.text`, `.tool_calls`, `.usage` |\n\n"
+    "| command | does |\n|---|---|\n" + "\n".join(f"| `%eca {name}` | {does} |" for name, does in COMMANDS.items())
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    message: str
+    model: str = ""
+    agent: str = ""
+    new: bool = False
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    name: str
+    argument: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Misuse:
+    """`message` says what to write instead."""
+
+    message: str
+
+
+_NAME = re.compile(r"(?:^|\s)->\s*(\w+)\s*$")
+_AGENTS = ("agent", "plan")
+
+
+def parse(line: str, body: str | None = None) -> Ask | Command | Misuse:
+    """`body` is None for `%eca`. A command with more words behind it than it takes is a question."""
+    if body is None and (command := _command(line)) is not None:
+        return command
+    name = ""
+    if found := _NAME.search(line):
+        name, line = found[1], line[: found.start()]
+        if not name.isidentifier():
+            return Misuse(f"`{name}` cannot be a variable's name.")
+    values = {"-m": "", "-b": ""}
+    new = False
+    rest = line.strip()
+    while rest.startswith("-"):
+        option, _, rest = rest.partition(" ")
+        if option == "-n":
+            new = True
+        elif option in values:
+            values[option], _, rest = rest.strip().partition(" ")
+            if not values[option]:
+                return Misuse(f"`{option}` needs a value: see `%eca help`.")
+        else:
+            return Misuse(f"`{option}` is not an option: see `%eca help`.")
+        rest = rest.strip()
+    if values["-b"] not in {"", *_AGENTS}:
+        return Misuse(f"`-b {values['-b']}` is not known: write `-b agent` or `-b plan`.")
+    message = "\n".join(part for part in (rest, (body or "").strip("\n")) if part.strip())
+    if not message.strip():
+        return (
+            Misuse("There is no question. Write it behind `%eca`, or below `%%eca`.")
+            if line or body is not None
+            else Command("help")
+        )
+    return Ask(message, values["-m"], values["-b"], new, name)
+
+
+def _command(line: str) -> Command | None:
+    word, _, argument = line.strip().partition(" ")
+    if not word:
+        return Command("help")
+    takes = {name.partition(" ")[0]: bool(name.partition(" ")[2]) for name in COMMANDS}
+    argument = argument.strip()
+    if word not in takes or (argument and not takes[word]) or " " in argument:
+        return None
+    return Command(word, argument)

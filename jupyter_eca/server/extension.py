@@ -1,0 +1,25 @@
+"""The server extension: what is loaded with every Jupyter server, so it does next to nothing until it is asked."""
+
+from __future__ import annotations
+
+from jupyter_server.extension.application import ExtensionApp
+
+from jupyter_eca.server.handlers import EcaWebSocket
+from jupyter_eca.server.kernels import KernelWatch
+from jupyter_eca.server.rooms import Rooms
+
+
+class EcaApp(ExtensionApp):
+    """Everything of ours is under `<base_url>eca/`, on Jupyter's own port."""
+
+    name = "jupyter_eca"
+
+    def initialize_handlers(self) -> None:
+        self.rooms = Rooms(self.serverapp)
+        self.watch = KernelWatch(self.serverapp, self.rooms)
+        self.watch.start()
+        self.handlers.append((r"/eca/ws", EcaWebSocket, {"rooms": self.rooms}))  # pyright: ignore[reportUnknownMemberType]
+
+    async def stop_extension(self) -> None:
+        self.watch.stop()
+        await self.rooms.close()

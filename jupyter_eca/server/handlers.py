@@ -1,0 +1,59 @@
+"""The authenticated door: ECA's JSON-RPC over a WebSocket, one message a text frame."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from jupyter_server.auth.decorator import ws_authenticated
+from jupyter_server.base.handlers import JupyterHandler
+from jupyter_server.base.websocket import WebSocketMixin
+from tornado.iostream import StreamClosedError
+from tornado.web import HTTPError
+from tornado.websocket import WebSocketClosedError, WebSocketHandler
+
+from jupyter_eca.links.websocket import WebSocketLink
+
+if TYPE_CHECKING:
+    from jupyter_eca.server.rooms import Rooms
+
+
+# The order is jupyter-server's own; its mixin means to override `check_origin`.
+class EcaWebSocket(WebSocketMixin, WebSocketHandler, JupyterHandler):  # pyright: ignore[reportIncompatibleMethodOverride]
+    """`<base_url>eca/ws`. Jupyter checks token or cookie, the origin of pages, and its authorizer's opinion."""
+
+    auth_resource = "eca"
+
+    def initialize(self, rooms: Rooms) -> None:
+        self._rooms = rooms
+
+    def set_default_headers(self) -> None:
+        """The base class' are for pages; some of them are no part of a WebSocket handshake."""
+
+    @ws_authenticated
+    async def get(self, *args: Any, **kwargs: Any) -> None:
+        if not await self._may_execute():
+            raise HTTPError(403)
+        await super().get(*args, **kwargs)
+
+    async def _may_execute(self) -> bool:
+        from jupyter_core.utils import ensure_async
+
+        return await ensure_async(self.authorizer.is_authorized(self, self.current_user, "execute", self.auth_resource))
+
+    def open(self, *_args: str, **_kwargs: str) -> None:
+        self._link = WebSocketLink(self._write, self.close)
+        self._rooms.start(self._link)
+
+    async def _write(self, text: str) -> None:
+        try:
+            await self.write_message(text)
+        except (WebSocketClosedError, StreamClosedError):
+            self._link.end()
+
+    def on_message(self, message: str | bytes) -> None:
+        self._link.received(message)
+
+    def on_close(self) -> None:
+        super().on_close()
+        if hasattr(self, "_link"):
+            self._link.end()

@@ -1,0 +1,96 @@
+"""The one host of a Jupyter server, made when the first client comes, and the sessions that talk to it."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from jupyter_eca.host import Host
+    from jupyter_eca.links.base import Link
+    from jupyter_eca.protocol.lifecycle import InitializeParams
+
+
+class Rooms:
+    def __init__(self, serverapp: Any) -> None:
+        self._serverapp = serverapp
+        self._host: Host | None = None
+        self._making = asyncio.Lock()
+        self._running: asyncio.Task[None] | None = None
+        self._sessions: set[asyncio.Task[None]] = set()
+
+    async def host(self) -> Host:
+        """Raises: ConfigError; the next client tries again, with what the file says then."""
+        async with self._making:
+            if self._host is None:
+                # A second of imports (pydantic and what builds on it): not on the server's loop.
+                for module in ("jupyter_eca.host", "jupyter_eca.config", "jupyter_eca.workspace.server"):
+                    await asyncio.to_thread(importlib.import_module, module)
+                self._host = await self._make()
+            return self._host
+
+    async def _make(self) -> Host:
+        from jupyter_eca import config
+        from jupyter_eca.host import Host
+        from jupyter_eca.paths import database
+        from jupyter_eca.workspace.base import Files, Workspace
+        from jupyter_eca.workspace.server import ServerKernel
+
+        folder = Path(self._serverapp.root_dir)
+        settings = await asyncio.to_thread(config.read, (folder,))
+        workspace = Workspace(Files((folder,)), ServerKernel(self._serverapp.kernel_manager))
+        host = Host(settings, workspace, database())
+        running = self._running = asyncio.get_running_loop().create_task(host.run())
+        ready = asyncio.ensure_future(host.ready.wait())
+        await asyncio.wait((running, ready), return_when=asyncio.FIRST_COMPLETED)
+        if running.done():
+            ready.cancel()
+            running.result()
+        return host
+
+    async def serve(self, link: Link, interrupt: Callable[[], Awaitable[None]] | None = None) -> None:
+        """A session over a link, until it ends. `interrupt` is given for a kernel's: it sees its own chats only."""
+        await asyncio.to_thread(importlib.import_module, "jupyter_eca.fronts.eca")
+        from jupyter_eca.fronts.eca import EcaSession
+
+        await EcaSession(link, ServerDoor(self, interrupt)).run()
+
+    def start(self, link: Link, interrupt: Callable[[], Awaitable[None]] | None = None) -> None:
+        """`serve` as a child of the server itself; `close` ends it."""
+        task = asyncio.get_running_loop().create_task(self.serve(link, interrupt))
+        self._sessions.add(task)
+        task.add_done_callback(self._sessions.discard)
+
+    async def close(self) -> None:
+        """Sessions first, then the host, which stores what was under way."""
+        for task in self._sessions:
+            task.cancel()
+        await asyncio.gather(*self._sessions, return_exceptions=True)
+        if self._host is not None and self._running is not None:
+            self._host.close()
+            await self._running
+
+
+class ServerDoor:
+    """What a session asks of the server it is in."""
+
+    def __init__(self, rooms: Rooms, interrupt: Callable[[], Awaitable[None]] | None) -> None:
+        self._rooms = rooms
+        self._interrupt = interrupt
+        self.sees_all = interrupt is None
+
+    async def host(self, params: InitializeParams) -> Host:  # noqa: ARG002  # one host: no client reconfigures the others'
+        return await self._rooms.host()
+
+    async def doctor(self, host: Host) -> str:
+        from jupyter_eca.doctor import report
+
+        return await report(host, "in the Jupyter server")
+
+    async def interrupt(self) -> None:
+        if self._interrupt is not None:
+            await self._interrupt()

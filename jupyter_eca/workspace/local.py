@@ -1,0 +1,66 @@
+"""A workspace with no notebook: folders, and a Python kernel that is started when a tool first needs one."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+from jupyter_eca.errors import ToolError
+from jupyter_eca.workspace.base import Files, Workspace
+from jupyter_eca.workspace.kernel import ClientKernel
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from jupyter_eca.protocol.notebook import KernelExecuteResult, KernelVariablesResult
+
+# Seconds a fresh kernel has to answer: an ipykernel takes one, a loaded machine ten.
+START_SECONDS = 60.0
+
+
+class LocalKernel:
+    """One kernel for all chats of this process, in the first folder."""
+
+    description = (
+        "A Python kernel of this workspace is at your side: `run_code` runs in it, `variables` looks at what it holds. "
+        "It starts empty and lives as long as this session."
+    )
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._starting = asyncio.Lock()
+        self._kernel: ClientKernel | None = None
+
+    async def execute(self, chat: str, code: str) -> KernelExecuteResult:  # noqa: ARG002  # one kernel for all chats
+        return await (await self._started()).execute(code)
+
+    async def variables(self, chat: str, names: tuple[str, ...]) -> KernelVariablesResult:  # noqa: ARG002
+        return await (await self._started()).variables(names)
+
+    async def _started(self) -> ClientKernel:
+        from jupyter_client.manager import AsyncKernelManager
+
+        async with self._starting:
+            if self._kernel is None or not await self._manager.is_alive():
+                # jupyter_client is only partly typed
+                self._manager: Any = AsyncKernelManager()
+                try:
+                    await self._manager.start_kernel(cwd=str(self._folder))
+                    client = self._manager.client()
+                    client.start_channels()
+                    await client.wait_for_ready(timeout=START_SECONDS)
+                except (RuntimeError, OSError) as error:
+                    raise ToolError(
+                        f"No Python kernel could be started: {error}.", "Is ipykernel installed?"
+                    ) from error
+                self._kernel = ClientKernel(self._manager, client)
+            return self._kernel
+
+    async def close(self) -> None:
+        if self._kernel is not None:
+            self._kernel.close()
+            await self._manager.shutdown_kernel(now=True)
+
+
+def local_workspace(folders: tuple[Path, ...]) -> Workspace:
+    return Workspace(Files(folders), LocalKernel(folders[0]))

@@ -1,0 +1,46 @@
+"""What code put out, as text for a model. Knows Jupyter's output messages and nothing of kernels."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
+
+
+def plain(text: str) -> str:
+    """Without terminal colours, and with only what a terminal would show of lines that overwrite themselves."""
+    text = _ANSI.sub("", text).replace("\r\n", "\n")
+    return "\n".join(line.rsplit("\r", 1)[-1] for line in text.split("\n"))
+
+
+def rich(data: Mapping[str, Any]) -> str:
+    """A mime bundle: its text, and a note of what a reader sees instead."""
+    text = str(data.get("text/plain", ""))
+    shown = [mime for mime in data if mime.startswith(("image/", "application/vnd."))]
+    return "\n".join(part for part in (text, f"[shown to the user: {', '.join(shown)}]" if shown else "") if part)
+
+
+class Outputs:
+    """Collects the outputs of one execution, in order."""
+
+    def __init__(self) -> None:
+        self._parts: list[str] = []
+
+    def add(self, msg_type: str, content: Mapping[str, Any]) -> None:
+        match msg_type:
+            case "stream":
+                self._parts.append(str(content.get("text", "")))
+            case "display_data" | "execute_result":
+                self._parts.append(rich(content.get("data", {})) + "\n")
+            case "error":
+                self._parts.append("\n".join(content.get("traceback", ())) + "\n")
+            case _:
+                pass
+
+    @property
+    def text(self) -> str:
+        return plain("".join(self._parts)).strip("\n")
