@@ -44,6 +44,15 @@ class Setup:
     known: asyncio.Event = field(default_factory=asyncio.Event)
 
 
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """About a tool call. `session`: do not ask again for this tool in this chat. `reason` goes to the model."""
+
+    approved: bool
+    session: bool = False
+    reason: str = ""
+
+
 class Client:
     """Use `async with client.connected(...)`, or keep `run()` going in a task of your own."""
 
@@ -110,14 +119,14 @@ class Client:
     async def stop(self, chat_id: str) -> None:
         await self.notify("chat/promptStop", chat.ChatPromptStopParams(chat_id=chat_id))
 
-    async def approve(self, chat_id: str, call: str, *, session: bool = False) -> None:
-        save = "session" if session else None
-        params = chat.ChatToolCallApproveParams(chat_id=chat_id, tool_call_id=call, save=save)
-        await self.notify("chat/toolCallApprove", params)
-
-    async def reject(self, chat_id: str, call: str, reason: str = "") -> None:
-        params = chat.ChatToolCallRejectParams(chat_id=chat_id, tool_call_id=call, reason=reason)
-        await self.notify("chat/toolCallReject", params)
+    async def decide(self, chat_id: str, call: str, decision: Decision) -> None:
+        if decision.approved:
+            save = "session" if decision.session else None
+            approval = chat.ChatToolCallApproveParams(chat_id=chat_id, tool_call_id=call, save=save)
+            await self.notify("chat/toolCallApprove", approval)
+        else:
+            rejection = chat.ChatToolCallRejectParams(chat_id=chat_id, tool_call_id=call, reason=decision.reason)
+            await self.notify("chat/toolCallReject", rejection)
 
     async def close(self) -> None:
         await self._link.close()

@@ -48,8 +48,7 @@ class ProviderConfig(Model):
     @classmethod
     def _bare_names(cls, value: Any) -> Any:
         """ECA allows `"name": null`, and `"models": null`."""
-        named: dict[str, Any] = value or {}
-        return {name: settings or {} for name, settings in named.items()}
+        return {name: settings or {} for name, settings in cast("dict[str, Any]", value or {}).items()}
 
     @field_serializer("key")
     def _hide(self, key: SecretStr | None) -> str | None:

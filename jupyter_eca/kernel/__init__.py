@@ -1,4 +1,4 @@
-"""The assistant inside the user's kernel. Loading it costs next to nothing: what is heavy waits for the first `%eca`."""
+"""The assistant inside the user's kernel. Loading it costs next to nothing: what is heavy waits for a question."""
 
 from __future__ import annotations
 

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from jupyter_eca.errors import EcaError, RemoteError
-from jupyter_eca.kernel.approve import Decision, Question
+from jupyter_eca.kernel.approve import Question
 from jupyter_eca.kernel.approve import ask as ask_user
 from jupyter_eca.kernel.surroundings import Surroundings, screen_for
 from jupyter_eca.kernel.transcript import Transcript
 from jupyter_eca.protocol.event import Outcome
 
 if TYPE_CHECKING:
-    from jupyter_eca.client import Client
+    from jupyter_eca.client import Client, Decision
     from jupyter_eca.kernel.execute import ShellKernel
     from jupyter_eca.kernel.options import Ask
     from jupyter_eca.protocol.content import UsageContent
@@ -135,11 +135,7 @@ class Turn:
 
     def _decider(self, call: str) -> Any:
         def decided(decision: Decision) -> None:
-            if decision.approved:
-                work = self._client.approve(self._chat, call, session=decision.session)
-            else:
-                work = self._client.reject(self._chat, call, decision.reason)
-            task = asyncio.ensure_future(work)
+            task = asyncio.ensure_future(self._client.decide(self._chat, call, decision))
             self._sending.add(task)
             task.add_done_callback(self._sending.discard)
 

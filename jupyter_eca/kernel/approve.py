@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import importlib
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
+from jupyter_eca.client import Decision
 from jupyter_eca.kernel.surroundings import Surroundings
 
 if TYPE_CHECKING:
@@ -14,15 +14,6 @@ if TYPE_CHECKING:
 
     from jupyter_eca.kernel.screen import Publisher
     from jupyter_eca.kernel.transcript import Call
-
-
-@dataclass(frozen=True, slots=True)
-class Decision:
-    """`session`: do not ask again for this tool in this chat. `reason` goes to the model."""
-
-    approved: bool
-    session: bool = False
-    reason: str = ""
 
 
 class Question(Protocol):
@@ -39,13 +30,13 @@ def ask(
         case Surroundings.NOTEBOOK:
             return _Buttons(publisher, call, decided)
         case Surroundings.TERMINAL:
-            decided(_typed(call))
+            decided(typed(call))
             return None
         case Surroundings.UNATTENDED:
             return None
 
 
-def _typed(call: Call) -> Decision:
+def typed(call: Call) -> Decision:
     """The loop stands still meanwhile: nothing else can be shown, and nothing needs to be."""
     shown = call.arguments.get("code") or call.arguments
     try:

@@ -9,7 +9,7 @@ import time
 import uuid
 from typing import TYPE_CHECKING, Any, Protocol
 
-from jupyter_eca.kernel.transcript import Words, plain
+from jupyter_eca.kernel.transcript import Call, Words, plain
 
 if TYPE_CHECKING:
     from jupyter_eca.kernel.transcript import Transcript
@@ -84,7 +84,7 @@ class TerminalScreen:
     def draw(self, transcript: Transcript, *, now: bool = False) -> None:  # noqa: ARG002  # text is cheap
         for number, part in enumerate(transcript.parts):
             text, before = plain(part), self._printed.get(number, "")
-            if text == before:
+            if text == before or (isinstance(part, Call) and part.state.startswith("…")):
                 continue
             new = text.removeprefix(before) if isinstance(part, Words) else f"{text}\n"
             sys.stdout.write("\n\n" + new if not before and number else new)

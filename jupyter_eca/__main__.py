@@ -1,0 +1,9 @@
+"""`python -m jupyter_eca` is `jupyter-eca`."""
+
+from __future__ import annotations
+
+import sys
+
+from jupyter_eca.cli import main
+
+sys.exit(main())

@@ -1,0 +1,62 @@
+"""`jupyter-eca`, also as `jupyter eca`: the engine on the command line. Each command imports only what it needs."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import logging
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from jupyter_eca import __version__
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_LEVELS = {"error": logging.ERROR, "warn": logging.WARNING, "info": logging.INFO, "debug": logging.DEBUG}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The exit status: 0, or 1 when there was no answer; argparse exits with 2 for what it does not understand."""
+    given = _parser().parse_args(arguments)
+    logging.basicConfig(level=_LEVELS[given.log_level], stream=sys.stderr, format="%(levelname)s %(name)s: %(message)s")
+    from jupyter_eca.errors import EcaError
+
+    try:
+        return asyncio.run(_run(given))
+    except EcaError as error:
+        print(error, file=sys.stderr)  # noqa: T201  # a command line's way of speaking
+        return 1
+    except KeyboardInterrupt:
+        return 130
+
+
+async def _run(given: argparse.Namespace) -> int:
+    from jupyter_eca import process
+
+    folder = Path.cwd()
+    match given.command:
+        case "server":
+            return await process.serve(folder, given.config_file)
+        case "ask":
+            return await process.ask(folder, given.config_file, given.question, given.model, given.agent)
+        case _:
+            return await process.doctor(folder, given.config_file)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser("jupyter-eca", description="An AI assistant for Jupyter.")
+    # The form that ECA's editors expect (ECA 3.16).
+    parser.add_argument("--version", action="version", version=f"eca {__version__}")
+    shared = argparse.ArgumentParser(add_help=False)
+    shared.add_argument("--config-file", type=Path, help="read this file instead of the global and project ones")
+    shared.add_argument("--log-level", choices=sorted(_LEVELS), default="warn", help="what is written to stderr")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    commands.add_parser("server", parents=[shared], help="speak the ECA protocol on stdin and stdout, for an editor")
+    ask = commands.add_parser("ask", parents=[shared], help="answer one question in the terminal")
+    ask.add_argument("question")
+    ask.add_argument("-m", "--model", default="", help="PROVIDER/MODEL")
+    ask.add_argument("-b", "--agent", choices=("agent", "plan"), default="agent", help="act, or only look and plan")
+    commands.add_parser("doctor", parents=[shared], help="what is set up, what is missing, what to do about it")
+    return parser

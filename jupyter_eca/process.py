@@ -1,0 +1,155 @@
+"""The engine as a process of its own: for an editor over stdio, and for one question in a terminal."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import uuid
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote, urlparse
+from urllib.request import url2pathname
+
+from jupyter_eca import config
+from jupyter_eca.client import Client
+from jupyter_eca.doctor import report
+from jupyter_eca.errors import ConfigError
+from jupyter_eca.fronts.eca import EcaSession
+from jupyter_eca.host import Host
+from jupyter_eca.links.memory import pair
+from jupyter_eca.links.stdio import take_stdio
+from jupyter_eca.paths import database
+from jupyter_eca.protocol.event import Outcome
+from jupyter_eca.workspace.base import Files, Workspace
+from jupyter_eca.workspace.local import LocalKernel
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Sequence
+
+    from jupyter_eca.protocol.lifecycle import InitializeParams
+
+# Seconds between two looks at whether the editor still lives; stdin usually tells at once.
+PARENT_EVERY = 5.0
+
+
+@asynccontextmanager
+async def running(
+    folders: Sequence[Path], only: Path | None, options: dict[str, Any] | None = None
+) -> AsyncGenerator[Host]:
+    """A host over some folders, with a kernel of its own when a tool needs one. Raises: ConfigError."""
+    settings = config.read(folders, only, options)
+    kernel = LocalKernel(folders[0])
+    host = Host(settings, Workspace(Files(tuple(folders)), kernel), database())
+    async with asyncio.TaskGroup() as tasks:
+        tasks.create_task(host.run())
+        await host.ready.wait()
+        try:
+            yield host
+        finally:
+            host.close()
+            await kernel.close()
+
+
+class ProcessDoor:
+    """The host is made for the folders and options that the one client of this process names."""
+
+    sees_all = True
+
+    def __init__(self, folder: Path, only: Path | None) -> None:
+        self._folder = folder
+        self._only = only
+        self._asked: asyncio.Queue[tuple[InitializeParams, asyncio.Future[Host]]] = asyncio.Queue()
+
+    async def run(self) -> None:
+        """Keep the host for as long as this runs, or the editor lives; the task that makes it must be the one that
+        ends it. A client that was told of a broken configuration may try again."""
+        while True:
+            params, made = await self._asked.get()
+            folders = [_path(folder.uri) for folder in params.workspace_folders] or [self._folder]
+            try:
+                async with running(folders, self._only, params.initialization_options) as host:
+                    made.set_result(host)
+                    await _gone(params.process_id)
+                    return
+            except ConfigError as error:
+                made.set_exception(error)
+
+    async def host(self, params: InitializeParams) -> Host:
+        made: asyncio.Future[Host] = asyncio.get_running_loop().create_future()
+        self._asked.put_nowait((params, made))
+        return await made
+
+    async def doctor(self, host: Host) -> str:
+        return await report(host, "in a process of its own")
+
+    async def interrupt(self) -> None:
+        """The client is no kernel."""
+
+
+async def _gone(process: int | None) -> None:
+    """Returns when the editor has ended (protocol, `processId`); an editor without an id ends stdin instead."""
+    import psutil
+
+    while process is None or psutil.pid_exists(process):  # noqa: ASYNC110  # no event tells of another process' end
+        await asyncio.sleep(PARENT_EVERY)
+
+
+def _path(uri: str) -> Path:
+    parsed = urlparse(uri)
+    return Path(url2pathname(unquote(parsed.path))) if parsed.scheme == "file" else Path(uri)
+
+
+@asynccontextmanager
+async def _door(folder: Path, only: Path | None) -> AsyncGenerator[tuple[ProcessDoor, asyncio.Task[None]]]:
+    door = ProcessDoor(folder, only)
+    keeping = asyncio.create_task(door.run())
+    try:
+        yield door, keeping
+    finally:
+        keeping.cancel()
+        await asyncio.wait((keeping,))
+
+
+async def serve(folder: Path, only: Path | None) -> int:
+    """Until `exit`, the end of stdin, or the end of the editor."""
+    async with _door(folder, only) as (door, keeping):
+        session = asyncio.create_task(EcaSession(take_stdio(), door).run())
+        await asyncio.wait((session, keeping), return_when=asyncio.FIRST_COMPLETED)
+        session.cancel()
+        await asyncio.wait((session,))
+    return 0
+
+
+async def ask(folder: Path, only: Path | None, question: str, model: str, agent: str) -> int:
+    """One question, answered on stdout; tool calls are approved by typing, where there is somebody to type."""
+    from jupyter_eca.kernel.approve import typed
+    from jupyter_eca.kernel.screen import TerminalScreen
+    from jupyter_eca.kernel.transcript import Transcript
+
+    ours, theirs = pair()
+    chat, screen, transcript = uuid.uuid4().hex, TerminalScreen(), Transcript()
+    asked: set[str] = set()
+    async with _door(folder, only) as (door, _), asyncio.TaskGroup() as tasks:
+        tasks.create_task(EcaSession(theirs, door).run())
+        client = Client(ours, "jupyter-eca ask")
+        tasks.create_task(client.run())
+        try:
+            await client.initialize(unattended=not sys.stdin.isatty(), folders=(folder.as_uri(),))
+            async for received in client.ask(chat, question, model, agent):
+                transcript.add(received)
+                screen.draw(transcript)
+                for call in transcript.waiting:
+                    if call.id not in asked:
+                        asked.add(call.id)
+                        await client.decide(chat, call.id, typed(call))
+        finally:
+            await client.close()
+    screen.finish(transcript)
+    return 0 if transcript.outcome is Outcome.COMPLETED else 1
+
+
+async def doctor(folder: Path, only: Path | None) -> int:
+    async with running([folder], only) as host:
+        sys.stdout.write(await report(host, "in a process of its own") + "\n")
+    return 0
