@@ -20,6 +20,7 @@ import json
 import secrets
 from concurrent.futures import ThreadPoolExecutor
 from importlib.util import find_spec
+from io import SEEK_END
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Event
@@ -91,20 +92,21 @@ def model_file(model: str, settings: ProviderConfig) -> Path:
     return file
 
 
-def check(file: Path) -> None:
-    """Raises: ProviderError when this is not a GGUF file. llama.cpp itself says only that something failed."""
+def check(file: Path) -> int:
+    """The size of a GGUF file. Raises: ProviderError for any other; llama.cpp would only say that it failed."""
     try:
         with file.open("rb") as opened:
             magic = opened.read(4)
+            size = opened.seek(0, SEEK_END)
     except OSError as error:
         raise ProviderError(f"The model file {file} cannot be read: {error.strerror}. Mend its path.") from error
     if magic != b"GGUF":
         raise ProviderError(f"{file} is not a GGUF model file. Choose one whose name ends in .gguf.")
+    return size
 
 
 def load(file: Path) -> _Server:
-    """Blocks for a second or more. Raises: ProviderError."""
-    check(file)
+    """A file that passed `check`. Blocks for a second or more. Raises: ProviderError."""
     try:
         xllamacpp: Any = importlib.import_module("xllamacpp")
     except ImportError as error:
@@ -215,14 +217,16 @@ class _Model:
         self.file = file
         self.thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix=f"eca-{file.stem}")
         self._server: _Server | None = None
+        self._tiny = False
 
     def answer(self, request: ModelRequest, hear: Callable[[dict[str, Any]], bool]) -> None:
         """Raises: ProviderError."""
-        self._server = server = self._server or load(self.file)
-        tiny = self.file.stat().st_size < TINY_BYTES
+        if self._server is None:
+            self._tiny = check(self.file) < TINY_BYTES
+            self._server = load(self.file)
         refusal: dict[str, Any] | None = None
         for room in PROMPT_ROOMS:
-            refusal = generate(server, prompt(request, room, tiny=tiny), hear)
+            refusal = generate(self._server, prompt(request, room, tiny=self._tiny), hear)
             if refusal is None or refusal.get("type") != _TOO_LONG:
                 break
         if refusal is not None:
