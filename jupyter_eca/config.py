@@ -46,9 +46,10 @@ class ProviderConfig(Model):
 
     @field_validator("models", mode="before")
     @classmethod
-    def _bare_names(cls, value: Any) -> Any:
+    def _bare_names(cls, value: object) -> dict[str, Any]:
         """ECA allows `"name": null`, and `"models": null`."""
-        return {name: settings or {} for name, settings in cast("dict[str, Any]", value or {}).items()}
+        named: dict[str, Any] = cast("Any", value) or {}
+        return {name: settings or {} for name, settings in named.items()}
 
     @field_serializer("key")
     def _hide(self, key: SecretStr | None) -> str | None:
