@@ -116,6 +116,13 @@ class Client:
             gone.cancel()
             self._listeners.pop(chat_id, None)
 
+    def listen(self, chat_id: str, listener: Callable[[Received], None] | None) -> None:
+        """Hear what comes of a chat outside of `ask`: a replay, a turn that another client began."""
+        if listener is None:
+            self._listeners.pop(chat_id, None)
+        else:
+            self._listeners[chat_id] = listener
+
     async def stop(self, chat_id: str) -> None:
         await self.notify("chat/promptStop", chat.ChatPromptStopParams(chat_id=chat_id))
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from jupyter_eca.config import ModelConfig, ProviderConfig
 from jupyter_eca.engine.delta import Delta, ReasoningDelta, ReasoningEnd, Remark, TextDelta, UsageDelta
 from jupyter_eca.engine.spec import ChatMessage, ModelRequest, Part, TextPart, ToolResultPart, ToolUsePart
