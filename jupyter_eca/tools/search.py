@@ -151,7 +151,7 @@ async def _matches(search: _Search, command: list[str], enough: int) -> list[byt
                 aclosing(process.records(running, end)) as records,
             ):
                 async for record in records:
-                    if not (search.mode == "count" and record.endswith(b"\x000")):
+                    if _is_match(record, search.mode):
                         found.append(record)
                     if len(found) == enough:
                         return found
@@ -166,6 +166,11 @@ async def _matches(search: _Search, command: list[str], enough: int) -> list[byt
     if not found and (code < 0 or (code > 1 and complaint)):  # a file that cannot be opened also ends with 2
         raise ToolError(f"The search failed ({code}): {complaint}", "Correct the pattern or include.")
     return found
+
+
+def _is_match(record: bytes, mode: Mode) -> bool:
+    """grep counts to 0, and rg has words of its own for a binary file it was sent to."""
+    return mode == "files_with_matches" or (b"\0" in record and not (mode == "count" and record.endswith(b"\x000")))
 
 
 def _shown(files: Files, search: _Search, found: list[bytes]) -> list[str]:

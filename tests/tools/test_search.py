@@ -107,6 +107,10 @@ async def test_one_file_can_be_searched(root: Path) -> None:
     assert await run(grep, root, path="src/b.md", pattern="^and") == "src/b.md:2:and a needle"
 
 
+async def test_a_binary_file_has_no_matching_lines(root: Path) -> None:
+    assert await run(grep, root, path="data.bin", pattern="needle") == "No match for needle in data.bin"
+
+
 async def test_an_extended_regular_expression_is_understood(root: Path) -> None:
     assert await run(grep, root, path=".", pattern="^(import|from) [a-z]+$") == "src/a.py:1:import os"
 
