@@ -33,11 +33,9 @@ class Files:
         return real
 
     def shown(self, path: Path) -> str:
-        """A path as a reader knows it: relative to its root."""
-        for root in self.roots:
-            if path.is_relative_to(root.resolve()):
-                return str(path.relative_to(root.resolve()))
-        return str(path)
+        """A path that `resolve` takes back: relative in the first root, absolute in the others."""
+        first = self.roots[0].resolve()
+        return str(path.relative_to(first) if path.is_relative_to(first) else path)
 
 
 class Kernel(Protocol):

@@ -1,0 +1,185 @@
+"""The tools that read and change text files. Where a path may lead is decided by `Files.resolve` alone."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from pydantic import Field
+
+from jupyter_eca.errors import ToolError
+from jupyter_eca.protocol.content import FileChangeDetails
+from jupyter_eca.tools import textfile
+from jupyter_eca.tools.base import MAX_RESULT_CHARS, ToolContext, ToolResult, tool
+from jupyter_eca.tools.replacing import lines, replace
+
+if TYPE_CHECKING:
+    from jupyter_eca.workspace.base import Files
+
+# Calls of one turn run in parallel, and each change reads before it writes.
+_one_change = threading.Lock()
+
+# Room in a result for the line that says which lines it has.
+_HEADER_CHARS = 200
+
+FilePath = Annotated[str, Field(description="Path of the file, relative to the workspace or absolute.")]
+Offset = Annotated[int, Field(ge=0, description="How many lines to skip.")]
+Limit = Annotated[int, Field(ge=1, description="How many lines to read at most.")]
+Content = Annotated[str, Field(description="The whole text of the file.")]
+Original = Annotated[str, Field(min_length=1, description="The text to replace, copied exactly from the file.")]
+New = Annotated[str, Field(description="The text to put in its place; empty to delete it.")]
+Everywhere = Annotated[bool, Field(description="Replace every occurrence instead of the only one.")]
+Source = Annotated[str, Field(description="Path of the file or folder to move.")]
+Destination = Annotated[str, Field(description="Its whole new path; must not exist yet.")]
+
+
+@tool(reads=True, summary="Reading {path}")
+async def read_file(context: ToolContext, path: FilePath, line_offset: Offset = 0, limit: Limit = 2000) -> str:
+    """Read a UTF-8 text file.
+
+    The text comes as it is, without line numbers. When it is only a part of the file, a first line in brackets says
+    which lines it has and where to go on.
+    """
+    return await asyncio.to_thread(_read, context.files, path, line_offset, limit)
+
+
+@tool(summary="Writing {path}")
+async def write_file(context: ToolContext, path: FilePath, content: Content) -> ToolResult:
+    """Create a text file, or replace all of an existing one. Missing folders are made.
+
+    To change a part of a file use edit_file. Does not replace notebooks.
+    """
+    return await asyncio.to_thread(_write, context.files, path, content)
+
+
+@tool(summary="Editing {path}")
+async def edit_file(
+    context: ToolContext,
+    path: FilePath,
+    original_content: Original,
+    new_content: New,
+    all_occurrences: Everywhere = False,
+) -> ToolResult:
+    """Replace text in an existing file and show what is then on disk.
+
+    Read the file first. original_content must occur exactly once: take as many lines around it as that needs.
+    The line ends of the file are kept. Does not edit notebooks.
+    """
+    return await asyncio.to_thread(_edit, context.files, path, original_content, new_content, all_occurrences)
+
+
+@tool(summary="Moving {source} to {destination}")
+async def move_file(context: ToolContext, source: Source, destination: Destination) -> ToolResult:
+    """Move or rename a file or folder. Never overwrites. Missing folders are made."""
+    return await asyncio.to_thread(_move, context.files, source, destination)
+
+
+TOOLS = (read_file, write_file, edit_file, move_file)
+
+
+def _read(files: Files, path: str, offset: int, limit: int) -> str:
+    with textfile.reported(path):
+        text = textfile.read(files.resolve(path), path)
+    every = lines(text.removeprefix(textfile.BOM).replace("\r\n", "\n"))
+    if not every:
+        return f"[{path} is empty]"
+    if offset >= len(every):
+        raise ToolError(f"{path} has only {len(every)} lines.", "Use a smaller line_offset.")
+    part = every[offset : offset + _fitting(every[offset : offset + limit])]
+    if len(part) == len(every):
+        return "".join(part)
+    end = offset + len(part)
+    more = f"; go on with line_offset={end}" if end < len(every) else ""
+    return f"[lines {offset + 1}-{end} of {len(every)}{more}]\n{''.join(part)}"
+
+
+def _fitting(part: list[str]) -> int:
+    """How many lines a result can hold, at least one: better fewer whole lines than a hole in the middle."""
+    room = MAX_RESULT_CHARS - _HEADER_CHARS
+    for count, line in enumerate(part):
+        room -= len(line)
+        if room < 0:
+            return max(1, count)
+    return len(part)
+
+
+def _write(files: Files, path: str, content: str) -> ToolResult:
+    with _one_change, textfile.reported(path):
+        real = files.resolve(path)
+        before = None
+        if real.exists():
+            _refuse_notebook(real, path)
+            before = textfile.read(real, path)
+        return _replaced(files, real, before, content, "Replaced" if before is not None else "Created")
+
+
+def _edit(files: Files, path: str, original: str, new: str, everywhere: bool) -> ToolResult:
+    with _one_change, textfile.reported(path):
+        real = files.resolve(path)
+        _refuse_notebook(real, path)
+        before = textfile.read(real, path)
+        mark = textfile.BOM if before.startswith(textfile.BOM) else ""
+        replaced = replace(before.removeprefix(mark), original, new, everywhere=everywhere)
+        if mark + replaced.text == before:
+            raise ToolError(f"new_content is what {path} has already; nothing was changed.")
+        places = f" {replaced.count} places of" if replaced.count > 1 else ""
+        loosely = "" if replaced.exact else ", ignoring white space to find the place,"
+        return _replaced(files, real, before, mark + replaced.text, f"Edited{places}{loosely}")
+
+
+def _replaced(files: Files, real: Path, before: str | None, after: str, done: str) -> ToolResult:
+    """Writes, and reports what a look at the disk shows then: another program may have written too."""
+    shown = files.shown(real)
+    textfile.write(real, shown, after)
+    found = textfile.read(real, shown)
+    details = textfile.change(shown, before, found)
+    size = f"{len(lines(found))} lines, +{details.lines_added} -{details.lines_removed}"
+    text = f"{done} {shown} ({size})."
+    if found != after:
+        text = f"Another program wrote {shown} at the same time; it is not as you wanted it."
+    if before is not None:
+        text += f" What changed on disk:\n{details.diff}"
+    return ToolResult(text, error=found != after, details=details)
+
+
+def _refuse_notebook(real: Path, path: str) -> None:
+    if real.suffix.lower() == ".ipynb":
+        raise ToolError(
+            f"{path} is a notebook and is not edited as raw JSON: it may be open with unsaved work.",
+            "Change its cells with the notebook tools.",
+        )
+
+
+def _move(files: Files, source: str, destination: str) -> ToolResult:
+    with _one_change, textfile.reported(f"{source} to {destination}"):
+        old, new = _movable(files, source), files.resolve(destination)
+        if os.path.lexists(_entry(files, destination)):
+            raise ToolError(f"{destination} exists already; nothing was moved.", "Give the whole path of a new one.")
+        if new.is_relative_to(old):
+            raise ToolError(f"{source} cannot be moved into itself.")
+        new.parent.mkdir(parents=True, exist_ok=True)
+        old.rename(new)
+        kind = "a folder" if new.is_dir() else f"{new.stat().st_size} bytes"
+    left, right = files.shown(old), files.shown(new)
+    diff = f"diff --git a/{left} b/{right}\nsimilarity index 100%\nrename from {left}\nrename to {right}\n"
+    details = FileChangeDetails(path=right, diff=diff, lines_added=0, lines_removed=0)
+    return ToolResult(f"Moved {left} to {right} ({kind}).", details=details)
+
+
+def _movable(files: Files, source: str) -> Path:
+    real = files.resolve(source)
+    if _entry(files, source).is_symlink():
+        raise ToolError(f"{source} is a symbolic link; nothing was moved.", f"Move {files.shown(real)} instead.")
+    if not real.exists():
+        raise ToolError(f"There is no {source}.", "Use directory_tree to find it.")
+    if any(root.resolve().is_relative_to(real) for root in files.roots):
+        raise ToolError(f"{source} is the workspace itself and cannot be moved.")
+    return real
+
+
+def _entry(files: Files, path: str) -> Path:
+    """The folder entry a path names, its last part not followed when it is a link."""
+    return files.resolve(str(Path(path).parent)) / Path(path).name

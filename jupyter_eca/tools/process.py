@@ -1,0 +1,93 @@
+"""Programs that look at files for us: no shell, output streamed and bounded, nothing left running behind."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import signal
+from contextlib import asynccontextmanager, suppress
+from typing import IO, TYPE_CHECKING
+
+from jupyter_eca.errors import ToolError
+
+if TYPE_CHECKING:
+    from asyncio.subprocess import Process
+    from collections.abc import AsyncGenerator, Sequence
+    from pathlib import Path
+
+# A look at files that takes longer was asked for with too wide a question.
+TIMEOUT_S = 20.0
+
+_CHUNK = 65_536
+
+# A record holds a path (at most 4,096 bytes on Linux) and a line; what comes after is cut, so memory stays bounded.
+_MAX_RECORD = 8_192
+
+
+@asynccontextmanager
+async def running(arguments: Sequence[str], folder: Path, errors: IO[bytes] | int) -> AsyncGenerator[Process]:
+    """A program whose group is dead when the block ends, however it ends.
+
+    Raises: ToolError when it cannot be started.
+    """
+    try:
+        process = await asyncio.create_subprocess_exec(
+            *arguments,
+            cwd=folder,
+            env=_environment(),
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=errors,
+            start_new_session=True,
+        )
+    except (OSError, ValueError, NotImplementedError) as error:  # not implemented: the selector loop on Windows
+        raise ToolError(f"{arguments[0]} cannot be started: {error}.") from error
+    try:
+        yield process
+    finally:
+        if process.returncode is None:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+        await process.communicate()
+
+
+async def records(process: Process, end: bytes) -> AsyncGenerator[bytes]:
+    """The output, split at `end`."""
+    stream, rest = process.stdout, b""
+    while stream is not None and (chunk := await stream.read(_CHUNK)):
+        *whole, rest = (rest + chunk).split(end)
+        for record in whole:
+            yield record
+        rest = rest[:_MAX_RECORD]
+    if rest:
+        yield rest
+
+
+def git(*arguments: str) -> list[str]:
+    """A git that runs no program a repository names."""
+    return ["git", "--no-pager", "-c", "core.fsmonitor=false", *arguments]
+
+
+async def git_output(folder: Path, *arguments: str) -> bytes | None:
+    """What git says about a folder; None where there is no git, no work tree or no answer in time."""
+    if shutil.which("git") is None:
+        return None
+    with suppress(ToolError, TimeoutError):
+        async with (
+            asyncio.timeout(TIMEOUT_S),
+            running(git(*arguments), folder, asyncio.subprocess.DEVNULL) as process,
+        ):
+            output, _ = await process.communicate()
+            return output if process.returncode == 0 else None
+    return None
+
+
+async def in_work_tree(folder: Path) -> bool:
+    return await git_output(folder, "rev-parse", "--is-inside-work-tree") == b"true\n"
+
+
+def _environment() -> dict[str, str]:
+    """Ours, without what could send git to another repository; English messages; text is UTF-8."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    return {**kept, "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C.UTF-8"}
