@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from jupyter_eca.errors import ToolError
 from jupyter_eca.tools.base import MAX_RESULT_CHARS, Tool, ToolContext, ToolResult
 from jupyter_eca.tools.files import edit_file, move_file, read_file, write_file

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from jupyter_eca.errors import ToolError
 from jupyter_eca.tools.replacing import replace
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import pytest_asyncio
+
 from jupyter_eca.errors import ToolError
 from jupyter_eca.tools import process
 from jupyter_eca.tools.base import Tool, ToolContext
