@@ -27,9 +27,11 @@ _DEFAULTS: dict[str, Any] = {
 
 
 class ModelConfig(Model):
-    """`script` is the file of a `scripted` model, `path` the GGUF file of a `local` one."""
+    """`model_name` is the vendor's name for it, `extra_payload` is merged into each request (`thinking`, `max_tokens`).
+    `script` is the file of a `scripted` model, `path` the GGUF file of a `local` one."""
 
     model_name: str | None = None
+    extra_payload: dict[str, Any] = Field(default_factory=dict[str, Any])
     script: str | None = None
     path: str | None = None
 

@@ -59,12 +59,16 @@ class FrameError(RemoteError):
 
 
 class ProviderError(EcaError):
-    """The model's side failed. `status` is the HTTP status if there was one."""
+    """The model's side failed. `status` is the HTTP status if there was one, `retry_after` the seconds after which the
+    server said to ask again."""
 
-    def __init__(self, message: str, *, status: int | None = None, retryable: bool = False) -> None:
+    def __init__(
+        self, message: str, *, status: int | None = None, retryable: bool = False, retry_after: float | None = None
+    ) -> None:
         super().__init__(message)
         self.status = status
         self.retryable = retryable
+        self.retry_after = retry_after
 
 
 class ToolError(EcaError):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -12,6 +12,11 @@ from jupyter_eca.errors import RemoteError
 from jupyter_eca.protocol.chat import ChatListParams, ChatListResult, ChatOpenParams, ChatOpenResult
 from jupyter_eca.protocol.content import ProgressContent, TextContent, ToolCallRunContent
 from tests.desk import PATIENCE, Notebook, answer, desk, outcomes, said, tool_states
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from jupyter_eca.protocol.chat import ChatContentReceivedParams
 
 pytestmark = pytest.mark.asyncio
 
@@ -34,7 +39,7 @@ def yes(_call: ToolCallRunContent) -> Decision:
     return Decision(approved=True)
 
 
-async def test_an_answer_streams_and_ends_with_one_outcome(tmp_path: Any) -> None:
+async def test_an_answer_streams_and_ends_with_one_outcome(tmp_path: Path) -> None:
     async with desk(tmp_path, RUN) as table:
         received = await answer(await table.client(), "you")
         assert said(received) == "Hello, you"
@@ -42,7 +47,7 @@ async def test_an_answer_streams_and_ends_with_one_outcome(tmp_path: Any) -> Non
         assert isinstance(received[-1].content, ProgressContent)
 
 
-async def test_an_approved_tool_call_runs_in_the_kernel_that_asked(tmp_path: Any) -> None:
+async def test_an_approved_tool_call_runs_in_the_kernel_that_asked(tmp_path: Path) -> None:
     async with desk(tmp_path, RUN) as table:
         mine, other = Notebook(), Notebook()
         await table.client(other)
@@ -52,7 +57,7 @@ async def test_an_approved_tool_call_runs_in_the_kernel_that_asked(tmp_path: Any
         assert said(received) == "Let me. Result: ran x = 1"
 
 
-async def test_a_rejected_tool_call_tells_the_model_why_it_did_not_run(tmp_path: Any) -> None:
+async def test_a_rejected_tool_call_tells_the_model_why_it_did_not_run(tmp_path: Path) -> None:
     async with desk(tmp_path, RUN) as table:
         notebook = Notebook()
         reject = Decision(approved=False, reason="because it is late")
@@ -62,7 +67,7 @@ async def test_a_rejected_tool_call_tells_the_model_why_it_did_not_run(tmp_path:
         assert said(received) == "Let me. You said: it is late"
 
 
-async def test_approving_for_the_session_asks_no_second_time_in_that_chat(tmp_path: Any) -> None:
+async def test_approving_for_the_session_asks_no_second_time_in_that_chat(tmp_path: Path) -> None:
     async with desk(tmp_path, RUN) as table:
         client = await table.client(Notebook())
         await answer(client, "run", lambda _: Decision(approved=True, session=True))
@@ -78,24 +83,25 @@ async def test_approving_for_the_session_asks_no_second_time_in_that_chat(tmp_pa
         assert len(asked) == 1
 
 
-async def test_one_undecided_approval_hides_none_of_the_others(tmp_path: Any) -> None:
+async def test_one_undecided_approval_hides_none_of_the_others(tmp_path: Path) -> None:
     async with desk(tmp_path, RUN) as table:
         client = await table.client(Notebook())
         waiting: list[str] = []
+        both = asyncio.Event()
 
         def decide_when_both_are_known(call: ToolCallRunContent) -> None:
             waiting.append(call.id)
+            if len(waiting) == 2:
+                both.set()
 
         turn = asyncio.create_task(answer(client, "run twice", decide_when_both_are_known))
-        async with asyncio.timeout(PATIENCE):
-            while len(waiting) < 2:
-                await asyncio.sleep(0)
+        await asyncio.wait_for(both.wait(), PATIENCE)
         for call in reversed(waiting):
             await client.decide("chat", call, Decision(approved=True))
         assert outcomes(await turn) == ["completed"]
 
 
-async def test_with_nobody_there_a_call_that_needs_approval_is_denied(tmp_path: Any) -> None:
+async def test_with_nobody_there_a_call_that_needs_approval_is_denied(tmp_path: Path) -> None:
     async with desk(tmp_path, RUN) as table:
         notebook = Notebook()
         received = await answer(await table.client(notebook, unattended=True), "run")
@@ -103,34 +109,28 @@ async def test_with_nobody_there_a_call_that_needs_approval_is_denied(tmp_path: 
         assert said(received) == "Let me. It did not run."
 
 
-async def test_when_the_last_approver_leaves_a_waiting_call_is_denied_and_the_turn_ends(tmp_path: Any) -> None:
+async def test_when_the_last_approver_leaves_a_waiting_call_is_denied_and_the_turn_ends(tmp_path: Path) -> None:
     async with desk(tmp_path, RUN) as table:
         asker, other = await table.client(Notebook()), await table.client(unattended=True)
-        turn = asyncio.create_task(_until_approval(asker))
+        heard: list[ChatContentReceivedParams] = []
+        ended = asyncio.Event()
+
+        def hear(item: ChatContentReceivedParams) -> None:
+            heard.append(item)
+            if item.outcome is not None:
+                ended.set()
+
+        other.listen("chat", hear)
         async with asyncio.timeout(PATIENCE):
-            await turn
-        await asker.close()
-        received = await _replay_until_idle(other)
-        assert "It did not run." in received
+            async for item in asker.ask("chat", "run"):
+                if isinstance(item.content, ToolCallRunContent):
+                    break
+            await asker.close()
+            await ended.wait()
+        assert "It did not run." in said(heard)
 
 
-async def _until_approval(client: Any) -> None:
-    async for item in client.ask("chat", "run"):
-        if isinstance(item.content, ToolCallRunContent):
-            return
-
-
-async def _replay_until_idle(client: Any) -> str:
-    async with asyncio.timeout(PATIENCE):
-        while (await client.request("chat/list", ChatListParams(), ChatListResult)).chats[0].status != "idle":
-            await asyncio.sleep(0)
-    texts: list[str] = []
-    client.listen("chat", lambda item: texts.append(getattr(item.content, "text", "")))
-    await client.request("chat/open", ChatOpenParams(chat_id="chat"), ChatOpenResult)
-    return "".join(texts)
-
-
-async def test_a_prompt_in_a_busy_chat_is_refused_and_the_running_answer_goes_on(tmp_path: Any) -> None:
+async def test_a_prompt_in_a_busy_chat_is_refused_and_the_running_answer_goes_on(tmp_path: Path) -> None:
     async with desk(tmp_path, RUN) as table:
         client, second = await table.client(), await table.client()
         received: list[Any] = []
@@ -144,7 +144,7 @@ async def test_a_prompt_in_a_busy_chat_is_refused_and_the_running_answer_goes_on
         assert outcomes(received) == ["stopped"]
 
 
-async def test_stop_ends_the_turn_and_the_chat_takes_the_next_prompt(tmp_path: Any) -> None:
+async def test_stop_ends_the_turn_and_the_chat_takes_the_next_prompt(tmp_path: Path) -> None:
     async with desk(tmp_path, RUN) as table:
         client = await table.client()
         async with asyncio.timeout(PATIENCE):
@@ -154,7 +154,7 @@ async def test_stop_ends_the_turn_and_the_chat_takes_the_next_prompt(tmp_path: A
         assert said(await answer(client, "again")) == "Hello, again"
 
 
-async def test_stop_while_a_tool_runs_ends_the_tool_and_the_turn(tmp_path: Any) -> None:
+async def test_stop_while_a_tool_runs_ends_the_tool_and_the_turn(tmp_path: Path) -> None:
     async with desk(tmp_path, RUN) as table:
         notebook = Notebook(hold=asyncio.Event())
         client = await table.client(notebook)
@@ -168,7 +168,7 @@ async def test_stop_while_a_tool_runs_ends_the_tool_and_the_turn(tmp_path: Any) 
         notebook.hold.set()
 
 
-async def test_a_stream_that_breaks_off_keeps_what_was_said_and_says_so(tmp_path: Any) -> None:
+async def test_a_stream_that_breaks_off_keeps_what_was_said_and_says_so(tmp_path: Path) -> None:
     async with desk(tmp_path, RUN) as table:
         received = await answer(await table.client(), "break")
         assert said(received) == "Half an "
@@ -184,14 +184,16 @@ async def test_a_stream_that_breaks_off_keeps_what_was_said_and_says_so(tmp_path
         ("just-a-name", "is not a model"),
     ],
 )
-async def test_an_unknown_model_ends_in_one_message_that_says_what_to_do(tmp_path: Any, model: str, words: str) -> None:
+async def test_an_unknown_model_ends_in_one_message_that_says_what_to_do(
+    tmp_path: Path, model: str, words: str
+) -> None:
     async with desk(tmp_path, RUN) as table:
         received = await answer(await table.client(), "hi", model=model)
         assert words in said(received, "system")
         assert outcomes(received) == ["failed"]
 
 
-async def test_a_chat_opens_again_in_a_new_server_with_all_that_was_said(tmp_path: Any) -> None:
+async def test_a_chat_opens_again_in_a_new_server_with_all_that_was_said(tmp_path: Path) -> None:
     async with desk(tmp_path, RUN) as table:
         before = await answer(await table.client(Notebook()), "run", yes)
     async with desk(tmp_path, RUN) as table:
@@ -206,20 +208,20 @@ async def test_a_chat_opens_again_in_a_new_server_with_all_that_was_said(tmp_pat
         assert said(await answer(client, "you")) == "Hello, you"
 
 
-async def test_a_chat_nobody_knows_is_not_found(tmp_path: Any) -> None:
+async def test_a_chat_nobody_knows_is_not_found(tmp_path: Path) -> None:
     async with desk(tmp_path, RUN) as table:
         client = await table.client()
         opened = await client.request("chat/open", ChatOpenParams(chat_id="nope"), ChatOpenResult)
         assert not opened.found
 
 
-async def test_plan_mode_offers_no_tool_that_changes_anything(tmp_path: Any) -> None:
+async def test_plan_mode_offers_no_tool_that_changes_anything(tmp_path: Path) -> None:
     async with desk(tmp_path, RUN) as table:
         received = await answer(await table.client(Notebook()), "run", yes, agent="plan")
         assert "There is no tool 'run_code'" in said(received)
 
 
-async def test_a_kernel_sees_and_touches_only_chats_it_asked_in(tmp_path: Any) -> None:
+async def test_a_kernel_sees_and_touches_only_chats_it_asked_in(tmp_path: Path) -> None:
     async with desk(tmp_path, RUN) as table:
         owner = await table.client()
         await answer(owner, "you", chat="private")

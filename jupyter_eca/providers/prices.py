@@ -1,0 +1,48 @@
+"""What an answer cost and how much its model can read, from genai-prices' own table. No provider; asks no host."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from genai_prices.types import PriceCalculation
+
+    from jupyter_eca.engine.delta import UsageDelta
+
+_log = logging.getLogger(__name__)
+
+
+async def priced(provider: str, model: str, usage: UsageDelta) -> UsageDelta:
+    """`usage` with the cost and the context limit, as far as they are known. `model` is the vendor's name for it."""
+    found = await asyncio.to_thread(_look_up, provider, model, usage)  # the first import takes half a second
+    if found is None:
+        return usage
+    return replace(usage, cost=float(found.total_price), context_limit=found.model.context_window or 0)
+
+
+def cost(provider: str, model: str, usage: UsageDelta) -> float | None:
+    """In US dollars; None for a model without a price."""
+    found = _look_up(provider, model, usage)
+    return None if found is None else float(found.total_price)
+
+
+def _look_up(provider: str, model: str, usage: UsageDelta) -> PriceCalculation | None:
+    try:
+        from genai_prices import Usage, calc_price
+
+        tokens = Usage(
+            # The table's input tokens are all of them; ours leave out what the cache has read or written.
+            input_tokens=usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens,
+            cache_read_tokens=usage.cache_read_tokens,
+            cache_write_tokens=usage.cache_write_tokens,
+            output_tokens=usage.output_tokens,
+        )
+        return calc_price(tokens, model, provider_id=provider)
+    except LookupError:
+        return None
+    except Exception:  # noqa: BLE001  # somebody else's table: it must not cost the reader an answer
+        _log.exception("the price of %s/%s cannot be worked out", provider, model)
+        return None
