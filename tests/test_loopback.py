@@ -42,7 +42,9 @@ def test_a_process_of_its_own_prints_its_address(tmp_path: Path) -> None:
     file = tmp_path / "script.json"
     file.write_text(json.dumps({"rules": [{"message": "", "reply": [{"text": "Hello."}]}]}))
     command = [sys.executable, "-m", "tests.loopback", str(file)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parents[1]) as process:  # noqa: S603  # our own
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parents[1]
+    ) as process:  # our own
         try:
             assert process.stdout is not None
             assert "Hello." in post(process.stdout.readline().strip())

@@ -13,6 +13,7 @@ import uuid
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from jupyter_eca.errors import RemoteError
 from jupyter_eca.kernel.surroundings import kernel_of
 from jupyter_eca.links.comm import HELLO, TARGET, TOPIC, CommLink
 
@@ -26,6 +27,9 @@ _log = logging.getLogger(__name__)
 # Seconds to wait for the server's comm before an engine is started in the kernel.
 PATIENCE = 0.3
 
+# Seconds for an engine's first answer: a server imports for a few, on a busy machine.
+ANSWER_PATIENCE = 30.0
+
 # Older ones do not hand comm messages to a kernel whose cell awaits: their kernels answer for themselves.
 AWAITS_COMMS = (7, 4)
 
@@ -35,6 +39,8 @@ class Engine:
 
     def __init__(self, shell: Any) -> None:
         self._shell = shell
+        # Said in every hello: a server that has already opened a comm to this very engine opens no second one.
+        self._name = uuid.uuid4().hex
         self._server: CommLink | None = None
         self._opened: asyncio.Event | None = None
         self._client: Client | None = None
@@ -48,7 +54,7 @@ class Engine:
         kernel = kernel_of(self._shell)
         if kernel is not None and _hears_comms():
             kernel.comm_manager.register_target(TARGET, self._take_comm)
-            kernel.session.send(kernel.iopub_socket, HELLO, {"target": TARGET}, ident=TOPIC)
+            kernel.session.send(kernel.iopub_socket, HELLO, {"target": TARGET, "from": self._name}, ident=TOPIC)
 
     def _take_comm(self, comm: Any, _message: Any) -> None:
         link = CommLink(comm.send, comm.close)
@@ -88,7 +94,10 @@ class Engine:
             link = await self._embed()
         client = Client(link, "jupyter_eca kernel", kernel)
         self._root(client.run())
-        await client.initialize(unattended=unattended)
+        try:
+            await asyncio.wait_for(client.initialize(unattended=unattended), ANSWER_PATIENCE)
+        except TimeoutError:
+            raise RemoteError("The assistant's engine does not answer. Restart the Jupyter server.") from None
         self._client = client
         self.new_chat()
         return client

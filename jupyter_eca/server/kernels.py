@@ -78,7 +78,7 @@ class KernelEar:
         self._iopub.socket.setsockopt(zmq.SUBSCRIBE, TOPIC)
         self._iopub.socket.setsockopt(zmq.SUBSCRIBE, f"comm-{PREFIX}".encode())
         self._iopub.on_recv(self._take)
-        self._comm = ""
+        self._comm = self._caller = ""
         self._link: CommLink | None = None
 
     def _take(self, frames: list[bytes]) -> None:
@@ -86,15 +86,19 @@ class KernelEar:
         message: dict[str, Any] = self._session.deserialize(rest)
         kind, content = message["header"]["msg_type"], message["content"]
         if kind == HELLO:
-            self._open()
+            self._open(content.get("from", ""))
         elif content.get("comm_id") == self._comm and self._link is not None:
             if kind == "comm_close":
                 self.lost()
             else:
                 self._hear(content.get("data"))
 
-    def _open(self) -> None:
+    def _open(self, caller: str) -> None:
+        """A kernel says hello again when it has waited: its cells may have run before the comm reached it."""
+        if self._link is not None and caller == self._caller:
+            return
         self.lost()
+        self._caller = caller
         self._comm = PREFIX + uuid.uuid4().hex
         self._link = CommLink(self._write, self.lost)
         self._serving = False

@@ -46,7 +46,7 @@ async def answer_of(*events: dict[str, Any]) -> list[Delta]:
 
 def test_importing_the_provider_does_not_import_the_sdk() -> None:
     code = "import sys, jupyter_eca.providers.ollama; print({'anthropic', 'httpx2', 'genai_prices'} & set(sys.modules))"
-    said = subprocess.check_output([sys.executable, "-c", code], text=True, timeout=30)  # noqa: S603  # our own code
+    said = subprocess.check_output([sys.executable, "-c", code], text=True, timeout=30)  # our own code
     assert said.strip() == "set()"
 
 

@@ -317,7 +317,7 @@ def alone(tmp_path_factory: pytest.TempPathFactory) -> dict[str, object]:
     folder = tmp_path_factory.mktemp("alone")
     (folder / "bad.gguf").write_bytes(b"GGUF" + b"\xff" * 1000)
     command = [sys.executable, "-c", ALONE, str(folder)]
-    done = subprocess.run(command, capture_output=True, timeout=PATIENCE, check=False)  # noqa: S603  # our own text
+    done = subprocess.run(command, capture_output=True, timeout=PATIENCE, check=False)  # our own text
     report = folder / "report.json"
     return {
         "printed": (done.stdout + done.stderr).decode(),

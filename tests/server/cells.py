@@ -1,0 +1,122 @@
+"""Cells run in a kernel of a server, by a client that plays the page."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from jupyter_eca.protocol.content import Role
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator
+
+    from jupyter_eca.host import Host
+    from jupyter_eca.protocol.event import Event
+
+PATIENCE = 60.0
+
+
+class Watcher:
+    """An audience of the server's host that approves nothing: what tests wait on."""
+
+    kernel = None
+
+    def __init__(self, host: Host) -> None:
+        self.host = host
+        self.events: list[Event] = []
+        self._shown = asyncio.Event()
+
+    @staticmethod
+    async def of(serverapp: Any) -> Watcher:
+        (app,) = serverapp.extension_manager.extension_apps["jupyter_eca"]
+        watcher = Watcher(await app.rooms.host())
+        watcher.host.join(watcher)
+        return watcher
+
+    def sees(self, chat: str) -> bool:  # noqa: ARG002  # all
+        return True
+
+    def approves(self, chat: str) -> bool:  # noqa: ARG002  # none
+        return False
+
+    def show(self, events: list[Event]) -> None:
+        self.events += events
+        self._shown.set()
+
+    async def until(self, kind: str, role: Role = Role.ASSISTANT) -> Event:
+        """The first event with a content of this type, and this role."""
+        async with asyncio.timeout(PATIENCE):
+            while True:
+                for event in self.events:
+                    if getattr(event.content, "type", "") == kind and event.role is role:
+                        return event
+                self._shown.clear()
+                await self._shown.wait()
+
+    async def ended(self) -> Event:
+        async with asyncio.timeout(PATIENCE):
+            while not self.events or self.events[-1].outcome is None:
+                self._shown.clear()
+                await self._shown.wait()
+        return self.events[-1]
+
+
+@dataclass
+class Ran:
+    """What a cell put out; `comm` are the messages its kernel sent to comms meanwhile."""
+
+    status: str
+    error: str = ""
+    markdown: str = ""
+    stdout: str = ""
+    comm: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+
+
+class Kernel:
+    def __init__(self, serverapp: Any, id: str) -> None:
+        self.id = id
+        self.kernels = serverapp.kernel_manager
+        self.client = self.kernels.get_kernel(id).client()
+
+    async def open(self) -> None:
+        self.client.start_channels()
+        await self.client.wait_for_ready(timeout=PATIENCE)
+
+    async def run(self, code: str, **options: Any) -> Ran:
+        ran = Ran("")
+
+        def take(message: dict[str, Any]) -> None:
+            content = message["content"]
+            match message["msg_type"]:
+                case "stream":
+                    ran.stdout += content["text"]
+                case "display_data" | "update_display_data":
+                    ran.markdown = content["data"].get("text/markdown", ran.markdown)
+                case "comm_msg":
+                    ran.comm += content["data"].get("messages", [])
+                case "error":
+                    ran.error = "\n".join(content["traceback"])
+                case _:
+                    pass
+
+        options = {"allow_stdin": False, **options}
+        reply = await asyncio.wait_for(
+            self.client.execute_interactive(code, output_hook=take, timeout=PATIENCE, **options), PATIENCE
+        )
+        ran.status = reply["content"]["status"]
+        return ran
+
+
+@asynccontextmanager
+async def kernel(serverapp: Any) -> AsyncGenerator[Kernel]:
+    id = await serverapp.kernel_manager.start_kernel()
+    found = Kernel(serverapp, id)
+    await found.open()
+    try:
+        yield found
+    finally:
+        found.client.stop_channels()
+        if id in serverapp.kernel_manager:
+            await serverapp.kernel_manager.shutdown_kernel(id, now=True)

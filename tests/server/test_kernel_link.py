@@ -1,0 +1,115 @@
+"""A kernel and the server's engine, over the comm that the server opens."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from tests.server.cells import PATIENCE, Watcher, kernel
+
+
+@pytest.fixture
+def rules() -> dict[str, Any]:
+    return {"allow": {"run_code": {}}}
+
+
+async def test_a_cell_is_answered_by_the_server_and_the_variable_stays_in_its_kernel(jp_serverapp: Any) -> None:
+    async with kernel(jp_serverapp) as at:
+        await at.run("%load_ext jupyter_eca")
+        assert "runs in the Jupyter server" in (await at.run("%eca status")).markdown
+        ran = await at.run("%%eca -> result\nmake a variable")
+        assert ran.status == "ok"
+        assert "I make it." in ran.markdown
+        assert (await at.run("print(answer, len(result.tool_calls))")).stdout == "42 1\n"
+
+
+async def test_run_all_finds_the_server_although_its_comm_opens_behind_the_queued_cells(jp_serverapp: Any) -> None:
+    async with kernel(jp_serverapp) as at:
+        at.client.execute("%load_ext jupyter_eca", silent=False)
+        assert "runs in the Jupyter server" in (await at.run("%eca status")).markdown
+
+
+async def test_no_token_and_no_address_of_the_server_enters_the_kernel(jp_serverapp: Any) -> None:
+    async with kernel(jp_serverapp) as at:
+        await at.run("%load_ext jupyter_eca")
+        await at.run("%eca you")
+        seen = await at.run(
+            "import gc\nfor thing in gc.get_objects():\n    if isinstance(thing, (dict, list, tuple)): repr(thing)"
+        )
+        assert seen.status == "ok"
+        token = jp_serverapp.identity_provider.token
+        found = await at.run(
+            f"print(any({token[:8]!r} + {token[8:]!r} in part for part in map(str, (__import__('os').environ, vars(__eca__.__self__._engine)))))"
+        )
+        assert found.stdout == "False\n"
+
+
+async def test_code_that_kills_the_kernel_ends_the_turn_and_the_server_lives(jp_serverapp: Any) -> None:
+    async with kernel(jp_serverapp) as at:
+        restarted = asyncio.Event()
+        at.kernels.add_restart_callback(at.id, restarted.set, "restart")
+        watcher = await Watcher.of(jp_serverapp)
+        await at.run("%load_ext jupyter_eca")
+        at.client.execute("%eca die")
+        called = (await watcher.until("toolCalled")).content
+        assert "The kernel did not answer" in str(called)
+        await watcher.ended()
+        await asyncio.wait_for(restarted.wait(), PATIENCE)
+        at.client.stop_channels()
+        await at.open()
+        await at.run("%load_ext jupyter_eca")
+        assert (await at.run("%eca you")).markdown == "Hello, you"
+
+
+async def test_a_kernel_that_is_restarted_is_found_again(jp_serverapp: Any) -> None:
+    async with kernel(jp_serverapp) as at:
+        await at.run("%load_ext jupyter_eca")
+        await at.run("%eca you")
+        await jp_serverapp.kernel_manager.restart_kernel(at.id)
+        at.client.stop_channels()
+        await at.open()
+        await at.run("%load_ext jupyter_eca")
+        assert "runs in the Jupyter server" in (await at.run("%eca status")).markdown
+        assert (await at.run("%eca you")).markdown == "Hello, you"
+
+
+@pytest.mark.parametrize(("prompt", "sign"), [("slow", "text"), ("wait", "toolCallRunning")])
+async def test_interrupt_stops_the_turn_at_once_and_the_next_question_is_answered(
+    jp_serverapp: Any, prompt: str, sign: str
+) -> None:
+    async with kernel(jp_serverapp) as at:
+        watcher = await Watcher.of(jp_serverapp)
+        await at.run("%load_ext jupyter_eca")
+        running = asyncio.ensure_future(at.run(f"%eca {prompt}"))
+        await watcher.until(sign)
+        await jp_serverapp.kernel_manager.interrupt_kernel(at.id)
+        ran = await asyncio.wait_for(running, 5)
+        assert (ran.status, ran.error) == ("error", "Stopped.")
+        assert (await watcher.ended()).outcome == "stopped"
+        assert (await at.run("%eca you")).markdown == "Hello, you"
+
+
+async def test_an_interrupt_in_mid_answer_keeps_what_was_shown(jp_serverapp: Any) -> None:
+    async with kernel(jp_serverapp) as at:
+        watcher = await Watcher.of(jp_serverapp)
+        await at.run("%load_ext jupyter_eca")
+        running = asyncio.ensure_future(at.run("%eca slow"))
+        await watcher.until("text")
+        await jp_serverapp.kernel_manager.interrupt_kernel(at.id)
+        ran = await asyncio.wait_for(running, 5)
+        assert ran.markdown.startswith("word")
+        assert ran.markdown.rstrip().endswith("> Stopped.")
+
+
+async def test_a_stop_from_elsewhere_interrupts_code_that_runs_in_the_kernel(jp_serverapp: Any) -> None:
+    async with kernel(jp_serverapp) as at:
+        watcher = await Watcher.of(jp_serverapp)
+        await at.run("%load_ext jupyter_eca")
+        running = asyncio.ensure_future(at.run("%eca wait"))
+        started = await watcher.until("toolCallRunning")
+        watcher.host.stop(started.chat)
+        ran = await asyncio.wait_for(running, 10)
+        assert ran.error == "Stopped."
+        assert (await at.run("%eca you")).markdown == "Hello, you"
