@@ -6,12 +6,12 @@ import { Link, Peer } from './rpc';
 export class Client {
   private constructor(private readonly peer: Peer<ClientMethods, ServerMethods>) {}
 
-  /** Greets the server. Throws: LinkError, RpcError. */
+  /** Greets the server, as one who cannot approve tool calls: no view shows them. Throws: LinkError, RpcError. */
   static async connect(link: Link): Promise<Client> {
     const peer = new Peer<ClientMethods, ServerMethods>(link);
     await peer.request('initialize', {
       clientInfo: { name: 'jupyter-eca' },
-      capabilities: { codeAssistant: { chat: true, envelope: true } }
+      capabilities: { codeAssistant: { chat: true, envelope: true, unattended: true } }
     });
     peer.notify('initialized', {});
     return new Client(peer);

@@ -128,14 +128,17 @@ export interface ClientInfo {
 }
 
 /**
- * `kernel` and `envelope` are ours: the client runs code for the chats it asks in; it wants `seq`, `turn`, `at`,
- * `outcome` beside each content. An empty object means "yes" in some clients, so the values are not only booleans.
+ * What the client can do. An empty object means "yes" in some clients, so ECA's values are not only booleans.
+ *
+ * Ours: with `kernel` it runs code for the chats it asks in, with `envelope` it wants `seq`, `turn`, `at`, `outcome`
+ * beside each content, and `unattended` says that nobody is there to approve a tool call.
  */
 export interface CodeAssistant {
   readonly chat?: unknown;
   readonly editor?: unknown;
   readonly kernel?: boolean;
   readonly envelope?: boolean;
+  readonly unattended?: boolean;
 }
 
 export interface Column {

@@ -57,7 +57,9 @@ export class Peer<Ours extends Table<Ours>, Theirs extends Table<Theirs>> {
   constructor(private readonly link: Link) {
     link.listen(
       text => void this.receive(text),
-      () => { this.end(); }
+      () => {
+        this.end();
+      }
     );
   }
 

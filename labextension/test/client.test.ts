@@ -50,9 +50,9 @@ test('the client greets before it asks', async () => {
   expect(server.told).toEqual(['initialize', 'initialized', 'chat/list']);
 });
 
-test('the client declares that it wants the envelope', async () => {
+test('the client does not offer to approve what it cannot show', async () => {
   const [, server] = await connected();
-  expect(server.greeting?.capabilities?.codeAssistant).toEqual({ chat: true, envelope: true });
+  expect(server.greeting?.capabilities?.codeAssistant).toMatchObject({ chat: true, unattended: true });
 });
 
 test('only running chats are stopped', async () => {
