@@ -84,3 +84,9 @@ def test_nothing_connects_before_it_is_asked_to(page: Page, lab: Lab) -> None:
     Notebook.open(page, lab, [LOAD])
     assert opened
     assert not [url for url in opened if "/eca/" in url]
+
+
+def test_stopping_an_assistant_that_is_not_busy_says_so(page: Page, lab: Lab) -> None:
+    notebook = Notebook.open(page, lab, [LOAD])
+    notebook.execute("eca:stop")
+    notebook.wait_for_notification("The assistant is not busy")
