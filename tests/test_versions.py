@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import jupyter_eca
 import pytest
+
+import jupyter_eca
 
 
 @pytest.mark.parametrize("name", ["package.json", "package-lock.json"])

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from playwright.sync_api import sync_playwright
+
 from tests.browser.lab import Lab, LabSettings, running_lab
 
 if TYPE_CHECKING:

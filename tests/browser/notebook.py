@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from playwright.sync_api import Locator, Page
+
     from tests.browser.lab import Lab
 
 # A kernel starts within it on a busy machine. Each wait ends as soon as what it waits for is there.

@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 from playwright.sync_api import expect
+
 from tests.browser.notebook import Notebook
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
+
     from tests.browser.lab import Lab
 
 pytestmark = pytest.mark.browser

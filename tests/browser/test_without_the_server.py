@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+
 from tests.browser.lab import LabSettings
 from tests.browser.notebook import Notebook
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
+
     from tests.browser.lab import Lab
 
 pytestmark = pytest.mark.browser

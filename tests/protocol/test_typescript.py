@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 from jupyter_eca.protocol.methods import METHODS
 from jupyter_eca.protocol.typescript import main, typescript
 

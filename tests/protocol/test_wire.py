@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 import pytest
+
 from jupyter_eca.protocol.base import Empty, Model
 from jupyter_eca.protocol.content import Content
 from jupyter_eca.protocol.methods import METHODS, Sender
