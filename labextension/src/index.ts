@@ -1,0 +1,5 @@
+/** The plugins that JupyterLab loads. */
+
+import { commands } from './commands';
+
+export default [commands];

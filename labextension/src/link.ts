@@ -1,0 +1,42 @@
+/** The link to the Jupyter server that Lab itself talks to. Knows no message. */
+
+import { URLExt } from '@jupyterlab/coreutils';
+import { ServerConnection } from '@jupyterlab/services';
+
+import { Link, LinkError } from './rpc';
+
+/** Throws: LinkError. A browser does not tell a page why a WebSocket was refused, so there is no reason in it. */
+export function openLink(settings: ServerConnection.ISettings): Promise<Link> {
+  return new Promise((resolve, reject) => {
+    const socket = new settings.WebSocket(address(settings));
+    socket.onopen = () => {
+      resolve(link(socket));
+    };
+    socket.onclose = () => {
+      reject(new LinkError('the server did not open the WebSocket'));
+    };
+  });
+}
+
+/** Pages cannot set headers on a WebSocket: where cookies do not serve, the token goes into the address, as Lab's do. */
+function address({ wsUrl, token, appendToken }: ServerConnection.ISettings): string {
+  const url = URLExt.join(wsUrl, 'eca', 'ws');
+  return appendToken && token !== '' ? `${url}?token=${encodeURIComponent(token)}` : url;
+}
+
+function link(socket: WebSocket): Link {
+  return {
+    send: text => {
+      socket.send(text);
+    },
+    listen: (received, closed) => {
+      socket.onmessage = ({ data }: MessageEvent<string>) => {
+        received(data);
+      };
+      socket.onclose = closed;
+    },
+    close: () => {
+      socket.close();
+    }
+  };
+}

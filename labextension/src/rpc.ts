@@ -1,0 +1,153 @@
+/** A JSON-RPC 2.0 peer. Knows no socket and no method: the link and the tables of methods come from outside. */
+
+/** A duplex of text, one message a piece. */
+export interface Link {
+  send(text: string): void;
+  /** To be called once, in the turn of the event loop in which the link was given. */
+  listen(received: (text: string) => void, closed: () => void): void;
+  close(): void;
+}
+
+/** The other end is gone, or was never there. */
+export class LinkError extends Error {}
+
+/** The other end answered with an error. */
+export class RpcError extends Error {
+  constructor(
+    readonly code: number,
+    message: string
+  ) {
+    super(message);
+  }
+}
+
+/** JSON-RPC 2.0, section 5.1. */
+export const Code = { parse: -32700, methodNotFound: -32601, internal: -32603 } as const;
+
+type Table<T> = { [K in keyof T]: { params: unknown; result: unknown } };
+/** Notifications are the methods whose result is `void`; a request without a result answers `null`. */
+type Requests<T extends Table<T>> = { [K in keyof T]: [T[K]['result']] extends [void] ? never : K }[keyof T] & string;
+type Notifications<T extends Table<T>> = Exclude<keyof T & string, Requests<T>>;
+
+type Id = string | number;
+interface Failure {
+  readonly code: number;
+  readonly message: string;
+}
+/** Any message as it is read: a call has a method, an answer has none. */
+interface Message {
+  readonly id?: Id | null;
+  readonly method?: string;
+  readonly params?: unknown;
+  readonly result?: unknown;
+  readonly error?: Failure;
+}
+interface Waiting {
+  readonly resolve: (result: unknown) => void;
+  readonly reject: (error: Error) => void;
+}
+
+/** What a peer is told is trusted to be of the generated types: both ends are made from one table. */
+export class Peer<Ours extends Table<Ours>, Theirs extends Table<Theirs>> {
+  private readonly waiting = new Map<Id, Waiting>();
+  private readonly handlers = new Map<string, (params: unknown) => unknown>();
+  private lastId = 0;
+  private closed = false;
+
+  constructor(private readonly link: Link) {
+    link.listen(
+      text => void this.receive(text),
+      () => {
+        this.end();
+      }
+    );
+  }
+
+  /** Throws: RpcError when the answer is an error, LinkError when the link closes before it comes. */
+  request<K extends Requests<Ours>>(method: K, params: Ours[K]['params']): Promise<Ours[K]['result']> {
+    return new Promise((resolve, reject) => {
+      if (this.closed) {
+        reject(new LinkError('the link is closed'));
+        return;
+      }
+      const id = ++this.lastId;
+      this.waiting.set(id, { resolve: resolve, reject });
+      this.send({ id, method, params });
+    });
+  }
+
+  notify<K extends Notifications<Ours>>(method: K, params: Ours[K]['params']): void {
+    this.send({ method, params });
+  }
+
+  handle<K extends keyof Theirs & string>(
+    method: K,
+    handler: (params: Theirs[K]['params']) => Theirs[K]['result'] | Promise<Theirs[K]['result']>
+  ): void {
+    this.handlers.set(method, handler);
+  }
+
+  close(): void {
+    this.end();
+    this.link.close();
+  }
+
+  private async receive(text: string): Promise<void> {
+    const message = parse(text);
+    if (message === undefined) {
+      this.send({ id: null, error: { code: Code.parse, message: 'not a JSON-RPC message' } });
+    } else if (message.method === undefined) {
+      this.settle(message);
+    } else if (message.id === undefined || message.id === null) {
+      await this.handlers.get(message.method)?.(message.params);
+    } else {
+      const outcome = await this.answer(message.method, message.params);
+      if (!this.closed) {
+        this.send({ id: message.id, ...outcome });
+      }
+    }
+  }
+
+  private async answer(method: string, params: unknown): Promise<Pick<Message, 'result' | 'error'>> {
+    const handler = this.handlers.get(method);
+    if (handler === undefined) {
+      return { error: { code: Code.methodNotFound, message: `no method ${method}` } };
+    }
+    try {
+      return { result: (await handler(params)) ?? null };
+    } catch (error) {
+      return { error: { code: Code.internal, message: String(error) } };
+    }
+  }
+
+  private settle({ id, result, error }: Message): void {
+    const waiting = this.waiting.get(id ?? 0);
+    this.waiting.delete(id ?? 0);
+    if (error === undefined) {
+      waiting?.resolve(result);
+    } else {
+      waiting?.reject(new RpcError(error.code, error.message));
+    }
+  }
+
+  private end(): void {
+    this.closed = true;
+    for (const { reject } of this.waiting.values()) {
+      reject(new LinkError('the link closed before the answer came'));
+    }
+    this.waiting.clear();
+  }
+
+  private send(message: Message): void {
+    this.link.send(JSON.stringify({ jsonrpc: '2.0', ...message }));
+  }
+}
+
+function parse(text: string): Message | undefined {
+  try {
+    const data: unknown = JSON.parse(text);
+    return typeof data === 'object' && data !== null && !Array.isArray(data) ? data : undefined;
+  } catch {
+    return undefined;
+  }
+}

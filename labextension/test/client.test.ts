@@ -1,0 +1,74 @@
+import { expect, test } from 'vitest';
+
+import { Client } from '../src/client';
+import { ChatId, ChatStatus, ChatSummary, ClientMethods, InitializeParams, ServerMethods } from '../src/protocol';
+import { Peer } from '../src/rpc';
+import { pair } from './pair';
+
+/** A server with these chats, which notes what it was told. */
+class Server {
+  readonly told: string[] = [];
+  readonly stopped: ChatId[] = [];
+  greeting?: InitializeParams;
+
+  constructor(
+    readonly peer: Peer<ServerMethods, ClientMethods>,
+    chats: readonly ChatSummary[]
+  ) {
+    peer.handle('initialize', params => {
+      this.told.push('initialize');
+      this.greeting = params;
+      return { models: [], chatDefaultModel: '', chatBehaviors: [], chatDefaultBehavior: '', chatWelcomeMessage: '' };
+    });
+    peer.handle('initialized', () => {
+      this.told.push('initialized');
+    });
+    peer.handle('chat/list', () => {
+      this.told.push('chat/list');
+      return { chats };
+    });
+    peer.handle('chat/promptStop', ({ chatId }) => {
+      this.told.push('chat/promptStop');
+      this.stopped.push(chatId);
+    });
+  }
+}
+
+function chat(id: ChatId, status: ChatStatus): ChatSummary {
+  return { id, status, createdAt: 0, updatedAt: 0, messageCount: 1 };
+}
+
+async function connected(...chats: ChatSummary[]): Promise<[Client, Server]> {
+  const [left, right] = pair();
+  const server = new Server(new Peer(right), chats);
+  return [await Client.connect(left), server];
+}
+
+test('the client greets before it asks', async () => {
+  const [client, server] = await connected();
+  await client.chatList();
+  expect(server.told).toEqual(['initialize', 'initialized', 'chat/list']);
+});
+
+test('the client does not offer to approve what it cannot show', async () => {
+  const [, server] = await connected();
+  expect(server.greeting?.capabilities?.codeAssistant).toMatchObject({ chat: true, unattended: true });
+});
+
+test('only running chats are stopped', async () => {
+  const [client, server] = await connected(chat('a', 'running'), chat('b', 'idle'), chat(3, 'running'));
+  expect((await client.stopRunning()).map(({ id }) => id)).toEqual(['a', 3]);
+  expect(server.stopped).toEqual(['a', 3]);
+});
+
+test('the stops have reached the server when the client says so', async () => {
+  const [client, server] = await connected(chat('a', 'running'));
+  await client.stopRunning();
+  expect(server.told.slice(2)).toEqual(['chat/list', 'chat/promptStop', 'chat/list']);
+});
+
+test('nothing is sent where nothing runs', async () => {
+  const [client, server] = await connected(chat('a', 'stopping'));
+  expect(await client.stopRunning()).toEqual([]);
+  expect(server.stopped).toEqual([]);
+});

@@ -1,0 +1,161 @@
+"""A real JupyterLab in a process of its own. Knows no browser and no test."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Mapping, Sequence
+    from pathlib import Path
+
+# Lab alone needs 3 to 10 s; the machine that runs the tests may be doing other things.
+START_SECONDS = 90
+STOP_SECONDS = 15
+
+
+@dataclass(frozen=True)
+class LabSettings:
+    """What a test module may choose: variables of the server and its kernels, the user's ECA configuration, and
+    options of the command line."""
+
+    env: Mapping[str, str] = field(default_factory=dict[str, str])
+    eca: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    options: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Lab:
+    """`url` ends with a slash; `root` is the folder it shows; `log` is what the server printed."""
+
+    settings: LabSettings
+    url: str
+    token: str
+    root: Path
+    log: Path
+
+    def address(self, path: str) -> str:
+        """Where a browser finds a file of `root`, in a workspace without the tabs of an earlier test."""
+        return f"{self.url}lab/tree/{path}?reset&token={self.token}"
+
+    def write_notebook(self, name: str, sources: Sequence[str]) -> Path:
+        cells = [_code(f"c{n}", source) for n, source in enumerate(sources)]
+        kernelspec = {"name": "python3", "display_name": "Python 3 (ipykernel)", "language": "python"}
+        file = self.root / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(
+            json.dumps({"nbformat": 4, "nbformat_minor": 5, "metadata": {"kernelspec": kernelspec}, "cells": cells})
+        )
+        return file
+
+
+def _code(id: str, source: str) -> dict[str, Any]:
+    return {"id": id, "cell_type": "code", "source": source, "metadata": {}, "outputs": [], "execution_count": None}
+
+
+@contextmanager
+def running_lab(settings: LabSettings, folder: Path) -> Generator[Lab]:
+    """Of the environment of this Python, with nothing of the user's. Raises: RuntimeError when it does not start."""
+    token = secrets.token_hex(16)
+    root, log = folder / "root", folder / "lab.log"
+    root.mkdir()
+    _write(folder / "home" / ".config" / "eca" / "config.json", settings.eca)
+    # The question whether one wants news would cover the notifications.
+    notification = folder / "config" / "lab" / "user-settings" / "@jupyterlab" / "apputils-extension" / "notification"
+    _write(notification.with_suffix(".jupyterlab-settings"), {"fetchNews": "false", "checkForUpdates": False})
+    with log.open("wb") as output:
+        process = subprocess.Popen(  # noqa: S603  # this Python, with our own options
+            [sys.executable, "-m", "jupyterlab", *_options(root, token), *settings.options],
+            env={**_environment(folder), **settings.env},
+            cwd=root,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+        )
+    try:
+        yield Lab(settings, _wait_for(process, folder / "runtime", token, log), token, root, log)
+    finally:
+        _end(process)
+
+
+def _write(file: Path, data: Mapping[str, Any]) -> None:
+    file.parent.mkdir(parents=True)
+    file.write_text(json.dumps(data))
+
+
+def _options(root: Path, token: str) -> list[str]:
+    return [
+        "--no-browser",
+        "--allow-root",
+        "--ip=127.0.0.1",
+        "--ServerApp.port=0",
+        f"--ServerApp.root_dir={root}",
+        f"--IdentityProvider.token={token}",
+        # Gives the page `window.jupyterapp`, through which the tests run commands and look at cells.
+        "--LabApp.expose_app_in_browser=True",
+    ]
+
+
+def _environment(folder: Path) -> dict[str, str]:
+    """This process' own without what could make a test depend on who runs it, or spend money."""
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("JUPYTER", "JPY_", "XDG_", "ECA_")) and not name.endswith(("_API_KEY", "_AUTH_TOKEN"))
+    }
+    home = folder / "home"
+    return kept | {
+        "HOME": str(home),
+        "XDG_CONFIG_HOME": str(home / ".config"),
+        "XDG_DATA_HOME": str(home / ".local" / "share"),
+        "IPYTHONDIR": str(home / ".ipython"),
+        "JUPYTER_CONFIG_DIR": str(folder / "config"),
+        "JUPYTER_DATA_DIR": str(folder / "data"),
+        "JUPYTER_RUNTIME_DIR": str(folder / "runtime"),
+    }
+
+
+def _wait_for(process: subprocess.Popen[bytes], runtime: Path, token: str, log: Path) -> str:
+    deadline = monotonic() + START_SECONDS
+    while monotonic() < deadline:
+        if (url := _url(runtime)) and _answers(f"{url}api/status?token={token}"):
+            return url
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(0.1)
+            break
+    raise RuntimeError(f"JupyterLab did not start:\n{log.read_text(errors='replace')}")
+
+
+def _url(runtime: Path) -> str | None:
+    """A Jupyter server notes its address in its runtime folder once it listens; the file may be half written."""
+    with suppress(ValueError, KeyError):
+        for file in runtime.glob("jpserver-*.json"):
+            return str(json.loads(file.read_text())["url"])
+    return None
+
+
+def _answers(url: str) -> bool:
+    try:
+        with urllib.request.urlopen(url, timeout=5) as response:  # noqa: S310  # our own server's address
+            return response.status == 200
+    except (urllib.error.URLError, TimeoutError):
+        return False
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """Asked first: a server that is asked takes its kernels along."""
+    process.terminate()
+    try:
+        process.wait(STOP_SECONDS)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait(STOP_SECONDS)

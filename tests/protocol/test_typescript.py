@@ -1,0 +1,49 @@
+"""The TypeScript of the wire."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from jupyter_eca.protocol.methods import METHODS
+from jupyter_eca.protocol.typescript import main, typescript
+
+COMMITTED = Path(__file__).parents[2] / "labextension" / "src" / "protocol.ts"
+
+
+def test_the_committed_types_are_fresh() -> None:
+    assert main(["--check", str(COMMITTED)]) == 0
+
+
+def test_a_stale_file_is_told_from_a_fresh_one_and_left_alone(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    stale = tmp_path / "protocol.ts"
+    stale.write_text("export type Old = 'old';\n")
+    assert main(["--check", str(stale)]) == 1
+    assert stale.read_text() == "export type Old = 'old';\n"
+    assert "is stale" in capsys.readouterr().err
+
+
+def test_writing_makes_a_file_fresh(tmp_path: Path) -> None:
+    file = tmp_path / "protocol.ts"
+    assert main([str(file)]) == 0
+    assert main(["--check", str(file)]) == 0
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_each_method_is_in_a_map(name: str) -> None:
+    assert f"\n  {name}: {{" in typescript() or f"\n  '{name}': {{" in typescript()
+
+
+def test_what_the_server_always_sends_is_not_optional() -> None:
+    assert "readonly messages: boolean;" in typescript()
+
+
+def test_what_a_client_may_leave_out_is_optional() -> None:
+    assert "readonly after?: number;" in typescript()
+
+
+def test_the_tag_of_a_union_is_never_optional() -> None:
+    assert "type?:" not in typescript()

@@ -1,0 +1,68 @@
+"""Every message in tests/fixtures/wire is one of ours, and reading it loses nothing. `sender` is who sends the message.
+
+labextension/test/wire.test.ts holds the generated TypeScript against the same files.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+
+from jupyter_eca.protocol.base import Empty, Model
+from jupyter_eca.protocol.content import Content
+from jupyter_eca.protocol.methods import METHODS, Sender
+
+FOLDER = Path(__file__).parents[1] / "fixtures" / "wire"
+MESSAGES: dict[str, dict[str, Any]] = {
+    path.stem: json.loads(path.read_text()) for path in sorted(FOLDER.glob("*.json"))
+}
+SENT_BY_SERVER = [name for name, message in MESSAGES.items() if message["sender"] == Sender.SERVER]
+
+
+def read(message: dict[str, Any]) -> tuple[Model, Any]:
+    """The message through the model of its row, and what it was; the only null is the result of an `Empty`."""
+    row = METHODS[message["method"]]
+    if "params" in message:
+        return row.parse(message["params"]), message["params"]
+    assert row.result is not None
+    return row.result.model_validate(message["result"] or {}), message["result"] or {}
+
+
+@pytest.mark.parametrize("name", MESSAGES)
+def test_a_message_survives_its_model(name: str) -> None:
+    model, said = read(MESSAGES[name])
+    assert model.model_dump(mode="json", by_alias=True, exclude_unset=True) == said
+
+
+@pytest.mark.parametrize("name", SENT_BY_SERVER)
+def test_a_message_of_the_server_is_what_our_server_writes(name: str) -> None:
+    model, said = read(MESSAGES[name])
+    assert model.wire() == said
+
+
+@pytest.mark.parametrize("name", MESSAGES)
+def test_a_message_is_sent_by_the_side_that_may_send_it(name: str) -> None:
+    message = MESSAGES[name]
+    asked_by = METHODS[message["method"]].sender
+    assert (message["sender"] == asked_by) is ("params" in message)
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_a_method_has_a_fixture_of_its_params(name: str) -> None:
+    assert any(message["method"] == name and "params" in message for message in MESSAGES.values())
+
+
+@pytest.mark.parametrize("name", [name for name, row in METHODS.items() if row.result is not None])
+def test_a_request_has_a_fixture_of_its_result(name: str) -> None:
+    found = [message["result"] for message in MESSAGES.values() if message["method"] == name and "result" in message]
+    assert found
+    assert (None in found) is (METHODS[name].result is Empty)
+
+
+def test_each_kind_of_content_has_a_fixture() -> None:
+    kinds = {kind.model_fields["type"].default for kind in get_args(get_args(Content)[0])}
+    contents = [m["params"]["content"] for m in MESSAGES.values() if m["method"] == "chat/contentReceived"]
+    assert {content["type"] for content in contents} == kinds
