@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -86,7 +87,7 @@ class Turn:
 
     async def run(self, ask: Ask, model: str) -> None:
         """Raises: AnswerFailed when the turn failed or was stopped."""
-        self._kernel.interrupted.clear()
+        self._kernel.begin()
         following = self._following = asyncio.ensure_future(self._follow(ask, model))
         try:
             while not following.done():
@@ -96,9 +97,7 @@ class Turn:
                     await self.stop()
             following.result()
         except (asyncio.CancelledError, KeyboardInterrupt):
-            if (task := asyncio.current_task()) is not None:
-                task.uncancel()
-            await self.stop()
+            await self._stop_undisturbed()
         except RemoteError as error:
             raise AnswerFailed(str(error)) from None
         finally:
@@ -120,6 +119,15 @@ class Turn:
             await self._client.stop(self._chat)
             await asyncio.wait((following,), timeout=STOP_PATIENCE)
             following.cancel()
+
+    async def _stop_undisturbed(self) -> None:
+        """Within a task that was cancelled, and may be again: the user presses Interrupt twice."""
+        stopping = asyncio.ensure_future(self.stop())
+        while not stopping.done():
+            if (task := asyncio.current_task()) is not None:
+                task.uncancel()
+            with contextlib.suppress(asyncio.CancelledError, KeyboardInterrupt):
+                await asyncio.wait((stopping,), timeout=HEARTBEAT)
 
     async def _follow(self, ask: Ask, model: str) -> None:
         async for received in self._client.ask(self._chat, ask.message, model, ask.agent):

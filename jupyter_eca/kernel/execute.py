@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import ast
 import asyncio
+import signal
+import threading
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, cast
 
 from jupyter_eca.protocol.notebook import KernelExecuteResult, KernelVariablesResult, RunStatus
@@ -11,31 +14,51 @@ from jupyter_eca.workspace import introspect
 from jupyter_eca.workspace.outputs import Outputs
 
 if TYPE_CHECKING:
-    from types import TracebackType
+    from collections.abc import Generator
+    from types import FrameType, TracebackType
+
+
+_INTERRUPTED = KernelExecuteResult(status=RunStatus.INTERRUPTED, text="Interrupted by the user.")
 
 
 class ShellKernel:
-    """`on_interrupt` is called when the user interrupted the assistant's code: they mean the whole turn."""
+    """`interrupted` is set when the user interrupted the assistant's code: they mean the whole turn."""
 
     def __init__(self, shell: Any) -> None:
         self._shell = shell
         self._tasks: set[asyncio.Task[Any]] = set()
+        # One at a time: what is printed meanwhile is captured for the whole shell.
+        self._turn = asyncio.Lock()
+        self._stopped = False
         self.interrupted = asyncio.Event()
 
+    def begin(self) -> None:
+        """A new turn: its code may run."""
+        self._stopped = False
+        self.interrupted.clear()
+
     async def execute(self, code: str) -> KernelExecuteResult:
-        task = asyncio.ensure_future(self._execute(code))
+        if self._stopped:
+            return _INTERRUPTED
+        task = asyncio.ensure_future(self._in_turn(code))
         self._tasks.add(task)
         try:
             return await task
         except asyncio.CancelledError:
             if not task.cancelled():
                 raise
-            return KernelExecuteResult(status=RunStatus.INTERRUPTED, text="Interrupted by the user.")
+            return _INTERRUPTED
         finally:
             self._tasks.discard(task)
 
+    async def _in_turn(self, code: str) -> KernelExecuteResult:
+        async with self._turn:
+            return await self._execute(code)
+
     def cancel(self) -> None:
-        """End code that awaits something; code that blocks is ended by the kernel's own interrupt."""
+        """Let no code of this turn begin any more (it may be on its way from the server), and end what awaits
+        something; code that blocks is ended by the kernel's own interrupt."""
+        self._stopped = True
         for task in self._tasks:
             task.cancel()
 
@@ -64,7 +87,7 @@ class ShellKernel:
         before = (self._shell.custom_exceptions, self._shell.CustomTB)
         self._shell.set_custom_exc((BaseException,), note)
         try:
-            with capture_output() as captured:
+            with _interruptible(), capture_output() as captured:
                 await self._shell.run_cell_async(code, store_history=False, transformed_cell=source)
         finally:
             self._shell.custom_exceptions, self._shell.CustomTB = before
@@ -85,6 +108,41 @@ class ShellKernel:
         """A figure is for the user: it goes to the page. Texts are for the model, and stand in the tool call's line."""
         if any(mime.startswith(("image/", "text/html", "application/")) for mime in output.data):
             self._shell.display_pub.publish(output.data, metadata=output.metadata)
+
+
+@contextmanager
+def _interruptible() -> Generator[None]:
+    """While a cell awaits, ipykernel's SIGINT handler cancels that cell, which code that blocks would never notice. So
+    an interrupt that finds the assistant's code at work is raised in it; any other is ipykernel's as before."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.getsignal(signal.SIGINT)
+
+    def handle(signum: int, frame: FrameType | None) -> None:
+        if _runs_code(frame):
+            raise KeyboardInterrupt
+        if callable(before):
+            before(signum, frame)
+
+    signal.signal(signal.SIGINT, handle)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _runs_code(frame: FrameType | None) -> bool:
+    """Whether a cell's code is on the stack; of a cell that awaits, it is not."""
+    from IPython.core.interactiveshell import InteractiveShell
+
+    shell: Any = InteractiveShell  # partly typed
+    run_code = shell.run_code.__code__
+    while frame is not None:
+        if frame.f_code is run_code:
+            return True
+        frame = frame.f_back
+    return False
 
 
 def _syntax_error(source: str) -> str:

@@ -23,10 +23,10 @@ from jupyter_eca.protocol.content import (
     ToolCallRunningContent,
     UsageContent,
 )
+from jupyter_eca.protocol.event import Outcome
 
 if TYPE_CHECKING:
     from jupyter_eca.protocol.chat import ChatContentReceivedParams
-    from jupyter_eca.protocol.event import Outcome
 
 # What a reader is shown of a tool's result; all of it is in the chat.
 SHOWN_CHARS = 2_000
@@ -157,7 +157,11 @@ class Transcript:
         return said[-1] if said else ""
 
     def markdown(self) -> str:
-        parts = [_markdown(part) for part in self.parts]
+        shown = self.parts
+        if self.outcome is Outcome.STOPPED:
+            # The cell ends with the same word, as its error.
+            shown = shown[:-1]
+        parts = [_markdown(part) for part in shown]
         if self.outcome is None:
             parts.append("…" if not parts or not isinstance(self.parts[-1], Words) else "")
         return "\n\n".join(part.strip("\n") for part in parts if part.strip())

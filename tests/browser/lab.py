@@ -73,7 +73,7 @@ def running_lab(settings: LabSettings, folder: Path) -> Generator[Lab]:
     notification = folder / "config" / "lab" / "user-settings" / "@jupyterlab" / "apputils-extension" / "notification"
     _write(notification.with_suffix(".jupyterlab-settings"), {"fetchNews": "false", "checkForUpdates": False})
     with log.open("wb") as output:
-        process = subprocess.Popen(  # noqa: S603  # this Python, with our own options
+        process = subprocess.Popen(  # this Python, with our own options
             [sys.executable, "-m", "jupyterlab", *_options(root, token), *settings.options],
             env={**_environment(folder), **settings.env},
             cwd=root,

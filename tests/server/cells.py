@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from jupyter_eca.host import Host
     from jupyter_eca.protocol.event import Event
+    from jupyter_eca.workspace.base import Kernel
 
 PATIENCE = 60.0
 
@@ -21,7 +22,7 @@ PATIENCE = 60.0
 class Watcher:
     """An audience of the server's host that approves nothing: what tests wait on."""
 
-    kernel = None
+    kernel: Kernel | None = None
 
     def __init__(self, host: Host) -> None:
         self.host = host
@@ -74,7 +75,7 @@ class Ran:
     comm: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
 
 
-class Kernel:
+class PageKernel:
     def __init__(self, serverapp: Any, id: str) -> None:
         self.id = id
         self.kernels = serverapp.kernel_manager
@@ -83,6 +84,12 @@ class Kernel:
     async def open(self) -> None:
         self.client.start_channels()
         await self.client.wait_for_ready(timeout=PATIENCE)
+
+    async def reopen(self) -> None:
+        """After a restart: channels can be started only once."""
+        self.client.stop_channels()
+        self.client = self.kernels.get_kernel(self.id).client()
+        await self.open()
 
     async def run(self, code: str, **options: Any) -> Ran:
         ran = Ran("")
@@ -110,9 +117,9 @@ class Kernel:
 
 
 @asynccontextmanager
-async def kernel(serverapp: Any) -> AsyncGenerator[Kernel]:
+async def kernel(serverapp: Any) -> AsyncGenerator[PageKernel]:
     id = await serverapp.kernel_manager.start_kernel()
-    found = Kernel(serverapp, id)
+    found = PageKernel(serverapp, id)
     await found.open()
     try:
         yield found

@@ -40,10 +40,15 @@ async def test_no_token_and_no_address_of_the_server_enters_the_kernel(jp_server
         )
         assert seen.status == "ok"
         token = jp_serverapp.identity_provider.token
-        found = await at.run(
-            f"print(any({token[:8]!r} + {token[8:]!r} in part for part in map(str, (__import__('os').environ, vars(__eca__.__self__._engine)))))"
+        await at.run(
+            "import gc, os\n"
+            "held = [o for o in gc.get_objects() if isinstance(o, dict)]\n"
+            "texts = [v for o in held for v in list(o.values()) if isinstance(v, str)] + list(os.environ.values())"
         )
-        assert found.stdout == "False\n"
+        found = await at.run(
+            f"backwards = {token[::-1]!r}\nprint(len(texts) > 100, any(backwards[::-1] in t for t in texts))"
+        )
+        assert found.stdout == "True False\n"
 
 
 async def test_code_that_kills_the_kernel_ends_the_turn_and_the_server_lives(jp_serverapp: Any) -> None:
@@ -57,8 +62,7 @@ async def test_code_that_kills_the_kernel_ends_the_turn_and_the_server_lives(jp_
         assert "The kernel did not answer" in str(called)
         await watcher.ended()
         await asyncio.wait_for(restarted.wait(), PATIENCE)
-        at.client.stop_channels()
-        await at.open()
+        await at.reopen()
         await at.run("%load_ext jupyter_eca")
         assert (await at.run("%eca you")).markdown == "Hello, you"
 
@@ -68,8 +72,7 @@ async def test_a_kernel_that_is_restarted_is_found_again(jp_serverapp: Any) -> N
         await at.run("%load_ext jupyter_eca")
         await at.run("%eca you")
         await jp_serverapp.kernel_manager.restart_kernel(at.id)
-        at.client.stop_channels()
-        await at.open()
+        await at.reopen()
         await at.run("%load_ext jupyter_eca")
         assert "runs in the Jupyter server" in (await at.run("%eca status")).markdown
         assert (await at.run("%eca you")).markdown == "Hello, you"
@@ -100,7 +103,7 @@ async def test_an_interrupt_in_mid_answer_keeps_what_was_shown(jp_serverapp: Any
         await jp_serverapp.kernel_manager.interrupt_kernel(at.id)
         ran = await asyncio.wait_for(running, 5)
         assert ran.markdown.startswith("word")
-        assert ran.markdown.rstrip().endswith("> Stopped.")
+        assert ran.error == "Stopped."
 
 
 async def test_a_stop_from_elsewhere_interrupts_code_that_runs_in_the_kernel(jp_serverapp: Any) -> None:
