@@ -25,6 +25,9 @@ T = TypeVar("T")
 # Seconds. An interrupt reaches an awaiting cell only when its loop next wakes (measured: 3.5 s without this).
 HEARTBEAT = 0.05
 
+# Seconds code waits for the event that says it runs; it comes within milliseconds.
+SHOW_PATIENCE = 0.5
+
 # Seconds the engine has to end a stopped turn; after that the cell ends anyway.
 STOP_PATIENCE = 5.0
 
@@ -82,12 +85,13 @@ class Turn:
         self._screen = screen_for(surroundings, shell)
         self._transcript = Transcript()
         self._questions: dict[str, Question | None] = {}
+        self._changed = asyncio.Event()
         self._sending: set[asyncio.Task[None]] = set()
         self._following: asyncio.Task[None] | None = None
 
     async def run(self, ask: Ask, model: str) -> None:
         """Raises: AnswerFailed when the turn failed or was stopped."""
-        self._kernel.begin()
+        self._kernel.begin(self._show_running)
         following = self._following = asyncio.ensure_future(self._follow(ask, model))
         try:
             while not following.done():
@@ -132,6 +136,7 @@ class Turn:
     async def _follow(self, ask: Ask, model: str) -> None:
         async for received in self._client.ask(self._chat, ask.message, model, ask.agent):
             self._transcript.add(received)
+            self._changed.set()
             waiting = {call.id: call for call in self._transcript.waiting}
             self._withdraw(keep=frozenset(waiting))
             for id, call in waiting.items():
@@ -143,11 +148,24 @@ class Turn:
 
     def _decider(self, call: str) -> Any:
         def decided(decision: Decision) -> None:
+            # At once: the code that was approved may block the kernel before the server's word comes.
+            if question := self._questions.get(call):
+                question.withdraw()
+            self._questions[call] = None
             task = asyncio.ensure_future(self._client.decide(self._chat, call, decision))
             self._sending.add(task)
             task.add_done_callback(self._sending.discard)
 
         return decided
+
+    async def _show_running(self) -> None:
+        """Before code runs, which may block the kernel for hours: the page says so first."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(SHOW_PATIENCE):
+                while not any(call.runs for call in self._transcript.calls):
+                    self._changed.clear()
+                    await self._changed.wait()
+        self._screen.draw(self._transcript, now=True)
 
     def _withdraw(self, keep: frozenset[str]) -> None:
         for id in [id for id in self._questions if id not in keep]:

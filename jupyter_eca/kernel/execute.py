@@ -14,7 +14,7 @@ from jupyter_eca.workspace import introspect
 from jupyter_eca.workspace.outputs import Outputs
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Awaitable, Callable, Generator
     from types import FrameType, TracebackType
 
 
@@ -30,10 +30,12 @@ class ShellKernel:
         # One at a time: what is printed meanwhile is captured for the whole shell.
         self._turn = asyncio.Lock()
         self._stopped = False
+        self._before: Callable[[], Awaitable[None]] | None = None
         self.interrupted = asyncio.Event()
 
-    def begin(self) -> None:
-        """A new turn: its code may run."""
+    def begin(self, before: Callable[[], Awaitable[None]]) -> None:
+        """A new turn: its code may run, each time after `before`."""
+        self._before = before
         self._stopped = False
         self.interrupted.clear()
 
@@ -53,6 +55,8 @@ class ShellKernel:
 
     async def _in_turn(self, code: str) -> KernelExecuteResult:
         async with self._turn:
+            if self._before is not None:
+                await self._before()
             return await self._execute(code)
 
     def cancel(self) -> None:

@@ -61,6 +61,10 @@ class Call:
         return isinstance(self.last, ToolCallRunContent) and self.last.manual_approval
 
     @property
+    def runs(self) -> bool:
+        return isinstance(self.last, ToolCallRunningContent)
+
+    @property
     def state(self) -> str:
         match self.last:
             case ToolCallPrepareContent():
@@ -177,7 +181,7 @@ def _markdown(part: Words | Reasoning | Call) -> str:
         case Words(text=text):
             return "\n".join(f"> {line}" for line in inert(text).strip().splitlines())
         case Reasoning(text=text, took_ms=took):
-            head = "Thinking" if took is None else f"Thought for {took / 1000:.1f} s"
+            head = "Thinking" if took is None else f"Thought for {took / 1000:.1f} s" if took > 100 else "Thought"
             return f"<details><summary>{head}</summary>\n\n{inert(text)}\n\n</details>" if text.strip() else ""
         case Call():
             return _call_markdown(part)

@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import Field, ValidationError
 
 from jupyter_eca.engine.delta import Delta, ReasoningDelta, ReasoningEnd, TextDelta, ToolCallDelta, UsageDelta
-from jupyter_eca.engine.spec import ToolResultPart, ToolUsePart
+from jupyter_eca.engine.spec import TextPart, ToolResultPart, ToolUsePart
 from jupyter_eca.errors import ProviderError
 from jupyter_eca.protocol.base import Model
 
@@ -96,10 +96,11 @@ class _Asked:
     @staticmethod
     def of(request: ModelRequest) -> _Asked:
         last = request.messages[-1]
+        asked = [part.text for part in last.parts if isinstance(part, TextPart)]
         results = [part for part in last.parts if isinstance(part, ToolResultPart)]
         message = next((m.text for m in reversed(request.messages) if m.role == "user" and m.text), "")
-        if not results or last.text:
-            return _Asked(last.text, None, "")
+        if asked or not results:
+            return _Asked(asked[-1] if asked else "", None, "")
         uses = (part for m in request.messages for part in m.parts if isinstance(part, ToolUsePart))
         tool = next((use.name for use in uses if use.id == results[-1].id), "")
         return _Asked(message, results[-1].text, tool)
