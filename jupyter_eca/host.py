@@ -307,6 +307,8 @@ class Host:
             _log.exception("the tool %s failed", effect.tool.name)
             result = ToolResult(f"{effect.tool.name} failed inside: {error!r}", error=True)
         finally:
+            if result.interrupted:
+                self._feed_stop(chat)
             # Also when cancelled: the engine waits for the end of every call it started.
             done = inputs.ToolFinished(_now(), effect.call, result.text, result.error, result.details)
             self._feed(chat, done, late=True)

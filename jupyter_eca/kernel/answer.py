@@ -97,8 +97,6 @@ class Turn:
             while not following.done():
                 await asyncio.wait((following,), timeout=HEARTBEAT)
                 self._screen.draw(self._transcript)
-                if self._kernel.interrupted.is_set():
-                    await self.stop()
             following.result()
         except (asyncio.CancelledError, KeyboardInterrupt):
             await self._stop_undisturbed()

@@ -22,7 +22,7 @@ _INTERRUPTED = KernelExecuteResult(status=RunStatus.INTERRUPTED, text="Interrupt
 
 
 class ShellKernel:
-    """`interrupted` is set when the user interrupted the assistant's code: they mean the whole turn."""
+    """Answers the server's requests while a cell waits. Belongs to one shell."""
 
     def __init__(self, shell: Any) -> None:
         self._shell = shell
@@ -31,13 +31,11 @@ class ShellKernel:
         self._turn = asyncio.Lock()
         self._stopped = False
         self._before: Callable[[], Awaitable[None]] | None = None
-        self.interrupted = asyncio.Event()
 
     def begin(self, before: Callable[[], Awaitable[None]]) -> None:
         """A new turn: its code may run, each time after `before`."""
         self._before = before
         self._stopped = False
-        self.interrupted.clear()
 
     async def execute(self, code: str) -> KernelExecuteResult:
         if self._stopped:
@@ -104,7 +102,6 @@ class ShellKernel:
             return KernelExecuteResult(status=RunStatus.OK, text=outputs.text)
         outputs.add("error", {"traceback": tracebacks})
         if isinstance(failures[0], KeyboardInterrupt | asyncio.CancelledError):
-            self.interrupted.set()
             return KernelExecuteResult(status=RunStatus.INTERRUPTED, text=outputs.text)
         return KernelExecuteResult(status=RunStatus.ERROR, text=outputs.text)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model
@@ -32,9 +32,12 @@ class ToolContext:
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
+    """`interrupted`: the user ended it by hand, and means the whole turn."""
+
     text: str
     error: bool = False
     details: FileChangeDetails | None = None
+    interrupted: bool = False
 
 
 class ToolFunction(Protocol):
@@ -92,4 +95,4 @@ def capped(result: ToolResult) -> ToolResult:
     half = MAX_RESULT_CHARS // 2
     left_out = len(result.text) - 2 * half
     text = f"{result.text[:half]}\n\n[... {left_out} characters left out ...]\n\n{result.text[-half:]}"
-    return ToolResult(text, result.error, result.details)
+    return replace(result, text=text)

@@ -25,7 +25,8 @@ async def run_code(
     """
     result = await _kernel(context).execute(context.chat, code)
     text = result.text or "(no output)"
-    return ToolResult(text, error=result.status is not RunStatus.OK)
+    interrupted = result.status is RunStatus.INTERRUPTED
+    return ToolResult(text, error=result.status is not RunStatus.OK, interrupted=interrupted)
 
 
 @tool(reads=True, needs_kernel=True, summary="Looking at variables")
