@@ -64,6 +64,8 @@ class EcaSession:
         self._door = door
         self._peer = Peer(link, self._answer, self._heed)
         self._host: Host | None = None
+        self._opened = asyncio.Event()
+        self._opened.set()
         self._can = lifecycle.CodeAssistant()
         self._own: dict[str, chat.ChatId] = {}
         self._model: dict[str, str] = {}
@@ -133,6 +135,8 @@ class EcaSession:
         if row is None or row.sender is not Sender.CLIENT or handler is None:
             raise RemoteError(f"there is no request {method!r}", Code.METHOD_NOT_FOUND)
         try:
+            if method != "initialize":
+                await self._opened.wait()
             result = await handler(self, _parsed(method, params))
         except BusyError as error:
             raise RemoteError(str(error), Code.BUSY) from error
@@ -163,8 +167,13 @@ class EcaSession:
         self._can = params.capabilities.code_assistant
         if self._can.kernel:
             self.kernel = LinkKernel(self._peer, self._door.interrupt)
-        self._host = await self._door.host(params)
-        self._host.join(self)
+        # A client may send its first requests without waiting for this reply: they wait in its stead.
+        self._opened.clear()
+        try:
+            self._host = await self._door.host(params)
+            self._host.join(self)
+        finally:
+            self._opened.set()
         config = self._host.config
         return lifecycle.InitializeResult(
             chat_default_model=config.default_model or "",

@@ -31,6 +31,8 @@ class ServerKernel:
 
     def _last_used(self) -> ClientKernel:
         """Raises: ToolError when no kernel runs."""
+        from jupyter_client.session import Session
+
         running = [self._kernels.get_kernel(id) for id in self._kernels.list_kernel_ids()]
         if not running:
             raise ToolError("No kernel is running.", "Ask the user to open a notebook, then try again.")
@@ -38,7 +40,8 @@ class ServerKernel:
         key: str = manager.kernel_id
         known = self._open.get(key)
         if known is None or known[0] is not manager:
-            client = manager.client()
+            # A session of our own: clients that share one share its address too, and get each other's replies.
+            client = manager.client(session=Session(config=manager.session.config, key=manager.session.key))
             client.start_channels()
             known = self._open[key] = (manager, ClientKernel(manager, client))
         return known[1]

@@ -133,6 +133,14 @@ async def test_a_request_before_initialize_is_told_what_comes_first(tmp_path: Pa
         await link.close()
 
 
+async def test_requests_sent_right_behind_initialize_wait_for_it(tmp_path: Path) -> None:
+    async with desk(tmp_path, HELLO) as table:
+        link = connect(table)
+        await link.send(START)
+        assert isinstance(await say(link, Request(2, "chat/list", {})), Result)
+        await link.close()
+
+
 async def test_bad_frames_stray_replies_and_odd_notifications_leave_the_session_working(tmp_path: Path) -> None:
     async with desk(tmp_path, HELLO) as table:
         link = connect(table)

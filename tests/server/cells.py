@@ -7,6 +7,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from jupyter_client.session import Session
+
 from jupyter_eca.protocol.content import Role
 
 if TYPE_CHECKING:
@@ -79,7 +81,11 @@ class PageKernel:
     def __init__(self, serverapp: Any, id: str) -> None:
         self.id = id
         self.kernels = serverapp.kernel_manager
-        self.client = self.kernels.get_kernel(id).client()
+        self.client = self._new_client()
+
+    def _new_client(self) -> Any:
+        manager = self.kernels.get_kernel(self.id)
+        return manager.client(session=Session(config=manager.session.config, key=manager.session.key))
 
     async def open(self) -> None:
         self.client.start_channels()
@@ -88,7 +94,7 @@ class PageKernel:
     async def reopen(self) -> None:
         """After a restart: channels can be started only once."""
         self.client.stop_channels()
-        self.client = self.kernels.get_kernel(self.id).client()
+        self.client = self._new_client()
         await self.open()
 
     async def run(self, code: str, **options: Any) -> Ran:
