@@ -2,14 +2,32 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict
+import re
+from typing import Any, cast
+
+from pydantic import BaseModel, ConfigDict, model_validator
 from pydantic.alias_generators import to_camel
+
+# Python's strings may hold half of a surrogate pair: an emoji that a client or a stream cut in two, a file name that is
+# no UTF-8. UTF-8 cannot, and so neither the store nor a link nor a provider; one such character would end them all.
+_HALF = re.compile("[\ud800-\udfff]")
 
 
 class Model(BaseModel):
     """Frozen, camelCase on the wire, unknown fields ignored (a newer peer may send more than we know)."""
 
     model_config = ConfigDict(frozen=True, alias_generator=to_camel, populate_by_name=True, extra="ignore")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _utf8(cls, data: Any) -> Any:
+        if not isinstance(data, dict):
+            return data
+        fields = cast("dict[str, Any]", data)
+        for name, value in fields.items():
+            if isinstance(value, str) and not value.isascii():
+                fields = {**fields, name: _HALF.sub("\N{REPLACEMENT CHARACTER}", value)}
+        return fields
 
     def wire(self) -> dict[str, object]:
         """As JSON-ready data; fields that are None are left out, since ECA reads absence as "unchanged"."""
