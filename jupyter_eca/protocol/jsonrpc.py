@@ -95,8 +95,8 @@ def from_json(data: Any) -> Message:
 
 
 def _failure(id: Id | None, error: dict[str, Any]) -> Failure:
-    code = error.get("code")
-    return Failure(id, code if isinstance(code, int) else Code.INTERNAL, str(error.get("message", "")))
+    code, text = error.get("code"), error.get("message")
+    return Failure(id, code if isinstance(code, int) else Code.INTERNAL, text if isinstance(text, str) else "")
 
 
 def decode(text: str | bytes) -> Message:
@@ -112,13 +112,19 @@ def decode(text: str | bytes) -> Message:
 
 
 def encode(message: Message) -> str:
-    return json.dumps(to_json(message), ensure_ascii=False, separators=(",", ":"))
+    return _body(message).decode()
 
 
 def frame(message: Message) -> bytes:
     """Header and body in one piece, Content-Length last: a reader without a buffer (nvim) needs both."""
-    body = encode(message).encode("utf-8", "backslashreplace")
+    body = _body(message)
     return b"Content-Length: %d\r\n\r\n" % len(body) + body
+
+
+def _body(message: Message) -> bytes:
+    """Half of a surrogate pair is no UTF-8: in JSON it is an escape, which Python and JSON happen to spell alike."""
+    text = json.dumps(to_json(message), ensure_ascii=False, separators=(",", ":"))
+    return text.encode("utf-8", "backslashreplace")
 
 
 class FrameReader:
@@ -132,8 +138,10 @@ class FrameReader:
         self._buffer += data
         found: list[Message | FrameError] = []
         try:
-            while (body := self._next_body()) is not None:
+            while (piece := self._next()) is not None:
+                header, body = piece
                 try:
+                    _check_charset(header)
                     found.append(decode(body))
                 except FrameError as error:
                     found.append(error)
@@ -143,7 +151,7 @@ class FrameReader:
             self._header = None
         return found
 
-    def _next_body(self) -> bytes | None:
+    def _next(self) -> tuple[dict[str, str], bytes] | None:
         if self._header is None and not self._read_header():
             return None
         length = _length(self._header or {})
@@ -152,8 +160,7 @@ class FrameReader:
         body = bytes(self._buffer[:length])
         header, self._header = self._header or {}, None
         del self._buffer[:length]
-        _check_charset(header)
-        return body
+        return header, body
 
     def _read_header(self) -> bool:
         end = self._buffer.find(b"\r\n\r\n")
@@ -192,4 +199,4 @@ def _check_charset(header: dict[str, str]) -> None:
     for part in header.get("content-type", "").split(";")[1:]:
         name, _, value = part.strip().partition("=")
         if name.lower() == "charset" and value.strip("\"' ").lower() not in {"utf-8", "utf8"}:
-            raise FrameError(f"charset {value} is not supported, only utf-8", Code.INVALID_REQUEST)
+            raise FrameError(f"charset {value} is not supported, only utf-8", Code.INVALID_REQUEST, fatal=False)
