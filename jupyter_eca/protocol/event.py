@@ -42,19 +42,21 @@ class Event(Model):
 def merged(events: Iterable[Event]) -> list[Event]:
     """Neighbouring pieces of the same text as one event: what a reader who is behind is given.
 
-    Only pieces of one chat, turn, role and kind are joined, so order and text are unchanged. The joined event keeps
-    the last `seq`: a replay after it repeats nothing.
+    Only pieces of what a model says are joined, of one chat, turn and kind, so order and text are unchanged; what we
+    say is whole sentences. The joined event keeps the last `seq`: a replay after it repeats nothing.
     """
     return [_joined(list(run)) for _, run in groupby(events, key=_run)]
 
 
 def _run(event: Event) -> object:
     """Equal for neighbours that may be joined; unlike anything else for an event that stands alone."""
+    if event.role is not Role.ASSISTANT or event.aside or event.outcome:
+        return object()
     match event.content:
-        case TextContent(content_id=None) if not event.aside:
-            return event.chat, event.turn, event.role, "text"
-        case ReasonTextContent(id=id):
-            return event.chat, event.turn, event.role, id
+        case TextContent(content_id=None) as content:
+            return event.chat, event.turn, content.type
+        case ReasonTextContent(id=id) as content:
+            return event.chat, event.turn, content.type, id
         case _:
             return object()
 
