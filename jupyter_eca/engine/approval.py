@@ -36,7 +36,7 @@ class Rule(Model):
         for pattern in (p for patterns in value.values() for p in patterns):
             try:
                 re.compile(pattern)
-            except re.error as error:
+            except (re.error, OverflowError, RecursionError) as error:
                 raise ValueError(f"not a regular expression: {pattern!r}: {error}") from error
         return value
 

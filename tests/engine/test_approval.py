@@ -1,0 +1,137 @@
+"""The rules: which one wins, what it selects, what its patterns match."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from jupyter_eca.engine.approval import Decision, Policy, Rule, decide, hidden, key
+from jupyter_eca.engine.spec import ToolSpec
+from jupyter_eca.protocol.content import Origin
+
+OURS = ToolSpec("shell", "", {})
+THEIRS = ToolSpec("shell_2", "", {}, server="away", origin=Origin.MCP)
+NAMESAKE = ToolSpec("shell", "", {}, server="away", origin=Origin.MCP)
+NOTHING: frozenset[str] = frozenset()
+
+
+def rules(**matchers: str) -> dict[str, Rule]:
+    return {"shell": Rule(args_matchers={name: (pattern,) for name, pattern in matchers.items()})}
+
+
+def allowed(arguments: dict[str, Any], **matchers: str) -> bool:
+    """Whether a rule with these patterns matches."""
+    return decide(Policy(allow=rules(**matchers)), OURS, arguments, NOTHING) is Decision.ALLOW
+
+
+@pytest.mark.parametrize(("deny", "remembered", "ask", "allow"), list(product([True, False], repeat=4)))
+def test_deny_wins_over_remembered_over_ask_over_allow_over_the_default(
+    deny: bool, remembered: bool, ask: bool, allow: bool
+) -> None:
+    rule = rules()
+    for by_default in Decision:
+        policy = Policy(
+            deny=rule if deny else {}, ask=rule if ask else {}, allow=rule if allow else {}, by_default=by_default
+        )
+        expected = (
+            (deny, Decision.DENY),
+            (remembered, Decision.ALLOW),
+            (ask, Decision.ASK),
+            (allow, Decision.ALLOW),
+            (True, by_default),
+        )
+        first = next(decision for applies, decision in expected if applies)
+        assert decide(policy, OURS, {}, frozenset({key(OURS)} if remembered else ())) is first
+
+
+def test_without_rules_everything_asks() -> None:
+    assert decide(Policy(), OURS, {}, NOTHING) is Decision.ASK
+
+
+@pytest.mark.parametrize(
+    ("selector", "tool", "selected"),
+    [
+        ("eca", OURS, True),
+        ("eca__shell", OURS, True),
+        ("shell", OURS, True),
+        ("shel", OURS, False),
+        ("SHELL", OURS, False),
+        ("eca__", OURS, False),
+        ("away", THEIRS, True),
+        ("away__shell_2", THEIRS, True),
+        ("shell_2", THEIRS, False),
+        ("shell", NAMESAKE, False),
+        ("eca", NAMESAKE, False),
+        ("eca__shell", NAMESAKE, False),
+    ],
+)
+def test_a_selector_is_a_server_or_a_tool_of_a_server_or_a_native_name(
+    selector: str, tool: ToolSpec, selected: bool
+) -> None:
+    assert (decide(Policy(deny={selector: Rule()}), tool, {}, NOTHING) is Decision.DENY) is selected
+
+
+def test_what_is_remembered_of_one_server_is_not_of_another() -> None:
+    assert decide(Policy(), NAMESAKE, {}, frozenset({key(OURS)})) is Decision.ASK
+
+
+def test_a_pattern_must_match_the_whole_argument() -> None:
+    assert allowed({"command": "ls"}, command="ls")
+    assert not allowed({"command": "ls; rm -rf /"}, command="ls")
+    assert not allowed({"command": "false || ls"}, command="ls")
+
+
+def test_a_dot_matches_line_ends_so_that_a_denied_command_cannot_hide_behind_one() -> None:
+    assert allowed({"command": "x\nrm -rf /\n"}, command=".*rm.*")
+    assert not allowed({"command": "ls\n"}, command="ls")
+
+
+def test_every_named_argument_must_match() -> None:
+    assert allowed({"a": "1", "b": "2"}, a="1", b="2")
+    assert not allowed({"a": "1", "b": "3"}, a="1", b="2")
+
+
+def test_one_of_several_patterns_is_enough() -> None:
+    policy = Policy(allow={"shell": Rule(args_matchers={"a": ("1", "2")})})
+    assert [decide(policy, OURS, {"a": a}, NOTHING).value for a in "123"] == ["allow", "allow", "ask"]
+
+
+def test_an_argument_that_is_missing_is_empty() -> None:
+    assert allowed({}, command="")
+    assert not allowed({}, command=".+")
+
+
+@pytest.mark.parametrize(
+    ("value", "pattern"), [(5, "5"), (True, "True"), (None, "None"), (["rm", "-rf"], r".*\brm\b.*")]
+)
+def test_an_argument_of_another_type_is_matched_as_text(value: object, pattern: str) -> None:
+    assert allowed({"command": value}, command=pattern)
+
+
+def test_other_arguments_do_not_matter() -> None:
+    assert allowed({"a": "1", "b": object()}, a="1")
+
+
+@pytest.mark.parametrize("pattern", ["[", "(?P<a>", "*", "a{99999999999}", "(" * 2000 + ")" * 2000])
+def test_a_pattern_that_is_none_is_named(pattern: str) -> None:
+    with pytest.raises(ValidationError) as caught:
+        Rule.model_validate({"argsMatchers": {"command": [pattern]}})
+    (error,) = caught.value.errors()
+    assert error["loc"] == ("argsMatchers",)
+    assert repr(pattern) in error["msg"]
+
+
+def test_a_tool_that_is_always_denied_is_hidden() -> None:
+    assert hidden(Policy(deny={"away": Rule()}), THEIRS)
+    assert not hidden(Policy(deny={"away": Rule()}), OURS)
+
+
+def test_a_tool_that_is_denied_for_some_arguments_is_not_hidden() -> None:
+    assert not hidden(Policy(deny=rules(command="rm.*")), OURS)
+
+
+def test_a_tool_that_only_the_default_denies_is_not_hidden_from_what_was_allowed() -> None:
+    assert not hidden(Policy(by_default=Decision.DENY, allow=rules()), OURS)
