@@ -5,26 +5,25 @@ The walk follows the two tables, `turn.TURNS` and `toolcall.TOOL_CALLS`; here is
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, assert_never, cast
+from functools import reduce
+from typing import TYPE_CHECKING, Any, assert_never
 
 from jupyter_eca.engine import inputs
 from jupyter_eca.engine.approval import Decision, Policy, decide, key
 from jupyter_eca.engine.delta import Delta, ReasoningDelta, ReasoningEnd, Remark, TextDelta, ToolCallDelta, UsageDelta
 from jupyter_eca.engine.effects import AskUser, CallModel, CancelModel, CancelTool, Effect, RunTool
-from jupyter_eca.engine.history import History, remember, uses
+from jupyter_eca.engine.history import History, remember
 from jupyter_eca.engine.inputs import Input, Setup
 from jupyter_eca.engine.prompt import NOT_JSON, NOTHING_SAID, REJECTED, STOPPED_CALL, title_of, unknown_tool
 from jupyter_eca.engine.spec import ModelRequest
-from jupyter_eca.engine.toolcall import TOOL_CALLS, ToolCall, ToolCallMove, ToolCallSignal, ToolCallStatus
+from jupyter_eca.engine.toolcall import TOOL_CALLS, ToolCall, ToolCallMove, ToolCallSignal, ToolCallStatus, parsed
 from jupyter_eca.engine.turn import TURNS, TurnMove, TurnSignal, TurnStatus
 from jupyter_eca.errors import IllegalSignal
 from jupyter_eca.protocol.content import (
     Content,
     Limit,
     MetadataContent,
-    Origin,
     ProgressContent,
     ReasonFinishedContent,
     ReasonStartedContent,
@@ -51,7 +50,8 @@ NO_SETUP = Setup(model="")
 
 @dataclass(frozen=True, slots=True)
 class ChatState:
-    """`request` counts model calls, `calls` are those of the reply under way; a `cost` of None is an unknown price."""
+    """`request` counts model calls, `calls` are those of the reply under way, `call_ids` those of all calls ever; a
+    `cost` of None is an unknown price."""
 
     id: str
     status: TurnStatus = TurnStatus.IDLE
@@ -61,6 +61,7 @@ class ChatState:
     history: History = ()
     calls: tuple[ToolCall, ...] = ()
     indexes: tuple[int, ...] = ()
+    call_ids: frozenset[str] = frozenset()
     reasoning: str = ""
     reasoning_since: int = 0
     said: bool = False
@@ -127,7 +128,11 @@ class _Walk:
         chat, turn = self.state.id, self.state.turn
         event = Event(chat=chat, turn=turn, role=role, content=content, at=self.at, aside=aside, outcome=outcome)
         self.events.append(event)
-        self.state = replace(self.state, history=remember(self.state.history, event))
+        self._recall(remember(self.state.history, event))
+
+    def _recall(self, history: History) -> None:
+        if history is not self.state.history:
+            self.state = replace(self.state, history=history)
 
     # -- turns
 
@@ -146,8 +151,7 @@ class _Walk:
             case TurnMove.CANCEL_MODEL:
                 self.effects.append(CancelModel(self.state.request))
             case TurnMove.DECIDE:
-                for call in self.state.calls:
-                    self._decide(call)
+                self._decide_all()
             case TurnMove.STOP_CALLS:
                 self._close_reasoning()
                 for call in self.state.calls:
@@ -203,6 +207,8 @@ class _Walk:
     # -- what the model says
 
     def delta(self, delta: Delta) -> None:
+        if delta == TextDelta(""):
+            return  # Some servers begin with one; a message with an empty text is refused by others, for ever after.
         if not self.state.said and not isinstance(delta, UsageDelta):
             self.state = replace(self.state, said=True)
             self.emit(ProgressContent(state="running", text="Generating"), Role.SYSTEM)
@@ -262,18 +268,31 @@ class _Walk:
     def _prepare(self, delta: ToolCallDelta) -> None:
         state = self.state
         if delta.index not in state.indexes:
-            taken = not delta.id or uses(state.history, delta.id) or any(c.id == delta.id for c in state.calls)
-            id = f"{state.turn}-{state.request}-{delta.index}" if taken else delta.id
+            id = delta.id if _free(state, delta.id) else f"{state.turn}-{state.request}-{delta.index}"
             tool = next((t for t in state.setup.tools if t.name == delta.name), None)
-            new = ToolCall(id, delta.name, tool)
-            state = replace(state, calls=(*state.calls, new), indexes=(*state.indexes, delta.index))
+            state = replace(
+                state,
+                calls=(*state.calls, ToolCall(id, delta.name, tool)),
+                indexes=(*state.indexes, delta.index),
+                call_ids=state.call_ids | {id},
+            )
         at = state.indexes.index(delta.index)
         call = replace(state.calls[at], arguments_text=state.calls[at].arguments_text + delta.arguments_text)
         self.state = replace(state, calls=(*state.calls[:at], call, *state.calls[at + 1 :]))
-        self.emit(ToolCallPrepareContent(**_about(call), arguments_text=delta.arguments_text))
+        self.emit(ToolCallPrepareContent(**call.about(), arguments_text=delta.arguments_text))
+
+    def _decide_all(self) -> None:
+        """Every call is announced before the first one ends: vendors want the calls of a reply in one message, and the
+        results in the next."""
+        before, history = len(self.events), self.state.history
+        for call in self.state.calls:
+            self._decide(call)
+        decided = sorted(self.events[before:], key=lambda event: not isinstance(event.content, ToolCallRunContent))
+        self.events[before:] = decided
+        self._recall(reduce(remember, decided, history))
 
     def _decide(self, call: ToolCall) -> None:
-        arguments = _parsed(call.arguments_text)
+        arguments = parsed(call.arguments_text)
         if call.tool is None:
             self.signal_call(
                 call, ToolCallSignal.FAIL, text=unknown_tool(call.name, self.state.setup.tools), error=True
@@ -312,7 +331,7 @@ class _Walk:
         started = self.at if ToolCallMove.RUN in moves else call.started
         call = replace(call, status=status, started=started)
         self.state = replace(self.state, calls=tuple(call if c.id == call.id else c for c in self.state.calls))
-        about = _about(call)
+        about = call.about()
         for move in moves:
             match move:
                 case ToolCallMove.ANNOUNCE:
@@ -335,7 +354,7 @@ class _Walk:
                     self.emit(content, aside=f"{REJECTED[reason]} {words}".strip())
 
     def _called(self, call: ToolCall, text: str, *, error: bool, details: FileChangeDetails | None) -> None:
-        about: dict[str, Any] = {**_about(call), "details": details}
+        about: dict[str, Any] = {**call.about(), "details": details}
         self.emit(
             ToolCalledContent(
                 **about,
@@ -354,24 +373,6 @@ _SIGNAL_OF = {
 }
 
 
-def _parsed(text: str) -> dict[str, Any] | None:
-    try:
-        value: Any = json.loads(text or "{}")
-    except (ValueError, RecursionError):
-        return None
-    return cast("dict[str, Any]", value) if isinstance(value, dict) else None
-
-
-def _about(call: ToolCall) -> dict[str, Any]:
-    tool = call.tool
-    origin = tool.origin if tool else Origin.NATIVE
-    summary = tool.summary.format_map(_Shown(call.arguments)) if tool and call.arguments else None
-    server = tool.server if tool else "eca"
-    return {"id": call.id, "name": call.name, "server": server, "origin": origin, "summary": summary or None}
-
-
-class _Shown(dict[str, Any]):
-    """Arguments for a summary's `{name}`: an argument that was not given is shown as nothing."""
-
-    def __missing__(self, key: str) -> str:
-        return ""
+def _free(state: ChatState, id: str) -> bool:
+    """Some servers repeat ids or leave them out. One that begins like ours could be the next that we make up."""
+    return bool(id) and id.isprintable() and id not in state.call_ids and not id.startswith(f"{state.turn}-")

@@ -65,7 +65,7 @@ def _grow(history: History, piece: TextPart | ReasoningPart, same: Callable[[Par
     part = last.parts[-1]
     if isinstance(part, TextPart | ReasoningPart):
         part = replace(part, text=part.text + piece.text)
-    return (*history[:-1], replace(last, parts=(*last.parts[:-1], part)))
+    return (*history[:-1], ChatMessage(last.role, (*last.parts[:-1], part)))
 
 
 def _sign(history: History, id: str, signature: str) -> History:

@@ -7,7 +7,7 @@ from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 from jupyter_eca.engine.chat import ChatState
-from jupyter_eca.engine.history import remember, uses
+from jupyter_eca.engine.history import remember
 from jupyter_eca.engine.prompt import CRASHED_CALL, CRASHED_TURN, REJECTED
 from jupyter_eca.protocol.content import (
     Content,
@@ -41,7 +41,8 @@ class Restored:
 
 
 def restore(chat: str, events: Sequence[Event], at: int) -> Restored:
-    state = ChatState(chat, history=reduce(remember, events, ()), cost=_cost(events))
+    calls = frozenset(event.content.id for event in events if isinstance(event.content, ToolCallContent))
+    state = ChatState(chat, history=reduce(remember, events, ()), call_ids=calls, cost=_cost(events))
     if not events or events[-1].outcome is not None:
         return Restored(state, ())
     turn = events[-1].turn
@@ -49,8 +50,7 @@ def restore(chat: str, events: Sequence[Event], at: int) -> Restored:
     missing: list[Event] = []
     for content, aside in _closings(e for e in events if e.turn == turn):
         event = Event(chat=chat, turn=turn, role=Role.ASSISTANT, content=content, at=at, aside=aside)
-        if not isinstance(content, ToolCallRejectedContent) or uses(state.history, content.id):
-            state = replace(state, history=remember(state.history, event))
+        state = replace(state, history=remember(state.history, event))
         missing.append(event)
     said = Event(chat=chat, turn=turn, role=Role.SYSTEM, content=TextContent(text=CRASHED_TURN), at=at)
     end = said.model_copy(update={"content": ProgressContent(state="finished"), "outcome": Outcome.FAILED})

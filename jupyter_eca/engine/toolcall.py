@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
+
+from pydantic_core import from_json
 
 from jupyter_eca.engine.table import Table
+from jupyter_eca.protocol.content import Origin
 
 if TYPE_CHECKING:
     from jupyter_eca.engine.spec import ToolSpec
@@ -90,3 +94,28 @@ class ToolCall:
     @property
     def terminal(self) -> bool:
         return self.status in TERMINAL
+
+    def about(self) -> dict[str, Any]:
+        """The fields that all contents about it share."""
+        tool = self.tool
+        origin = tool.origin if tool else Origin.NATIVE
+        summary = tool.summary.format_map(_Shown(self.arguments)) if tool and self.arguments else None
+        server = tool.server if tool else "eca"
+        return {"id": self.id, "name": self.name, "server": server, "origin": origin, "summary": summary or None}
+
+
+class _Shown(dict[str, Any]):
+    """Arguments for a summary's `{name}`: an argument that was not given is shown as nothing."""
+
+    def __missing__(self, key: str) -> str:
+        return ""
+
+
+def parsed(text: str) -> dict[str, Any] | None:
+    """Only what can be stored and sent again: no infinity, no half of a surrogate pair, no nesting without end."""
+    try:
+        value: Any = from_json(text or "{}", allow_inf_nan=False)
+        json.dumps(value, allow_nan=False)  # 1e999 is infinite too
+    except (ValueError, TypeError):
+        return None
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else None
