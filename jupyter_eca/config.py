@@ -48,10 +48,13 @@ class ProviderConfig(Model):
 
     @field_validator("models", mode="before")
     @classmethod
-    def _bare_names(cls, value: object) -> dict[str, Any]:
+    def _bare_names(cls, value: object) -> object:
         """ECA allows `"name": null`, and `"models": null`."""
-        named: dict[str, Any] = cast("Any", value) or {}
-        return {name: settings or {} for name, settings in named.items()}
+        if not isinstance(value, dict):
+            return {} if value is None else value
+        named = cast("dict[str, Any]", value)
+        filled: dict[str, Any] = {name: {} if settings is None else settings for name, settings in named.items()}
+        return filled
 
     @field_serializer("key")
     def _hide(self, key: SecretStr | None) -> str | None:
@@ -82,13 +85,15 @@ def read(
     """
     home_file = (home or Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")) / "eca" / "config.json"
     files = [only] if only else [home_file, *(folder / ".eca" / "config.json" for folder in folders)]
-    data: dict[str, Any] = _DEFAULTS
-    sources: list[str] = []
-    for file in files:
-        if file == only or file.is_file():
-            data = merge(data, _file(file))
-            sources.append(str(file))
-    return _parse({**merge(data, dict(client or {})), "sources": sources}, ", ".join(sources) or "the client's options")
+    layers = [(str(file), settings) for file in files if (settings := _file(file, needed=file == only)) is not None]
+    sources = [where for where, _ in layers]
+    data: dict[str, Any] = {**_DEFAULTS, "sources": sources}
+    config = Config()
+    for where, settings in (*layers, ("the client's options", dict(client or {}))):
+        # Layer by layer, so that an error is put down to the one that made it.
+        data = {**merge(data, settings), "sources": sources}
+        config = _parse(data, where)
+    return config
 
 
 def merge(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
@@ -103,10 +108,12 @@ def merge(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
     return merged
 
 
-def _file(path: Path) -> dict[str, Any]:
-    import json5  # 40 ms, and only needed by those who have a file
-
+def _file(path: Path, *, needed: bool) -> dict[str, Any] | None:
     try:
+        if not needed and not path.is_file():
+            return None
+        import json5  # 40 ms, and only needed by those who have a file
+
         data = json5.loads(path.read_text(encoding="utf-8"))  # pyright: ignore[reportUnknownMemberType]  # untyped library
     except OSError as error:
         raise ConfigError(f"{path} cannot be read: {error.strerror}. Mend or remove it.") from error
@@ -144,4 +151,5 @@ def _parse(data: dict[str, Any], where: str) -> Config:
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         place = ".".join(str(part) for part in first["loc"])
-        raise ConfigError(f"{where}: {place}: {first['msg']}. Mend this key, or remove it.") from error
+        # Not `from error`: pydantic's own words quote the values, and one of them may be a key.
+        raise ConfigError(f"{where}: {place}: {first['msg']}. Mend this key, or remove it.") from None

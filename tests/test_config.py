@@ -1,0 +1,238 @@
+"""The configuration: where it is read from, what it may hold, and how it says what is wrong with it."""
+
+from __future__ import annotations
+
+import json
+import logging
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from jupyter_eca.config import Config, ProviderConfig, merge, read
+from jupyter_eca.engine.approval import Decision
+from jupyter_eca.errors import ConfigError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+KEY = "sk-very-secret"
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    return tmp_path / "home"
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    return tmp_path / "project"
+
+
+def write(file: Path, content: str | dict[str, Any]) -> Path:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(content if isinstance(content, str) else json.dumps(content), encoding="utf-8")
+    return file
+
+
+def globally(home: Path, content: str | dict[str, Any]) -> Path:
+    return write(home / "eca" / "config.json", content)
+
+
+def locally(project: Path, content: str | dict[str, Any]) -> Path:
+    return write(project / ".eca" / "config.json", content)
+
+
+def refusal(home: Path, content: str | dict[str, Any]) -> str:
+    """The complaint about a global file of this content, which must name the file."""
+    file = globally(home, content)
+    with pytest.raises(ConfigError) as caught:
+        read((), home=home)
+    assert str(file) in str(caught.value)
+    return str(caught.value)
+
+
+# Layers -------------------------------------------------------------------------------------------------------------
+
+
+def test_without_any_file_what_only_looks_is_allowed_and_all_else_asks(home: Path, project: Path) -> None:
+    config = read((project,), home=home)
+    assert config.sources == ()
+    assert set(config.tool_call.approval.allow) == {"read_file", "directory_tree", "grep", "variables"}
+    assert config.tool_call.approval.by_default is Decision.ASK
+
+
+def test_the_project_wins_over_the_user_and_the_client_over_both(home: Path, project: Path) -> None:
+    files = (
+        globally(home, {"defaultModel": "a/a", "defaultAgent": "plan", "welcomeMessage": "Hi"}),
+        locally(project, {"defaultModel": "b/b", "defaultAgent": "agent"}),
+    )
+    config = read((project,), client={"defaultModel": "c/c"}, home=home)
+    assert (config.default_model, config.default_agent, config.welcome_message) == ("c/c", "agent", "Hi")
+    assert config.sources == tuple(map(str, files))
+
+
+def test_the_file_that_was_asked_for_stands_in_for_all_others(home: Path, project: Path, tmp_path: Path) -> None:
+    globally(home, {"defaultAgent": "plan"})
+    only = write(tmp_path / "only.json", {"defaultModel": "a/a"})
+    config = read((project,), only, home=home)
+    assert (config.default_agent, config.default_model, config.sources) == ("agent", "a/a", (str(only),))
+
+
+def test_the_users_folder_is_where_xdg_says(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    globally(home, {"defaultAgent": "plan"})
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(home))
+    assert read(()).default_agent == "plan"
+
+
+def test_rules_of_all_layers_are_merged(home: Path, project: Path) -> None:
+    globally(home, {"toolCall": {"approval": {"deny": {"shell": {"argsMatchers": {"command": ["rm.*"]}}}}}})
+    locally(project, {"toolCall": {"approval": {"deny": {"away": {}}, "byDefault": "allow"}}})
+    approval = read((project,), home=home).tool_call.approval
+    assert set(approval.deny) == {"shell", "away"}
+    assert "grep" in approval.allow
+    assert approval.by_default is Decision.ALLOW
+
+
+def test_merging_changes_neither_side() -> None:
+    base, over = {"a": {"b": 1}, "c": [1]}, {"a": {"d": 2}, "c": [2]}
+    assert merge(base, over) == {"a": {"b": 1, "d": 2}, "c": [2]}
+    assert (base, over) == ({"a": {"b": 1}, "c": [1]}, {"a": {"d": 2}, "c": [2]})
+
+
+# What a file may hold -----------------------------------------------------------------------------------------------
+
+
+def test_a_file_may_have_comments_trailing_commas_and_keys_that_we_do_not_know(home: Path) -> None:
+    globally(home, '{// mine\n "defaultModel": "a/b", /* later */ "hooks": {"x": [1,],}, "mcpServers": {},}')
+    assert read((), home=home).default_model == "a/b"
+
+
+def test_variables_of_the_environment_are_filled_in_and_unset_ones_are_empty(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MY_KEY", KEY)
+    monkeypatch.delenv("MY_URL", raising=False)
+    globally(
+        home, {"providers": {"a": {"key": "${env:MY_KEY}", "url": "http://${env:MY_URL}x", "models": {"m": None}}}}
+    )
+    provider = read((), home=home).providers["a"]
+    assert provider.key is not None
+    assert (provider.key.get_secret_value(), provider.url) == (KEY, "http://x")
+
+
+def test_a_model_may_be_a_bare_name_and_models_may_be_null(home: Path) -> None:
+    globally(home, {"providers": {"a": {"models": {"m": None, "n": {"modelName": "N"}}}, "b": {"models": None}}})
+    providers = read((), home=home).providers
+    assert [model.model_name for model in providers["a"].models.values()] == [None, "N"]
+    assert providers["b"].models == {}
+
+
+def test_relative_paths_of_models_start_where_their_provider_is_written(home: Path, project: Path) -> None:
+    file = globally(home, {"providers": {"local": {"models": {"m": {"path": "m.gguf"}}}}})
+    locally(project, {"providers": {"scripted": {}}})
+    providers = read((project,), home=home).providers
+    assert [providers[name].folder for name in ("local", "scripted")] == [str(file.parent), str(project / ".eca")]
+
+
+# What is wrong with it ----------------------------------------------------------------------------------------------
+
+
+def test_a_file_that_is_no_json_is_named_with_the_line(home: Path) -> None:
+    assert ":2" in refusal(home, '{"a": 1,\n oops')
+
+
+@pytest.mark.parametrize("content", ["", "[]", "null", "5", "[" * 100_000])
+def test_a_file_that_holds_no_object_is_refused(home: Path, content: str) -> None:
+    refusal(home, content)
+
+
+def test_a_file_that_is_not_text_is_refused(home: Path) -> None:
+    file = globally(home, "")
+    file.write_bytes(b'{"a": "\xff"}')
+    with pytest.raises(ConfigError, match="not JSON"):
+        read((), home=home)
+
+
+def test_a_file_that_was_asked_for_must_be_there(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"missing\.json cannot be read"):
+        read((), tmp_path / "missing.json")
+
+
+def test_a_file_that_was_asked_for_must_be_a_file(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="cannot be read"):
+        read((), tmp_path)
+
+
+def test_a_place_that_cannot_be_looked_at_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="cannot be read"):
+        read((tmp_path / ("x" * 300),), home=tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("content", "place"),
+    [
+        ({"providers": {"a": {"models": ["m"]}}}, "providers.a.models"),
+        ({"providers": {"a": {"models": {"m": "n"}}}}, "providers.a.models.m"),
+        ({"providers": {"a": KEY}}, "providers.a"),
+        ({"providers": {"a": {"key": {"is": KEY}}}}, "providers.a.key"),
+        ({"providers": None}, "providers"),
+        ({"defaultModel": 5}, "defaultModel"),
+        ({"toolCall": {"approval": {"byDefault": "perhaps"}}}, "toolCall.approval.byDefault"),
+        ({"toolCall": {"approval": {"deny": {"shell": {"argsMatchers": {"command": ["["]}}}}}}, "approval.deny.shell"),
+    ],
+)
+def test_a_value_that_cannot_be_used_is_named_with_its_place_and_never_quoted(
+    home: Path, content: dict[str, Any], place: str
+) -> None:
+    said = refusal(home, content)
+    assert place in said
+    assert KEY not in said
+
+
+def test_a_pattern_that_is_none_is_quoted(home: Path) -> None:
+    assert "'['" in refusal(home, {"toolCall": {"approval": {"allow": {"a": {"argsMatchers": {"b": ["["]}}}}}})
+
+
+def test_an_error_is_put_down_to_the_layer_that_made_it(home: Path, project: Path) -> None:
+    good = globally(home, {"defaultModel": "a/a"})
+    bad = locally(project, {"defaultModel": 5})
+    with pytest.raises(ConfigError) as caught:
+        read((project,), home=home)
+    assert str(bad) in str(caught.value)
+    assert str(good) not in str(caught.value)
+
+
+def test_an_error_of_the_clients_options_is_not_put_down_to_a_file(home: Path) -> None:
+    file = globally(home, {"defaultModel": "a/a"})
+    with pytest.raises(ConfigError, match="client's options: defaultModel") as caught:
+        read((), client={"defaultModel": 5}, home=home)
+    assert str(file) not in str(caught.value)
+
+
+# Keys ---------------------------------------------------------------------------------------------------------------
+
+
+def test_a_key_is_in_no_form_of_the_configuration(home: Path) -> None:
+    globally(home, {"providers": {"a": {"key": KEY}}})
+    config = read((), home=home)
+    provider = config.providers["a"]
+    assert provider.key is not None
+    assert provider.key.get_secret_value() == KEY
+    forms = [str(config), repr(config), str(config.model_dump()), config.model_dump_json(), str(config.wire())]
+    forms += [str(provider), repr(provider), str(provider.key), repr(provider.key), str(provider.model_dump())]
+    assert [form for form in forms if KEY in form] == []
+
+
+def test_a_key_is_not_in_what_is_logged_of_a_mistake_beside_it(home: Path, caplog: pytest.LogCaptureFixture) -> None:
+    globally(home, {"providers": {"a": {"key": {"typo": KEY}}}})
+    try:
+        read((), home=home)
+    except ConfigError:
+        logging.getLogger("test").exception("no configuration")
+    assert "no configuration" in caplog.text
+    assert KEY not in caplog.text
+
+
+def test_a_provider_without_a_key_says_so() -> None:
+    assert ProviderConfig().model_dump()["key"] is None
+    assert Config().providers == {}
