@@ -41,14 +41,20 @@ async def running(
     settings = config.read(folders, only, options)
     kernel = LocalKernel(folders[0])
     host = Host(settings, Workspace(Files(tuple(folders)), kernel), database())
-    async with asyncio.TaskGroup() as tasks:
-        tasks.create_task(host.run())
-        await host.ready.wait()
-        try:
-            yield host
-        finally:
-            host.close()
-            await kernel.close()
+    try:
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(host.run())
+            await host.ready.wait()
+            try:
+                yield host
+            finally:
+                host.close()
+                await kernel.close()
+    except BaseExceptionGroup as group:
+        # One error is told as itself: callers say what to do about a ConfigError, not about a group.
+        if len(group.exceptions) > 1:
+            raise
+        raise group.exceptions[0] from None
 
 
 class ProcessDoor:

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from pydantic import TypeAdapter
 
+from jupyter_eca.errors import ConfigError
 from jupyter_eca.protocol.content import Content, MetadataContent, Role
 from jupyter_eca.protocol.event import Event, Outcome, merged
 
@@ -89,7 +90,11 @@ class Store:
         self._thread = ThreadPoolExecutor(1, "eca-store")
 
     async def open(self) -> None:
-        self._db = await self._do(self._connect)
+        """Raises: ConfigError, naming the file, when it cannot be used."""
+        try:
+            self._db = await self._do(self._connect)
+        except (sqlite3.Error, OSError) as error:
+            raise ConfigError(f"{self._path} cannot be used: {error}. Mend it, or move it away.") from error
 
     async def run(self) -> None:
         """Commit and publish what is appended, until cancelled."""
@@ -104,11 +109,12 @@ class Store:
         self._thread.shutdown()
 
     def append(self, events: Sequence[Event], model: str) -> None:
-        """`model` is noted as the chat's last one."""
+        """`model`, unless it is empty, is noted as the chat's last one."""
         if events:
-            self._models[events[-1].chat] = model
             self._pending += events
             self._wake.set()
+            if model:
+                self._models[events[-1].chat] = model
 
     async def settled(self) -> None:
         """Returns once everything appended so far is committed and published."""
@@ -129,20 +135,22 @@ class Store:
         return await asyncio.get_running_loop().run_in_executor(self._thread, work)
 
     async def _flush(self) -> None:
-        async with self._flushing:
-            await self._commit()
+        # Whoever waits here may be cancelled; the commit may not, or what is in it would never be shown. It ends by
+        # itself, and `close` waits for the lock that it holds.
+        await asyncio.shield(self._commit())
 
     async def _commit(self) -> None:
-        events, self._pending = merged(self._pending), []
-        models, self._models = self._models, {}
-        if not events:
-            return
-        try:
-            events = await self._do(partial(self._write, events, models))
-        except sqlite3.Error:
-            # A full or broken disk must not take the answer away from who is reading it: it is shown, not kept.
-            _log.exception("%d events could not be stored in %s", len(events), self._path)
-        self._publish(events)
+        async with self._flushing:
+            events, self._pending = merged(self._pending), []
+            models, self._models = self._models, {}
+            if not events:
+                return
+            try:
+                events = await self._do(partial(self._write, events, models))
+            except sqlite3.Error:
+                # A full or broken disk must not take the answer away from who is reading it: it is shown, not kept.
+                _log.exception("%d events could not be stored in %s", len(events), self._path)
+            self._publish(events)
 
     # -- on the store's own thread
 
@@ -150,6 +158,17 @@ class Store:
         self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._path.touch(mode=0o600)
         db = sqlite3.connect(self._path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+        try:
+            self._migrate(db)
+        except BaseException:
+            db.close()
+            raise
+        return db
+
+    def _migrate(self, db: sqlite3.Connection) -> None:
+        (done,) = db.execute("PRAGMA user_version").fetchone()
+        if done > len(MIGRATIONS):
+            raise ConfigError(f"{self._path} is a newer jupyter-eca's. Install that version, or move the file away.")
         # NORMAL: a commit survives the death of this process without waiting for the disk; only a power cut may lose
         # the last ones, never the file.
         db.executescript("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;")
@@ -160,7 +179,6 @@ class Store:
                 db.execute(statement)
             db.execute(f"PRAGMA user_version = {number}")
         db.execute("COMMIT")
-        return db
 
     def _write(self, events: list[Event], models: dict[str, str]) -> list[Event]:
         db = self._db
@@ -189,7 +207,7 @@ class Store:
             "INSERT INTO chats (id, workspace, created, updated, title, model, owner) VALUES (?, ?, ?, ?, ?, ?, ?)"
             " ON CONFLICT (id) DO UPDATE SET updated = excluded.updated, title = coalesce(excluded.title, title),"
             " model = coalesce(excluded.model, model), owner = excluded.owner",
-            (event.chat, self._workspace, event.at, event.at, title, model or None, owner),
+            (event.chat, self._workspace, event.at, event.at, title, model, owner),
         )
 
     def _events(self, chat: str, after: int) -> list[Event]:
