@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 import uuid
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlparse
@@ -25,12 +25,24 @@ from jupyter_eca.workspace.base import Files, Workspace
 from jupyter_eca.workspace.local import LocalKernel
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Sequence
+    from collections.abc import AsyncGenerator, Generator, Sequence
 
     from jupyter_eca.protocol.lifecycle import InitializeParams
 
 # Seconds between two looks at whether the editor still lives; stdin usually tells at once.
 PARENT_EVERY = 5.0
+
+
+@contextmanager
+def _alone() -> Generator[None]:
+    """An error that is alone in its group is raised as itself: callers know what to do about it."""
+    try:
+        yield
+    except BaseExceptionGroup as group:
+        first, *others = group.exceptions
+        if others:
+            raise
+        raise first from None
 
 
 @asynccontextmanager
@@ -41,7 +53,7 @@ async def running(
     settings = config.read(folders, only, options)
     kernel = LocalKernel(folders[0])
     host = Host(settings, Workspace(Files(tuple(folders)), kernel), database())
-    try:
+    with _alone():
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(host.run())
             await host.ready.wait()
@@ -50,11 +62,6 @@ async def running(
             finally:
                 host.close()
                 await kernel.close()
-    except BaseExceptionGroup as group:
-        # One error is told as itself: callers say what to do about a ConfigError, not about a group.
-        if len(group.exceptions) > 1:
-            raise
-        raise group.exceptions[0] from None
 
 
 class ProcessDoor:
@@ -136,21 +143,22 @@ async def ask(folder: Path, only: Path | None, question: str, model: str, agent:
     ours, theirs = pair()
     chat, screen, transcript = uuid.uuid4().hex, TerminalScreen(), Transcript()
     asked: set[str] = set()
-    async with _door(folder, only) as (door, _), asyncio.TaskGroup() as tasks:
-        tasks.create_task(EcaSession(theirs, door).run())
-        client = Client(ours, "jupyter-eca ask")
-        tasks.create_task(client.run())
-        try:
-            await client.initialize(unattended=not sys.stdin.isatty(), folders=(folder.as_uri(),))
-            async for received in client.ask(chat, question, model, agent):
-                transcript.add(received)
-                screen.draw(transcript)
-                for call in transcript.waiting:
-                    if call.id not in asked:
-                        asked.add(call.id)
-                        await client.decide(chat, call.id, typed(call))
-        finally:
-            await client.close()
+    with _alone():
+        async with _door(folder, only) as (door, _), asyncio.TaskGroup() as tasks:
+            tasks.create_task(EcaSession(theirs, door).run())
+            client = Client(ours, "jupyter-eca ask")
+            tasks.create_task(client.run())
+            try:
+                await client.initialize(unattended=not sys.stdin.isatty(), folders=(folder.as_uri(),))
+                async for received in client.ask(chat, question, model, agent):
+                    transcript.add(received)
+                    screen.draw(transcript)
+                    for call in transcript.waiting:
+                        if call.id not in asked:
+                            asked.add(call.id)
+                            await client.decide(chat, call.id, typed(call))
+            finally:
+                await client.close()
     screen.finish(transcript)
     return 0 if transcript.outcome is Outcome.COMPLETED else 1
 

@@ -169,9 +169,7 @@ class Store:
         (done,) = db.execute("PRAGMA user_version").fetchone()
         if done > len(MIGRATIONS):
             raise ConfigError(f"{self._path} is a newer jupyter-eca's. Install that version, or move the file away.")
-        # NORMAL: a commit survives the death of this process without waiting for the disk; only a power cut may lose
-        # the last ones, never the file.
-        db.executescript("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;")
+        _use_wal(db)
         db.execute("BEGIN IMMEDIATE")
         (done,) = db.execute("PRAGMA user_version").fetchone()
         for number, script in enumerate(MIGRATIONS[done:], done + 1):
@@ -231,6 +229,22 @@ class Store:
 
     def _rows(self, where: str, value: str) -> list[ChatRow]:
         return [ChatRow(*row) for row in self._db.execute(_ROWS + where, (value,))]
+
+
+def _use_wal(db: sqlite3.Connection) -> None:
+    """SQLite does not wait when two processes do this at the same moment, whatever the timeout (measured)."""
+    latest = time.monotonic() + BUSY_SECONDS
+    while True:
+        try:
+            db.execute("PRAGMA journal_mode = WAL")
+            break
+        except sqlite3.OperationalError:
+            if time.monotonic() > latest:
+                raise
+            time.sleep(0.01)
+    # A commit survives the death of this process without waiting for the disk; only a power cut may lose the last ones,
+    # never the file.
+    db.execute("PRAGMA synchronous = NORMAL")
 
 
 def _json(event: Event) -> str:

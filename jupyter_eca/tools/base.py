@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import inspect
 from dataclasses import dataclass, replace
+from string import Formatter
 from typing import TYPE_CHECKING, Any, Protocol, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 
 from jupyter_eca.engine.spec import ToolSpec
-from jupyter_eca.errors import ToolError
+from jupyter_eca.errors import LocalError, ToolError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -68,7 +69,10 @@ class Tool:
 
 
 def tool(*, reads: bool = False, needs_kernel: bool = False, summary: str = "") -> Callable[[Callable[..., Any]], Tool]:
-    """Make a tool of `async def name(context: ToolContext, argument: Annotated[str, Field(description=...)])`."""
+    """Make a tool of `async def name(context: ToolContext, argument: Annotated[str, Field(description=...)])`.
+
+    Raises: LocalError when the summary holds more than plain `{argument}`s of this tool.
+    """
 
     def make(function: Callable[..., Any]) -> Tool:
         hints = get_type_hints(function, include_extras=True)
@@ -76,6 +80,7 @@ def tool(*, reads: bool = False, needs_kernel: bool = False, summary: str = "") 
             name: (hints[name], ... if parameter.default is parameter.empty else parameter.default)
             for name, parameter in list(inspect.signature(function).parameters.items())[1:]
         }
+        _check(summary, fields)
         model = create_model(function.__name__, __config__=ConfigDict(extra="forbid"), **fields)
         schema = model.model_json_schema()
         schema.pop("title", None)
@@ -86,6 +91,13 @@ def tool(*, reads: bool = False, needs_kernel: bool = False, summary: str = "") 
         return Tool(spec, model, function, reads=reads, needs_kernel=needs_kernel)
 
     return make
+
+
+def _check(summary: str, fields: dict[str, Any]) -> None:
+    """The summary is filled in with what a model wrote, of any type: `{n:d}` or `{path[0]}` would raise in a turn."""
+    for _, name, spec, conversion in Formatter().parse(summary):
+        if name is not None and (name not in fields or spec or conversion):
+            raise LocalError(f"The summary {summary!r} may hold {{argument}} only, of {', '.join(fields) or 'none'}.")
 
 
 def capped(result: ToolResult) -> ToolResult:
