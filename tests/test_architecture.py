@@ -184,7 +184,7 @@ def test_a_wrong_import_is_told_with_its_file_and_line() -> None:
 def test_what_every_kernel_loads_imports_nothing_heavy(module: str) -> None:
     script = f"import sys, {module}; print(*sorted(set({HEAVY!r}) & sys.modules.keys()))"
     command = [sys.executable, "-c", script]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)  # ourselves
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout.split() == []
 
 

@@ -1,0 +1,78 @@
+"""The loader: our own plugs, and those of others, of which none can take the assistant down."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from jupyter_eca import plugins
+from jupyter_eca.tools.base import Tool
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def install(folder: Path, group: str, **entries: str) -> None:
+    """A distribution of somebody else's, as pip would leave it."""
+    info = folder / "somebody-1.0.dist-info"
+    info.mkdir(exist_ok=True)
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: somebody\nVersion: 1.0\n")
+    lines = [f"[jupyter_eca.{group}]", *(f"{name} = {value}" for name, value in entries.items())]
+    (info / "entry_points.txt").write_text("\n".join(lines) + "\n")
+
+
+@pytest.fixture
+def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.syspath_prepend(str(tmp_path))  # pyright: ignore[reportUnknownMemberType]  # untyped in pytest
+    return tmp_path
+
+
+def test_our_own_providers_are_found_by_their_modules() -> None:
+    found = plugins.find("providers", "PROVIDER")
+    assert {"anthropic", "ollama", "local", "scripted"} <= found.keys()
+    assert not {"base", "catalog", "messages"} & found.keys()
+
+
+def test_our_own_tools_are_found_and_their_names_are_unique() -> None:
+    tools = [tool for module in plugins.find("tools", "TOOLS").values() for tool in module]
+    assert tools
+    assert all(isinstance(tool, Tool) for tool in tools)
+    names = [tool.spec.name for tool in tools]
+    assert len(set(names)) == len(names)
+    assert all(tool.spec.description and tool.spec.summary for tool in tools)
+
+
+def test_a_plug_of_somebody_else_is_found_by_its_entry_point(site: Path) -> None:
+    (site / "somebodys_plug.py").write_text("PROVIDER = 'a provider'\n")
+    install(site, "providers", theirs="somebodys_plug:PROVIDER")
+    found = plugins.find("providers", "PROVIDER")
+    assert found["theirs"] == "a provider"
+    assert "scripted" in found
+
+
+@pytest.mark.parametrize(
+    ("source", "value"),
+    [
+        ("raise RuntimeError('broken inside')", "somebodys_broken_plug:PROVIDER"),
+        ("import a_library_that_is_not_there", "somebodys_broken_plug:PROVIDER"),
+        ("this is no Python", "somebodys_broken_plug:PROVIDER"),
+        ("", "somebodys_broken_plug:PROVIDER"),
+        ("", "a_module_that_is_not_there:PROVIDER"),
+    ],
+)
+def test_a_plug_that_cannot_be_loaded_is_logged_and_left_out(
+    site: Path, caplog: pytest.LogCaptureFixture, source: str, value: str
+) -> None:
+    (site / "somebodys_broken_plug.py").write_text(source + "\n")
+    (site / "somebodys_plug.py").write_text("PROVIDER = 'a provider'\n")
+    install(site, "providers", broken=value, fine="somebodys_plug:PROVIDER")
+    found = plugins.find("providers", "PROVIDER")
+    assert "broken" not in found
+    assert found["fine"] == "a provider"
+    assert f"the providers plug broken of {value} cannot be loaded" in caplog.text
+
+
+def test_entry_points_of_another_kind_are_left_alone(site: Path) -> None:
+    install(site, "tools", theirs="a_module_that_is_not_there:TOOLS")
+    assert "theirs" not in plugins.find("providers", "PROVIDER")
