@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from jupyter_eca.errors import ConfigError
-from jupyter_eca.process import running
+from jupyter_eca.errors import ConfigError, RemoteError
+from jupyter_eca.process import ask, running
 from jupyter_eca.protocol.content import (
     Content,
     MetadataContent,
@@ -327,12 +327,22 @@ async def test_a_folder_that_cannot_be_made_is_refused_by_name(tmp_path: Path) -
         await Store(tmp_path / "data" / "chats.db" / "more.db", WORKSPACE, print).open()
 
 
-async def test_a_process_that_cannot_use_the_file_says_so_and_not_that_a_group_failed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def unusable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A workspace on a machine where the chats cannot be stored."""
     monkeypatch.setenv("JUPYTER_DATA_DIR", str(tmp_path / "data"))
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     foreign(tmp_path / "data" / "eca", b"a file where a folder should be")
+    return tmp_path
+
+
+async def test_a_process_that_cannot_use_the_file_says_so_and_not_that_a_group_failed(unusable: Path) -> None:
     with pytest.raises(ConfigError, match="cannot be used"):
-        async with running((tmp_path,), None):
+        async with running((unusable,), None):
             raise AssertionError("it must not come so far")
+
+
+async def test_a_question_on_the_command_line_that_cannot_be_stored_is_refused_in_one_sentence(unusable: Path) -> None:
+    with pytest.raises(RemoteError, match="cannot be used"):
+        async with asyncio.timeout(PATIENCE):
+            await ask(unusable, None, "Hi", "", "agent")
