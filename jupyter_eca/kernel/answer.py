@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from jupyter_eca.errors import EcaError, RemoteError
 from jupyter_eca.kernel.approve import Question
 from jupyter_eca.kernel.approve import ask as ask_user
+from jupyter_eca.kernel.markdown import inert
 from jupyter_eca.kernel.surroundings import Surroundings, screen_for
 from jupyter_eca.kernel.transcript import Transcript
 from jupyter_eca.protocol.event import Outcome
@@ -60,7 +61,7 @@ class Answer:
     chat: str
 
     def _repr_markdown_(self) -> str:
-        return self.text
+        return inert(self.text)
 
 
 async def patiently(task: asyncio.Future[T]) -> T:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from jupyter_eca.kernel import options
 from jupyter_eca.kernel.engine import Engine
+from jupyter_eca.kernel.markdown import inert
 from jupyter_eca.kernel.surroundings import Surroundings, look
 from jupyter_eca.kernel.transform import NAME, transform
 
@@ -138,7 +139,8 @@ class Magic:
         if look(self._shell) is Surroundings.TERMINAL:
             print(markdown)  # noqa: T201  # a terminal shows no Markdown
         else:
-            self._shell.display_pub.publish({"text/markdown": markdown, "text/plain": markdown})
+            # Names of models and folders are words of others, too.
+            self._shell.display_pub.publish({"text/markdown": inert(markdown), "text/plain": markdown})
 
 
 def transform_here(lines: list[str]) -> list[str]:

@@ -7,7 +7,7 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from jupyter_eca.kernel.markdown import block, code, inert
+from jupyter_eca.kernel.markdown import block, code, inert, prose
 from jupyter_eca.protocol.content import (
     ReasonFinishedContent,
     ReasonStartedContent,
@@ -179,7 +179,8 @@ def _markdown(part: Words | Reasoning | Call) -> str:
         case Words(role=Role.ASSISTANT, text=text):
             return inert(text)
         case Words(text=text):
-            return "\n".join(f"> {line}" for line in inert(text).strip().splitlines())
+            # Without blocks: those of a quote stand between lines that are not blank, where `inert` makes no promise.
+            return "\n".join(f"> {line}" for line in prose(text).strip().splitlines())
         case Reasoning(text=text, took_ms=took):
             head = "Thinking" if took is None else f"Thought for {took / 1000:.1f} s" if took > 100 else "Thought"
             return f"<details><summary>{head}</summary>\n\n{inert(text)}\n\n</details>" if text.strip() else ""
