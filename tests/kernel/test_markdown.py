@@ -6,6 +6,7 @@ import re
 
 import pytest
 from hypothesis import given
+
 from jupyter_eca.kernel.markdown import block, code, inert, prose
 from tests.kernel.page import COMMONMARK, NASTY, RENDERERS, Page, problems
 

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from IPython.core.inputtransformer2 import TransformerManager
+
 from jupyter_eca.kernel.transform import NAME, transform
 
 
