@@ -174,11 +174,12 @@ class Turn:
     def _answer(self) -> Answer:
         transcript = self._transcript
         calls = [ToolCallRecord(call.name, call.arguments, call.state, call.output) for call in transcript.calls]
-        return Answer(transcript.text, calls, transcript.usage, transcript.outcome or "stopped", self._chat)
+        return Answer(transcript.text, calls, transcript.usage, str(transcript.outcome or "stopped"), self._chat)
 
     def _raise_failure(self) -> None:
         if self._transcript.outcome is Outcome.COMPLETED:
             return
         if self._transcript.outcome is Outcome.FAILED:
-            raise AnswerFailed(f"No answer: {self._transcript.remark.splitlines()[0]}")
+            why = next(iter(self._transcript.remark.splitlines()), "the model's server did not say why.")
+            raise AnswerFailed(f"No answer: {why}")
         raise AnswerFailed("Stopped.")

@@ -123,7 +123,8 @@ class Transcript:
 
     def _say(self, role: Role, text: str) -> None:
         last = self.parts[-1] if self.parts else None
-        if not (isinstance(last, Words) and last.role is role):
+        # A model's words come in pieces; each of the server's remarks is whole.
+        if not (isinstance(last, Words) and last.role is role is Role.ASSISTANT):
             last = Words(role)
             self.parts.append(last)
         last.text += text

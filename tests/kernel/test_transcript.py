@@ -124,6 +124,11 @@ def test_what_the_server_says_is_quoted_and_no_part_of_the_answer() -> None:
     assert (told.text, told.remark) == ("", "Overloaded.\nTrying <again>.")
 
 
+def test_each_remark_stands_alone_and_the_last_one_says_why_a_turn_ended() -> None:
+    told = remarks("Trying again.", "Overloaded.")
+    assert (told.plain(), told.remark) == ("Trying again.\n\nOverloaded.", "Overloaded.")
+
+
 def test_the_users_own_words_are_not_repeated() -> None:
     assert transcript({"type": "text", "text": "hello"}, role="user", outcome="completed").markdown() == ""
 
