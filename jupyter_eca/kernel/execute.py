@@ -5,20 +5,19 @@ from __future__ import annotations
 import ast
 import asyncio
 import contextvars
-import signal
 import sys
-import threading
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
+from jupyter_eca.kernel.interrupt import in_code
 from jupyter_eca.protocol.notebook import KernelExecuteResult, KernelVariablesResult, RunStatus
 from jupyter_eca.workspace import introspect
 from jupyter_eca.workspace.outputs import Outputs
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Generator
-    from types import FrameType, TracebackType
+    from types import TracebackType
 
 
 _INTERRUPTED = KernelExecuteResult(status=RunStatus.INTERRUPTED, text="Interrupted by the user.")
@@ -45,8 +44,8 @@ class ShellKernel:
     async def execute(self, code: str) -> KernelExecuteResult:
         if self._stopped:
             return _INTERRUPTED
-        # In the context of the cell that asks, which says where ipykernel sends what is displayed; this is called in the
-        # context of the cell that made the connection to the engine.
+        # In the context of the cell that asks, which tells ipykernel where to send what is displayed. This is called in
+        # that of the cell which made the connection to the engine.
         task = asyncio.get_running_loop().create_task(self._in_turn(code), context=self._context.copy())
         self._tasks.add(task)
         try:
@@ -82,7 +81,7 @@ class ShellKernel:
         source = self._shell.transform_cell(code)
         if problem := _syntax_error(source):
             return KernelExecuteResult(status=RunStatus.ERROR, text=problem)
-        with _noted(self._shell) as failures, _interruptible(), capture_output() as captured:
+        with _noted(self._shell) as failures, in_code(), capture_output() as captured:
             await self._shell.run_cell_async(code, store_history=False, transformed_cell=source)
         outputs = Outputs()
         outputs.add("stream", {"text": captured.stdout + captured.stderr})
@@ -136,41 +135,6 @@ def _noted(shell: Any) -> Generator[list[_Failure]]:
     finally:
         shell.custom_exceptions, shell.CustomTB = before
         del shell.showtraceback
-
-
-@contextmanager
-def _interruptible() -> Generator[None]:
-    """While a cell awaits, ipykernel's SIGINT handler cancels that cell, which code that blocks would never notice. So
-    an interrupt that finds the assistant's code at work is raised in it; any other is ipykernel's as before."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.getsignal(signal.SIGINT)
-
-    def handle(signum: int, frame: FrameType | None) -> None:
-        if _runs_code(frame):
-            raise KeyboardInterrupt
-        if callable(before):
-            before(signum, frame)
-
-    signal.signal(signal.SIGINT, handle)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
-
-
-def _runs_code(frame: FrameType | None) -> bool:
-    """Whether a cell's code is on the stack; of a cell that awaits, it is not."""
-    from IPython.core.interactiveshell import InteractiveShell
-
-    shell: Any = InteractiveShell  # partly typed
-    run_code = shell.run_code.__code__
-    while frame is not None:
-        if frame.f_code is run_code:
-            return True
-        frame = frame.f_back
-    return False
 
 
 def _syntax_error(source: str) -> str:

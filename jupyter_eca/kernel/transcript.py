@@ -161,18 +161,19 @@ class Transcript:
         said = [part.text for part in self.parts if isinstance(part, Words) and part.role is Role.SYSTEM]
         return said[-1] if said else ""
 
+    @property
+    def shown(self) -> list[Words | Reasoning | Call]:
+        """Without the last remark of a turn that was stopped: the cell ends with the same word, as its error."""
+        return self.parts[:-1] if self.outcome is Outcome.STOPPED else self.parts
+
     def markdown(self) -> str:
-        shown = self.parts
-        if self.outcome is Outcome.STOPPED:
-            # The cell ends with the same word, as its error.
-            shown = shown[:-1]
-        parts = [_markdown(part) for part in shown]
+        parts = [_markdown(part) for part in self.shown]
         if self.outcome is None:
             parts.append("…" if not parts or not isinstance(self.parts[-1], Words) else "")
         return "\n\n".join(part.strip("\n") for part in parts if part.strip())
 
     def plain(self) -> str:
-        return "\n\n".join(text for part in self.parts if (text := plain(part).strip()))
+        return "\n\n".join(text for part in self.shown if (text := plain(part).strip()))
 
 
 def _markdown(part: Words | Reasoning | Call) -> str:

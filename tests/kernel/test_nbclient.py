@@ -223,6 +223,11 @@ async def test_loading_twice_changes_nothing_and_unloading_takes_the_magic_away(
     assert (await book.run("%eca hello")).markdown.startswith("Hi")
 
 
+async def test_a_cell_that_loads_the_magic_cannot_use_it_yet_and_says_so(book: Book) -> None:
+    await book.run("%unload_ext jupyter_eca")
+    assert "in a cell after the one that loads jupyter_eca" in (await book.run(f"{LOAD}\n%eca hello")).printed
+
+
 async def test_a_reset_of_the_namespace_leaves_the_magic(book: Book) -> None:
     assert (await book.run("%reset -f")).failure == ""
     assert (await book.run("%eca hello")).markdown.startswith("Hi")
