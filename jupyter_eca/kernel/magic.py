@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from jupyter_eca.kernel import options
 from jupyter_eca.kernel.engine import Engine
-from jupyter_eca.kernel.markdown import inert
 from jupyter_eca.kernel.surroundings import Surroundings, kernel_of, look
 from jupyter_eca.kernel.transform import NAME, transform
 
@@ -143,6 +142,8 @@ class Magic:
         self.usage = None
 
     def _say(self, markdown: str) -> None:
+        from jupyter_eca.kernel.markdown import inert
+
         if look(self._shell) is Surroundings.TERMINAL:
             print(markdown)  # noqa: T201  # a terminal shows no Markdown
         else:

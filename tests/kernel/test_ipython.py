@@ -50,6 +50,15 @@ def test_a_line_on_the_command_line_is_answered(folder: Path) -> None:
     assert "I heard: hello" in script(folder, "-c", f"{LOAD}\n%eca hello")
 
 
+def test_loading_imports_nothing_but_our_own_few_modules(folder: Path) -> None:
+    """Half a second of imports waits for the first question."""
+    code = f"import sys\nold = {{*sys.modules, *sys.stdlib_module_names}}\n{LOAD}\n"
+    said = script(
+        folder, "-c", code + "print({name.partition('.')[0] for name in sys.modules if name not in old} - old)"
+    )
+    assert said == "{'jupyter_eca'}\n"
+
+
 def test_a_script_is_answered_and_its_calls_need_a_rule(folder: Path) -> None:
     (folder / "story.ipy").write_text(f"{LOAD}\n%eca hello\n%eca load -> answer\nprint(answer.tool_calls[0].state)\n")
     said = script(folder, "story.ipy")
