@@ -10,11 +10,15 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from jupyter_eca.errors import EcaError, RemoteError
 from jupyter_eca.kernel.approve import Question
 from jupyter_eca.kernel.approve import ask as ask_user
-from jupyter_eca.kernel.surroundings import Surroundings, screen_for
+from jupyter_eca.kernel.interrupt import in_turn
+from jupyter_eca.kernel.markdown import inert
+from jupyter_eca.kernel.surroundings import Surroundings, kernel_of, screen_for
 from jupyter_eca.kernel.transcript import Transcript
 from jupyter_eca.protocol.event import Outcome
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
     from jupyter_eca.client import Client, Decision
     from jupyter_eca.kernel.execute import ShellKernel
     from jupyter_eca.kernel.options import Ask
@@ -60,7 +64,7 @@ class Answer:
     chat: str
 
     def _repr_markdown_(self) -> str:
-        return self.text
+        return inert(self.text)
 
 
 async def patiently(task: asyncio.Future[T]) -> T:
@@ -86,6 +90,7 @@ class Turn:
         self._transcript = Transcript()
         self._questions: dict[str, Question | None] = {}
         self._changed = asyncio.Event()
+        self._interrupted = asyncio.Event()
         self._sending: set[asyncio.Task[None]] = set()
         self._following: asyncio.Task[None] | None = None
 
@@ -94,9 +99,12 @@ class Turn:
         self._kernel.begin(self._show_running)
         following = self._following = asyncio.ensure_future(self._follow(ask, model))
         try:
-            while not following.done():
-                await asyncio.wait((following,), timeout=HEARTBEAT)
-                self._screen.draw(self._transcript)
+            with self._interrupts():
+                while not following.done():
+                    await asyncio.wait((following,), timeout=HEARTBEAT)
+                    self._screen.draw(self._transcript)
+                    if self._interrupted.is_set():
+                        await self.stop()
             following.result()
         except (asyncio.CancelledError, KeyboardInterrupt):
             await self._stop_undisturbed()
@@ -108,6 +116,11 @@ class Turn:
             if ask.name:
                 self._shell.user_ns[ask.name] = self._answer()
         self._raise_failure()
+
+    def _interrupts(self) -> AbstractContextManager[None]:
+        if kernel_of(self._shell) is not None:
+            return contextlib.nullcontext()  # ipykernel cancels the cell
+        return in_turn(self._interrupted, asyncio.get_running_loop())
 
     @property
     def usage(self) -> UsageContent | None:
@@ -142,7 +155,11 @@ class Turn:
                     self._screen.draw(self._transcript, now=True)
                     self._questions[id] = None
                     decided = self._decider(id)
-                    self._questions[id] = ask_user(self._surroundings, self._publisher, call, decided)
+                    try:
+                        self._questions[id] = ask_user(self._surroundings, self._publisher, call, decided)
+                    except KeyboardInterrupt:
+                        self._interrupted.set()
+                        break
 
     def _decider(self, call: str) -> Any:
         def decided(decision: Decision) -> None:
@@ -173,11 +190,12 @@ class Turn:
     def _answer(self) -> Answer:
         transcript = self._transcript
         calls = [ToolCallRecord(call.name, call.arguments, call.state, call.output) for call in transcript.calls]
-        return Answer(transcript.text, calls, transcript.usage, transcript.outcome or "stopped", self._chat)
+        return Answer(transcript.text, calls, transcript.usage, str(transcript.outcome or "stopped"), self._chat)
 
     def _raise_failure(self) -> None:
         if self._transcript.outcome is Outcome.COMPLETED:
             return
         if self._transcript.outcome is Outcome.FAILED:
-            raise AnswerFailed(f"No answer: {self._transcript.remark.splitlines()[0]}")
+            why = next(iter(self._transcript.remark.splitlines()), "the model's server did not say why.")
+            raise AnswerFailed(f"No answer: {why}")
         raise AnswerFailed("Stopped.")

@@ -7,6 +7,7 @@ import importlib
 from typing import TYPE_CHECKING, Any, Protocol
 
 from jupyter_eca.client import Decision
+from jupyter_eca.kernel.interrupt import in_input
 from jupyter_eca.kernel.surroundings import Surroundings
 
 if TYPE_CHECKING:
@@ -37,12 +38,16 @@ def ask(
 
 
 def typed(call: Call) -> Decision:
-    """The loop stands still meanwhile: nothing else can be shown, and nothing needs to be."""
+    """The loop stands still meanwhile: nothing else can be shown, and nothing needs to be.
+
+    Raises: KeyboardInterrupt.
+    """
     shown = call.arguments.get("code") or call.arguments
     try:
-        answer = input(
-            f"\n{call.name} wants to run:\n{shown}\nRun it? [y]es, yes for this [s]ession, [n]o, or a reason: "
-        )
+        with in_input():
+            answer = input(
+                f"\n{call.name} wants to run:\n{shown}\nRun it? [y]es, yes for this [s]ession, [n]o, or a reason: "
+            )
     except EOFError:
         return Decision(approved=False)
     match answer.strip().lower():

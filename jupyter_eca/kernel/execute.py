@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import ast
 import asyncio
-import signal
-import threading
+import contextvars
+import sys
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
+from jupyter_eca.kernel.interrupt import in_code
 from jupyter_eca.protocol.notebook import KernelExecuteResult, KernelVariablesResult, RunStatus
 from jupyter_eca.workspace import introspect
 from jupyter_eca.workspace.outputs import Outputs
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Generator
-    from types import FrameType, TracebackType
+    from types import TracebackType
 
 
 _INTERRUPTED = KernelExecuteResult(status=RunStatus.INTERRUPTED, text="Interrupted by the user.")
@@ -30,17 +32,21 @@ class ShellKernel:
         # One at a time: what is printed meanwhile is captured for the whole shell.
         self._turn = asyncio.Lock()
         self._stopped = False
+        self._context = contextvars.copy_context()
         self._before: Callable[[], Awaitable[None]] | None = None
 
     def begin(self, before: Callable[[], Awaitable[None]]) -> None:
-        """A new turn: its code may run, each time after `before`."""
+        """Called in the cell that asks. A new turn: its code may run, each time after `before`."""
         self._before = before
         self._stopped = False
+        self._context = contextvars.copy_context()
 
     async def execute(self, code: str) -> KernelExecuteResult:
         if self._stopped:
             return _INTERRUPTED
-        task = asyncio.ensure_future(self._in_turn(code))
+        # In the context of the cell that asks, which tells ipykernel where to send what is displayed. This is called in
+        # that of the cell which made the connection to the engine.
+        task = asyncio.get_running_loop().create_task(self._in_turn(code), context=self._context.copy())
         self._tasks.add(task)
         try:
             return await task
@@ -75,24 +81,8 @@ class ShellKernel:
         source = self._shell.transform_cell(code)
         if problem := _syntax_error(source):
             return KernelExecuteResult(status=RunStatus.ERROR, text=problem)
-        failures: list[BaseException] = []
-        tracebacks: list[str] = []
-
-        def note(
-            shell: Any, kind: type[BaseException], error: BaseException, tb: TracebackType | None, tb_offset: Any = None
-        ) -> list[str]:
-            failures.append(error)
-            tracebacks.extend(shell.InteractiveTB.structured_traceback(kind, error, tb, tb_offset=tb_offset))
-            return []
-
-        # The shell would send a failure to the page as this cell's own, and nbclient would stop the notebook there.
-        before = (self._shell.custom_exceptions, self._shell.CustomTB)
-        self._shell.set_custom_exc((BaseException,), note)
-        try:
-            with _interruptible(), capture_output() as captured:
-                await self._shell.run_cell_async(code, store_history=False, transformed_cell=source)
-        finally:
-            self._shell.custom_exceptions, self._shell.CustomTB = before
+        with _noted(self._shell) as failures, in_code(), capture_output() as captured:
+            await self._shell.run_cell_async(code, store_history=False, transformed_cell=source)
         outputs = Outputs()
         outputs.add("stream", {"text": captured.stdout + captured.stderr})
         for output in cast("list[Any]", captured.outputs):
@@ -100,8 +90,9 @@ class ShellKernel:
             self._show_pictures(output)
         if not failures:
             return KernelExecuteResult(status=RunStatus.OK, text=outputs.text)
-        outputs.add("error", {"traceback": tracebacks})
-        if isinstance(failures[0], KeyboardInterrupt | asyncio.CancelledError):
+        for failure in failures:
+            outputs.add("error", {"traceback": failure.traceback})
+        if isinstance(failures[0].error, KeyboardInterrupt | asyncio.CancelledError):
             return KernelExecuteResult(status=RunStatus.INTERRUPTED, text=outputs.text)
         return KernelExecuteResult(status=RunStatus.ERROR, text=outputs.text)
 
@@ -111,39 +102,39 @@ class ShellKernel:
             self._shell.display_pub.publish(output.data, metadata=output.metadata)
 
 
+@dataclass(frozen=True)
+class _Failure:
+    error: BaseException
+    traceback: list[str]
+
+
 @contextmanager
-def _interruptible() -> Generator[None]:
-    """While a cell awaits, ipykernel's SIGINT handler cancels that cell, which code that blocks would never notice. So
-    an interrupt that finds the assistant's code at work is raised in it; any other is ipykernel's as before."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.getsignal(signal.SIGINT)
+def _noted(shell: Any) -> Generator[list[_Failure]]:
+    """Failures of code are collected here. The shell would send them to the page as this cell's own, and nbclient would
+    stop the notebook there."""
+    failures: list[_Failure] = []
 
-    def handle(signum: int, frame: FrameType | None) -> None:
-        if _runs_code(frame):
-            raise KeyboardInterrupt
-        if callable(before):
-            before(signum, frame)
+    def note(
+        shell: Any, kind: type[BaseException], error: BaseException, tb: TracebackType | None, tb_offset: Any = None
+    ) -> list[str]:
+        traceback = shell.InteractiveTB.structured_traceback(kind, error, tb, tb_offset=tb_offset)
+        failures.append(_Failure(error, traceback))
+        return []
 
-    signal.signal(signal.SIGINT, handle)
+    def note_exit(*_: Any, **__: Any) -> None:
+        """`sys.exit()` does not come to custom handlers."""
+        kind, error, tb = sys.exc_info()
+        if kind is not None and error is not None:
+            note(shell, kind, error, tb)
+
+    before = (shell.custom_exceptions, shell.CustomTB)
+    shell.set_custom_exc((BaseException,), note)
+    shell.showtraceback = note_exit
     try:
-        yield
+        yield failures
     finally:
-        signal.signal(signal.SIGINT, before)
-
-
-def _runs_code(frame: FrameType | None) -> bool:
-    """Whether a cell's code is on the stack; of a cell that awaits, it is not."""
-    from IPython.core.interactiveshell import InteractiveShell
-
-    shell: Any = InteractiveShell  # partly typed
-    run_code = shell.run_code.__code__
-    while frame is not None:
-        if frame.f_code is run_code:
-            return True
-        frame = frame.f_back
-    return False
+        shell.custom_exceptions, shell.CustomTB = before
+        del shell.showtraceback
 
 
 def _syntax_error(source: str) -> str:

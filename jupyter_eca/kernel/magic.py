@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from jupyter_eca.kernel import options
 from jupyter_eca.kernel.engine import Engine
-from jupyter_eca.kernel.surroundings import Surroundings, look
+from jupyter_eca.kernel.surroundings import Surroundings, kernel_of, look
 from jupyter_eca.kernel.transform import NAME, transform
 
 if TYPE_CHECKING:
@@ -57,11 +57,17 @@ class Magic:
         """Also after `%reset`, which empties the namespace."""
         self._shell.user_ns[NAME] = self.run
 
-    def _as_magic(self, line: str, cell: str | None = None) -> None:  # noqa: ARG002  # IPython's signature
+    def _as_magic(self, line: str, cell: str | None = None) -> None:
         """Ask the assistant: `%eca QUESTION`, or `%%eca` over several lines. `%eca help` shows all."""
+        from IPython.core.async_helpers import get_asyncio_loop
         from IPython.core.error import UsageError
 
-        raise UsageError("%eca works as a statement of its own, at the start of a line. See `%eca help`.")
+        # Whole scripts are transformed before they load us. Plain IPython's loop is at rest then; a kernel's never is.
+        if kernel_of(self._shell) is not None or get_asyncio_loop().is_running():
+            raise UsageError(
+                "%eca works as a statement of its own, in a cell after the one that loads jupyter_eca. See `%eca help`."
+            )
+        get_asyncio_loop().run_until_complete(self.run(line, cell))
 
     # -- what a cell awaits
 
@@ -90,12 +96,13 @@ class Magic:
         if self._turn is not None:
             # Only a terminal's interrupt leaves one behind: it ends the loop's run, not the turn.
             await self._turn.stop()
-        self._turn = Turn(self._shell, surroundings, client, self.kernel, self._engine.chat)
+        turn = self._turn = Turn(self._shell, surroundings, client, self.kernel, self._engine.chat)
         try:
-            await self._turn.run(ask, ask.model or self.model)
+            await turn.run(ask, ask.model or self.model)
         finally:
-            self.usage = self._turn.usage or self.usage
-            self._turn = None
+            self.usage = turn.usage or self.usage
+            if self._turn is turn:
+                self._turn = None
 
     # -- for the commands
 
@@ -135,10 +142,13 @@ class Magic:
         self.usage = None
 
     def _say(self, markdown: str) -> None:
+        from jupyter_eca.kernel.markdown import inert
+
         if look(self._shell) is Surroundings.TERMINAL:
             print(markdown)  # noqa: T201  # a terminal shows no Markdown
         else:
-            self._shell.display_pub.publish({"text/markdown": markdown, "text/plain": markdown})
+            # Names of models and folders are words of others, too.
+            self._shell.display_pub.publish({"text/markdown": inert(markdown), "text/plain": markdown})
 
 
 def transform_here(lines: list[str]) -> list[str]:

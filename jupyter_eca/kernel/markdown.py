@@ -1,45 +1,75 @@
 """Text that others wrote, made inert Markdown: it may be formatted, it cannot act.
 
 A cell that the user ran is trusted, so JupyterLab runs what HTML its Markdown holds, with the rights of the page; and
-nbconvert passes it on to whoever opens the export. What a model or a tool says must never get there. So outside of
-code every `<` and `&` is an entity, and inside of code nothing can end the code early: fences stand at the first
-column, where every dialect sees them alike, and a code span with `<` in it is written in entities.
+nbconvert passes it on to whoever opens the export. What a model or a tool says must never get there, and must not make
+the page ask a foreign server for anything: an image's address can carry data away, so images become links.
+
+Dialects disagree about where code, links and mathematics begin and end. So nothing is left for them to disagree about:
+code, links and formulas that are recognised here are written anew, in the one form that all dialects read alike, and
+every other character that could begin one is an entity. Blocks of code stand at the first column between blank lines,
+which no container and no formula of JupyterLab's reaches across; a formula stands on one line and cannot end early,
+since nbconvert looks for the end of an open one even inside of code.
 """
 
 from __future__ import annotations
 
 import html
 import re
+from typing import TYPE_CHECKING
 
-_FENCE = re.compile(r" {0,3}(?:(`{3,})([^`]*)|(~{3,})(.*))$")
-_SPAN = re.compile(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)")
-# Schemes that act when a reader clicks; a zero-width space makes them a dead relative address.
-_SCHEME = re.compile(r"(?i)(j\s*a\s*v\s*a\s*s\s*c\s*r\s*i\s*p\s*t|v\s*b\s*s\s*c\s*r\s*i\s*p\s*t)(\\?:)")
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_FENCE = re.compile(r"([ \t]*)(?:(`{3,})([^`]*)|(~{3,})(.*))$")
+# No character that Markdown, HTML or TeX could heed; balanced brackets, as encyclopaedias have them.
+_PLACE = r"(?:[\w.~:/?#@!*+,;=%{0}-]|\([\w.~:/?#@!*+,;=%{0}-]*\))+"
+# No `&` without a scheme: mistune decodes entities twice, and so finds a scheme where there was none.
+_WEB = r"(?:https?://|mailto:)" + _PLACE.format("&")
+_URL = rf"(?:{_WEB}|(?![^\s/?#)]*:){_PLACE.format('')})"
+_TOKEN = re.compile(
+    r"\\(?P<escaped>[!-/:-@\[-`{-~])"
+    r"|(?P<ticks>(?<!`)`+(?!`))(?P<code>.+?)(?<!`)(?P=ticks)(?!`)"
+    r"|\$\$(?P<display>(?:\\[^$`\n]|[^$`\\\n]|\n(?![ \t]*\n))+)\$\$(?!\$)"
+    r"|(?<!\$)\$(?![\s$])(?P<inline>(?:\\[^$`\n]|[^$`\\\n])+)(?<!\s)\$(?![\d$])"
+    rf'|(?P<bangs>!{{0,2}})\[(?P<label>[^\[\]\n]*)\]\([ ]*(?P<url>{_URL})(?:[ ]+"[^"\n]*")?[ ]*\)'
+    rf"|<(?P<bare>{_WEB})>"
+    r"|(?<=[-*+][ ])(?P<box>\[[ x]\])(?=\s)"
+    # What else could begin code, a formula, HTML, a link, a definition, or a link without brackets; and the quote that
+    # would end an attribute, if JupyterLab took it for part of a formula in an address.
+    r"|(?P<special>[&<`$\\\[\]\"]|~{3,}|!(?=<)|(?<!http)(?<!https):(?=//)|@(?=@))",
+    re.IGNORECASE,
+)
+_ENVIRONMENT = re.compile(r"\\begin\{([a-z]*\*?)\}.*?\\end\{\1\}", re.IGNORECASE)
+# marked looks for the partner of a bracket as far as in the next block of code.
+_UNCLOSED = re.compile(r"\[(?!(?:\\.|[^\[\]\\])*\])")
 
 
 def inert(text: str) -> str:
+    """The text with its formatting, its blocks of code included."""
     out: list[str] = []
-    fence = ""
-    indent = 0
-    for line in re.split(r"\r\n|\r|\n", text):
-        if fence:
-            if _closes(line, fence):
-                out.append(fence)
-                fence = ""
-            else:
-                out.append(_dedent(line, indent))
-        elif found := _FENCE.match(line):
-            fence = found[1] or found[3]
-            indent = len(line) - len(line.lstrip(" "))
-            # The blank line ends any list or quote that would claim the fence for itself.
-            out += ["", fence + _word(found[2] or found[4] or "")]
+    said: list[str] = []
+    outdent = 0
+    lines = iter(re.split(r"\r\n|\r|\n", text))
+    for line in lines:
+        if found := _FENCE.match(line):
+            outdent = len(found[1])
+            source = "\n".join(_until_closed(lines, found[2] or found[4], outdent))
+            out += [prose("\n".join(said)), block(source, _language(found[3] or found[5] or "")), ""]
+            said = []
         else:
-            out.append(_prose(line))
-    return "\n".join([*out, fence] if fence else out)
+            # A block ends the list that it stood in; what followed it in there would be taken for indented code.
+            outdent = min(outdent, _indent(line)) if line.strip() else outdent
+            said.append(line[outdent:])
+    return "\n".join([*out, prose("\n".join(said))]).strip("\n")
+
+
+def prose(text: str) -> str:
+    """The text with its formatting; fences are shown as they are written."""
+    return _TOKEN.sub(_written, text)
 
 
 def block(text: str, language: str = "") -> str:
-    """Text as a fenced block that it cannot end."""
+    """Text as a fenced block that it cannot end. What follows must stand behind a blank line."""
     longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
     fence = "`" * max(3, longest + 1)
     return f"\n\n{fence}{language}\n{text}\n{fence}"
@@ -50,18 +80,32 @@ def code(text: str) -> str:
     return f"<code>{_entities(' '.join(text.split()))}</code>"
 
 
-def _prose(line: str) -> str:
-    parts: list[str] = []
-    end = 0
-    for span in _SPAN.finditer(line):
-        # Always in entities: a backtick of another line may pair with one of these, and then this is no code.
-        parts += [_text(line[end : span.start()]), f"<code>{_entities(span[2].strip())}</code>"]
-        end = span.end()
-    return "".join([*parts, _text(line[end:])])
+def _written(found: re.Match[str]) -> str:
+    match found.lastgroup:
+        case "code":
+            # Not between backticks: a table splits its cells inside of those, and then they are no code.
+            return code(found["code"])
+        case "display" | "inline":
+            return _formula("$" if found.lastgroup == "inline" else "$$", found[found.lastgroup])
+        case "url":
+            label, url = found["label"].strip() or found["url"], found["url"]
+            return f"{_entities(found['bangs'][1:])}[{prose(label)}]({html.escape(url)})"
+        case "bare":
+            return f"[{prose(found['bare'])}]({html.escape(found['bare'])})"
+        case "box":
+            return found["box"]
+        case group:
+            return _entities(found[group or 0])
 
 
-def _text(text: str) -> str:
-    return _SCHEME.sub("\\1\u200b\\2", html.escape(text, quote=False).replace("&gt;", ">"))
+def _formula(mark: str, source: str) -> str:
+    """Spaces mean nothing to TeX, and keep Markdown from seeing links, entities or other formulas in it."""
+    source = " ".join(source.split())
+    if re.search(r"\\(begin|end)\{", _ENVIRONMENT.sub("", source)):
+        return f"{_entities(mark)}{prose(source)}{_entities(mark)}"
+    source = re.sub(r"([!\]\\:])(?=[\[(:/])|(&)(?=[#\w])|(\\)$", r"\g<0> ", source)
+    source = source.replace("<", r"\lt ").replace('"', "''")
+    return mark + _UNCLOSED.sub(r"\\lbrack ", source) + mark
 
 
 def _entities(text: str) -> str:
@@ -69,15 +113,20 @@ def _entities(text: str) -> str:
     return "".join(c if c.isalnum() or c == " " else f"&#{ord(c)};" for c in text)
 
 
-def _word(info: str) -> str:
-    """The language of a fence; the rest of its info string has no use for a reader."""
-    return "".join(c for c in info.split()[0] if c.isalnum() or c in "+-_.#") if info.split() else ""
+def _language(info: str) -> str:
+    """The language of a fence; the rest of its info string has no use for a reader. No diagrams: nbconvert hands their
+    source to the page as HTML."""
+    word = "".join(c for c in (info.split() or [""])[0] if c.isalnum() or c in "+-_.#")
+    return "" if word.lower().startswith("mermaid") else word
 
 
-def _closes(line: str, fence: str) -> bool:
-    mark = line.strip()
-    return len(line) - len(line.lstrip(" ")) <= 3 and len(mark) >= len(fence) and set(mark) == {fence[0]}
+def _until_closed(lines: Iterator[str], fence: str, indent: int) -> Iterator[str]:
+    for line in lines:
+        mark = line.strip()
+        if set(mark) == {fence[0]} and len(mark) >= len(fence) and _indent(line) <= indent + 3:
+            return
+        yield line[min(indent, _indent(line)) :]
 
 
-def _dedent(line: str, indent: int) -> str:
-    return line[min(indent, len(line) - len(line.lstrip(" "))) :]
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip(" \t"))

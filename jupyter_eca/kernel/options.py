@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from keyword import iskeyword
 
 COMMANDS = {
     "status": "which engine answers, with which model, in which chat",
@@ -60,7 +61,7 @@ def parse(line: str, body: str | None = None) -> Ask | Command | Misuse:
     name = ""
     if found := _NAME.search(line):
         name, line = found[1], line[: found.start()]
-        if not name.isidentifier():
+        if not name.isidentifier() or iskeyword(name):
             return Misuse(f"`{name}` cannot be a variable's name.")
     values = {"-m": "", "-b": ""}
     new = False
@@ -80,11 +81,7 @@ def parse(line: str, body: str | None = None) -> Ask | Command | Misuse:
         return Misuse(f"`-b {values['-b']}` is not known: write `-b agent` or `-b plan`.")
     message = "\n".join(part for part in (rest, (body or "").strip("\n")) if part.strip())
     if not message.strip():
-        return (
-            Misuse("There is no question. Write it behind `%eca`, or below `%%eca`.")
-            if line or body is not None
-            else Command("help")
-        )
+        return Misuse("There is no question. Write it behind `%eca`, or below `%%eca`.")
     return Ask(message, values["-m"], values["-b"], new, name)
 
 

@@ -82,7 +82,7 @@ class TerminalScreen:
         self._printed: dict[int, str] = {}
 
     def draw(self, transcript: Transcript, *, now: bool = False) -> None:  # noqa: ARG002  # text is cheap
-        for number, part in enumerate(transcript.parts):
+        for number, part in enumerate(transcript.shown):
             text, before = plain(part), self._printed.get(number, "")
             if text == before or (isinstance(part, Call) and part.state.startswith("…")):
                 continue

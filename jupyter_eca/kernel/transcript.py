@@ -7,7 +7,7 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from jupyter_eca.kernel.markdown import block, code, inert
+from jupyter_eca.kernel.markdown import block, code, inert, prose
 from jupyter_eca.protocol.content import (
     ReasonFinishedContent,
     ReasonStartedContent,
@@ -123,7 +123,8 @@ class Transcript:
 
     def _say(self, role: Role, text: str) -> None:
         last = self.parts[-1] if self.parts else None
-        if not (isinstance(last, Words) and last.role is role):
+        # A model's words come in pieces; each of the server's remarks is whole.
+        if not (isinstance(last, Words) and last.role is role is Role.ASSISTANT):
             last = Words(role)
             self.parts.append(last)
         last.text += text
@@ -160,18 +161,19 @@ class Transcript:
         said = [part.text for part in self.parts if isinstance(part, Words) and part.role is Role.SYSTEM]
         return said[-1] if said else ""
 
+    @property
+    def shown(self) -> list[Words | Reasoning | Call]:
+        """Without the last remark of a turn that was stopped: the cell ends with the same word, as its error."""
+        return self.parts[:-1] if self.outcome is Outcome.STOPPED else self.parts
+
     def markdown(self) -> str:
-        shown = self.parts
-        if self.outcome is Outcome.STOPPED:
-            # The cell ends with the same word, as its error.
-            shown = shown[:-1]
-        parts = [_markdown(part) for part in shown]
+        parts = [_markdown(part) for part in self.shown]
         if self.outcome is None:
             parts.append("…" if not parts or not isinstance(self.parts[-1], Words) else "")
         return "\n\n".join(part.strip("\n") for part in parts if part.strip())
 
     def plain(self) -> str:
-        return "\n\n".join(text for part in self.parts if (text := plain(part).strip()))
+        return "\n\n".join(text for part in self.shown if (text := plain(part).strip()))
 
 
 def _markdown(part: Words | Reasoning | Call) -> str:
@@ -179,7 +181,8 @@ def _markdown(part: Words | Reasoning | Call) -> str:
         case Words(role=Role.ASSISTANT, text=text):
             return inert(text)
         case Words(text=text):
-            return "\n".join(f"> {line}" for line in inert(text).strip().splitlines())
+            # Without blocks: those of a quote stand between lines that are not blank, where `inert` makes no promise.
+            return "\n".join(f"> {line}" for line in prose(text).strip().splitlines())
         case Reasoning(text=text, took_ms=took):
             head = "Thinking" if took is None else f"Thought for {took / 1000:.1f} s" if took > 100 else "Thought"
             return f"<details><summary>{head}</summary>\n\n{inert(text)}\n\n</details>" if text.strip() else ""

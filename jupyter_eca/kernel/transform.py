@@ -6,8 +6,12 @@ A blocking magic would keep clicks, stops and interrupts out until it is over (i
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 from IPython.core.inputtransformer2 import make_tokens_by_line
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 # The name that the transformed source calls; hidden from `%who` and from the assistant's own view of variables.
 NAME = "__eca__"
@@ -26,8 +30,25 @@ def transform(lines: list[str]) -> list[str]:
         return [f"await {NAME}({found[1].strip()!r}, {''.join(lines[first + 1 :])!r})\n"]
     if lines[first].startswith("%%") or not any("%eca" in line for line in lines):
         return lines
-    starts = {tokens[0].start[0] - 1 for tokens in make_tokens_by_line(lines) if tokens}
-    return [_line(line) if i in starts else line for i, line in enumerate(lines)]
+    done = 0
+    # One at a time: what a question says (quotes, brackets) must not be read as Python when the next one is looked for.
+    while (at := next((i for i in _statements(lines) if i >= done and _LINE.match(lines[i])), None)) is not None:
+        lines = [*lines[:at], _line(lines[at]), *lines[at + 1 :]]
+        done = at + 1
+    return lines
+
+
+def _statements(lines: list[str]) -> Iterator[int]:
+    """The lines on which statements begin."""
+    start = 0
+    while start < len(lines):
+        last = start
+        for tokens in filter(None, make_tokens_by_line(lines[start:])):
+            first, last = start + tokens[0].start[0] - 1, start + tokens[-1].end[0] - 1
+            if first < len(lines):  # the end of all tokens stands behind the last line
+                yield first
+        # Since Python 3.12 the tokenizer ends at a line like `!echo it's`, which IPython has yet to make Python of.
+        start = max(start, last) + 1
 
 
 def _line(line: str) -> str:

@@ -4,6 +4,7 @@ have no `jupyter_eca`, so it must import nothing of ours.
 
 from __future__ import annotations
 
+import itertools
 import json
 import reprlib
 import types
@@ -14,10 +15,32 @@ PREVIEW_CHARS = 200
 SAMPLE_ROWS = 5
 MAX_COLUMNS = 50
 MAX_VARIABLES = 200
+MAX_ITEMS = 8
+SAMPLE_CHARS = 2_000
 
-_short = reprlib.Repr()
+
+class _Short(reprlib.Repr):
+    """Looks at the first items only, whatever the size: the library would sort all keys of a dictionary, and take the
+    whole repr of bytes and of every container that is not exactly of a built-in type."""
+
+    def repr1(self, x: Any, level: int) -> str:
+        match x:
+            case bytes() | bytearray():
+                x = bytes(x[:PREVIEW_CHARS])
+            case dict():
+                x = dict(itertools.islice(cast("dict[Any, Any]", x).items(), MAX_ITEMS + 1))
+            case set() | frozenset():
+                x = set(itertools.islice(cast("set[Any]", x), MAX_ITEMS + 1))
+            case list():
+                x = list(itertools.islice(cast("list[Any]", x), MAX_ITEMS + 1))
+            case _:
+                pass
+        return super().repr1(x, level)
+
+
+_short = _Short()
 _short.maxstring = _short.maxother = PREVIEW_CHARS
-_short.maxlist = _short.maxtuple = _short.maxdict = _short.maxset = 8
+_short.maxlist = _short.maxtuple = _short.maxdict = _short.maxset = _short.maxfrozenset = MAX_ITEMS
 
 
 def describe(namespace: dict[str, Any], names: list[str], hidden: set[str]) -> str:
@@ -47,13 +70,13 @@ def _fill(about: dict[str, Any], value: Any) -> None:
     shape: Any = getattr(value, "shape", None)
     if isinstance(shape, tuple) and all(map(_is_int, cast("tuple[object, ...]", shape))):
         about["shape"] = list(cast("tuple[int, ...]", shape))
-    elif hasattr(value, "__len__"):
+    elif shape is None and hasattr(value, "__len__"):  # a shape that is yet to be computed has a length that costs
         about["length"] = len(value)
     columns, dtypes = getattr(value, "columns", None), getattr(value, "dtypes", None)
     if columns is not None and dtypes is not None and hasattr(value, "head"):
         pairs = zip(list(columns)[:MAX_COLUMNS], list(dtypes)[:MAX_COLUMNS], strict=False)
         about["columns"] = [{"name": str(column), "dtype": str(dtype)} for column, dtype in pairs]
-        about["sample"] = str(value.head(SAMPLE_ROWS))
+        about["sample"] = str(value.head(SAMPLE_ROWS))[:SAMPLE_CHARS]
     else:
         text = _short.repr(value)
         about["preview"] = text if len(text) <= PREVIEW_CHARS else text[: PREVIEW_CHARS - 1] + "…"

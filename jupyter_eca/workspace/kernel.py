@@ -46,6 +46,8 @@ class ClientKernel:
     def __init__(self, manager: Manager, client: Channels) -> None:
         self._manager = manager
         self._client = client
+        # Two requests at once would take each other's messages off the channels, and one of them would never end.
+        self._turn = asyncio.Lock()
 
     async def execute(self, code: str) -> KernelExecuteResult:
         """Raises: ToolError when the kernel is dead or dies. Cancelling interrupts the code, but never a cell of the
@@ -81,18 +83,19 @@ class ClientKernel:
         return KernelVariablesResult.model_validate_json(ast.literal_eval(result["data"]["text/plain"]))
 
     async def _reply(self, **request: Any) -> dict[str, Any]:
-        if not await self._manager.is_alive():
-            raise ToolError(_DIED)
-        work = asyncio.ensure_future(
-            self._client.execute_interactive(store_history=False, allow_stdin=False, timeout=None, **request)
-        )
-        try:
-            while not (await asyncio.wait((work,), timeout=ALIVE_EVERY))[0]:
-                if not await self._manager.is_alive():
-                    raise ToolError(_DIED)
-            return work.result()
-        finally:
-            work.cancel()
+        async with self._turn:
+            if not await self._manager.is_alive():
+                raise ToolError(_DIED)
+            # A failure of ours must not abort what is queued behind it: cells of the user's, or our own next request.
+            ours = {"store_history": False, "allow_stdin": False, "stop_on_error": False, "timeout": None}
+            work = asyncio.ensure_future(self._client.execute_interactive(**ours, **request))
+            try:
+                while not (await asyncio.wait((work,), timeout=ALIVE_EVERY))[0]:
+                    if not await self._manager.is_alive():
+                        raise ToolError(_DIED)
+                return work.result()
+            finally:
+                work.cancel()
 
     def close(self) -> None:
         self._client.stop_channels()

@@ -42,6 +42,7 @@ class LocalKernel:
 
         async with self._starting:
             if self._kernel is None or not await self._manager.is_alive():
+                await self.close()
                 # jupyter_client is only partly typed
                 self._manager: Any = AsyncKernelManager()
                 try:
@@ -59,6 +60,7 @@ class LocalKernel:
     async def close(self) -> None:
         if self._kernel is not None:
             self._kernel.close()
+            self._kernel = None
             await self._manager.shutdown_kernel(now=True)
 
 

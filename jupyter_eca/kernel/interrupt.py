@@ -1,0 +1,67 @@
+"""What Ctrl-C and the Interrupt button do while the assistant answers. Owns SIGINT for that time; knows no turn."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import asyncio
+    from collections.abc import Callable, Generator
+    from contextlib import AbstractContextManager
+    from types import FrameType
+
+
+def in_code() -> AbstractContextManager[None]:
+    """While a cell awaits, ipykernel's SIGINT handler cancels that cell, which code that blocks would never notice. So
+    an interrupt that finds the assistant's code at work is raised in it; any other is handled as before."""
+    before = signal.getsignal(signal.SIGINT)
+
+    def handle(signum: int, frame: FrameType | None) -> None:
+        if _runs_code(frame):
+            raise KeyboardInterrupt
+        if callable(before):
+            before(signum, frame)
+
+    return _handled(handle)
+
+
+def in_input() -> AbstractContextManager[None]:
+    """Raised where `input()` waits, whatever else an interrupt means."""
+    return _handled(signal.default_int_handler)
+
+
+def in_turn(interrupted: asyncio.Event, loop: asyncio.AbstractEventLoop) -> AbstractContextManager[None]:
+    """For plain IPython, where an interrupt would end the run of the loop and leave the turn behind in it."""
+
+    def handle(_signum: int, _frame: FrameType | None) -> None:
+        loop.call_soon_threadsafe(interrupted.set)
+
+    return _handled(handle)
+
+
+@contextmanager
+def _handled(handle: Callable[[int, FrameType | None], object]) -> Generator[None]:
+    if threading.current_thread() is not threading.main_thread():
+        yield  # signals are the main thread's business
+        return
+    before = signal.signal(signal.SIGINT, handle)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _runs_code(frame: FrameType | None) -> bool:
+    """Whether a cell's code is on the stack; of a cell that awaits, it is not."""
+    from IPython.core.interactiveshell import InteractiveShell
+
+    shell: Any = InteractiveShell  # partly typed
+    run_code = shell.run_code.__code__
+    while frame is not None:
+        if frame.f_code is run_code:
+            return True
+        frame = frame.f_back
+    return False

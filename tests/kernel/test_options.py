@@ -1,0 +1,95 @@
+"""What stands behind `%eca` and `%%eca`."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from jupyter_eca.kernel.options import COMMANDS, HELP, Ask, Command, Misuse, parse
+
+
+@pytest.mark.parametrize(
+    ("line", "body", "expected"),
+    [
+        ("what is x?", None, Ask("what is x?")),
+        ("", "what is x?\nand y?\n", Ask("what is x?\nand y?")),
+        ("briefly:", "\nwhat is x?\n", Ask("briefly:\nwhat is x?")),
+        ("", "  indented\n\n    more\n", Ask("  indented\n\n    more")),
+        ("-m scripted/t hello", None, Ask("hello", model="scripted/t")),
+        ("-b plan hello", None, Ask("hello", agent="plan")),
+        ("-n hello", None, Ask("hello", new=True)),
+        ("-n  -b agent  -m a/b  hello  you -> x", None, Ask("hello  you", "a/b", "agent", True, "x")),
+        ("-m a/b -> x", "hello", Ask("hello", "a/b", name="x")),
+        ("hello -n", None, Ask("hello -n")),
+        ("hello ->answer", None, Ask("hello", name="answer")),
+        ("what does def f() -> int: mean?", None, Ask("what does def f() -> int: mean?")),
+        ("is x->y valid C?", None, Ask("is x->y valid C?")),
+        ("", "what is\nf() -> x", Ask("what is\nf() -> x")),
+    ],
+)
+def test_a_question_is_taken_apart(line: str, body: str | None, expected: Ask) -> None:
+    assert parse(line, body) == expected
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("", Command("help")),
+        ("  ", Command("help")),
+        ("help", Command("help")),
+        ("status", Command("status")),
+        (" models ", Command("models")),
+        ("use", Command("use")),
+        ("use scripted/t", Command("use", "scripted/t")),
+        ("new", Command("new")),
+        ("stop", Command("stop")),
+        ("cost", Command("cost")),
+        ("doctor", Command("doctor")),
+    ],
+)
+def test_one_word_of_the_list_is_a_command(line: str, expected: Command) -> None:
+    assert parse(line) == expected
+
+
+@pytest.mark.parametrize(
+    "line", ["help me with pandas", "use the force", "models?", "new ideas", "stop that", "Status", "cost of this"]
+)
+def test_more_words_than_a_command_takes_are_a_question(line: str) -> None:
+    assert parse(line) == Ask(line)
+
+
+def test_a_command_in_a_body_is_a_question() -> None:
+    assert parse("", "status") == parse("status", "") == Ask("status")
+
+
+@pytest.mark.parametrize(
+    ("line", "body", "says"),
+    [
+        ("-m", None, "`-m` needs a value"),
+        ("-n -b", None, "`-b` needs a value"),
+        ("-x hello", None, "`-x` is not an option"),
+        ("--help", None, "see `%eca help`"),
+        ("-b chat hello", None, "`-b agent` or `-b plan`"),
+        ("hello -> 1x", None, "`1x` cannot be a variable's name"),
+        ("hello -> class", None, "`class` cannot be a variable's name"),
+        ("-m a/b", None, "There is no question"),
+        ("-> x", None, "There is no question"),
+        ("", "", "There is no question"),
+        ("-n", "\n  \n", "There is no question"),
+    ],
+)
+def test_misuse_says_what_to_write_instead(line: str, body: str | None, says: str) -> None:
+    parsed = parse(line, body)
+    assert isinstance(parsed, Misuse)
+    assert says in parsed.message
+
+
+@given(st.text(), st.none() | st.text())
+def test_any_words_are_understood_or_refused(line: str, body: str | None) -> None:
+    parse(line, body)
+
+
+def test_help_names_every_command_and_option() -> None:
+    assert all(f"`%eca {name}`" in HELP for name in COMMANDS)
+    assert all(option in HELP for option in ("-m MODEL", "-b plan", "-n", "-> name"))

@@ -1,0 +1,104 @@
+"""A kernel of the assistant's own: a real ipykernel, which does not know jupyter_eca."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+import pytest
+import pytest_asyncio
+
+from jupyter_eca.errors import ToolError
+from jupyter_eca.protocol.notebook import RunStatus
+from jupyter_eca.workspace.local import LocalKernel
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator
+    from pathlib import Path
+
+# Not the usual 5: a kernel starts here, on a machine that may be busy with other things.
+PATIENCE = 60
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def kernel(tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerator[LocalKernel]:
+    folder = tmp_path_factory.mktemp("workspace")
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "JUPYTER_CONFIG_DIR", "IPYTHONDIR"):
+            patch.setenv(name, str(tmp_path_factory.mktemp(name)))
+        kernel = LocalKernel(folder)
+        async with asyncio.timeout(PATIENCE * 3):
+            yield kernel
+            await kernel.close()
+
+
+async def run(kernel: LocalKernel, code: str) -> tuple[RunStatus, str]:
+    async with asyncio.timeout(PATIENCE):
+        result = await kernel.execute("chat", code)
+    return result.status, result.text
+
+
+async def test_a_variable_stays_for_the_next_code(kernel: LocalKernel) -> None:
+    assert await run(kernel, "x = 20") == (RunStatus.OK, "")
+    assert await run(kernel, "print('hi')\nx + 1") == (RunStatus.OK, "hi\n21")
+
+
+async def test_it_works_in_the_workspace(kernel: LocalKernel, tmp_path_factory: pytest.TempPathFactory) -> None:
+    assert (await run(kernel, "import os; print(os.getcwd())"))[1].startswith(str(tmp_path_factory.getbasetemp()))
+
+
+async def test_an_error_is_a_traceback_without_colours(kernel: LocalKernel) -> None:
+    status, text = await run(kernel, "1 / 0")
+    assert status is RunStatus.ERROR
+    assert "ZeroDivisionError: division by zero" in text
+    assert "\x1b" not in text
+
+
+async def test_a_syntax_error_is_told(kernel: LocalKernel) -> None:
+    status, text = await run(kernel, "x = = 1")
+    assert status is RunStatus.ERROR
+    assert "SyntaxError" in text
+
+
+async def test_input_is_refused_and_not_waited_for(kernel: LocalKernel) -> None:
+    status, text = await run(kernel, "input()")
+    assert status is RunStatus.ERROR
+    assert "StdinNotImplementedError" in text
+
+
+async def test_variables_are_told_by_a_kernel_that_does_not_know_us(kernel: LocalKernel) -> None:
+    await run(kernel, "import json as j\nwords = ['it\\'s \"x\"', 'ä\\n\\\\'] * 500\n_hidden = 1")
+    async with asyncio.timeout(PATIENCE):
+        found = await kernel.variables("chat", ("words", "nope"))
+        everything = await kernel.variables("chat", ())
+    assert [(v.name, v.type, v.length) for v in found.variables] == [("words", "list", 1000)]
+    assert found.missing == ("nope",)
+    assert {v.name for v in everything.variables} >= {"words"}
+    assert not {v.name for v in everything.variables} & {"_hidden", "j", "In", "Out", "exit"}
+
+
+async def test_two_calls_at_once_both_get_their_own_output(kernel: LocalKernel) -> None:
+    one, two = await asyncio.gather(run(kernel, "print('one')"), run(kernel, "print('two')"))
+    assert (one, two) == ((RunStatus.OK, "one"), (RunStatus.OK, "two"))
+
+
+async def test_cancelling_interrupts_the_code_and_keeps_the_variables(kernel: LocalKernel, tmp_path: Path) -> None:
+    begun = tmp_path / "begun"
+    await run(kernel, f"kept = 1\nfrom pathlib import Path\nbegun = Path({str(begun)!r})")
+    working = asyncio.ensure_future(kernel.execute("chat", "begun.touch()\nimport time\ntime.sleep(600)"))
+    async with asyncio.timeout(PATIENCE):
+        while not begun.exists():  # noqa: ASYNC110  # another process makes the file
+            await asyncio.sleep(0.01)
+        working.cancel()
+        await asyncio.wait((working,))
+    assert working.cancelled()
+    assert await run(kernel, "kept") == (RunStatus.OK, "1")
+
+
+async def test_a_kernel_that_dies_is_reported_and_the_next_call_has_a_fresh_one(kernel: LocalKernel) -> None:
+    await run(kernel, "gone = 1")
+    with pytest.raises(ToolError, match="The kernel died while it ran this"):
+        await run(kernel, "import os; os._exit(1)")
+    assert await run(kernel, "'gone' in globals()") == (RunStatus.OK, "False")
