@@ -54,13 +54,13 @@ def inert(text: str) -> str:
         if found := _FENCE.match(line):
             outdent = len(found[1])
             source = "\n".join(_until_closed(lines, found[2] or found[4], outdent))
-            out += [prose("\n".join(said)), block(source, _language(found[3] or found[5] or "")), ""]
+            out += [prose("\n".join(said)), block(source, _language(found[3] or found[5] or ""))]
             said = []
         else:
             # A block ends the list that it stood in; what followed it in there would be taken for indented code.
             outdent = min(outdent, _indent(line)) if line.strip() else outdent
             said.append(line[outdent:])
-    return "\n".join([*out, prose("\n".join(said))]).strip("\n")
+    return "\n\n".join(part.strip("\n") for part in [*out, prose("\n".join(said))] if part.strip())
 
 
 def prose(text: str) -> str:
