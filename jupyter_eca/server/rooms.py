@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from jupyter_eca.host import Host
     from jupyter_eca.links.base import Link
     from jupyter_eca.protocol.lifecycle import InitializeParams
+    from jupyter_eca.workspace.server import ServerKernel
 
 
 class Rooms:
@@ -20,6 +21,7 @@ class Rooms:
         self._serverapp = serverapp
         self._host: Host | None = None
         self._making = asyncio.Lock()
+        self._kernel: ServerKernel | None = None
         self._running: asyncio.Task[None] | None = None
         self._sessions: set[asyncio.Task[None]] = set()
 
@@ -42,7 +44,8 @@ class Rooms:
 
         folder = Path(self._serverapp.root_dir)
         settings = await asyncio.to_thread(config.read, (folder,))
-        workspace = Workspace(Files((folder,)), ServerKernel(self._serverapp.kernel_manager))
+        self._kernel = ServerKernel(self._serverapp.kernel_manager)
+        workspace = Workspace(Files((folder,)), self._kernel)
         host = Host(settings, workspace, database())
         running = self._running = asyncio.get_running_loop().create_task(host.run())
         ready = asyncio.ensure_future(host.ready.wait())
@@ -73,6 +76,8 @@ class Rooms:
         if self._host is not None and self._running is not None:
             self._host.close()
             await self._running
+        if self._kernel is not None:
+            self._kernel.close()
 
 
 class ServerDoor:

@@ -33,15 +33,20 @@ class ServerKernel:
         """Raises: ToolError when no kernel runs."""
         from jupyter_client.session import Session
 
-        running = [self._kernels.get_kernel(id) for id in self._kernels.list_kernel_ids()]
-        if not running:
+        kernels = {id: self._kernels.get_kernel(id) for id in self._kernels.list_kernel_ids()}
+        for id in [id for id, (manager, _) in self._open.items() if kernels.get(id) is not manager]:
+            self._open.pop(id)[1].close()
+        if not kernels:
             raise ToolError("No kernel is running.", "Ask the user to open a notebook, then try again.")
-        manager = max(running, key=lambda kernel: kernel.last_activity)
-        key: str = manager.kernel_id
-        known = self._open.get(key)
-        if known is None or known[0] is not manager:
+        id, manager = max(kernels.items(), key=lambda item: item[1].last_activity)
+        if id not in self._open:
             # A session of our own: clients that share one share its address too, and get each other's replies.
             client = manager.client(session=Session(config=manager.session.config, key=manager.session.key))
             client.start_channels()
-            known = self._open[key] = (manager, ClientKernel(manager, client))
-        return known[1]
+            self._open[id] = (manager, ClientKernel(manager, client))
+        return self._open[id][1]
+
+    def close(self) -> None:
+        for _, kernel in self._open.values():
+            kernel.close()
+        self._open.clear()
