@@ -7,8 +7,6 @@ import sys
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-from jupyter_eca.kernel.screen import FinalScreen, NotebookScreen, TerminalScreen
-
 if TYPE_CHECKING:
     from jupyter_eca.kernel.screen import Screen
 
@@ -35,6 +33,8 @@ def look(shell: Any) -> Surroundings:
 
 
 def screen_for(surroundings: Surroundings, shell: Any) -> Screen:
+    from jupyter_eca.kernel.screen import FinalScreen, NotebookScreen, TerminalScreen  # pydantic: not for `%load_ext`
+
     match surroundings:
         case Surroundings.NOTEBOOK:
             return NotebookScreen(shell.display_pub)
