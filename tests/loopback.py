@@ -5,7 +5,8 @@
 or, from another process, `python -m tests.loopback SCRIPT.json`, which prints the url and serves until it is stopped.
 It runs in a thread and an event loop of its own, sends every event at once, and writes down what it was asked. A
 script's `error` is an HTTP status if it comes first in a reply, else an `error` event. `faults` are taken one a
-request, before the script is asked; None is no fault.
+request, before the script is asked; None is no fault. `{clock}` in a text becomes the time at which that piece was
+sent (`time.monotonic`, which all processes of a machine share).
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import asyncio
 import json
 import sys
 import threading
+import time
 from collections import deque
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -252,7 +254,7 @@ def _pieces(part: ReplyPart, index: int) -> Iterator[Json]:
     for delta in scripted.deltas(part, index):
         match delta:
             case TextDelta(text=text):
-                yield {"type": "text_delta", "text": text}
+                yield {"type": "text_delta", "text": text.replace("{clock}", repr(time.monotonic()))}
             case ReasoningDelta(text=text):
                 yield {"type": "thinking_delta", "thinking": text}
             case ToolCallDelta(arguments_text=text) if text:

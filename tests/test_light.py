@@ -1,0 +1,21 @@
+"""What everybody pays for, asked or not, imports nothing heavy. How long it takes then is `tests.bench`'s business."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+
+@pytest.mark.parametrize("module", ["jupyter_eca.kernel.magic", "jupyter_eca.server.extension"])
+def test_loading_us_imports_nothing_heavy_that_jupyter_has_not(module: str) -> None:
+    code = f"""
+import sys, IPython, ipykernel.ipkernel, jupyter_server.serverapp, jupyter_server.extension.application
+before = set(sys.modules)
+import {module}
+heavy = {{"pydantic", "sqlite3", "anthropic", "ipywidgets"}} & (set(sys.modules) - before)
+assert not heavy, heavy
+"""
+    subprocess.run([sys.executable, "-c", code], cwd=Path(__file__).parents[1], check=True)
