@@ -120,7 +120,8 @@ async def _sizes(client: Page) -> list[Figure]:
     found: list[Figure] = []
     for size in SIZES:
         heard = [await client.ask(str(size)) for _ in range(3)]
-        beside = f"{heard[-1].messages} frames, {heard[-1].size} bytes"
+        took = list_of([h.seconds for h in heard], "ms", 1000)
+        beside = f"{heard[-1].messages} frames, {heard[-1].size} bytes, {took}"
         length = len(CHUNK) * size
         found.append(
             Figure(f"bytes on the wire, {size} chunks", [h.size / length for h in heard], "a character", None, beside)

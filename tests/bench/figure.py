@@ -12,18 +12,22 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Figure:
-    """`values` are one per round, in `unit`; a `budget` of None is for figures that only explain another."""
+    """`values` are one per round, in `unit`; a `budget` of None is for figures that only explain another. `noise` is
+    how far rounds of the same thing lie apart: above the budget, they say nothing about it."""
 
     name: str
     values: Sequence[float]
     unit: str
     budget: float | None
     beside: str
+    noise: float = 0.0
 
     @property
     def verdict(self) -> str:
         if self.budget is None:
             return ""
+        if self.noise > self.budget:
+            return f"lost in noise of {number(self.noise)} {self.unit}"
         return "within" if median(self.values) <= self.budget else "**over**"
 
     def row(self) -> str:

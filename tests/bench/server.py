@@ -6,6 +6,7 @@ import asyncio
 import subprocess
 import sys
 from pathlib import Path
+from statistics import stdev
 from tempfile import TemporaryDirectory
 
 from tests.bench.figure import Figure, differences, list_of
@@ -60,12 +61,15 @@ async def figures() -> list[Figure]:
         own.append(_own_time())
     started, size = list_of(starts[False], "s"), list_of(sizes[False], "MiB")
     return [
-        Figure("server start added", differences(starts[True], starts[False]), "s", 0.1, f"without: {started}"),
+        Figure(
+            "server start added", differences(starts[True], starts[False]), "s", 0.1,
+            f"without: {started}", stdev(starts[False]),
+        ),
         Figure(
             "the same, CPU", differences(computed[True], computed[False]), "s", None,
             f"without: {list_of(computed[False], 's')}",
         ),
-        Figure("finding, linking and loading it", own, "ms", None, "inside a server that starts"),
+        Figure("finding, linking and loading it", own, "ms", 100, "inside a server that starts"),
         Figure("server idle RSS added", differences(sizes[True], sizes[False]), "MiB", 15, f"without: {size}"),
     ]  # fmt: skip
 
