@@ -169,7 +169,9 @@ class Transcript:
     def markdown(self) -> str:
         parts = [_markdown(part) for part in self.shown]
         if self.outcome is None:
-            parts.append("…" if not parts or not isinstance(self.parts[-1], Words) else "")
+            # A question and running text speak for themselves.
+            quiet = self.waiting or (self.parts and isinstance(self.parts[-1], Words))
+            parts.append("" if quiet else "…")
         return "\n\n".join(part.strip("\n") for part in parts if part.strip())
 
     def plain(self) -> str:

@@ -37,6 +37,14 @@ class _Short(reprlib.Repr):
                 pass
         return super().repr1(x, level)
 
+    def repr_dict(self, x: dict[Any, Any], level: int) -> str:
+        """In the dictionary's own order, which the library would replace by that of the sorted keys."""
+        if level <= 0:
+            return "{...}" if x else "{}"
+        items = itertools.islice(x.items(), MAX_ITEMS)
+        shown = [f"{self.repr1(key, level - 1)}: {self.repr1(value, level - 1)}" for key, value in items]
+        return "{" + ", ".join([*shown, "..."] if len(x) > MAX_ITEMS else shown) + "}"
+
 
 _short = _Short()
 _short.maxstring = _short.maxother = PREVIEW_CHARS

@@ -96,7 +96,7 @@ def test_a_shape_that_is_yet_to_be_computed_computes_nothing() -> None:
         (5, "int", None, "5"),
         ("hi", "str", 2, "'hi'"),
         ([1, 2], "list", 2, "[1, 2]"),
-        ({"b": 1, "a": 2}, "dict", 2, "{'a': 2, 'b': 1}"),
+        ({"b": 1, "a": 2}, "dict", 2, "{'b': 1, 'a': 2}"),
         (Counter("aab"), "collections.Counter", 2, "{'a': 2, 'b': 1}"),
         (b"abc", "bytes", 3, "b'abc'"),
         (None, "NoneType", None, "None"),
@@ -128,6 +128,10 @@ def test_of_a_huge_container_only_the_first_items_are_looked_at(value: object) -
     Watched.looks = 0
     assert len(about(value)["preview"]) <= PREVIEW_CHARS
     assert 0 < Watched.looks < 100
+
+
+def test_a_dictionary_keeps_its_own_order() -> None:
+    assert about({"b": {"d": 1, "c": {}}, "a": 2})["preview"] == "{'b': {'d': 1, 'c': {}}, 'a': 2}"
 
 
 @pytest.mark.parametrize("value", ["y" * 10**7, b"y" * 10**7, bytearray(10**7), [["y" * 10**6] * 9] * 9, Broken])
