@@ -96,7 +96,11 @@ class Engine:
         self._root(client.run())
         try:
             await asyncio.wait_for(client.initialize(unattended=unattended), ANSWER_PATIENCE)
-        except TimeoutError:
+        except (RemoteError, TimeoutError) as error:
+            # The next question begins anew, with a link of its own: the reason may be mended by then.
+            await client.close()
+            if isinstance(error, RemoteError):
+                raise
             raise RemoteError("The assistant's engine does not answer. Restart the Jupyter server.") from None
         self._client = client
         self.new_chat()

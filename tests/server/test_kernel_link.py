@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from tests.server.cells import PATIENCE, Watcher, kernel
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 @pytest.fixture
@@ -115,4 +118,20 @@ async def test_a_stop_from_elsewhere_interrupts_code_that_runs_in_the_kernel(jp_
         watcher.host.stop(started.chat)
         ran = await asyncio.wait_for(running, 10)
         assert ran.error == "Stopped."
+        assert (await at.run("%eca you")).markdown == "Hello, you"
+
+
+async def test_a_broken_configuration_is_one_line_in_the_cell_and_mending_it_is_enough(
+    jp_serverapp: Any, jp_root_dir: Path
+) -> None:
+    file = jp_root_dir / ".eca" / "config.json"
+    good = file.read_text()
+    file.write_text("{")
+    async with kernel(jp_serverapp) as at:
+        await at.run("%load_ext jupyter_eca")
+        refused = await at.run("%eca you")
+        assert str(file) in refused.error
+        assert "\n" not in refused.error
+        file.write_text(good)
+        assert "runs in the Jupyter server" in (await at.run("%eca status")).markdown
         assert (await at.run("%eca you")).markdown == "Hello, you"
