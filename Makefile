@@ -7,6 +7,8 @@ BIN := $(VENV)/bin
 PYTHON ?= python3
 UV = VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/uv pip install -q
 SOURCES := pyproject.toml $(wildcard labextension/package*.json labextension/src/* labextension/style/* labextension/schema/*)
+# Jupyter wants to be told that it runs as root, as in most containers.
+ROOT = $(if $(filter 0,$(shell id -u)),--allow-root)
 # Tests and notebooks must not meet the chats, the configuration or the keys of whoever runs them.
 CLEAN = env -u ANTHROPIC_API_KEY JUPYTER_DATA_DIR=$$(mktemp -d) XDG_CONFIG_HOME=$$(mktemp -d)
 NBVAL = $(CLEAN) $(BIN)/python -m pytest -q -o addopts= -p nbval --nbval-sanitize-with notebooks/nbval.cfg
@@ -14,7 +16,7 @@ NBVAL = $(CLEAN) $(BIN)/python -m pytest -q -o addopts= -p nbval --nbval-sanitiz
 .PHONY: lab test bench needs check python typescript notebooks browser clean
 
 lab: $(VENV)/.installed
-	$(BIN)/jupyter lab notebooks/01_hello.ipynb
+	$(BIN)/jupyter lab $(ROOT) notebooks/01_hello.ipynb
 
 test: check typescript python notebooks browser
 
