@@ -1,6 +1,7 @@
 """Every error of ours, with its owner.
 
 EcaError                    the message says what to do next
+|-- CellError               ends a notebook cell in one line, instead of a traceback
 |-- LocalError              we were misused
 |   |-- IllegalSignal       a signal that the status' table does not list; nothing changed
 |   |-- BusyError           a prompt for a chat that is still answering
@@ -17,6 +18,14 @@ from __future__ import annotations
 
 class EcaError(Exception):
     """The root: catch this to catch all of ours."""
+
+
+class CellError(EcaError):
+    """Ends a cell, and with it a "Run all": what follows may need the answer that is missing."""
+
+    def _render_traceback_(self) -> list[str]:
+        """How IPython shows it."""
+        return [str(self)]
 
 
 class LocalError(EcaError):

@@ -7,7 +7,7 @@ import contextlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from jupyter_eca.errors import EcaError, RemoteError
+from jupyter_eca.errors import CellError, RemoteError
 from jupyter_eca.kernel.approve import Question
 from jupyter_eca.kernel.approve import ask as ask_user
 from jupyter_eca.kernel.interrupt import in_turn
@@ -34,13 +34,6 @@ SHOW_PATIENCE = 0.5
 
 # Seconds the engine has to end a stopped turn; after that the cell ends anyway.
 STOP_PATIENCE = 5.0
-
-
-class AnswerFailed(EcaError):
-    """Ends a cell in one line instead of a traceback, and with it a "Run all": what follows may need the answer."""
-
-    def _render_traceback_(self) -> list[str]:
-        return [str(self)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +88,7 @@ class Turn:
         self._following: asyncio.Task[None] | None = None
 
     async def run(self, ask: Ask, model: str) -> None:
-        """Raises: AnswerFailed when the turn failed or was stopped."""
+        """Raises: CellError when the turn failed or was stopped."""
         self._kernel.begin(self._show_running)
         following = self._following = asyncio.ensure_future(self._follow(ask, model))
         try:
@@ -109,7 +102,7 @@ class Turn:
         except (asyncio.CancelledError, KeyboardInterrupt):
             await self._stop_undisturbed()
         except RemoteError as error:
-            raise AnswerFailed(str(error)) from None
+            raise CellError(str(error)) from None
         finally:
             self._withdraw(keep=frozenset())
             self._screen.finish(self._transcript)
@@ -197,5 +190,5 @@ class Turn:
             return
         if self._transcript.outcome is Outcome.FAILED:
             why = next(iter(self._transcript.remark.splitlines()), "the model's server did not say why.")
-            raise AnswerFailed(f"No answer: {why}")
-        raise AnswerFailed("Stopped.")
+            raise CellError(f"No answer: {why}")
+        raise CellError("Stopped.")

@@ -77,9 +77,13 @@ class _Buttons:
         )
         reject = widgets.Button(description="Reject", button_style="danger", tooltip=f"Do not run {call.name}")
         session.layout.width = "auto"
+        for part in (approve, session, reject, self._reason):
+            part.layout.flex = "0 0 auto"
         for button, approved, remember in ((approve, True, False), (session, True, True), (reject, False, False)):
             button.on_click(self._answer(approved=approved, session=remember))
-        self._box = widgets.HBox([approve, session, reject, self._reason])
+        # In a narrow notebook the row wraps: a shrunk button could not say what it approves.
+        row = widgets.Layout(flex_flow="row wrap")
+        self._box = widgets.HBox([approve, session, reject, self._reason], layout=row)
         data = {
             "application/vnd.jupyter.widget-view+json": {
                 "version_major": 2,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
+from jupyter_eca.errors import CellError, EcaError
 from jupyter_eca.kernel import options
 from jupyter_eca.kernel.engine import Engine
 from jupyter_eca.kernel.surroundings import Surroundings, kernel_of, look
@@ -60,14 +61,30 @@ class Magic:
     def _as_magic(self, line: str, cell: str | None = None) -> None:
         """Ask the assistant: `%eca QUESTION`, or `%%eca` over several lines. `%eca help` shows all."""
         from IPython.core.async_helpers import get_asyncio_loop
-        from IPython.core.error import UsageError
 
         # Whole scripts are transformed before they load us. Plain IPython's loop is at rest then; a kernel's never is.
         if kernel_of(self._shell) is not None or get_asyncio_loop().is_running():
-            raise UsageError(
-                "%eca works as a statement of its own, in a cell after the one that loads jupyter_eca. See `%eca help`."
-            )
-        get_asyncio_loop().run_until_complete(self.run(line, cell))
+            self._without_waiting(options.parse(line, cell))
+        else:
+            get_asyncio_loop().run_until_complete(self.run(line, cell))
+
+    def _without_waiting(self, asked: options.Ask | options.Command | options.Misuse) -> None:
+        """In a cell that was transformed before it loaded us: what needs no engine works, the rest says where to ask.
+
+        Raises: CellError.
+        """
+        match asked:
+            case options.Command(name="help"):
+                self._say(options.HELP)
+            case options.Command(name="use", argument=model) if model:
+                self.model = model
+                self._say(f"Answers come from `{model}` now.")
+            case options.Command(name="new"):
+                self.new_chat()
+            case options.Misuse(message=message):
+                raise CellError(message)
+            case _:
+                raise CellError("Ask in the next cell: a cell that loads jupyter_eca cannot wait for an answer itself.")
 
     # -- what a cell awaits
 
@@ -82,9 +99,7 @@ class Magic:
 
                 self._say(await COMMANDS[name](self, argument))
             case options.Misuse(message=message):
-                from IPython.core.error import UsageError
-
-                raise UsageError(message)
+                raise CellError(message)
 
     async def _ask(self, ask: options.Ask) -> None:
         from jupyter_eca.kernel.answer import Turn
@@ -127,15 +142,14 @@ class Magic:
         return list(self._engine.known_models)
 
     async def client(self) -> Client:
-        """The connection to the engine. Raises: AnswerFailed, which is one line in the cell."""
-        from jupyter_eca.errors import EcaError
-        from jupyter_eca.kernel.answer import AnswerFailed, patiently
+        """The connection to the engine. Raises: CellError, which is one line in the cell."""
+        from jupyter_eca.kernel.answer import patiently
 
         unattended = look(self._shell) is Surroundings.UNATTENDED
         try:
             return await patiently(asyncio.ensure_future(self._engine.client(self.kernel, unattended=unattended)))
         except EcaError as error:
-            raise AnswerFailed(str(error)) from None
+            raise CellError(str(error)) from None
 
     def new_chat(self) -> None:
         self._engine.new_chat()

@@ -146,7 +146,7 @@ async def test_what_the_models_code_shows_goes_to_this_cells_output_and_its_valu
 
 async def test_a_provider_that_fails_ends_the_cell_in_one_line_and_keeps_what_was_said(book: Book) -> None:
     ran = await book.run("%eca break -> answer")
-    assert ran.failure == "AnswerFailed: No answer: The model is overloaded."
+    assert ran.failure == "CellError: No answer: The model is overloaded."
     assert ran.traceback == ["No answer: The model is overloaded."]
     assert ran.markdown == "So far so good.\n\n> The model is overloaded."
     assert (await book.run("answer.outcome, answer.text")).displays == [{"text/plain": "('failed', 'So far so good.')"}]
@@ -164,7 +164,7 @@ async def test_an_unknown_model_is_refused_in_one_line(book: Book) -> None:
 
 async def test_misuse_is_a_line_that_says_what_to_write(book: Book) -> None:
     ran = await book.run("%eca -x hello")
-    assert (ran.printed, ran.displays) == ("UsageError: `-x` is not an option: see `%eca help`.\n", [])
+    assert (ran.traceback, ran.displays) == (["`-x` is not an option: see `%eca help`."], [])
 
 
 async def test_a_second_question_knows_the_first_and_a_new_chat_does_not(book: Book) -> None:
@@ -223,9 +223,18 @@ async def test_loading_twice_changes_nothing_and_unloading_takes_the_magic_away(
     assert (await book.run("%eca hello")).markdown.startswith("Hi")
 
 
-async def test_a_cell_that_loads_the_magic_cannot_use_it_yet_and_says_so(book: Book) -> None:
+async def test_a_question_in_the_cell_that_loads_us_is_sent_to_the_next_cell(book: Book) -> None:
     await book.run("%unload_ext jupyter_eca")
-    assert "in a cell after the one that loads jupyter_eca" in (await book.run(f"{LOAD}\n%eca hello")).printed
+    (line,) = (await book.run(f"{LOAD}\n%eca hello")).traceback
+    assert line.startswith("Ask in the next cell")
+
+
+async def test_a_model_may_be_chosen_in_the_cell_that_loads_us(book: Book) -> None:
+    await book.run("%unload_ext jupyter_eca")
+    ran = await book.run(f"{LOAD}\n%eca use scripted/chosen")
+    assert (ran.displays[0]["text/plain"], ran.failure) == ("Answers come from `scripted/chosen` now.", "")
+    assert "Model: `scripted/chosen`" in (await book.run("%eca status")).displays[0]["text/plain"]
+    await book.run("%eca use scripted/test")
 
 
 async def test_a_reset_of_the_namespace_leaves_the_magic(book: Book) -> None:
