@@ -81,8 +81,11 @@ class ShellKernel:
         source = self._shell.transform_cell(code)
         if problem := _syntax_error(source):
             return KernelExecuteResult(status=RunStatus.ERROR, text=problem)
-        with _noted(self._shell) as failures, in_code(), capture_output() as captured:
-            await self._shell.run_cell_async(code, store_history=False, transformed_cell=source)
+        try:
+            with _noted(self._shell) as failures, in_code(), capture_output() as captured:
+                await self._shell.run_cell_async(code, store_history=False, transformed_cell=source)
+        except KeyboardInterrupt:
+            return _INTERRUPTED  # between two statements, where the shell does not expect it
         outputs = Outputs()
         outputs.add("stream", {"text": captured.stdout + captured.stderr})
         for output in cast("list[Any]", captured.outputs):

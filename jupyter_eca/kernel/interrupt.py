@@ -55,13 +55,13 @@ def _handled(handle: Callable[[int, FrameType | None], object]) -> Generator[Non
 
 
 def _runs_code(frame: FrameType | None) -> bool:
-    """Whether a cell's code is on the stack; of a cell that awaits, it is not."""
+    """Whether a cell is on the stack, at work on a statement or between two; one that awaits is not."""
     from IPython.core.interactiveshell import InteractiveShell
 
     shell: Any = InteractiveShell  # partly typed
-    run_code = shell.run_code.__code__
+    run_cell = shell.run_cell_async.__code__
     while frame is not None:
-        if frame.f_code is run_code:
+        if frame.f_code is run_cell:
             return True
         frame = frame.f_back
     return False

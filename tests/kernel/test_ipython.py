@@ -20,10 +20,19 @@ pexpect: Any = pytest.importorskip("pexpect")  # IPython brings it, but not on W
 CODE = {"tool": "run_code", "arguments": {"code": "loaded = 42\nprint('rows', loaded)"}}
 # Past the capture of what is printed, straight into the terminal: so that a test can wait for it.
 SLEEP = {"tool": "run_code", "arguments": {"code": "import os, time\nos.write(1, b'be' + b'gun')\ntime.sleep(600)"}}
+# An interrupt that comes when IPython is about to run the last statement: no statement is at work then.
+BETWEEN = """import os, signal, sys, time
+def look(frame, event, _):
+    if event == "call" and frame.f_back.f_code.co_name == "run_ast_nodes":
+        sys.setprofile(None)
+        os.kill(os.getpid(), signal.SIGINT)
+sys.setprofile(look)
+time.sleep(600)"""
 RULES: list[dict[str, Any]] = [
     {"message": "^load", "reply": [{"text": "Let me."}, CODE]},
     {"message": "^load", "result": "", "reply": [{"text": "I read: {result}"}]},
     {"message": "^sleep", "reply": [SLEEP]},
+    {"message": "^between", "reply": [{"tool": "run_code", "arguments": {"code": BETWEEN}}]},
     {"message": "^slow", "reply": [{"text": "and so on " * 1000, "chunk": 5, "delay": 0.05}]},
     {"message": "", "reply": [{"text": "I heard: {message}"}]},
 ]
@@ -155,6 +164,14 @@ def test_an_interrupt_of_code_that_blocks_stops_the_turn(terminal: Terminal) -> 
     terminal.see("Stopped.\r\n\r\n")
     terminal.type("%eca still there?")
     terminal.see("I heard: still there")
+
+
+def test_an_interrupt_between_two_statements_is_not_lost(terminal: Terminal) -> None:
+    terminal.type("%eca between")
+    terminal.reply("y")
+    terminal.see("Stopped.\r\n\r\n")
+    terminal.type("%eca what now?")
+    terminal.see("I heard: what now")
 
 
 def test_approval_for_the_session_asks_no_more(terminal: Terminal) -> None:
