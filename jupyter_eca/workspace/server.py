@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, Any
 
 from jupyter_eca.errors import ToolError
@@ -9,6 +10,10 @@ from jupyter_eca.workspace.kernel import ClientKernel
 
 if TYPE_CHECKING:
     from jupyter_eca.protocol.notebook import KernelExecuteResult, KernelVariablesResult
+
+
+# Seconds between two looks at whether the user's own cell has ended.
+IDLE_EVERY = 0.1
 
 
 class ServerKernel:
@@ -24,12 +29,20 @@ class ServerKernel:
         self._open: dict[str, tuple[Any, ClientKernel]] = {}
 
     async def execute(self, chat: str, code: str) -> KernelExecuteResult:  # noqa: ARG002  # a chat is not bound to one yet
-        return await self._last_used().execute(code)
+        return await (await self._idle()).execute(code)
 
     async def variables(self, chat: str, names: tuple[str, ...]) -> KernelVariablesResult:  # noqa: ARG002
-        return await self._last_used().variables(names)
+        return await (await self._idle()).variables(names)
 
-    def _last_used(self) -> ClientKernel:
+    async def _idle(self) -> ClientKernel:
+        """Once it runs nothing. A request that was sent to a busy kernel waits in there, and would be carried out even
+        after its turn was stopped."""
+        kernel, manager = self._last_used()
+        while manager.execution_state == "busy":  # noqa: ASYNC110  # the manager has no event for it
+            await asyncio.sleep(IDLE_EVERY)
+        return kernel
+
+    def _last_used(self) -> tuple[ClientKernel, Any]:
         """Raises: ToolError when no kernel runs."""
         from jupyter_client.session import Session
 
@@ -44,7 +57,7 @@ class ServerKernel:
             client = manager.client(session=Session(config=manager.session.config, key=manager.session.key))
             client.start_channels()
             self._open[id] = (manager, ClientKernel(manager, client))
-        return self._open[id][1]
+        return self._open[id][1], manager
 
     def close(self) -> None:
         for _, kernel in self._open.values():

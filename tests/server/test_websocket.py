@@ -13,6 +13,7 @@ from tests.server.cells import PATIENCE, Watcher, kernel
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
+    from pathlib import Path
 
     Fetch = Callable[..., Awaitable[Any]]
 
@@ -133,6 +134,33 @@ async def test_code_from_the_side_runs_in_the_idle_kernel_once_it_is_approved(
         await socket.write_message(json.dumps({"jsonrpc": "2.0", "method": "chat/toolCallApprove", "params": approve}))
         await until_finished(socket)
         assert (await at.run("print(answer)")).stdout == "42\n"
+        socket.close()
+
+
+async def test_code_of_a_stopped_turn_does_not_run_behind_the_users_busy_cell(
+    jp_serverapp: Any, jp_ws_fetch: Fetch, tmp_path: Path
+) -> None:
+    async with kernel(jp_serverapp) as at:
+        gate = tmp_path / "gate"
+        busy = asyncio.ensure_future(
+            at.run(f"import pathlib, time\nwhile not pathlib.Path({str(gate)!r}).exists(): time.sleep(0.01)")
+        )
+        manager = at.kernels.get_kernel(at.id)
+        async with asyncio.timeout(PATIENCE):
+            while manager.execution_state != "busy":  # noqa: ASYNC110  # the manager has no event for it
+                await asyncio.sleep(0)
+        socket = await jp_ws_fetch("eca", "ws")
+        await reply(socket, START)
+        watcher = await Watcher.of(jp_serverapp)
+        await reply(socket, prompt("make"))
+        call = (await watcher.until("toolCallRun")).content
+        watcher.host.approve("c", getattr(call, "id", ""), remember=False)
+        await watcher.until("toolCallRunning")
+        watcher.host.stop("c")
+        assert (await watcher.ended()).outcome == "stopped"
+        gate.touch()
+        await busy
+        assert (await at.run("print('answer' in globals())")).stdout == "False\n"
         socket.close()
 
 
