@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from jupyter_eca import __version__
 from jupyter_eca.errors import RemoteError
 from jupyter_eca.links.peer import Peer
-from jupyter_eca.protocol import chat, lifecycle, notebook
+from jupyter_eca.protocol import chat, lifecycle, mcp, notebook
 from jupyter_eca.protocol.jsonrpc import Code
 from jupyter_eca.protocol.methods import METHODS
 
@@ -153,7 +153,7 @@ class Client:
                 self.setup.models = self.setup.models if config.models is None else config.models
                 self.setup.model = self.setup.model if config.select_model is None else config.select_model
                 self.setup.known.set()
-            case lifecycle.NativeServerUpdatedParams(tools=tools):
+            case mcp.ToolServerUpdatedParams(type="native", tools=tuple(tools)):
                 self.setup.tools = tuple(tool.name for tool in tools)
             case _:
                 pass

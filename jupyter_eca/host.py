@@ -11,9 +11,10 @@ import time
 import uuid
 from contextlib import aclosing
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
 from jupyter_eca import plugins
+from jupyter_eca.audience import Asking, Audience, Audiences
 from jupyter_eca.engine import inputs
 from jupyter_eca.engine.approval import hidden
 from jupyter_eca.engine.chat import ChatState, step
@@ -22,8 +23,8 @@ from jupyter_eca.engine.prompt import Environment, context_text, system_prompt
 from jupyter_eca.engine.recovery import restore
 from jupyter_eca.engine.turn import TurnStatus
 from jupyter_eca.errors import BusyError, IllegalSignal, ProviderError, ToolError, UnknownChat
-from jupyter_eca.protocol.chat import FileContext, TextContext
 from jupyter_eca.protocol.content import RejectReason
+from jupyter_eca.protocol.context import FileContext, TextContext
 from jupyter_eca.providers.catalog import Catalog
 from jupyter_eca.store import Store, alive
 from jupyter_eca.tools.base import ToolContext, ToolResult
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from jupyter_eca.config import Config
-    from jupyter_eca.protocol.chat import ChatContext
+    from jupyter_eca.protocol.context import ChatContext
     from jupyter_eca.protocol.event import Event
     from jupyter_eca.store import ChatRow
     from jupyter_eca.tools.base import Tool
@@ -41,21 +42,32 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
+# Today's name of the default agent, and what the two seed revisions call it.
+AGENTS: Final = ("agent", "plan")
+_AGENT_NAMES: Final = {"code": "agent", "build": "agent"}
+
 BUSY = "This chat is still answering. Wait for it, or stop it first."
 
 
-class Audience(Protocol):
-    """Somebody events are shown to. `approves`: somebody is there to approve or reject a tool call."""
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What turns are run with; "" (or None) is what it was before, in the end the default."""
 
-    kernel: Kernel | None
+    model: str = ""
+    agent: str = ""
+    variant: str | None = None
+    trust: bool | None = None
 
-    def sees(self, chat: str) -> bool: ...
+    def over(self, other: Choice) -> Choice:
+        return Choice(
+            self.model or other.model,
+            self.agent or other.agent,
+            other.variant if self.variant is None else self.variant,
+            other.trust if self.trust is None else self.trust,
+        )
 
-    def approves(self, chat: str) -> bool: ...
 
-    def show(self, events: list[Event]) -> None:
-        """Called on the event loop; must not wait. What cannot be shown at once is the audience's to keep."""
-        ...
+NO_CHOICE = Choice()
 
 
 @dataclass
@@ -64,18 +76,18 @@ class _Chat:
 
     state: ChatState
     last: int
+    choice: Choice = NO_CHOICE
     kernel: Kernel | None = None
     tasks: dict[str, asyncio.Task[None]] = field(default_factory=dict[str, "asyncio.Task[None]"])
 
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """A question from a front. `chat` may be new; an empty `model` or `agent` means the default."""
+    """A question from a front. `chat` may be new."""
 
     chat: str
     message: str
-    model: str = ""
-    agent: str = ""
+    choice: Choice = NO_CHOICE
     contexts: tuple[ChatContext, ...] = ()
 
 
@@ -91,7 +103,7 @@ class Host:
         self._store = Store(database, str(workspace.files.roots[0]), self._publish)
         self._chats: dict[str, _Chat] = {}
         self._loading = asyncio.Lock()
-        self._audiences: list[Audience] = []
+        self.audiences = Audiences()
         self._ended = asyncio.Event()
 
     async def run(self) -> None:
@@ -114,15 +126,15 @@ class Host:
     # -- what fronts ask
 
     def join(self, audience: Audience) -> None:
-        self._audiences.append(audience)
+        self.audiences.join(audience)
 
     def leave(self, audience: Audience) -> None:
         """Calls that only this audience could have approved are denied: nobody is there to answer."""
-        self._audiences.remove(audience)
+        self.audiences.leave(audience)
         for chat in self._chats.values():
             if chat.kernel is not None and chat.kernel is audience.kernel:
                 chat.kernel = None
-            if not self._attended(chat.state.id):
+            if not self.audiences.attended(chat.state.id):
                 for call in chat.state.calls:
                     self._feed(chat, inputs.Rejected(_now(), call.id, RejectReason.NOBODY), late=True)
 
@@ -135,10 +147,11 @@ class Host:
         if chat.state.status is not TurnStatus.IDLE:
             raise BusyError(BUSY)
         row = await self._store.chat(prompt.chat)
-        model = prompt.model or (row and row.model) or await self.catalog.default()
+        chat.choice = choice = prompt.choice.over(chat.choice)
+        model = choice.model or (row and row.model) or await self.catalog.default()
         context = "".join([await self._context(item) for item in prompt.contexts])
         chat.kernel = kernel
-        setup = self._setup(model, prompt.agent or self.config.default_agent, kernel or self.workspace.kernel)
+        setup = self._setup(model, self.agent(choice.agent), self.surroundings(prompt.chat, kernel))
         try:
             self._feed(chat, inputs.Prompted(_now(), _id(), prompt.message, _id(), setup, context))
         except IllegalSignal:
@@ -176,13 +189,34 @@ class Host:
         live = self._chats.get(chat)
         return live is not None and live.state.status is not TurnStatus.IDLE
 
-    def offered(self, agent: str, kernel: Kernel | None) -> list[Tool]:
+    def choose(self, chat: str, choice: Choice) -> None:
+        """For the turns to come."""
+        if live := self._chats.get(chat):
+            live.choice = choice.over(live.choice)
+
+    def agent(self, name: str) -> str:
+        name = _AGENT_NAMES.get(name, name)
+        return name if name in AGENTS else self.config.default_agent
+
+    def surroundings(self, chat: str, kernel: Kernel | None, call: str = "") -> ToolContext:
+        """What the tools of a chat have; the kernel is that of the cell that asked, else the workspace's."""
+        return ToolContext(
+            chat,
+            self.workspace.files,
+            call,
+            kernel=kernel or self.workspace.kernel,
+            questions=Asking(self.audiences, chat) if self.audiences.answered(chat) else None,
+            editor=self.audiences.editor(chat),
+        )
+
+    def offered(self, agent: str, around: ToolContext) -> list[Tool]:
         """The tools an agent has: plan mode only looks, and what the rules always deny is not mentioned."""
         policy = self.config.tool_call.approval
         return [
             tool
             for tool in self.tools.values()
-            if not (tool.needs_kernel and kernel is None)
+            if all(around.has(need) for need in tool.needs)
+            and (not tool.agents or agent in tool.agents)
             and not (agent == "plan" and not tool.reads)
             and not hidden(policy, tool.spec)
         ]
@@ -207,10 +241,10 @@ class Host:
                 await self._store.settled()
             return chat
 
-    def _setup(self, model: str, agent: str, kernel: Kernel | None) -> inputs.Setup:
-        tools = tuple(tool.spec for tool in self.offered(agent, kernel))
+    def _setup(self, model: str, agent: str, around: ToolContext) -> inputs.Setup:
+        tools = tuple(tool.spec for tool in self.offered(agent, around))
         folders = tuple(str(root) for root in self.workspace.files.roots)
-        system = system_prompt(agent, Environment(folders, kernel.description if kernel else ""))
+        system = system_prompt(agent, Environment(folders, around.kernel.description if around.kernel else ""))
         return inputs.Setup(model, system, tools, self.config.tool_call.approval)
 
     async def _context(self, context: ChatContext) -> str:
@@ -228,7 +262,7 @@ class Host:
             case TextContext(label=label, content=content):
                 return context_text(label, content)
             case _:
-                return context_text(context.path or context.url or context.uri or context.type, "(named by the user)")
+                return context_text(context.type, context.model_dump_json(by_alias=True))
 
     def _feed_stop(self, chat: _Chat) -> None:
         self._feed(chat, inputs.Stopped(_now()), late=True)
@@ -249,12 +283,7 @@ class Host:
         for event in events:
             if live := self._chats.get(event.chat):
                 live.last = max(live.last, event.seq)
-        for audience in list(self._audiences):
-            if seen := [event for event in events if audience.sees(event.chat)]:
-                audience.show(seen)
-
-    def _attended(self, chat: str) -> bool:
-        return any(audience.approves(chat) for audience in self._audiences)
+        self.audiences.show(events)
 
     # -- effects
 
@@ -269,7 +298,7 @@ class Host:
             case CancelTool(call=call):
                 self._cancel(chat, f"tool {call}")
             case AskUser(call=call):
-                if not self._attended(chat.state.id):
+                if not self.audiences.attended(chat.state.id):
                     self._feed(chat, inputs.Rejected(_now(), call, RejectReason.NOBODY))
 
     def _start(self, chat: _Chat, name: str, work: Coroutine[Any, Any, None]) -> None:
@@ -297,7 +326,7 @@ class Host:
             self._feed(chat, inputs.ModelFinished(_now(), number))
 
     async def _run_tool(self, chat: _Chat, effect: RunTool) -> None:
-        context = ToolContext(chat.state.id, self.workspace.files, chat.kernel or self.workspace.kernel)
+        context = self.surroundings(chat.state.id, chat.kernel, effect.call)
         result = ToolResult("", error=True)
         try:
             result = await self.tools[effect.tool.name].run(context, effect.arguments)

@@ -24,7 +24,7 @@ MAX_LINES = {OURS: 400, "tests": 600}
 BASE = frozenset({"", "errors", "paths", "plugins"})
 CORE = BASE | {"protocol", "engine"}
 SHELL = frozenset({"workspace", "providers", "tools", "contexts", "store", "config"})
-INNER = CORE | SHELL | {"links", "client", "host", "fronts"}
+INNER = CORE | SHELL | {"links", "client", "audience", "host", "fronts"}
 
 MAY_IMPORT: dict[str, frozenset[str]] = {
     "": frozenset({"kernel", "server"}),
@@ -36,8 +36,9 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     **dict.fromkeys(SHELL, CORE | SHELL),
     "links": frozenset({"errors", "protocol"}),
     "client": frozenset({"", "errors", "protocol", "links"}),
-    "host": CORE | SHELL,
-    "fronts": CORE | SHELL | {"host", "links"},
+    "audience": CORE | SHELL,
+    "host": CORE | SHELL | {"audience"},
+    "fronts": CORE | SHELL | {"audience", "host", "links"},
     "doctor": INNER,
     "process": INNER | {"doctor"},
     "cli": INNER | {"process"},

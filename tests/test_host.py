@@ -9,14 +9,14 @@ import pytest
 
 from jupyter_eca.client import Decision
 from jupyter_eca.errors import RemoteError
-from jupyter_eca.protocol.chat import ChatListParams, ChatListResult, ChatOpenParams, ChatOpenResult
+from jupyter_eca.protocol.chats import ChatListParams, ChatListResult, ChatOpenParams, ChatOpenResult
 from jupyter_eca.protocol.content import ProgressContent, TextContent, ToolCallRunContent
 from tests.desk import PATIENCE, Notebook, answer, desk, outcomes, said, tool_states
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from jupyter_eca.protocol.chat import ChatContentReceivedParams
+    from jupyter_eca.protocol.chats import ChatContentReceivedParams
 
 pytestmark = pytest.mark.asyncio
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from jupyter_eca import plugins
-from jupyter_eca.tools.base import Tool
+from jupyter_eca.tools.base import NativeTool
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -37,7 +37,7 @@ def test_our_own_providers_are_found_by_their_modules() -> None:
 def test_our_own_tools_are_found_and_their_names_are_unique() -> None:
     tools = [tool for module in plugins.find("tools", "TOOLS").values() for tool in module]
     assert tools
-    assert all(isinstance(tool, Tool) for tool in tools)
+    assert all(isinstance(tool, NativeTool) for tool in tools)
     names = [tool.spec.name for tool in tools]
     assert len(set(names)) == len(names)
     assert all(tool.spec.description and tool.spec.summary for tool in tools)

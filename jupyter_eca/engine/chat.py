@@ -42,7 +42,7 @@ from jupyter_eca.protocol.content import (
 from jupyter_eca.protocol.event import Event, Outcome
 
 if TYPE_CHECKING:
-    from jupyter_eca.protocol.content import FileChangeDetails
+    from jupyter_eca.protocol.content import ToolCallDetails
 
 
 NO_SETUP = Setup(model="")
@@ -322,7 +322,7 @@ class _Walk:
         *,
         text: str = "",
         error: bool = False,
-        details: FileChangeDetails | None = None,
+        details: ToolCallDetails | None = None,
         reason: RejectReason = RejectReason.USER,
         words: str = "",
     ) -> None:
@@ -353,7 +353,7 @@ class _Walk:
                     content = ToolCallRejectedContent(**about, arguments=call.arguments, reason=reason)
                     self.emit(content, aside=f"{REJECTED[reason]} {words}".strip())
 
-    def _called(self, call: ToolCall, text: str, *, error: bool, details: FileChangeDetails | None) -> None:
+    def _called(self, call: ToolCall, text: str, *, error: bool, details: ToolCallDetails | None) -> None:
         about: dict[str, Any] = {**call.about(), "details": details}
         self.emit(
             ToolCalledContent(

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from jupyter_eca.engine.approval import Policy
     from jupyter_eca.engine.delta import Delta
     from jupyter_eca.engine.spec import ToolSpec
-    from jupyter_eca.protocol.content import FileChangeDetails
+    from jupyter_eca.protocol.content import ToolCallDetails
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ class ToolFinished:
     call: str
     text: str
     error: bool = False
-    details: FileChangeDetails | None = None
+    details: ToolCallDetails | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,9 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import Any
 
 from jupyter_eca.protocol.content import Origin
+
+
+class Remembers(StrEnum):
+    """What "approve for this session" remembers: the tool, or each command of the shell line in its `command`."""
+
+    TOOL = "tool"
+    COMMANDS = "commands"
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +29,7 @@ class ToolSpec:
     server: str = "eca"
     origin: Origin = Origin.NATIVE
     summary: str = ""
+    remembers: Remembers = Remembers.TOOL
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +47,14 @@ class ReasoningPart:
 
 
 @dataclass(frozen=True, slots=True)
+class ImagePart:
+    """`base64` is the raw data, without a prefix."""
+
+    media_type: str
+    base64: str
+
+
+@dataclass(frozen=True, slots=True)
 class ToolUsePart:
     id: str
     name: str
@@ -51,12 +68,12 @@ class ToolResultPart:
     error: bool = False
 
 
-Part = TextPart | ReasoningPart | ToolUsePart | ToolResultPart
+Part = TextPart | ReasoningPart | ImagePart | ToolUsePart | ToolResultPart
 
 
 @dataclass(frozen=True, slots=True)
 class ChatMessage:
-    """`role` is `user` (text and tool results) or `assistant` (text, reasoning, tool uses)."""
+    """`role` is `user` (text, images and tool results) or `assistant` (text, reasoning, tool uses)."""
 
     role: str
     parts: tuple[Part, ...]
@@ -68,9 +85,10 @@ class ChatMessage:
 
 @dataclass(frozen=True, slots=True)
 class ModelRequest:
-    """`model` is the full `provider/model` name."""
+    """`model` is the full `provider/model` name; `variant` one of those its configuration has (a reasoning effort)."""
 
     model: str
     system: str
     messages: tuple[ChatMessage, ...]
     tools: tuple[ToolSpec, ...] = field(default=())
+    variant: str = ""

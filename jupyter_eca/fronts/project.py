@@ -4,27 +4,27 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from jupyter_eca.protocol import chat
+from jupyter_eca.protocol import chat, chats
 from jupyter_eca.protocol.content import MetadataContent, Role, TextContent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from jupyter_eca.protocol.base import Model
+    from jupyter_eca.protocol.base import ChatId, Model
     from jupyter_eca.protocol.event import Event
 
 Notice = tuple[str, "Model"]
 
 
-def project(event: Event, wire_id: chat.ChatId, *, envelope: bool) -> Iterator[Notice]:
+def project(event: Event, wire_id: ChatId, *, envelope: bool) -> Iterator[Notice]:
     """The content, with the status changes that ECA's clients want around it (ECA 2.3: `running` comes first, `idle`
     just before the final progress). `aside` is the model's alone and never leaves."""
     if event.role is Role.USER and isinstance(event.content, TextContent):
-        yield "chat/statusChanged", _status(wire_id, chat.ChatStatus.RUNNING)
+        yield "chat/statusChanged", _status(wire_id, chats.ChatStatus.RUNNING)
     if isinstance(event.content, MetadataContent):
-        yield "chat/opened", chat.ChatOpenedParams(chat_id=wire_id, title=event.content.title)
+        yield "chat/opened", chats.ChatOpenedParams(chat_id=wire_id, title=event.content.title)
     if event.outcome is not None:
-        yield "chat/statusChanged", _status(wire_id, chat.ChatStatus.IDLE)
+        yield "chat/statusChanged", _status(wire_id, chats.ChatStatus.IDLE)
     received = chat.ChatContentReceivedParams(chat_id=wire_id, role=event.role, content=event.content)
     if envelope:
         more = {"turn": event.turn, "seq": event.seq, "at": event.at, "outcome": event.outcome}
@@ -32,11 +32,11 @@ def project(event: Event, wire_id: chat.ChatId, *, envelope: bool) -> Iterator[N
     yield "chat/contentReceived", received
 
 
-def opened_chat(wire_id: chat.ChatId, title: str | None) -> Iterator[Notice]:
+def opened_chat(wire_id: ChatId, title: str | None) -> Iterator[Notice]:
     """What comes before a chat's replay: the client shows it from the beginning."""
-    yield "chat/cleared", chat.ChatClearedParams(chat_id=wire_id)
-    yield "chat/opened", chat.ChatOpenedParams(chat_id=wire_id, title=title)
+    yield "chat/cleared", chats.ChatClearedParams(chat_id=wire_id)
+    yield "chat/opened", chats.ChatOpenedParams(chat_id=wire_id, title=title)
 
 
-def _status(wire_id: chat.ChatId, status: chat.ChatStatus) -> Model:
-    return chat.ChatStatusChangedParams(chat_id=wire_id, status=status)
+def _status(wire_id: ChatId, status: chats.ChatStatus) -> Model:
+    return chats.ChatStatusChangedParams(chat_id=wire_id, status=status)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from jupyter_eca.kernel.answer import patiently
 from jupyter_eca.protocol.base import Empty
-from jupyter_eca.protocol.chat import ChatListParams, ChatListResult, ChatStatus
+from jupyter_eca.protocol.chats import ChatListParams, ChatListResult, ChatStatus
 from jupyter_eca.protocol.lifecycle import DoctorResult
 
 if TYPE_CHECKING:

@@ -13,6 +13,10 @@ from pydantic.alias_generators import to_camel
 _HALF = re.compile("[\ud800-\udfff]")
 
 
+ChatId = str | int
+"""Minted by either side; nvim sends a number and matches replies by it, so it is echoed unchanged."""
+
+
 class Model(BaseModel):
     """Frozen, camelCase on the wire, unknown fields ignored (a newer peer may send more than we know)."""
 
@@ -35,4 +39,8 @@ class Model(BaseModel):
 
 
 class Empty(Model):
-    """`{}`: the parameters or the result of a method that has none."""
+    """`{}`: the parameters of a method that has none. As a result it is written as null."""
+
+
+class Done(Model):
+    """`{}` as the result of a request that only had to be done."""

@@ -1,60 +1,30 @@
-"""Requests and notifications about chats, in both directions. Contents are in `content`, the envelope in `event`."""
+"""What is said in a chat, in both directions. Contents are in `content`, the envelope in `event`, the list of chats and
+what can be done to one in `chats`."""
 
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Annotated, Any, Literal
+from typing import Literal
 
-from pydantic import Field, field_validator
+from pydantic import field_validator
 
-from jupyter_eca.protocol.base import Model
+from jupyter_eca.protocol.base import ChatId, Model
 from jupyter_eca.protocol.content import Content, Role
+from jupyter_eca.protocol.context import ChatContext
 from jupyter_eca.protocol.event import Outcome
-
-ChatId = str | int
-"""Minted by either side; nvim sends a number and matches replies by it, so it is echoed unchanged."""
-
-
-class LinesRange(Model):
-    """1-based, both ends included."""
-
-    start: int
-    end: int
-
-
-class FileContext(Model):
-    type: Literal["file"] = "file"
-    path: str
-    lines_range: LinesRange | None = None
-
-
-class TextContext(Model):
-    type: Literal["text"] = "text"
-    label: str = ""
-    content: str
-
-
-class OtherContext(Model):
-    """A context whose text only a later version can fetch; the model is told its name, so that nothing is dropped
-    without a word."""
-
-    type: str
-    path: str = ""
-    url: str = ""
-    uri: str = ""
-
-
-ChatContext = Annotated[FileContext | TextContext | OtherContext, Field(union_mode="left_to_right")]
 
 
 class ChatPromptParams(Model):
-    """`behavior` is the older name of `agent`. Without `chat_id` a chat is made."""
+    """`behavior` is the older name of `agent`. Without `chat_id` a chat is made. `trust`: what would have to ask runs
+    unasked in this chat."""
 
     message: str
     chat_id: ChatId | None = None
     model: str | None = None
     agent: str | None = None
     behavior: str | None = None
+    variant: str | None = None
+    trust: bool | None = None
     contexts: tuple[ChatContext, ...] = ()
 
     @field_validator("contexts", mode="before")
@@ -65,6 +35,7 @@ class ChatPromptParams(Model):
 
 class PromptStatus(StrEnum):
     PROMPTING = "prompting"
+    LOGIN = "login"
     ERROR = "error"
 
 
@@ -75,7 +46,8 @@ class ChatPromptResult(Model):
 
 
 class ChatContentReceivedParams(Model):
-    """The fields after `content` are the envelope, sent to clients that declare the capability `envelope`."""
+    """`turn` to `outcome` are the envelope, sent to clients that declare the capability `envelope`. `parent_chat_id` is
+    set in the chat of a subagent."""
 
     chat_id: ChatId
     role: Role
@@ -84,6 +56,7 @@ class ChatContentReceivedParams(Model):
     seq: int | None = None
     at: int | None = None
     outcome: Outcome | None = None
+    parent_chat_id: ChatId | None = None
 
 
 class ChatToolCallApproveParams(Model):
@@ -104,67 +77,21 @@ class ChatPromptStopParams(Model):
     chat_id: ChatId
 
 
-class ChatStatus(StrEnum):
-    RUNNING = "running"
-    IDLE = "idle"
-    STOPPING = "stopping"
+class ChatPromptSteerParams(Model):
+    """Words for the model, told to it before its next step of the turn that is under way."""
 
-
-class ChatStatusChangedParams(Model):
     chat_id: ChatId
-    status: ChatStatus
+    message: str
 
 
-class ChatOpenParams(Model):
+class ChatPromptSteerRemoveParams(Model):
     chat_id: ChatId
-    after: int = 0
-
-
-class ChatOpenResult(Model):
-    found: bool
-    chat_id: ChatId | None = None
-    title: str | None = None
-
-
-class ChatOpenedParams(Model):
-    chat_id: ChatId
-    title: str | None = None
-
-
-class ChatClearedParams(Model):
-    chat_id: ChatId
-    messages: bool = True
-
-
-class ChatListParams(Model):
-    limit: int | None = None
-    sort_by: str | None = None
-
-    @field_validator("limit", mode="before")
-    @classmethod
-    def _no_limit(cls, value: Any) -> Any:
-        return value or None
-
-
-class ChatSummary(Model):
-    """Times are milliseconds since the epoch."""
-
-    id: ChatId
-    title: str | None = None
-    status: ChatStatus
-    created_at: int
-    updated_at: int
-    model: str | None = None
-    message_count: int
-
-
-class ChatListResult(Model):
-    chats: tuple[ChatSummary, ...]
 
 
 class ChatSelectedModelChangedParams(Model):
     model: str
     chat_id: ChatId | None = None
+    variant: str | None = None
 
 
 class ChatSelectedAgentChangedParams(Model):

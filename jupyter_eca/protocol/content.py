@@ -25,6 +25,8 @@ class Origin(StrEnum):
 
     NATIVE = "native"
     MCP = "mcp"
+    SERVER = "server"
+    UNKNOWN = "unknown"
 
 
 class TextContent(Model):
@@ -65,16 +67,38 @@ class Limit(Model):
     output: int
 
 
+class ContextCategory(Model):
+    """One kind of thing in the context window."""
+
+    name: str
+    tokens: int
+    color: str = ""
+    emoji: str = ""
+
+
+class ContextBreakdown(Model):
+    categories: tuple[ContextCategory, ...]
+    used_tokens: int
+    free_tokens: int | None = None
+    context_limit: int | None = None
+
+
 class UsageContent(Model):
-    """`session_tokens` is what fills the context window now; costs are US dollars as decimal strings."""
+    """`session_tokens` is what fills the context window now; costs are US dollars as decimal strings.
+
+    `message_cost` is what the older revision calls `last_message_cost`.
+    """
 
     type: Literal["usage"] = "usage"
     session_tokens: int
     message_input_tokens: int
     message_output_tokens: int
     last_message_cost: str | None = None
+    message_cost: str | None = None
     session_cost: str | None = None
     limit: Limit | None = None
+    auto_compact_percentage: int | None = None
+    context_breakdown: ContextBreakdown | None = None
 
 
 class FileChangeDetails(Model):
@@ -87,6 +111,73 @@ class FileChangeDetails(Model):
     lines_removed: int
 
 
+class JsonOutputsDetails(Model):
+    """`jsons` are the structured results of a tool, each as JSON text."""
+
+    type: Literal["jsonOutputs"] = "jsonOutputs"
+    jsons: tuple[str, ...]
+
+
+class ShellCommandPart(Model):
+    """One command of a line. `approval_key` is what "remember" would remember, None when it may not be remembered."""
+
+    command: str
+    args: tuple[str, ...] = ()
+    approval_key: str | None = None
+    remembered: bool = False
+
+
+class ShellCommandDetails(Model):
+    type: Literal["shellCommand"] = "shellCommand"
+    commands: tuple[ShellCommandPart, ...]
+    background: bool = False
+
+
+class TaskStatus(StrEnum):
+    PENDING = "pending"
+    IN_PROGRESS = "in-progress"
+    DONE = "done"
+
+
+class Task(Model):
+    id: str
+    subject: str
+    status: TaskStatus = TaskStatus.PENDING
+
+
+class TaskSummary(Model):
+    done: int
+    in_progress: int
+    pending: int
+    total: int
+
+
+class TaskDetails(Model):
+    """The chat's plan as it stands after the call."""
+
+    type: Literal["task"] = "task"
+    tasks: tuple[Task, ...]
+    in_progress_task_ids: tuple[str, ...] = ()
+    summary: TaskSummary
+    active_summary: str | None = None
+
+
+class SubagentDetails(Model):
+    type: Literal["subagent"] = "subagent"
+    agent_name: str
+    step: int
+    subagent_chat_id: str | None = None
+    model: str | None = None
+    variant: str | None = None
+    max_steps: int | None = None
+
+
+ToolCallDetails = Annotated[
+    FileChangeDetails | JsonOutputsDetails | ShellCommandDetails | TaskDetails | SubagentDetails,
+    Field(discriminator="type"),
+]
+
+
 class ToolCallContent(Model):
     """What all messages about one tool call share; they are tied together by `id`."""
 
@@ -95,7 +186,7 @@ class ToolCallContent(Model):
     server: str
     origin: Origin = Origin.NATIVE
     summary: str | None = None
-    details: FileChangeDetails | None = None
+    details: ToolCallDetails | None = None
 
 
 class ToolCallPrepareContent(ToolCallContent):
@@ -103,6 +194,7 @@ class ToolCallPrepareContent(ToolCallContent):
 
     type: Literal["toolCallPrepare"] = "toolCallPrepare"
     arguments_text: str
+    manual_approval: bool = False
 
 
 class ToolCallRunContent(ToolCallContent):
@@ -161,6 +253,40 @@ class UrlContent(Model):
     url: str
 
 
+class ImageContent(Model):
+    """An image of the user's (role `user`) or of a tool; `base64` is the raw data, without a prefix."""
+
+    type: Literal["image"] = "image"
+    media_type: str
+    base64: str
+
+
+class FlagContent(Model):
+    """A mark that the user set at the message `content_id`."""
+
+    type: Literal["flag"] = "flag"
+    text: str
+    content_id: str
+
+
+class HookActionStartedContent(Model):
+    type: Literal["hookActionStarted"] = "hookActionStarted"
+    id: str
+    name: str
+    action_type: Literal["shell"] = "shell"
+
+
+class HookActionFinishedContent(Model):
+    type: Literal["hookActionFinished"] = "hookActionFinished"
+    id: str
+    name: str
+    action_type: Literal["shell"] = "shell"
+    status: int
+    output: str | None = None
+    error: str | None = None
+    tool_call_id: str | None = None
+
+
 Content = Annotated[
     TextContent
     | UrlContent
@@ -174,6 +300,10 @@ Content = Annotated[
     | ToolCallRunningContent
     | ToolCalledContent
     | ToolCallRejectedContent
-    | MetadataContent,
+    | MetadataContent
+    | ImageContent
+    | FlagContent
+    | HookActionStartedContent
+    | HookActionFinishedContent,
     Field(discriminator="type"),
 ]

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from pydantic import Field, field_validator
 
-from jupyter_eca.protocol.base import Model
+from jupyter_eca.protocol.base import ChatId, Model
 
 
 class ClientInfo(Model):
@@ -20,6 +20,20 @@ class WorkspaceFolder(Model):
     name: str = ""
 
 
+class EditorCapabilities(Model):
+    """Requests the client answers about its files."""
+
+    diagnostics: bool = False
+    definition: bool = False
+    references: bool = False
+
+
+class ChatCapabilities(Model):
+    """Requests the client answers in a chat."""
+
+    ask_question: bool = False
+
+
 class CodeAssistant(Model):
     """What the client can do. An empty object means "yes" in some clients, so ECA's values are not only booleans.
 
@@ -28,10 +42,17 @@ class CodeAssistant(Model):
     """
 
     chat: Any = None
-    editor: Any = None
+    rewrite: Any = None
+    editor: EditorCapabilities = EditorCapabilities()
+    chat_capabilities: ChatCapabilities = ChatCapabilities()
     kernel: bool = False
     envelope: bool = False
     unattended: bool = False
+
+    @field_validator("editor", "chat_capabilities", mode="before")
+    @classmethod
+    def _absent(cls, value: object) -> object:
+        return cast("object", value) if isinstance(value, dict | Model) else {}
 
 
 class ClientCapabilities(Model):
@@ -91,7 +112,10 @@ class ProgressParams(Model):
 
 
 class ChatConfig(Model):
-    """An absent field is "unchanged"."""
+    """An absent field is "unchanged". `behaviors`, `select_behavior` and the `default_...` are older names.
+
+    `variants` are the selected model's (reasoning efforts, say); an empty `select_variant` is none of them.
+    """
 
     models: tuple[str, ...] | None = None
     agents: tuple[str, ...] | None = None
@@ -99,27 +123,29 @@ class ChatConfig(Model):
     select_model: str | None = None
     select_agent: str | None = None
     select_behavior: str | None = None
+    default_model: str | None = None
+    default_agent: str | None = None
+    default_behavior: str | None = None
+    variants: tuple[str, ...] | None = None
+    select_variant: str | None = None
+    select_trust: bool | None = None
     welcome_message: str | None = None
 
 
 class ConfigUpdatedParams(Model):
+    """With `chat_id`, about that chat alone."""
+
     chat: ChatConfig | None = None
+    chat_id: ChatId | None = None
 
 
-class ServerTool(Model):
-    """`parameters` is a JSON schema."""
-
-    name: str
-    description: str
-    parameters: dict[str, Any]
-    disabled: bool = False
+class WorkspaceFoldersEvent(Model):
+    added: tuple[WorkspaceFolder, ...] = ()
+    removed: tuple[WorkspaceFolder, ...] = ()
 
 
-class NativeServerUpdatedParams(Model):
-    type: Literal["native"] = "native"
-    name: str = "ECA"
-    status: Literal["running"] = "running"
-    tools: tuple[ServerTool, ...] = ()
+class DidChangeWorkspaceFoldersParams(Model):
+    event: WorkspaceFoldersEvent
 
 
 class DoctorResult(Model):

@@ -6,8 +6,21 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
-from jupyter_eca.protocol import chat, lifecycle, notebook
-from jupyter_eca.protocol.base import Empty, Model
+from jupyter_eca.protocol import (
+    chat,
+    chats,
+    command,
+    context,
+    editor,
+    job,
+    lifecycle,
+    mcp,
+    notebook,
+    provider,
+    question,
+    rewrite,
+)
+from jupyter_eca.protocol.base import Done, Empty, Model
 
 
 class Sender(StrEnum):
@@ -17,7 +30,8 @@ class Sender(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """`result` is None for a notification. A request whose result is `Empty` answers null."""
+    """`result` is None for a notification. A request whose result is `Empty` answers null, one whose
+    result is `Done` answers `{}`."""
 
     name: str
     sender: Sender
@@ -43,23 +57,64 @@ METHODS: Final = _table(
     Method("initialized", C, Empty),
     Method("shutdown", C, Empty, Empty),
     Method("exit", C, Empty),
+    Method("workspace/didChangeWorkspaceFolders", C, lifecycle.DidChangeWorkspaceFoldersParams),
     Method("$/showMessage", S, lifecycle.ShowMessageParams),
     Method("$/progress", S, lifecycle.ProgressParams),
     Method("config/updated", S, lifecycle.ConfigUpdatedParams),
-    Method("tool/serverUpdated", S, lifecycle.NativeServerUpdatedParams),
     Method("chat/prompt", C, chat.ChatPromptParams, chat.ChatPromptResult),
     Method("chat/promptStop", C, chat.ChatPromptStopParams),
+    Method("chat/promptSteer", C, chat.ChatPromptSteerParams),
+    Method("chat/promptSteerRemove", C, chat.ChatPromptSteerRemoveParams),
     Method("chat/toolCallApprove", C, chat.ChatToolCallApproveParams),
     Method("chat/toolCallReject", C, chat.ChatToolCallRejectParams),
-    Method("chat/open", C, chat.ChatOpenParams, chat.ChatOpenResult),
-    Method("chat/list", C, chat.ChatListParams, chat.ChatListResult),
     Method("chat/selectedModelChanged", C, chat.ChatSelectedModelChangedParams),
     Method("chat/selectedAgentChanged", C, chat.ChatSelectedAgentChangedParams),
     Method("chat/selectedBehaviorChanged", C, chat.ChatSelectedBehaviorChangedParams),
     Method("chat/contentReceived", S, chat.ChatContentReceivedParams),
-    Method("chat/statusChanged", S, chat.ChatStatusChangedParams),
-    Method("chat/opened", S, chat.ChatOpenedParams),
-    Method("chat/cleared", S, chat.ChatClearedParams),
+    Method("chat/askQuestion", S, question.ChatAskQuestionParams, question.ChatAskQuestionResult),
+    Method("chat/open", C, chats.ChatOpenParams, chats.ChatOpenResult),
+    Method("chat/list", C, chats.ChatListParams, chats.ChatListResult),
+    Method("chat/history", C, chats.ChatHistoryParams, chats.ChatHistoryResult),
+    Method("chat/clear", C, chats.ChatClearParams, Done),
+    Method("chat/delete", C, chats.ChatDeleteParams, Done),
+    Method("chat/rollback", C, chats.ChatRollbackParams, Done),
+    Method("chat/fork", C, chats.ChatForkParams, Done),
+    Method("chat/addFlag", C, chats.ChatAddFlagParams, Done),
+    Method("chat/removeFlag", C, chats.ChatRemoveFlagParams, Done),
+    Method("chat/update", C, chats.ChatUpdateParams, Done),
+    Method("chat/statusChanged", S, chats.ChatStatusChangedParams),
+    Method("chat/opened", S, chats.ChatOpenedParams),
+    Method("chat/cleared", S, chats.ChatClearedParams),
+    Method("chat/deleted", S, chats.ChatDeletedParams),
+    Method("chat/queryContext", C, context.ChatQueryContextParams, context.ChatQueryContextResult),
+    Method("chat/queryFiles", C, context.ChatQueryFilesParams, context.ChatQueryFilesResult),
+    Method("chat/queryCommands", C, command.ChatQueryCommandsParams, command.ChatQueryCommandsResult),
+    Method("editor/getDiagnostics", S, editor.EditorGetDiagnosticsParams, editor.EditorGetDiagnosticsResult),
+    Method("editor/getDefinition", S, editor.EditorGetDefinitionParams, editor.EditorLookupResult),
+    Method("editor/getReferences", S, editor.EditorGetReferencesParams, editor.EditorLookupResult),
+    Method("rewrite/prompt", C, rewrite.RewritePromptParams, rewrite.RewritePromptResult),
+    Method("rewrite/contentReceived", S, rewrite.RewriteContentReceivedParams),
+    Method("completion/inline", C, rewrite.CompletionInlineParams, rewrite.CompletionInlineResult),
+    Method("tool/serverUpdated", S, mcp.ToolServerUpdatedParams),
+    Method("tool/serverRemoved", S, mcp.ToolServerRemovedParams),
+    Method("mcp/startServer", C, mcp.McpServerParams),
+    Method("mcp/stopServer", C, mcp.McpServerParams),
+    Method("mcp/connectServer", C, mcp.McpServerParams),
+    Method("mcp/logoutServer", C, mcp.McpServerParams),
+    Method("mcp/disableServer", C, mcp.McpServerParams),
+    Method("mcp/enableServer", C, mcp.McpServerParams),
+    Method("mcp/updateServer", C, mcp.McpUpdateServerParams, Done),
+    Method("mcp/addServer", C, mcp.McpAddServerParams, mcp.McpAddServerResult),
+    Method("mcp/removeServer", C, mcp.McpServerParams, mcp.McpRemoveServerResult),
+    Method("providers/list", C, Empty, provider.ProvidersListResult),
+    Method("providers/login", C, provider.ProvidersLoginParams, provider.LoginStep),
+    Method("providers/loginInput", C, provider.ProvidersLoginInputParams, provider.LoginStep),
+    Method("providers/logout", C, provider.ProviderParams, Done),
+    Method("providers/updated", S, provider.ProviderStatus),
+    Method("jobs/list", C, Empty, job.JobsListResult),
+    Method("jobs/kill", C, job.JobParams, job.JobsKillResult),
+    Method("jobs/readOutput", C, job.JobParams, job.JobsReadOutputResult),
+    Method("jobs/updated", S, job.JobsListResult),
     Method("kernel/execute", S, notebook.KernelExecuteParams, notebook.KernelExecuteResult),
     Method("kernel/variables", S, notebook.KernelVariablesParams, notebook.KernelVariablesResult),
     Method("workspace/doctor", C, Empty, lifecycle.DoctorResult),

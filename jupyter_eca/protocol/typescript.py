@@ -20,13 +20,20 @@ from pydantic import TypeAdapter
 from pydantic.alias_generators import to_camel
 from pydantic.json_schema import models_json_schema
 
-from jupyter_eca.protocol.base import Empty, Model
-from jupyter_eca.protocol.chat import ChatContext, ChatId
-from jupyter_eca.protocol.content import Content
+from jupyter_eca.protocol.base import ChatId, Empty, Model
+from jupyter_eca.protocol.content import Content, ToolCallDetails
+from jupyter_eca.protocol.context import ChatContext
 from jupyter_eca.protocol.methods import METHODS, Method, Sender
+from jupyter_eca.protocol.rewrite import RewriteContent
 
 # Unions that have a name in Python but none in a JSON schema.
-UNIONS: Final[Mapping[str, Any]] = {"ChatId": ChatId, "ChatContext": ChatContext, "Content": Content}
+UNIONS: Final[Mapping[str, Any]] = {
+    "ChatId": ChatId,
+    "ChatContext": ChatContext,
+    "Content": Content,
+    "ToolCallDetails": ToolCallDetails,
+    "RewriteContent": RewriteContent,
+}
 # Prettier's `printWidth` in labextension/package.json.
 WIDTH: Final = 120
 

@@ -4,40 +4,60 @@ from __future__ import annotations
 
 import inspect
 from dataclasses import dataclass, replace
+from enum import StrEnum
 from string import Formatter
 from typing import TYPE_CHECKING, Any, Protocol, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 
-from jupyter_eca.engine.spec import ToolSpec
+from jupyter_eca.engine.spec import Remembers, ToolSpec
 from jupyter_eca.errors import LocalError, ToolError
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Iterable
 
-    from jupyter_eca.protocol.content import FileChangeDetails
-    from jupyter_eca.workspace.base import Files, Kernel
+    from jupyter_eca.engine.spec import ImagePart
+    from jupyter_eca.protocol.content import ToolCallDetails
+    from jupyter_eca.workspace.base import Editor, Files, Jobs, Kernel, Questions
 
 # What one result may put into a model's context; the same cap as ECA's (3.9, layer one).
 MAX_RESULT_CHARS = 50_000
 
 
+class Need(StrEnum):
+    """A field of the context without which a tool is not offered."""
+
+    KERNEL = "kernel"
+    QUESTIONS = "questions"
+    EDITOR = "editor"
+    JOBS = "jobs"
+
+
 @dataclass(frozen=True, slots=True)
 class ToolContext:
-    """What a tool may touch. `kernel` is the one the chat belongs to."""
+    """What a tool may touch. `call` is the id of its call; `kernel` is the one the chat belongs to; `questions` and
+    `editor` are there when a client of the chat can answer."""
 
     chat: str
     files: Files
+    call: str = ""
     kernel: Kernel | None = None
+    questions: Questions | None = None
+    editor: Editor | None = None
+    jobs: Jobs | None = None
+
+    def has(self, need: Need) -> bool:
+        return getattr(self, need) is not None
 
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """`interrupted`: the user ended it by hand, and means the whole turn."""
+    """`interrupted`: the user ended it by hand, and means the whole turn. `images` are shown, and sent to the model."""
 
     text: str
     error: bool = False
-    details: FileChangeDetails | None = None
+    details: ToolCallDetails | None = None
+    images: tuple[ImagePart, ...] = ()
     interrupted: bool = False
 
 
@@ -45,15 +65,48 @@ class ToolFunction(Protocol):
     def __call__(self, context: ToolContext, /, *args: Any, **kwargs: Any) -> Awaitable[str | ToolResult]: ...
 
 
+class Preview(Protocol):
+    """What a call would do, told before anybody approves it. Changes nothing; None when there is nothing to show.
+    It may raise: then the call is announced without."""
+
+    def __call__(self, context: ToolContext, arguments: dict[str, Any], /) -> Awaitable[ToolCallDetails | None]: ...
+
+
+class Tool(Protocol):
+    """`reads` tools change nothing, so plan mode keeps them; one without its `needs` is not offered; one with `agents`
+    only to those."""
+
+    @property
+    def spec(self) -> ToolSpec: ...
+
+    @property
+    def reads(self) -> bool: ...
+
+    @property
+    def needs(self) -> frozenset[Need]: ...
+
+    @property
+    def agents(self) -> frozenset[str]: ...
+
+    @property
+    def preview(self) -> Preview | None: ...
+
+    async def run(self, context: ToolContext, arguments: dict[str, Any]) -> ToolResult:
+        """Raises: ToolError, which goes back to the model."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
-class Tool:
-    """`reads` tools change nothing, so plan mode keeps them; `needs_kernel` hides the tool where there is none."""
+class NativeTool:
+    """A tool that is a function of ours."""
 
     spec: ToolSpec
     arguments: type[BaseModel]
     function: ToolFunction
     reads: bool
-    needs_kernel: bool
+    needs: frozenset[Need]
+    agents: frozenset[str]
+    preview: Preview | None
 
     async def run(self, context: ToolContext, arguments: dict[str, Any]) -> ToolResult:
         """Raises: ToolError for arguments that do not fit the schema, and whatever the function raises."""
@@ -68,13 +121,21 @@ class Tool:
         return capped(ToolResult(result) if isinstance(result, str) else result)
 
 
-def tool(*, reads: bool = False, needs_kernel: bool = False, summary: str = "") -> Callable[[Callable[..., Any]], Tool]:
+def tool(
+    *,
+    reads: bool = False,
+    needs: Iterable[Need] = (),
+    agents: Iterable[str] = (),
+    summary: str = "",
+    remembers: Remembers = Remembers.TOOL,
+    preview: Preview | None = None,
+) -> Callable[[Callable[..., Any]], NativeTool]:
     """Make a tool of `async def name(context: ToolContext, argument: Annotated[str, Field(description=...)])`.
 
     Raises: LocalError when the summary holds more than plain `{argument}`s of this tool.
     """
 
-    def make(function: Callable[..., Any]) -> Tool:
+    def make(function: Callable[..., Any]) -> NativeTool:
         hints = get_type_hints(function, include_extras=True)
         fields: dict[str, Any] = {
             name: (hints[name], ... if parameter.default is parameter.empty else parameter.default)
@@ -87,8 +148,8 @@ def tool(*, reads: bool = False, needs_kernel: bool = False, summary: str = "") 
         for field in schema.get("properties", {}).values():
             field.pop("title", None)
         description = inspect.getdoc(function) or ""
-        spec = ToolSpec(function.__name__, description, schema, summary=summary)
-        return Tool(spec, model, function, reads=reads, needs_kernel=needs_kernel)
+        spec = ToolSpec(function.__name__, description, schema, summary=summary, remembers=remembers)
+        return NativeTool(spec, model, function, reads, frozenset(needs), frozenset(agents), preview)
 
     return make
 

@@ -8,14 +8,14 @@ from pydantic import Field
 
 from jupyter_eca.errors import ToolError
 from jupyter_eca.protocol.notebook import RunStatus
-from jupyter_eca.tools.base import ToolContext, ToolResult, tool
+from jupyter_eca.tools.base import Need, ToolContext, ToolResult, tool
 
 if TYPE_CHECKING:
     from jupyter_eca.protocol.notebook import Variable
     from jupyter_eca.workspace.base import Kernel
 
 
-@tool(needs_kernel=True, summary="Running code")
+@tool(needs=[Need.KERNEL], summary="Running code")
 async def run_code(
     context: ToolContext, code: Annotated[str, Field(description="Python source; the last expression is shown.")]
 ) -> ToolResult:
@@ -29,7 +29,7 @@ async def run_code(
     return ToolResult(text, error=result.status is not RunStatus.OK, interrupted=interrupted)
 
 
-@tool(reads=True, needs_kernel=True, summary="Looking at variables")
+@tool(reads=True, needs=[Need.KERNEL], summary="Looking at variables")
 async def variables(
     context: ToolContext,
     names: Annotated[list[str], Field(description="Which ones; leave it empty for all of them.")] = [],  # noqa: B006  # read only

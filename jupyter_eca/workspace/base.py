@@ -9,7 +9,20 @@ from typing import TYPE_CHECKING, Protocol
 from jupyter_eca.errors import ToolError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from jupyter_eca.engine.spec import ImagePart
+    from jupyter_eca.protocol.editor import (
+        EditorGetDefinitionParams,
+        EditorGetDiagnosticsResult,
+        EditorGetReferencesParams,
+        EditorLookupResult,
+    )
+    from jupyter_eca.protocol.job import Job, JobsReadOutputResult
+    from jupyter_eca.protocol.lifecycle import EditorCapabilities
+    from jupyter_eca.protocol.mcp import ServerResource, ToolServerUpdatedParams
     from jupyter_eca.protocol.notebook import KernelExecuteResult, KernelVariablesResult
+    from jupyter_eca.protocol.question import ChatAskQuestionParams, ChatAskQuestionResult
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +65,71 @@ class Kernel(Protocol):
 
     async def variables(self, chat: str, names: tuple[str, ...]) -> KernelVariablesResult:
         """Raises: ToolError when the kernel is gone or cannot be introspected."""
+        ...
+
+
+class Questions(Protocol):
+    """Whoever is there in a chat."""
+
+    async def ask(self, question: ChatAskQuestionParams) -> ChatAskQuestionResult:
+        """The first answer of any client. Cancelling takes the question back; one that nobody is left to answer is
+        `cancelled`."""
+        ...
+
+
+class Editor(Protocol):
+    """An editor that has files of the workspace open. `can` names the requests that it answers."""
+
+    @property
+    def can(self) -> EditorCapabilities: ...
+
+    async def diagnostics(self, uri: str | None) -> EditorGetDiagnosticsResult:
+        """Raises: ToolError when the editor does not answer."""
+        ...
+
+    async def definition(self, params: EditorGetDefinitionParams) -> EditorLookupResult:
+        """Raises: ToolError, as above."""
+        ...
+
+    async def references(self, params: EditorGetReferencesParams) -> EditorLookupResult:
+        """Raises: ToolError, as above."""
+        ...
+
+
+class Jobs(Protocol):
+    """Shell commands that go on in the background, at most ten at a time."""
+
+    async def start(self, chat: str, command: str, folder: Path, label: str) -> Job:
+        """Raises: ToolError when it cannot be started, or too many run."""
+        ...
+
+    def list(self) -> tuple[Job, ...]: ...
+
+    def read(self, id: str) -> JobsReadOutputResult: ...
+
+    async def kill(self, id: str) -> bool:
+        """With all its children. False when there is no such job, or it has ended."""
+        ...
+
+
+class McpServers(Protocol):
+    """The servers of the Model Context Protocol that are configured. A server that is slow, dead or wrong costs one
+    failed call, never more."""
+
+    def servers(self) -> tuple[ToolServerUpdatedParams, ...]:
+        """As they are now."""
+        ...
+
+    def resources(self) -> Mapping[str, tuple[ServerResource, ...]]:
+        """Server name to what it offers; running servers only."""
+        ...
+
+    async def read_resource(self, server: str, uri: str) -> tuple[str, tuple[ImagePart, ...]]:
+        """Its text and its images. Raises: ToolError."""
+        ...
+
+    async def prompt(self, server: str, name: str, arguments: Mapping[str, str]) -> str:
+        """The text of a prompt. Raises: ToolError."""
         ...
 
 

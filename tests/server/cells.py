@@ -14,9 +14,11 @@ from jupyter_eca.protocol.content import Role
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
 
+    from jupyter_eca.audience import Notice
     from jupyter_eca.host import Host
     from jupyter_eca.protocol.event import Event
-    from jupyter_eca.workspace.base import Kernel
+    from jupyter_eca.protocol.question import ChatAskQuestionParams, ChatAskQuestionResult
+    from jupyter_eca.workspace.base import Editor, Kernel
 
 PATIENCE = 60.0
 
@@ -25,6 +27,7 @@ class Watcher:
     """An audience of the server's host that approves nothing: what tests wait on."""
 
     kernel: Kernel | None = None
+    editor: Editor | None = None
 
     def __init__(self, host: Host) -> None:
         self.host = host
@@ -43,6 +46,14 @@ class Watcher:
 
     def approves(self, chat: str) -> bool:  # noqa: ARG002  # none
         return False
+
+    answers = approves
+
+    def tell(self, notice: Notice) -> None:
+        """Only events are waited for."""
+
+    async def ask(self, question: ChatAskQuestionParams) -> ChatAskQuestionResult:
+        raise AssertionError(f"it answers nothing, and was asked {question}")
 
     def show(self, events: list[Event]) -> None:
         self.events += events

@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jupyter_eca.errors import ToolError
+from jupyter_eca.protocol.content import FileChangeDetails
 from jupyter_eca.tools.base import MAX_RESULT_CHARS, Tool, ToolContext, ToolResult
 from jupyter_eca.tools.files import edit_file, move_file, read_file, write_file
 from jupyter_eca.tools.search import grep
@@ -126,7 +127,7 @@ async def test_a_file_of_another_root_is_shown_by_a_path_that_can_be_used(tmp_pa
     second.mkdir()
     context = ToolContext(chat="c", files=Files((first, second)))
     result = await write_file.run(context, {"path": str(second / "a.txt"), "content": "text"})
-    assert result.details is not None
+    assert isinstance(result.details, FileChangeDetails)
     assert (await read_file.run(context, {"path": result.details.path})).text == "text"
 
 
@@ -201,7 +202,7 @@ async def test_a_new_file_is_written_with_its_folders_and_a_diff(tmp_path: Path)
     result = await run(write_file, tmp_path, path="a/b/c.txt", content="1\r\n2")
     assert (tmp_path / "a/b/c.txt").read_bytes() == b"1\r\n2"
     assert result.text == "Created a/b/c.txt (2 lines, +2 -0)."
-    assert result.details is not None
+    assert isinstance(result.details, FileChangeDetails)
     assert (result.details.path, result.details.lines_added, result.details.lines_removed) == ("a/b/c.txt", 2, 0)
     assert result.details.diff == (
         "--- /dev/null\n+++ b/a/b/c.txt\n@@ -0,0 +1,2 @@\n+1\r\n+2\n\\ No newline at end of file\n"
@@ -273,7 +274,7 @@ async def test_an_edit_shows_what_is_on_disk_then(tmp_path: Path) -> None:
 async def test_an_edit_deep_in_a_file_has_the_right_line_numbers_in_its_diff(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("".join(f"{number}\n" for number in range(1, 101)))
     result = await run(edit_file, tmp_path, path="a.txt", original_content="\n50\n", new_content="\n")
-    assert result.details is not None
+    assert isinstance(result.details, FileChangeDetails)
     assert "@@ -47,7 +47,6 @@\n 47\n 48\n 49\n-50\n 51\n 52\n 53\n" in result.details.diff
 
 
@@ -336,7 +337,7 @@ async def test_a_file_is_moved_into_a_new_folder(tmp_path: Path) -> None:
     result = await run(move_file, tmp_path, source="a.txt", destination="new/b.txt")
     assert contents(tmp_path) == {"new": "", "new/b.txt": b"text"}
     assert result.text == "Moved a.txt to new/b.txt (4 bytes)."
-    assert result.details is not None
+    assert isinstance(result.details, FileChangeDetails)
     assert result.details.path == "new/b.txt"
     assert "rename from a.txt\nrename to new/b.txt\n" in result.details.diff
 

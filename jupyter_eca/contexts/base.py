@@ -1,0 +1,51 @@
+"""What a context plug is: it offers things to point at, and reads the one that was pointed at."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from jupyter_eca.engine.spec import ImagePart
+    from jupyter_eca.protocol.context import ChatContext
+    from jupyter_eca.workspace.base import Files, Kernel, McpServers
+    from jupyter_eca.workspace.index import Index
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What contexts are taken from."""
+
+    chat: str
+    files: Files
+    index: Index
+    kernel: Kernel | None = None
+    mcp: McpServers | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Material:
+    """What the model is given; `label` names it there and in error messages."""
+
+    label: str
+    text: str = ""
+    images: tuple[ImagePart, ...] = ()
+
+
+class Context(Protocol):
+    """A plug: a module of `contexts/` exports one as `CONTEXT`."""
+
+    @property
+    def kind(self) -> str:
+        """The `type` on the wire."""
+        ...
+
+    async def query(self, around: Surroundings, query: str) -> Sequence[ChatContext]:
+        """What could be meant, the best first, at most fifty. Within 20 ms, from what is in memory."""
+        ...
+
+    async def resolve(self, around: Surroundings, context: Any) -> Material:
+        """Read it. `context` is the protocol's model of this kind. Raises: ToolError with what the user can do."""
+        ...

@@ -1,0 +1,88 @@
+"""What a client at the other end of a link does for the server: its kernel, its editor."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, TypeVar
+
+from pydantic import ValidationError
+
+from jupyter_eca.errors import RemoteError, ToolError
+from jupyter_eca.protocol import editor, notebook
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from jupyter_eca.links.peer import Peer
+    from jupyter_eca.protocol.base import Model
+    from jupyter_eca.protocol.lifecycle import EditorCapabilities
+
+T = TypeVar("T", bound="Model")
+
+# Seconds an editor has to answer: its language server may be starting. nvim and the desktop never answer at all.
+EDITOR_SECONDS = 30.0
+
+
+class LinkKernel:
+    """The kernel at the other end of a link: its waiting cell's own coroutine runs what it is sent."""
+
+    description = (
+        "The user's live IPython kernel is at your side: `run_code` runs in it, `variables` looks at what it holds. "
+        "The question came from one of its cells."
+    )
+
+    def __init__(self, peer: Peer, interrupt: Callable[[], Awaitable[None]]) -> None:
+        self._peer = peer
+        self._interrupt = interrupt
+
+    async def execute(self, chat: str, code: str) -> notebook.KernelExecuteResult:
+        params = notebook.KernelExecuteParams(chat_id=chat, code=code)
+        try:
+            return await self._ask("kernel/execute", params, notebook.KernelExecuteResult)
+        except asyncio.CancelledError:
+            await self._interrupt()
+            raise
+
+    async def variables(self, chat: str, names: tuple[str, ...]) -> notebook.KernelVariablesResult:
+        params = notebook.KernelVariablesParams(chat_id=chat, names=names)
+        return await self._ask("kernel/variables", params, notebook.KernelVariablesResult)
+
+    async def _ask(self, method: str, params: Model, result: type[T]) -> T:
+        try:
+            return result.model_validate(await self._peer.request(method, params.wire()))
+        except RemoteError as error:
+            raise ToolError(
+                f"The kernel did not answer: {error}.", "It may have died; its variables are gone then."
+            ) from error
+        except ValidationError as error:
+            raise ToolError(f"The kernel's answer to {method} makes no sense.") from error
+
+
+class LinkEditor:
+    """The editor at the other end of a link."""
+
+    def __init__(self, peer: Peer, can: EditorCapabilities) -> None:
+        self.can = can
+        self._peer = peer
+
+    async def diagnostics(self, uri: str | None) -> editor.EditorGetDiagnosticsResult:
+        params = editor.EditorGetDiagnosticsParams(uri=uri)
+        return await self._ask("editor/getDiagnostics", params, editor.EditorGetDiagnosticsResult)
+
+    async def definition(self, params: editor.EditorGetDefinitionParams) -> editor.EditorLookupResult:
+        return await self._ask("editor/getDefinition", params, editor.EditorLookupResult)
+
+    async def references(self, params: editor.EditorGetReferencesParams) -> editor.EditorLookupResult:
+        return await self._ask("editor/getReferences", params, editor.EditorLookupResult)
+
+    async def _ask(self, method: str, params: Model, result: type[T]) -> T:
+        try:
+            async with asyncio.timeout(EDITOR_SECONDS):
+                answer = await self._peer.request(method, params.wire())
+            return result.model_validate(answer or {})
+        except TimeoutError as error:
+            raise ToolError(f"The editor did not answer {method} in {EDITOR_SECONDS:.0f} seconds.") from error
+        except RemoteError as error:
+            raise ToolError(f"The editor did not answer: {error}.") from error
+        except ValidationError as error:
+            raise ToolError(f"The editor's answer to {method} makes no sense.") from error

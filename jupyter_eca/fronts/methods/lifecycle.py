@@ -1,0 +1,76 @@
+"""`initialize` to `exit`, and what a client is told when it is ready."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from jupyter_eca.host import AGENTS
+from jupyter_eca.protocol import lifecycle, mcp
+
+if TYPE_CHECKING:
+    from jupyter_eca.fronts.eca import EcaSession
+    from jupyter_eca.protocol.base import Model
+
+
+async def initialize(session: EcaSession, params: lifecycle.InitializeParams) -> lifecycle.InitializeResult:
+    config = (await session.open(params)).config
+    return lifecycle.InitializeResult(
+        chat_default_model=config.default_model or "",
+        chat_behaviors=AGENTS,
+        chat_default_behavior=config.default_agent,
+        chat_welcome_message=config.welcome_message,
+    )
+
+
+def initialized(session: EcaSession, _params: Model) -> None:
+    session.start(_announce(session))
+
+
+async def _announce(session: EcaSession) -> None:
+    """The set-up of this server, once the client is ready for it. Looking for models may take half a second."""
+    host = session.host
+    await _progress(session, "start")
+    tools = host.offered(host.config.default_agent, host.surroundings("", session.kernel))
+    shown = tuple(
+        mcp.ServerTool(name=t.spec.name, description=t.spec.description, parameters=t.spec.parameters) for t in tools
+    )
+    await session.notify("tool/serverUpdated", mcp.ToolServerUpdatedParams(tools=shown))
+    models = await host.catalog.models()
+    default = await host.catalog.default()
+    config = lifecycle.ChatConfig(
+        models=models if not default or default in models else (default, *models),
+        agents=AGENTS,
+        behaviors=AGENTS,
+        select_model=default or None,
+        select_agent=host.config.default_agent,
+        select_behavior=host.config.default_agent,
+        welcome_message=host.config.welcome_message,
+    )
+    await session.notify("config/updated", lifecycle.ConfigUpdatedParams(chat=config))
+    await _progress(session, "finish")
+
+
+async def _progress(session: EcaSession, type: str) -> None:
+    params = lifecycle.ProgressParams.model_validate({"type": type, "taskId": "models", "title": "Looking for models"})
+    await session.notify("$/progress", params)
+
+
+async def shutdown(_session: EcaSession, _params: Model) -> None:
+    """`exit` follows; what is running goes on until then."""
+
+
+def exit(session: EcaSession, _params: Model) -> None:
+    session.ended.set()
+
+
+async def doctor(session: EcaSession, _params: Model) -> lifecycle.DoctorResult:
+    return lifecycle.DoctorResult(text=await session.door.doctor(session.host))
+
+
+HANDLERS: Final = {
+    "initialize": initialize,
+    "initialized": initialized,
+    "shutdown": shutdown,
+    "exit": exit,
+    "workspace/doctor": doctor,
+}
