@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Protocol
 from jupyter_eca.protocol.question import ChatAskQuestionResult
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from jupyter_eca.protocol.base import Model
     from jupyter_eca.protocol.event import Event
     from jupyter_eca.protocol.question import ChatAskQuestionParams
@@ -23,6 +25,15 @@ class Notice:
     method: str
     params: Model
     chat: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Again:
+    """A chat from its beginning: it was cut back, or is new though it has a past."""
+
+    chat: str
+    title: str | None
+    events: tuple[Event, ...]
 
 
 class Audience(Protocol):
@@ -47,6 +58,10 @@ class Audience(Protocol):
 
     def tell(self, notice: Notice) -> None:
         """As `show`; comes after what was shown before."""
+        ...
+
+    def show_anew(self, again: Again) -> None:
+        """As `show`, in place of everything that was shown of the chat."""
         ...
 
     async def ask(self, question: ChatAskQuestionParams) -> ChatAskQuestionResult:
@@ -97,6 +112,10 @@ class Audiences:
         for audience in list(self._all):
             if notice.chat is None or audience.sees(notice.chat):
                 audience.tell(notice)
+
+    def show_anew(self, chat: str, title: str | None, events: Sequence[Event]) -> None:
+        for audience in self.of(chat):
+            audience.show_anew(Again(chat, title, tuple(events)))
 
     async def ask(self, chat: str, question: ChatAskQuestionParams) -> ChatAskQuestionResult:
         """The first answer counts; the others are taken their question back. A client that fails or leaves is no

@@ -1,46 +1,45 @@
-"""The imperative core: feeds the engine, runs its effects as tasks in one group, stores and fans out events.
+"""The imperative core: feeds the engine, has its effects run as tasks in one group, stores and fans out events.
 
-One per process. Everything here runs on one event loop; `_feed` is synchronous, so a chat's steps never interleave.
+One per process. Everything here runs on one event loop; `feed` is synchronous, so a chat's steps never interleave.
 """
 
 from __future__ import annotations
 
 import asyncio
-import logging
-import time
 import uuid
-from contextlib import aclosing
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
 
 from jupyter_eca import plugins
-from jupyter_eca.audience import Asking, Audience, Audiences
+from jupyter_eca.archive import Archive
+from jupyter_eca.audience import Asking, Audiences, Notice
+from jupyter_eca.checkpoints import Checkpoints, Keeper
 from jupyter_eca.engine import inputs
 from jupyter_eca.engine.approval import hidden
-from jupyter_eca.engine.chat import ChatState, step
-from jupyter_eca.engine.effects import AskUser, CallModel, CancelModel, CancelTool, Effect, RunTool
-from jupyter_eca.engine.prompt import Environment, context_text, system_prompt
+from jupyter_eca.engine.chat import step
+from jupyter_eca.engine.prompt import Environment, system_prompt
 from jupyter_eca.engine.recovery import restore
 from jupyter_eca.engine.turn import TurnStatus
-from jupyter_eca.errors import BusyError, IllegalSignal, ProviderError, ToolError, UnknownChat
+from jupyter_eca.errors import BusyError, IllegalSignal, UnknownChat
+from jupyter_eca.live import Choice, LiveChat, chosen
+from jupyter_eca.protocol.chats import ChatStatus, ChatStatusChangedParams
 from jupyter_eca.protocol.content import RejectReason
-from jupyter_eca.protocol.context import FileContext, TextContext
 from jupyter_eca.providers.catalog import Catalog
 from jupyter_eca.store import Store, alive
-from jupyter_eca.tools.base import ToolContext, ToolResult
+from jupyter_eca.tools.base import ToolContext
+from jupyter_eca.work import Work, now
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine
     from pathlib import Path
 
+    from jupyter_eca.audience import Audience
     from jupyter_eca.config import Config
-    from jupyter_eca.protocol.context import ChatContext
+    from jupyter_eca.live import Prompt
+    from jupyter_eca.protocol.content import FlagContent, MetadataContent, TextContent
     from jupyter_eca.protocol.event import Event
     from jupyter_eca.store import ChatRow
     from jupyter_eca.tools.base import Tool
     from jupyter_eca.workspace.base import Kernel, Workspace
-
-_log = logging.getLogger(__name__)
 
 # Today's name of the default agent, and what the two seed revisions call it.
 AGENTS: Final = ("agent", "plan")
@@ -49,81 +48,40 @@ _AGENT_NAMES: Final = {"code": "agent", "build": "agent"}
 BUSY = "This chat is still answering. Wait for it, or stop it first."
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """What turns are run with; "" (or None) is what it was before, in the end the default."""
-
-    model: str = ""
-    agent: str = ""
-    variant: str | None = None
-    trust: bool | None = None
-
-    def over(self, other: Choice) -> Choice:
-        return Choice(
-            self.model or other.model,
-            self.agent or other.agent,
-            other.variant if self.variant is None else self.variant,
-            other.trust if self.trust is None else self.trust,
-        )
-
-
-NO_CHOICE = Choice()
-
-
-@dataclass
-class _Chat:
-    """One live chat: its state, its running tasks, and the kernel of whoever asked last."""
-
-    state: ChatState
-    last: int
-    choice: Choice = NO_CHOICE
-    kernel: Kernel | None = None
-    tasks: dict[str, asyncio.Task[None]] = field(default_factory=dict[str, "asyncio.Task[None]"])
-
-
-@dataclass(frozen=True, slots=True)
-class Prompt:
-    """A question from a front. `chat` may be new."""
-
-    chat: str
-    message: str
-    choice: Choice = NO_CHOICE
-    contexts: tuple[ChatContext, ...] = ()
-
-
 class Host:
     def __init__(self, config: Config, workspace: Workspace, database: Path) -> None:
         self.config = config
         self.workspace = workspace
         self.catalog = Catalog(plugins.find("providers", "PROVIDER"), config)
-        self.tools: dict[str, Tool] = {
+        self.audiences = Audiences()
+        self.ready = asyncio.Event()
+        self.store = Store(database, str(workspace.files.roots[0]), self._publish)
+        self.archive = Archive(self)
+        self.checkpoints = Checkpoints(self.store)
+        self._tools: dict[str, Tool] = {
             tool.spec.name: tool for tools in plugins.find("tools", "TOOLS").values() for tool in tools
         }
-        self.ready = asyncio.Event()
-        self._store = Store(database, str(workspace.files.roots[0]), self._publish)
-        self._chats: dict[str, _Chat] = {}
+        self._chats: dict[str, LiveChat] = {}
         self._loading = asyncio.Lock()
-        self.audiences = Audiences()
         self._ended = asyncio.Event()
 
     async def run(self) -> None:
         """Serve until `close`; every turn that is under way then is stopped and stored."""
-        await self._store.open()
-        async with asyncio.TaskGroup() as self._tasks:
-            storing = self._tasks.create_task(self._store.run())
+        await self.store.open()
+        async with asyncio.TaskGroup() as tasks:
+            self._work = Work(self, tasks)
+            storing = tasks.create_task(self.store.run())
             self.ready.set()
             await self._ended.wait()
-            for chat in self._chats.values():
-                self._feed_stop(chat)
+            for chat in self._chats:
+                self.stop(chat)
             working = [task for chat in self._chats.values() for task in chat.tasks.values()]
             await asyncio.gather(*working, return_exceptions=True)
             storing.cancel()
-        await self._store.close()
+        await self.store.close()
 
     def close(self) -> None:
         self._ended.set()
-
-    # -- what fronts ask
 
     def join(self, audience: Audience) -> None:
         self.audiences.join(audience)
@@ -136,67 +94,135 @@ class Host:
                 chat.kernel = None
             if not self.audiences.attended(chat.state.id):
                 for call in chat.state.calls:
-                    self._feed(chat, inputs.Rejected(_now(), call.id, RejectReason.NOBODY), late=True)
+                    self.feed(chat, inputs.Rejected(now(), call.id, RejectReason.NOBODY), late=True)
+
+    # -- what happens to a chat
 
     async def prompt(self, prompt: Prompt, kernel: Kernel | None = None) -> str:
         """Start a turn; gives the full name of the model. Returns before the answer begins.
 
         Raises: BusyError when the chat is still answering, here or in another process.
         """
-        chat = await self._chat(prompt.chat)
+        chat = await self.load(prompt.chat)
+        choice = prompt.choice.over(chat.choice)
+        choice = replace(choice, model=choice.model or await self.catalog.default())
         if chat.state.status is not TurnStatus.IDLE:
             raise BusyError(BUSY)
-        row = await self._store.chat(prompt.chat)
-        chat.choice = choice = prompt.choice.over(chat.choice)
-        model = choice.model or (row and row.model) or await self.catalog.default()
-        context = "".join([await self._context(item) for item in prompt.contexts])
-        chat.kernel = kernel
-        setup = self._setup(model, self.agent(choice.agent), self.surroundings(prompt.chat, kernel))
-        try:
-            self._feed(chat, inputs.Prompted(_now(), _id(), prompt.message, _id(), setup, context))
-        except IllegalSignal:
-            raise BusyError(BUSY) from None
-        return model
+        chat.choice, chat.kernel, chat.prompt = choice, kernel, prompt
+        setup = self._setup(choice, self.surroundings(prompt.chat, kernel))
+        self.feed(chat, inputs.Prompted(now(), fresh_id(), prompt.message, fresh_id(), setup))
+        return choice.model
 
     def stop(self, chat: str) -> None:
-        if live := self._chats.get(chat):
-            self._feed_stop(live)
+        self._tell(chat, inputs.Stopped(now()))
+        live = self._chats.get(chat)
+        if live is not None and live.state.status is TurnStatus.STOPPING:
+            stopping = ChatStatusChangedParams(chat_id=chat, status=ChatStatus.STOPPING)
+            self.audiences.tell(Notice("chat/statusChanged", stopping, chat))
 
     def approve(self, chat: str, call: str, *, remember: bool) -> None:
         """A second answer, or one that comes after a stop, changes nothing."""
-        if live := self._chats.get(chat):
-            self._feed(live, inputs.Approved(_now(), call, remember), late=True)
+        self._tell(chat, inputs.Approved(now(), call, remember))
 
     def reject(self, chat: str, call: str, words: str) -> None:
-        if live := self._chats.get(chat):
-            self._feed(live, inputs.Rejected(_now(), call, RejectReason.USER, words), late=True)
+        self._tell(chat, inputs.Rejected(now(), call, RejectReason.USER, words))
 
-    async def replay(self, chat: str, after: int = 0) -> list[Event]:
-        """Everything stored about a chat after a sequence number; a turn cut short by a crash is closed first.
-
-        Raises: UnknownChat.
-        """
-        await self._chat(chat, must_exist=True)
-        return await self._store.events(chat, after)
-
-    async def chats(self) -> list[ChatRow]:
-        return await self._store.chats()
-
-    async def chat(self, chat: str) -> ChatRow | None:
-        return await self._store.chat(chat)
-
-    def running(self, chat: str) -> bool:
-        live = self._chats.get(chat)
-        return live is not None and live.state.status is not TurnStatus.IDLE
+    def steer(self, chat: str, message: str) -> None:
+        """Words for the model's next step; none take back those that it was not told yet."""
+        self._tell(chat, inputs.Steered(now(), message, fresh_id()))
 
     def choose(self, chat: str, choice: Choice) -> None:
-        """For the turns to come."""
+        """For the turns to come; trust holds from the next tool call on."""
         if live := self._chats.get(chat):
             live.choice = choice.over(live.choice)
+            if choice.trust is not None:
+                self.feed(live, inputs.Trusted(now(), choice.trust))
+
+    def mark(self, chat: LiveChat, content: FlagContent | MetadataContent | TextContent) -> None:
+        self.feed(chat, inputs.Marked(now(), content))
+
+    def _tell(self, chat: str, what: inputs.Input) -> None:
+        if live := self._chats.get(chat):
+            self.feed(live, what, late=True)
+
+    def feed(self, chat: LiveChat, what: inputs.Input, *, late: bool = False) -> None:
+        """`late` inputs may come after what they are about has ended: then they mean nothing."""
+        try:
+            chat.state, events, effects = step(chat.state, what)
+        except IllegalSignal:
+            if not late:
+                raise
+            return
+        self.store.append(events, chat.choice.selection)
+        for effect in effects:
+            self._work.run(chat, effect)
+
+    def _publish(self, events: list[Event]) -> None:
+        for event in events:
+            if live := self._chats.get(event.chat):
+                live.last = max(live.last, event.seq)
+        self.audiences.show(events)
+
+    # -- chats
+
+    async def load(self, id: str, *, must_exist: bool = False) -> LiveChat:
+        """A turn cut short by a crash is closed first.
+
+        Raises: UnknownChat; BusyError while another process answers in it.
+        """
+        async with self._loading:
+            await self.store.settled()
+            live = self._chats.get(id)
+            row = await self.store.chat(id) if live is None or live.state.status is TurnStatus.IDLE else None
+            if live is not None and (row is None or row.last <= live.last):
+                return live
+            if row is None and must_exist:
+                raise UnknownChat(f"There is no chat {id!r}. `%eca new` starts one.")
+            if row and row.owner not in {None, self.store.owner} and alive(row.owner):
+                raise BusyError("This chat is being answered by another program. Wait for it, or start a new chat.")
+            restored = restore(id, await self.store.events(id) if row else [], now())
+            remembered = live.state.remembered if live else frozenset[str]()
+            state = replace(restored.state, remembered=remembered)
+            chat = self._chats[id] = LiveChat(state, row.last if row else 0, chosen(row))
+            if restored.missing:
+                self.store.append(restored.missing, chat.choice.selection)
+                await self.store.settled()
+            return chat
+
+    def forget(self, id: str) -> LiveChat | None:
+        """The chat is loaded anew when it is next needed."""
+        return self._chats.pop(id, None)
+
+    def live(self, id: str) -> LiveChat | None:
+        return self._chats.get(id)
+
+    async def chats(self) -> list[ChatRow]:
+        return await self.store.chats()
+
+    async def chat(self, chat: str) -> ChatRow | None:
+        return await self.store.chat(chat)
+
+    def status(self, chat: str) -> ChatStatus:
+        live = self._chats.get(chat)
+        if live is None or live.state.status is TurnStatus.IDLE:
+            return ChatStatus.IDLE
+        return ChatStatus.STOPPING if live.state.status is TurnStatus.STOPPING else ChatStatus.RUNNING
+
+    # -- what a turn is run with
 
     def agent(self, name: str) -> str:
         name = _AGENT_NAMES.get(name, name)
         return name if name in AGENTS else self.config.default_agent
+
+    def variants(self, model: str) -> tuple[str, ...]:  # noqa: ARG002
+        return ()
+
+    def tools(self) -> dict[str, Tool]:
+        """By the names that models use."""
+        return self._tools
+
+    def tool(self, name: str) -> Tool | None:
+        return self.tools().get(name)
 
     def surroundings(self, chat: str, kernel: Kernel | None, call: str = "") -> ToolContext:
         """What the tools of a chat have; the kernel is that of the cell that asked, else the workspace's."""
@@ -207,6 +233,7 @@ class Host:
             kernel=kernel or self.workspace.kernel,
             questions=Asking(self.audiences, chat) if self.audiences.answered(chat) else None,
             editor=self.audiences.editor(chat),
+            keeper=Keeper(self.checkpoints, chat, live.state.turn) if (live := self._chats.get(chat)) else None,
         )
 
     def offered(self, agent: str, around: ToolContext) -> list[Tool]:
@@ -214,138 +241,26 @@ class Host:
         policy = self.config.tool_call.approval
         return [
             tool
-            for tool in self.tools.values()
+            for tool in self.tools().values()
             if all(around.has(need) for need in tool.needs)
             and (not tool.agents or agent in tool.agents)
             and not (agent == "plan" and not tool.reads)
             and not hidden(policy, tool.spec)
         ]
 
-    # -- a chat's steps
-
-    async def _chat(self, id: str, *, must_exist: bool = False) -> _Chat:
-        async with self._loading:
-            await self._store.settled()
-            live = self._chats.get(id)
-            row = await self._store.chat(id) if live is None or live.state.status is TurnStatus.IDLE else None
-            if live is not None and (row is None or row.last <= live.last):
-                return live
-            if row is None and must_exist:
-                raise UnknownChat(f"There is no chat {id!r}. `%eca new` starts one.")
-            if row and row.owner not in {None, self._store.owner} and alive(row.owner):
-                raise BusyError("This chat is being answered by another program. Wait for it, or start a new chat.")
-            restored = restore(id, await self._store.events(id) if row else [], _now())
-            chat = self._chats[id] = _Chat(restored.state, row.last if row else 0)
-            if restored.missing:
-                self._store.append(restored.missing, "")
-                await self._store.settled()
-            return chat
-
-    def _setup(self, model: str, agent: str, around: ToolContext) -> inputs.Setup:
-        tools = tuple(tool.spec for tool in self.offered(agent, around))
+    def _setup(self, choice: Choice, around: ToolContext) -> inputs.Setup:
+        agent = self.agent(choice.agent)
         folders = tuple(str(root) for root in self.workspace.files.roots)
-        system = system_prompt(agent, Environment(folders, around.kernel.description if around.kernel else ""))
-        return inputs.Setup(model, system, tools, self.config.tool_call.approval)
-
-    async def _context(self, context: ChatContext) -> str:
-        """A context that cannot be read is named with the reason; the prompt is not lost for it."""
-        match context:
-            case FileContext(path=path, lines_range=lines):
-                try:
-                    file = self.workspace.files.resolve(path)
-                    text = await asyncio.to_thread(file.read_text, encoding="utf-8")
-                except (OSError, ValueError, ToolError) as error:
-                    return context_text(path, f"(not readable: {error})")
-                if lines is not None:
-                    text = "\n".join(text.splitlines()[lines.start - 1 : lines.end])
-                return context_text(path, text)
-            case TextContext(label=label, content=content):
-                return context_text(label, content)
-            case _:
-                return context_text(context.type, context.model_dump_json(by_alias=True))
-
-    def _feed_stop(self, chat: _Chat) -> None:
-        self._feed(chat, inputs.Stopped(_now()), late=True)
-
-    def _feed(self, chat: _Chat, what: inputs.Input, *, late: bool = False) -> None:
-        """`late` inputs may come after what they are about has ended: then they mean nothing."""
-        try:
-            chat.state, events, effects = step(chat.state, what)
-        except IllegalSignal:
-            if not late:
-                raise
-            return
-        self._store.append(events, chat.state.setup.model)
-        for effect in effects:
-            self._run(chat, effect)
-
-    def _publish(self, events: list[Event]) -> None:
-        for event in events:
-            if live := self._chats.get(event.chat):
-                live.last = max(live.last, event.seq)
-        self.audiences.show(events)
-
-    # -- effects
-
-    def _run(self, chat: _Chat, effect: Effect) -> None:
-        match effect:
-            case CallModel():
-                self._start(chat, f"model {effect.number}", self._call_model(chat, effect))
-            case RunTool(call=call):
-                self._start(chat, f"tool {call}", self._run_tool(chat, effect))
-            case CancelModel(number=number):
-                self._cancel(chat, f"model {number}")
-            case CancelTool(call=call):
-                self._cancel(chat, f"tool {call}")
-            case AskUser(call=call):
-                if not self.audiences.attended(chat.state.id):
-                    self._feed(chat, inputs.Rejected(_now(), call, RejectReason.NOBODY))
-
-    def _start(self, chat: _Chat, name: str, work: Coroutine[Any, Any, None]) -> None:
-        task = chat.tasks[name] = self._tasks.create_task(work, name=f"{chat.state.id} {name}")
-        task.add_done_callback(lambda _: chat.tasks.pop(name, None))
-
-    def _cancel(self, chat: _Chat, name: str) -> None:
-        if task := chat.tasks.get(name):
-            task.cancel()
-
-    async def _call_model(self, chat: _Chat, effect: CallModel) -> None:
-        number = effect.number
-        try:
-            chosen = self.catalog.choose(effect.request.model)
-            async with aclosing(chosen.provider.stream(chosen.model, effect.request, chosen.settings)) as deltas:
-                async for delta in deltas:
-                    self._feed(chat, inputs.Streamed(_now(), number, delta))
-        except ProviderError as error:
-            self._feed(chat, inputs.ModelFailed(_now(), number, str(error)))
-        except Exception as error:  # noqa: BLE001  # the boundary to plugs: whatever they raise, the turn must end
-            _log.exception("the provider of %s failed", effect.request.model)
-            message = f"The provider of {effect.request.model} failed inside: {error!r}. The log has the details."
-            self._feed(chat, inputs.ModelFailed(_now(), number, message))
-        else:
-            self._feed(chat, inputs.ModelFinished(_now(), number))
-
-    async def _run_tool(self, chat: _Chat, effect: RunTool) -> None:
-        context = self.surroundings(chat.state.id, chat.kernel, effect.call)
-        result = ToolResult("", error=True)
-        try:
-            result = await self.tools[effect.tool.name].run(context, effect.arguments)
-        except ToolError as error:
-            result = ToolResult(str(error), error=True)
-        except Exception as error:  # noqa: BLE001  # the boundary to plugs: whatever they raise, the turn must go on
-            _log.exception("the tool %s failed", effect.tool.name)
-            result = ToolResult(f"{effect.tool.name} failed inside: {error!r}", error=True)
-        finally:
-            if result.interrupted:
-                self._feed_stop(chat)
-            # Also when cancelled: the engine waits for the end of every call it started.
-            done = inputs.ToolFinished(_now(), effect.call, result.text, result.error, result.details)
-            self._feed(chat, done, late=True)
+        environment = Environment(folders, around.kernel.description if around.kernel else "")
+        return inputs.Setup(
+            model=choice.model,
+            system=system_prompt(agent, environment),
+            tools=tuple(tool.spec for tool in self.offered(agent, around)),
+            policy=self.config.tool_call.approval,
+            variant=choice.variant or "",
+            trust=bool(choice.trust),
+        )
 
 
-def _now() -> int:
-    return time.time_ns() // 1_000_000
-
-
-def _id() -> str:
+def fresh_id() -> str:
     return uuid.uuid4().hex

@@ -24,7 +24,9 @@ MAX_LINES = {OURS: 400, "tests": 600}
 BASE = frozenset({"", "errors", "paths", "plugins"})
 CORE = BASE | {"protocol", "engine"}
 SHELL = frozenset({"workspace", "providers", "tools", "contexts", "store", "config"})
-INNER = CORE | SHELL | {"links", "client", "audience", "host", "fronts"}
+# The host, and what it is made of.
+HOST = frozenset({"host", "live", "work", "archive", "checkpoints"})
+INNER = CORE | SHELL | HOST | {"links", "client", "audience", "fronts"}
 
 MAY_IMPORT: dict[str, frozenset[str]] = {
     "": frozenset({"kernel", "server"}),
@@ -37,8 +39,8 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     "links": frozenset({"errors", "protocol"}),
     "client": frozenset({"", "errors", "protocol", "links"}),
     "audience": CORE | SHELL,
-    "host": CORE | SHELL | {"audience"},
-    "fronts": CORE | SHELL | {"audience", "host", "links"},
+    **dict.fromkeys(HOST, CORE | SHELL | HOST | {"audience"}),
+    "fronts": CORE | SHELL | HOST | {"audience", "links"},
     "doctor": INNER,
     "process": INNER | {"doctor"},
     "cli": INNER | {"process"},
@@ -56,7 +58,7 @@ ONLY_IN: dict[str, tuple[str, ...]] = {
     "tornado": ("server",),
     "IPython": ("kernel",),
     "ipywidgets": ("kernel",),
-    "sqlite3": ("store.py",),
+    "sqlite3": ("store",),
 }
 SDKS = ("anthropic", "xllamacpp", "genai_prices")
 HEAVY = ("pydantic", "anthropic", "mcp", "ipywidgets", "sqlite3")

@@ -24,7 +24,8 @@ from jupyter_eca.protocol.content import (
     UsageContent,
 )
 from jupyter_eca.protocol.event import Event, Outcome
-from jupyter_eca.store import MIGRATIONS, Store, alive
+from jupyter_eca.store import Selection, Store, alive
+from jupyter_eca.store.schema import MIGRATIONS
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -112,7 +113,9 @@ async def test_events_survive_the_process(path: Path) -> None:
     run = ToolCallRunContent(id="1", name="n", server="eca", arguments={"a": [None, 0.5, "é"]}, manual_approval=True)
     usage = UsageContent(session_tokens=1, message_input_tokens=1, message_output_tokens=0)
     async with opened(path) as book:
-        book.store.append([asked(), event("Hello", aside="[aside]"), event(run), event(usage), ended()], "a/b")
+        book.store.append(
+            [asked(), event("Hello", aside="[aside]"), event(run), event(usage), ended()], Selection("a/b")
+        )
     async with opened(path) as again:
         assert await again.store.events("c") == book.shown
     assert [found.seq for found in book.shown] == [1, 2, 3, 4, 5]
@@ -130,7 +133,7 @@ async def test_what_is_appended_is_shown_after_it_is_committed(path: Path) -> No
 
         eager = Store(path, WORKSPACE, look)
         await eager.open()
-        eager.append([asked(), event("Hello")], "")
+        eager.append([asked(), event("Hello")])
         assert book.shown == []
         await eager.close()
         assert committed == [found.seq for found in book.shown] == [1, 2]
@@ -141,7 +144,7 @@ async def test_a_running_store_commits_by_itself(path: Path) -> None:
         work = tasks.create_task(book.store.run())
         for message in ("one", "two"):
             book.more.clear()
-            book.store.append([asked(message)], "")
+            book.store.append([asked(message)])
             async with asyncio.timeout(PATIENCE):
                 await book.more.wait()
         work.cancel()
@@ -151,14 +154,14 @@ async def test_a_running_store_commits_by_itself(path: Path) -> None:
 async def test_what_waits_for_one_commit_is_merged(path: Path) -> None:
     async with opened(path) as book:
         for piece in ("Hel", "lo ", "you"):
-            book.store.append([event(piece)], "")
+            book.store.append([event(piece)])
         await book.store.settled()
         assert book.texts() == texts(await book.store.events("c")) == ["Hello you"]
 
 
 async def test_a_replay_gives_what_came_after(path: Path) -> None:
     async with opened(path) as book:
-        book.store.append([asked("one"), asked("two", chat="d"), asked("three")], "")
+        book.store.append([asked("one"), asked("two", chat="d"), asked("three")])
         await book.store.settled()
         assert texts(await book.store.events("c", after=1)) == ["three"]
         assert await book.store.events("nobody's") == []
@@ -167,7 +170,7 @@ async def test_a_replay_gives_what_came_after(path: Path) -> None:
 async def test_many_chats_do_not_mix(path: Path) -> None:
     async with opened(path) as book:
         for number in range(20):
-            book.store.append([asked(f"{number}", chat=f"c{number % 4}")], "")
+            book.store.append([asked(f"{number}", chat=f"c{number % 4}")])
         await book.store.settled()
         assert texts(await book.store.events("c1")) == ["1", "5", "9", "13", "17"]
 
@@ -178,8 +181,8 @@ async def test_many_chats_do_not_mix(path: Path) -> None:
 async def test_a_chat_is_listed_with_its_title_model_and_prompts(path: Path) -> None:
     async with opened(path) as book:
         title = event(MetadataContent(title="Greeting"), role=Role.SYSTEM)
-        book.store.append([asked(at=5), title, event("Hello"), ended(at=9)], "a/b")
-        book.store.append([asked(at=12)], "")
+        book.store.append([asked(at=5), title, event("Hello"), ended(at=9)], Selection("a/b"))
+        book.store.append([asked(at=12)])
         await book.store.settled()
         (row,) = await book.store.chats()
         assert (row.id, row.title, row.model, row.prompts, row.last) == ("c", "Greeting", "a/b", 2, 5)
@@ -190,8 +193,8 @@ async def test_a_chat_is_listed_with_its_title_model_and_prompts(path: Path) -> 
 
 async def test_the_chats_of_a_workspace_are_listed_the_last_used_first(path: Path) -> None:
     async with opened(path) as here, opened(path, "/elsewhere") as there:
-        here.store.append([asked(chat="a", at=1), asked(chat="b", at=2), asked(chat="a", at=3)], "")
-        there.store.append([asked(chat="x", at=4)], "")
+        here.store.append([asked(chat="a", at=1), asked(chat="b", at=2), asked(chat="a", at=3)])
+        there.store.append([asked(chat="x", at=4)])
         await here.store.settled()
         await there.store.settled()
         assert [row.id for row in await here.store.chats()] == ["a", "b"]
@@ -200,10 +203,10 @@ async def test_the_chats_of_a_workspace_are_listed_the_last_used_first(path: Pat
 
 async def test_a_chat_is_owned_by_who_answers_in_it(path: Path) -> None:
     async with opened(path) as book:
-        book.store.append([asked()], "")
+        book.store.append([asked()])
         await book.store.settled()
         during = await book.store.chat("c")
-        book.store.append([ended()], "")
+        book.store.append([ended()])
         await book.store.settled()
         after = await book.store.chat("c")
     assert during is not None
@@ -220,7 +223,7 @@ async def test_two_stores_of_one_file_see_each_others_events_in_one_order(path: 
     async with opened(path) as one, opened(path) as two:
         for turn in range(10):
             for book in (one, two):
-                book.store.append([asked(f"{turn}")], "")
+                book.store.append([asked(f"{turn}")])
             await asyncio.gather(one.store.settled(), two.store.settled())
         found = await one.store.events("c")
         assert found == await two.store.events("c")
@@ -244,7 +247,7 @@ async def test_a_failing_disk_takes_no_answer_away(path: Path, caplog: pytest.Lo
     async with opened(path) as book:
         with closing(sqlite3.connect(path)) as db:
             db.execute("DROP TABLE events")
-        book.store.append([asked(), event("Hel"), event("lo"), ended()], "")
+        book.store.append([asked(), event("Hel"), event("lo"), ended()])
         await book.store.settled()
         assert book.texts() == ["Hi", "Hello"]
         assert [shown.seq for shown in book.shown] == [0, 0, 0]
@@ -257,11 +260,11 @@ async def test_a_failed_commit_leaves_nothing_half_written(path: Path) -> None:
             db.execute(
                 "CREATE TRIGGER full BEFORE INSERT ON events WHEN NEW.turn = 'u' BEGIN SELECT RAISE(FAIL, 'full'); END"
             )
-        book.store.append([asked(), event("kept?", turn="u")], "")
+        book.store.append([asked(), event("kept?", turn="u")])
         await book.store.settled()
         assert await book.store.events("c") == []
         assert await book.store.chats() == []
-        book.store.append([asked("after")], "")
+        book.store.append([asked("after")])
         await book.store.settled()
         assert texts(await book.store.events("c")) == ["after"]
 
@@ -270,7 +273,7 @@ async def test_who_waits_for_a_commit_may_be_cancelled_and_the_commit_is_not(pat
     async with opened(path) as book:
         with closing(sqlite3.connect(path, isolation_level=None)) as other:
             other.execute("BEGIN IMMEDIATE")
-            book.store.append([asked()], "")
+            book.store.append([asked()])
             with pytest.raises(TimeoutError):
                 async with asyncio.timeout(0):
                     await book.store.settled()
@@ -281,7 +284,7 @@ async def test_who_waits_for_a_commit_may_be_cancelled_and_the_commit_is_not(pat
 
 async def test_what_was_appended_last_is_stored_when_the_store_closes(path: Path) -> None:
     async with opened(path) as book:
-        book.store.append([asked()], "")
+        book.store.append([asked()])
     assert book.texts() == ["Hi"]
 
 
@@ -291,7 +294,7 @@ async def test_what_was_appended_last_is_stored_when_the_store_closes(path: Path
 @pytest.mark.skipif(os.name != "posix", reason="file modes are POSIX")
 async def test_nobody_else_may_read_the_chats(path: Path) -> None:
     async with opened(path) as book:
-        book.store.append([asked()], "")
+        book.store.append([asked()])
         await book.store.settled()
         assert modes(path.parent) == {"data": 0o700, "chats.db": 0o600, "chats.db-wal": 0o600, "chats.db-shm": 0o600}
 
@@ -299,7 +302,7 @@ async def test_nobody_else_may_read_the_chats(path: Path) -> None:
 async def test_migrations_run_once(path: Path) -> None:
     for _ in range(2):
         async with opened(path) as book:
-            book.store.append([asked()], "")
+            book.store.append([asked()])
     assert user_version(path) == len(MIGRATIONS)
     async with opened(path) as book:
         assert len(await book.store.events("c")) == 2

@@ -10,6 +10,16 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
+class Gather:
+    """Read what the turn's prompt points at, or carry out the command that it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class CancelGathering:
+    pass
+
+
+@dataclass(frozen=True, slots=True)
 class CallModel:
     number: int
     request: ModelRequest
@@ -39,4 +49,4 @@ class AskUser:
     call: str
 
 
-Effect = CallModel | CancelModel | RunTool | CancelTool | AskUser
+Effect = Gather | CancelGathering | CallModel | CancelModel | RunTool | CancelTool | AskUser

@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from jupyter_eca.engine.spec import ChatMessage, Part, ReasoningPart, TextPart, ToolResultPart, ToolUsePart
+from jupyter_eca.engine.spec import ChatMessage, ImagePart, Part, ReasoningPart, TextPart, ToolResultPart, ToolUsePart
 from jupyter_eca.protocol.content import (
+    ImageContent,
+    ProgressContent,
     ReasonFinishedContent,
     ReasonTextContent,
     Role,
@@ -25,8 +27,14 @@ History = tuple[ChatMessage, ...]
 
 
 def remember(history: History, event: Event) -> History:
-    """Events that the model has no business with (progress, usage, system texts) change nothing."""
+    """Events that the model has no business with (progress, usage, system texts, what is local) change nothing."""
+    if event.local:
+        return history
     match event.content:
+        case ImageContent(media_type=media_type, base64=base64):
+            return _add(history, "user", ImagePart(media_type, base64))
+        case ProgressContent() if event.role is Role.USER and event.aside:
+            return _add(history, "user", TextPart(event.aside))
         case TextContent(text=text) if event.role is Role.USER:
             return _add(history, "user", TextPart(text + event.aside))
         case TextContent(text=text) if event.role is Role.ASSISTANT:
@@ -54,6 +62,10 @@ def uses(history: History, id: str) -> bool:
 def _add(history: History, role: str, part: Part) -> History:
     if history and history[-1].role == role:
         last = history[-1]
+        if isinstance(part, ToolResultPart):
+            # Vendors want the results first, whatever was shown between them.
+            results = sum(isinstance(p, ToolResultPart) for p in last.parts)
+            return (*history[:-1], replace(last, parts=(*last.parts[:results], part, *last.parts[results:])))
         return (*history[:-1], replace(last, parts=(*last.parts, part)))
     return (*history, ChatMessage(role, (part,)))
 

@@ -2,38 +2,86 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from jupyter_eca.protocol.content import RejectReason
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from jupyter_eca.engine.approval import Policy
     from jupyter_eca.engine.delta import Delta
-    from jupyter_eca.engine.spec import ToolSpec
-    from jupyter_eca.protocol.content import ToolCallDetails
+    from jupyter_eca.engine.spec import ImagePart, ToolSpec
+    from jupyter_eca.protocol.content import FlagContent, MetadataContent, TextContent, ToolCallDetails
 
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """What one turn is run with. An empty `model` means that none could be found."""
+    """What one turn is run with. An empty `model` means that none could be found; `max_steps` of 0 is no limit."""
 
     model: str
     system: str = ""
     tools: tuple[ToolSpec, ...] = ()
     policy: Policy | None = None
+    variant: str = ""
+    trust: bool = False
+    max_steps: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Prompted:
-    """`turn` and `content_id` are fresh ids; `context` is text for the model alone."""
+    """`turn` and `content_id` are fresh ids. A `local` message is a command of ours: the model is never told of it."""
 
     at: int
     turn: str
     message: str
     content_id: str
     setup: Setup
+    local: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """What the user pointed at has been read: `context` is text for the model alone."""
+
+    at: int
     context: str = ""
+    images: tuple[ImagePart, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """A command of ours has been carried out; `text` says what came of it, `failed` that it was not."""
+
+    at: int
+    text: str
+    failed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Steered:
+    """Words for the model before its next step; none take back those that were not told yet. `content_id` is fresh."""
+
+    at: int
+    message: str
+    content_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Trusted:
+    """From the next call on, what would have to ask runs unasked, or asks again."""
+
+    at: int
+    trust: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Marked:
+    """A fact about the chat beside its turns: a flag, another title, a line for the reader."""
+
+    at: int
+    content: FlagContent | MetadataContent | TextContent
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +95,11 @@ class Streamed:
 
 @dataclass(frozen=True, slots=True)
 class ModelFinished:
-    """The stream ended as it should."""
+    """The stream ended as it should. `details` tell of a call what it would do, by its id."""
 
     at: int
     request: int
+    details: Mapping[str, ToolCallDetails] = field(default_factory=dict[str, "ToolCallDetails"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +118,7 @@ class ToolFinished:
     text: str
     error: bool = False
     details: ToolCallDetails | None = None
+    images: tuple[ImagePart, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,4 +143,18 @@ class Stopped:
     at: int
 
 
-Input = Prompted | Streamed | ModelFinished | ModelFailed | ToolFinished | Approved | Rejected | Stopped
+Input = (
+    Prompted
+    | Gathered
+    | Answered
+    | Steered
+    | Trusted
+    | Marked
+    | Streamed
+    | ModelFinished
+    | ModelFailed
+    | ToolFinished
+    | Approved
+    | Rejected
+    | Stopped
+)

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 from jupyter_eca.protocol.content import RejectReason
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from jupyter_eca.engine.spec import ToolSpec
 
 # A title is a line in a list of chats; longer ones are cut there anyway.
@@ -18,6 +20,8 @@ NOTHING_SAID = "The model sent an empty answer. Ask again, or choose another mod
 STOPPED_CALL = "The user stopped this call while it was running; it may have been carried out in part."
 CRASHED_CALL = "The server ended while this call was running; it may have been carried out in part."
 CRASHED_TURN = "The server ended during this answer. What had been said until then is above; ask again to go on."
+STOPPED = "Stopped."
+EXHAUSTED = "The agent has had its {} steps (`maxSteps`). Ask again to let it go on."
 NO_MODEL = """No model is set up yet. Choose one of these, then ask again:
 1. a key: set `ANTHROPIC_API_KEY` in the environment and restart Jupyter;
 2. a local server: install Ollama, then `ollama pull` a model;
@@ -64,6 +68,16 @@ def context_text(label: str, text: str) -> str:
 def title_of(message: str) -> str:
     line = next((line.strip() for line in message.splitlines() if line.strip()), "New chat")
     return line if len(line) <= TITLE_LENGTH else line[: TITLE_LENGTH - 1].rstrip() + "…"
+
+
+def forked(title: str) -> str:
+    return f"Forked: the new chat is called “{title}”."
+
+
+def restored_text(done: Sequence[str], left: Sequence[tuple[str, str]]) -> str:
+    """What rolling back did to files, empty when there were none."""
+    lines = [f"Restored: {path}" for path in done] + [f"Not restored: {path} ({why})" for path, why in left]
+    return "\n".join(lines)
 
 
 def unknown_tool(name: str, tools: tuple[ToolSpec, ...]) -> str:

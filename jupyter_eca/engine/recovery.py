@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
-from jupyter_eca.engine.chat import ChatState
 from jupyter_eca.engine.history import remember
 from jupyter_eca.engine.prompt import CRASHED_CALL, CRASHED_TURN, REJECTED
+from jupyter_eca.engine.state import ChatState
 from jupyter_eca.protocol.content import (
     Content,
     ProgressContent,
@@ -43,9 +43,11 @@ class Restored:
 def restore(chat: str, events: Sequence[Event], at: int) -> Restored:
     calls = frozenset(event.content.id for event in events if isinstance(event.content, ToolCallContent))
     state = ChatState(chat, history=reduce(remember, events, ()), call_ids=calls, cost=_cost(events))
-    if not events or events[-1].outcome is not None:
+    # What stands beside the turns (a flag, another title) has none.
+    last = next((event for event in reversed(events) if event.turn), None)
+    if last is None or last.outcome is not None:
         return Restored(state, ())
-    turn = events[-1].turn
+    turn = last.turn
     state = replace(state, turn=turn)
     missing: list[Event] = []
     for content, aside in _closings(e for e in events if e.turn == turn):

@@ -14,6 +14,7 @@ from jupyter_eca.protocol.content import Origin
 
 if TYPE_CHECKING:
     from jupyter_eca.engine.spec import ToolSpec
+    from jupyter_eca.protocol.content import ToolCallDetails
 
 
 class ToolCallStatus(StrEnum):
@@ -90,6 +91,7 @@ class ToolCall:
     arguments_text: str = ""
     arguments: dict[str, Any] = field(default_factory=dict[str, Any])
     started: int = 0
+    details: ToolCallDetails | None = None
 
     @property
     def terminal(self) -> bool:
@@ -101,7 +103,8 @@ class ToolCall:
         origin = tool.origin if tool else Origin.NATIVE
         summary = tool.summary.format_map(_Shown(self.arguments)) if tool and self.arguments else None
         server = tool.server if tool else "eca"
-        return {"id": self.id, "name": self.name, "server": server, "origin": origin, "summary": summary or None}
+        names = {"id": self.id, "name": self.name, "server": server, "origin": origin}
+        return {**names, "summary": summary or None, "details": self.details}
 
 
 class _Shown(dict[str, Any]):

@@ -9,6 +9,7 @@ from jupyter_eca.engine.table import Table
 
 class TurnStatus(StrEnum):
     IDLE = "idle"
+    GATHERING = "gathering"
     STREAMING = "streaming"
     ACTING = "acting"
     STOPPING = "stopping"
@@ -16,15 +17,22 @@ class TurnStatus(StrEnum):
 
 class TurnSignal(StrEnum):
     PROMPT = "prompt"
+    READY = "ready"
+    CARRIED_OUT = "carried out"
+    REFUSED = "refused"
+    STEER = "steer"
     CALLS = "calls"
     ANSWER = "answer"
     FAIL = "fail"
     SETTLED = "settled"
+    EXHAUSTED = "exhausted"
     STOP = "stop"
 
 
 class TurnMove(StrEnum):
-    OPEN = "open"
+    GATHER = "gather"
+    CANCEL_GATHERING = "cancel gathering"
+    NOTE = "note"
     CALL_MODEL = "call model"
     CANCEL_MODEL = "cancel model"
     DECIDE = "decide"
@@ -37,20 +45,31 @@ class TurnMove(StrEnum):
 St, Si, Mo = TurnStatus, TurnSignal, TurnMove
 
 # idle        nothing is under way (terminal for a turn, start of the next)
+# gathering   what the user pointed at is being read, or a command of ours carried out
 # streaming   a model call is under way
 # acting      the model's reply ended in tool calls; at least one is not terminal yet
 # stopping    somebody said stop; running tools are winding down
 #
-# `settled` says that every tool call of the reply is terminal. `calls` goes by what was received, not by the stop
-# reason the model's server wrote beside it: some mislabel it, and the calls would be lost.
+# `carried out` and `refused` end a command of ours, which no model is asked about. `settled` says that every tool call
+# of the reply is terminal, `exhausted` that besides the agent has had its steps. `steer` has words for the model's next
+# step: they are noted, and told before it. `calls` goes by what was received, not by the stop reason that the model's
+# server wrote beside it: some mislabel it, and the calls would be lost.
 TURNS: Table[TurnStatus, TurnSignal, TurnMove] = Table(
     {
-        (St.IDLE, Si.PROMPT): (St.STREAMING, (Mo.OPEN, Mo.CALL_MODEL)),
+        (St.IDLE, Si.PROMPT): (St.GATHERING, (Mo.GATHER,)),
+        (St.GATHERING, Si.READY): (St.STREAMING, (Mo.CALL_MODEL,)),
+        (St.GATHERING, Si.CARRIED_OUT): (St.IDLE, (Mo.COMPLETE,)),
+        (St.GATHERING, Si.REFUSED): (St.IDLE, (Mo.FAILED,)),
+        (St.GATHERING, Si.STEER): (St.GATHERING, (Mo.NOTE,)),
+        (St.GATHERING, Si.STOP): (St.IDLE, (Mo.CANCEL_GATHERING, Mo.STOPPED)),
         (St.STREAMING, Si.CALLS): (St.ACTING, (Mo.DECIDE,)),
         (St.STREAMING, Si.ANSWER): (St.IDLE, (Mo.COMPLETE,)),
         (St.STREAMING, Si.FAIL): (St.IDLE, (Mo.STOP_CALLS, Mo.FAILED)),
+        (St.STREAMING, Si.STEER): (St.STREAMING, (Mo.NOTE,)),
         (St.STREAMING, Si.STOP): (St.STOPPING, (Mo.CANCEL_MODEL, Mo.STOP_CALLS)),
         (St.ACTING, Si.SETTLED): (St.STREAMING, (Mo.CALL_MODEL,)),
+        (St.ACTING, Si.EXHAUSTED): (St.IDLE, (Mo.FAILED,)),
+        (St.ACTING, Si.STEER): (St.ACTING, (Mo.NOTE,)),
         (St.ACTING, Si.STOP): (St.STOPPING, (Mo.STOP_CALLS,)),
         (St.STOPPING, Si.SETTLED): (St.IDLE, (Mo.STOPPED,)),
         (St.STOPPING, Si.STOP): (St.STOPPING, ()),

@@ -12,23 +12,24 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 from pydantic import ValidationError
 
 from jupyter_eca import plugins
-from jupyter_eca.audience import Notice
+from jupyter_eca.audience import Again, Notice
 from jupyter_eca.errors import BusyError, LocalError, RemoteError, ToolError
 from jupyter_eca.fronts.linked import LinkEditor, LinkKernel
-from jupyter_eca.fronts.project import project
-from jupyter_eca.host import Choice
+from jupyter_eca.fronts.project import arranged, opened_chat, project
 from jupyter_eca.links.peer import Peer
 from jupyter_eca.protocol import lifecycle
+from jupyter_eca.protocol.chats import ChatStatusChangedParams
 from jupyter_eca.protocol.event import Event, merged
 from jupyter_eca.protocol.jsonrpc import Code
 from jupyter_eca.protocol.methods import METHODS, Sender
 from jupyter_eca.protocol.question import ChatAskQuestionResult
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Mapping
+    from collections.abc import Callable, Coroutine, Mapping, Sequence
 
     from jupyter_eca.host import Host
     from jupyter_eca.links.base import Link
+    from jupyter_eca.live import Choice
     from jupyter_eca.protocol.base import ChatId, Model
     from jupyter_eca.protocol.question import ChatAskQuestionParams
     from jupyter_eca.workspace.base import Editor, Kernel
@@ -70,8 +71,8 @@ def handlers() -> Mapping[str, Callable[[EcaSession, Any], Any]]:
 class EcaSession:
     """An audience of the host. `kernel` is set for a client that runs code for its own chats.
 
-    `own` are the chats it asked in, by the host's id, as the client writes them; `choice` is what it selected for chats
-    to come.
+    `own` are the chats it asked in, by the host's id, as the client writes them; `choices` is what it selected for a
+    chat, or ("") for none in particular.
     """
 
     def __init__(self, link: Link, door: Door) -> None:
@@ -83,11 +84,11 @@ class EcaSession:
         self.own: dict[str, ChatId] = {}
         self.opened = asyncio.Event()
         self.opened.set()
-        self.choice = Choice()
+        self.choices: dict[str, Choice] = {}
         self._link = link
         self.peer = Peer(link, self._answer, self._heed)
         self._host: Host | None = None
-        self._behind: list[Event | Notice] = []
+        self._behind: list[Item] = []
         self._shown: dict[str, int] = {}
         self._sending = asyncio.Lock()
         self._wake = asyncio.Event()
@@ -135,6 +136,10 @@ class EcaSession:
         self._behind.append(notice)
         self._wake.set()
 
+    def show_anew(self, again: Again) -> None:
+        self._behind.append(again)
+        self._wake.set()
+
     async def ask(self, question: ChatAskQuestionParams) -> ChatAskQuestionResult:
         params = question.model_copy(update={"chat_id": self.wire_id(str(question.chat_id))})
         answer = await self.peer.request("chat/askQuestion", params.wire())
@@ -153,25 +158,40 @@ class EcaSession:
                 for item in behind:
                     await self._send(item)
 
-    async def _send(self, item: Event | Notice) -> None:
+    async def _send(self, item: Item) -> None:
         """Each event once, also when it is both in a replay and among what has just happened."""
-        if isinstance(item, Notice):
-            await self.notify(item.method, item.params, item.chat)
-            return
-        if item.seq:
-            if item.seq <= self._shown.get(item.chat, 0):
-                return
-            self._shown[item.chat] = item.seq
-        for method, params in project(item, self.wire_id(item.chat), envelope=self.can.envelope):
+        match item:
+            case Notice(method=method, params=params, chat=chat):
+                await self.notify(method, params, chat)
+            case Again(chat=chat, title=title, events=events):
+                await self._again(chat, title, events)
+            case Event(chat=chat, seq=seq):
+                if 0 < seq <= self._shown.get(chat, 0):
+                    return
+                self._shown[chat] = seq
+                await self._show_event(item)
+
+    async def _show_event(self, event: Event, *, again: bool = False) -> None:
+        wire_id = self.wire_id(event.chat)
+        for method, params in project(event, wire_id, envelope=self.can.envelope, again=again):
             await self.notify(method, params)
 
-    async def replay(self, chat: str, after: int, before: list[Notice], events: list[Event]) -> None:
-        """Show a chat again: `before` first, then these events, and nothing of the chat that came in the meantime
-        twice."""
+    async def replay(self, chat: str, title: str | None, events: Sequence[Event], *, anew: bool) -> None:
+        """Show a chat again, and nothing of it twice that came in the meantime; `anew` from its beginning."""
         async with self._sending:
-            self._shown[chat] = after
-            for item in (*before, *merged(events)):
-                await self._send(item)
+            await self._again(chat, title if anew else None, events, anew=anew)
+
+    async def _again(self, chat: str, title: str | None, events: Sequence[Event], *, anew: bool = True) -> None:
+        wire_id = self.wire_id(chat)
+        if anew:
+            for method, params in opened_chat(wire_id, title):
+                await self.notify(method, params)
+        shown = merged(events)
+        for event in shown if self.can.envelope else arranged(shown):
+            await self._show_event(event, again=True)
+        self._shown[chat] = max((event.seq for event in shown), default=0 if anew else self._shown.get(chat, 0))
+        status = ChatStatusChangedParams(chat_id=wire_id, status=self.host.status(chat))
+        await self.notify("chat/statusChanged", status)
 
     async def notify(self, method: str, params: Model, chat: str | None = None) -> None:
         """With `chat`, a host's id: the client is written its own."""
@@ -236,9 +256,12 @@ class EcaSession:
         return self._host
 
 
-def _compact(items: list[Event | Notice]) -> list[Event | Notice]:
-    """Events that are next to each other merged, notices where they were."""
-    compact: list[Event | Notice] = []
+Item = Event | Notice | Again
+
+
+def _compact(items: list[Item]) -> list[Item]:
+    """Events that are next to each other merged, all else where it was."""
+    compact: list[Item] = []
     events: list[Event] = []
     for item in items:
         if isinstance(item, Event):

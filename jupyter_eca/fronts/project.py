@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from jupyter_eca.protocol import chat, chats
-from jupyter_eca.protocol.content import MetadataContent, Role, TextContent
+from jupyter_eca.protocol.content import FlagContent, MetadataContent, ProgressContent, Role, TextContent
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from jupyter_eca.protocol.base import ChatId, Model
     from jupyter_eca.protocol.event import Event
@@ -16,20 +16,48 @@ if TYPE_CHECKING:
 Notice = tuple[str, "Model"]
 
 
-def project(event: Event, wire_id: ChatId, *, envelope: bool) -> Iterator[Notice]:
+def project(event: Event, wire_id: ChatId, *, envelope: bool, again: bool = False) -> Iterator[Notice]:
     """The content, with the status changes that ECA's clients want around it (ECA 2.3: `running` comes first, `idle`
-    just before the final progress). `aside` is the model's alone and never leaves."""
+    just before the final progress). `aside` is the model's alone and never leaves.
+
+    `again`: in a replay, where the chat's status is told once, after it, and what it was waiting for is of no interest.
+    """
+    running = isinstance(event.content, ProgressContent) and event.content.state == "running"
+    if running and (again or event.role is Role.USER):
+        return
+    if again:
+        yield "chat/contentReceived", content_of(event, wire_id, envelope=envelope)
+        return
     if event.role is Role.USER and isinstance(event.content, TextContent):
         yield "chat/statusChanged", _status(wire_id, chats.ChatStatus.RUNNING)
     if isinstance(event.content, MetadataContent):
         yield "chat/opened", chats.ChatOpenedParams(chat_id=wire_id, title=event.content.title)
     if event.outcome is not None:
         yield "chat/statusChanged", _status(wire_id, chats.ChatStatus.IDLE)
+    yield "chat/contentReceived", content_of(event, wire_id, envelope=envelope)
+
+
+def content_of(event: Event, wire_id: ChatId, *, envelope: bool) -> chat.ChatContentReceivedParams:
     received = chat.ChatContentReceivedParams(chat_id=wire_id, role=event.role, content=event.content)
     if envelope:
         more = {"turn": event.turn, "seq": event.seq, "at": event.at, "outcome": event.outcome}
         received = received.model_copy(update=more)
-    yield "chat/contentReceived", received
+    return received
+
+
+def arranged(events: Sequence[Event]) -> list[Event]:
+    """Each flag after the message it is at: clients draw it where it comes."""
+    flags = [event for event in events if isinstance(event.content, FlagContent)]
+    placed: list[Event] = []
+    for event in events:
+        if isinstance(event.content, FlagContent):
+            continue
+        placed.append(event)
+        if isinstance(event.content, TextContent) and (id := event.content.content_id):
+            placed += [
+                flag for flag in flags if isinstance(flag.content, FlagContent) and flag.content.content_id == id
+            ]
+    return placed
 
 
 def opened_chat(wire_id: ChatId, title: str | None) -> Iterator[Notice]:

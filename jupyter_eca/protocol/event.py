@@ -26,7 +26,8 @@ class Event(Model):
 
     `seq` is given by the store: positive, rising over all chats, the cursor of every replay; 0 is "not stored yet".
     `at` is milliseconds since the epoch. `aside` is what the model is told with this content and a reader is not shown:
-    the text of contexts, why a call was rejected, the signature of a reasoning.
+    the text of contexts, why a call was rejected, the signature of a reasoning. What is `local` is between the reader
+    and us (a command and its answer): the model is not told.
     """
 
     chat: str
@@ -37,6 +38,7 @@ class Event(Model):
     seq: int = 0
     aside: str = ""
     outcome: Outcome | None = None
+    local: bool = False
 
 
 def merged(events: Iterable[Event]) -> list[Event]:

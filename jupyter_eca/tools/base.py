@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from jupyter_eca.engine.spec import ImagePart
     from jupyter_eca.protocol.content import ToolCallDetails
-    from jupyter_eca.workspace.base import Editor, Files, Jobs, Kernel, Questions
+    from jupyter_eca.workspace.base import Editor, Files, Jobs, Keeper, Kernel, Questions
 
 # What one result may put into a model's context; the same cap as ECA's (3.9, layer one).
 MAX_RESULT_CHARS = 50_000
@@ -36,7 +36,7 @@ class Need(StrEnum):
 @dataclass(frozen=True, slots=True)
 class ToolContext:
     """What a tool may touch. `call` is the id of its call; `kernel` is the one the chat belongs to; `questions` and
-    `editor` are there when a client of the chat can answer."""
+    `editor` are there when a client of the chat can answer. `keeper` must be told of a file before it is changed."""
 
     chat: str
     files: Files
@@ -45,6 +45,7 @@ class ToolContext:
     questions: Questions | None = None
     editor: Editor | None = None
     jobs: Jobs | None = None
+    keeper: Keeper | None = None
 
     def has(self, need: Need) -> bool:
         return getattr(self, need) is not None

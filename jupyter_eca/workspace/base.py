@@ -112,6 +112,15 @@ class Jobs(Protocol):
         ...
 
 
+class Keeper(Protocol):
+    """Keeps files as they were, so that a turn can be taken back."""
+
+    async def keep(self, path: Path) -> None:
+        """Called before a file is written, moved or removed, and for a place where none is yet. Never raises: a file
+        that cannot be kept can not be restored, and the user is told so then."""
+        ...
+
+
 class McpServers(Protocol):
     """The servers of the Model Context Protocol that are configured. A server that is slow, dead or wrong costs one
     failed call, never more."""

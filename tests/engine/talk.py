@@ -10,7 +10,7 @@ from jupyter_eca.engine.approval import Policy, Rule
 from jupyter_eca.engine.chat import ChatState, step
 from jupyter_eca.engine.delta import Delta, TextDelta, ToolCallDelta
 from jupyter_eca.engine.effects import CallModel, Effect
-from jupyter_eca.engine.spec import ChatMessage, ToolSpec
+from jupyter_eca.engine.spec import ChatMessage, ImagePart, ToolSpec
 from jupyter_eca.protocol.content import Content, Origin, ReasonTextContent, RejectReason, Role, TextContent
 
 if TYPE_CHECKING:
@@ -43,10 +43,22 @@ class Talk:
         self.now += 10
         return self
 
-    def asks(self, message: str = "Hi", context: str = "") -> Talk:
+    def asks(self, message: str = "Hi", context: str = "", max_steps: int = 0) -> Talk:
+        return self.begins(message, max_steps=max_steps).gathers(context)
+
+    def begins(self, message: str = "Hi", *, local: bool = False, max_steps: int = 0) -> Talk:
         self.turns += 1
-        setup = inputs.Setup("maker/model", "Be kind.", TOOLS, POLICY)
-        return self.feed(inputs.Prompted(self.now, f"t{self.turns}", message, f"c{self.turns}", setup, context))
+        setup = inputs.Setup("maker/model", "Be kind.", TOOLS, POLICY, max_steps=max_steps)
+        return self.feed(inputs.Prompted(self.now, f"t{self.turns}", message, f"c{self.turns}", setup, local))
+
+    def gathers(self, context: str = "", images: tuple[ImagePart, ...] = ()) -> Talk:
+        return self.feed(inputs.Gathered(self.now, context, images))
+
+    def answers(self, text: str = "Done.", *, failed: bool = False) -> Talk:
+        return self.feed(inputs.Answered(self.now, text, failed))
+
+    def steers(self, message: str) -> Talk:
+        return self.feed(inputs.Steered(self.now, message, f"s{self.now}"))
 
     def says(self, *said: Delta | str) -> Talk:
         for delta in said:
@@ -70,8 +82,10 @@ class Talk:
     def rejects(self, call: str, words: str = "", reason: RejectReason = RejectReason.USER) -> Talk:
         return self.feed(inputs.Rejected(self.now, call, reason, words))
 
-    def ran(self, call: str, text: str = "It worked.", *, error: bool = False) -> Talk:
-        return self.feed(inputs.ToolFinished(self.now, call, text, error))
+    def ran(
+        self, call: str, text: str = "It worked.", *, error: bool = False, images: tuple[ImagePart, ...] = ()
+    ) -> Talk:
+        return self.feed(inputs.ToolFinished(self.now, call, text, error, images=images))
 
     def stops(self) -> Talk:
         return self.feed(inputs.Stopped(self.now))

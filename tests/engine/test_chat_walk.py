@@ -11,19 +11,21 @@ from hypothesis import strategies as st
 
 from jupyter_eca.engine import inputs
 from jupyter_eca.engine.delta import ReasoningDelta, ReasoningEnd, Remark, TextDelta, ToolCallDelta, UsageDelta
-from jupyter_eca.engine.effects import AskUser, CallModel, CancelModel, CancelTool, RunTool
+from jupyter_eca.engine.effects import AskUser, CallModel, CancelGathering, CancelModel, CancelTool, Gather, RunTool
 from jupyter_eca.engine.recovery import restore
-from jupyter_eca.engine.spec import TextPart, ToolResultPart, ToolUsePart
+from jupyter_eca.engine.spec import ImagePart, TextPart, ToolResultPart, ToolUsePart
 from jupyter_eca.engine.toolcall import ToolCallStatus
 from jupyter_eca.engine.turn import TurnStatus
 from jupyter_eca.errors import IllegalSignal
-from jupyter_eca.protocol.content import RejectReason, ToolCallContent, ToolCallRunContent
+from jupyter_eca.protocol.content import FlagContent, RejectReason, ToolCallContent, ToolCallRunContent
 from jupyter_eca.protocol.event import Event, merged
 from tests.engine.talk import Talk
 
 if TYPE_CHECKING:
     from jupyter_eca.engine.delta import Delta
     from jupyter_eca.engine.history import History
+
+IMAGE = ImagePart("image/png", "aW1hZ2U=")
 
 # -- what may happen
 
@@ -94,7 +96,8 @@ happenings: st.SearchStrategy[Happening] = st.one_of(
     st.builds(Decided, st.integers(0, 2), seldom),
     st.builds(Decided, st.integers(0, 2), seldom),
     st.builds(Decided, st.integers(0, 2), seldom),
-    st.sampled_from(["prompt", "prompt", "prompt", "stop"]),
+    st.sampled_from(["prompt", "prompt", "prompt", "stop", "steer", "steer", "unsteer"]),
+    st.sampled_from(["linger", "gather", "command", "answer", "refuse", "trust", "flag"]),
 )
 
 
@@ -134,15 +137,16 @@ class Walk(Talk):
                 assert self.state.call(call).status is ToolCallStatus.WAITING
             case CancelModel(number=number):
                 assert number == len(self.requests)
+            case Gather() | CancelGathering():
+                pass
             case _:
                 raise AssertionError(effect)
 
     def happens(self, what: Happening) -> None:
+        if isinstance(what, str):
+            self._happens(what)
+            return
         match what:
-            case "prompt":
-                self.asks("Do it")
-            case "stop":
-                self.stops()
             case Said(delta=delta, late=late, failed=failed):
                 request = self.state.request - late
                 if delta is not None:
@@ -160,6 +164,25 @@ class Walk(Talk):
                 self._hears(
                     signal, [call.id for call in reversed(self.state.calls)][pick : pick + 1] or ["nobody's"], flag
                 )
+
+    def _happens(self, what: str) -> None:
+        match what:
+            case "prompt":
+                self.asks("Do it")
+            case "stop":
+                self.stops()
+            case "steer" | "unsteer":
+                self.steers("Rather so" if what == "steer" else "")
+            case "linger" | "command":
+                self.begins("/help", local=what == "command")
+            case "gather":
+                self.gathers("[cell 1]", (IMAGE,))
+            case "answer" | "refuse":
+                self.answers(failed=what == "refuse")
+            case "trust":
+                self.feed(inputs.Trusted(self.now, trust=True))
+            case "flag":
+                self.feed(inputs.Marked(self.now, FlagContent(text="here", content_id="c1")))
             case _:
                 raise AssertionError(what)
 
@@ -170,7 +193,7 @@ class Walk(Talk):
             case "reject":
                 self.rejects(calls[0], "Words", RejectReason.NOBODY if flag else RejectReason.USER)
             case _:
-                self.ran(calls[0], "Result \ud83d", error=flag)
+                self.ran(calls[0], "Result \ud83d", error=flag, images=(IMAGE,) if flag else ())
 
     def comes_to_rest(self) -> None:
         """A stop, and the end of every tool that runs, is all that it takes."""
@@ -222,7 +245,8 @@ def assert_closed(events: list[Event]) -> None:
     """Every turn, every call and every reasoning that began has ended, once."""
     turns: dict[str, list[Event]] = defaultdict(list)
     for event in events:
-        turns[event.turn].append(event)
+        if event.turn:  # a flag stands beside the turns
+            turns[event.turn].append(event)
     for turn in turns.values():
         assert [event.outcome is not None for event in turn] == [False] * (len(turn) - 1) + [True]
     lives: dict[str, list[str]] = defaultdict(list)

@@ -14,7 +14,7 @@ from jupyter_eca.protocol.content import Role
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
 
-    from jupyter_eca.audience import Notice
+    from jupyter_eca.audience import Again, Notice
     from jupyter_eca.host import Host
     from jupyter_eca.protocol.event import Event
     from jupyter_eca.protocol.question import ChatAskQuestionParams, ChatAskQuestionResult
@@ -51,6 +51,9 @@ class Watcher:
 
     def tell(self, notice: Notice) -> None:
         """Only events are waited for."""
+
+    def show_anew(self, again: Again) -> None:
+        """As above."""
 
     async def ask(self, question: ChatAskQuestionParams) -> ChatAskQuestionResult:
         raise AssertionError(f"it answers nothing, and was asked {question}")

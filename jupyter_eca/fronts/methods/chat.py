@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import uuid
-from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from jupyter_eca.errors import RemoteError
-from jupyter_eca.host import Choice, Prompt
+from jupyter_eca.live import NO_CHOICE, Choice, Prompt
 from jupyter_eca.protocol import chat
 from jupyter_eca.protocol.jsonrpc import Code
 
@@ -23,13 +22,23 @@ async def prompt(session: EcaSession, params: chat.ChatPromptParams) -> chat.Cha
         raise RemoteError("this client did not ask in that chat", Code.REFUSED)
     session.own[id] = wire_id
     choice = Choice(params.model or "", params.agent or params.behavior or "", params.variant, params.trust)
-    asked = Prompt(id, params.message, choice.over(session.choice), params.contexts)
-    model = await session.host.prompt(asked, session.kernel)
+    selected = session.choices.get(id, NO_CHOICE).over(session.choices.get("", NO_CHOICE))
+    model = await session.host.prompt(
+        Prompt(id, params.message, choice.over(selected), params.contexts), session.kernel
+    )
     return chat.ChatPromptResult(chat_id=wire_id, model=model)
 
 
 def stop(session: EcaSession, params: chat.ChatPromptStopParams) -> None:
     session.host.stop(session.known(params.chat_id))
+
+
+def steer(session: EcaSession, params: chat.ChatPromptSteerParams) -> None:
+    session.host.steer(session.known(params.chat_id), params.message)
+
+
+def steer_remove(session: EcaSession, params: chat.ChatPromptSteerRemoveParams) -> None:
+    session.host.steer(session.known(params.chat_id), "")
 
 
 def approve(session: EcaSession, params: chat.ChatToolCallApproveParams) -> None:
@@ -41,7 +50,7 @@ def reject(session: EcaSession, params: chat.ChatToolCallRejectParams) -> None:
 
 
 def select_model(session: EcaSession, params: chat.ChatSelectedModelChangedParams) -> None:
-    _choose(session, params.chat_id, Choice(model=params.model, variant=params.variant or ""))
+    _choose(session, params.chat_id, Choice(model=params.model, variant=params.variant))
 
 
 def select_agent(session: EcaSession, params: chat.ChatSelectedAgentChangedParams) -> None:
@@ -53,14 +62,18 @@ def select_behavior(session: EcaSession, params: chat.ChatSelectedBehaviorChange
 
 
 def _choose(session: EcaSession, chat_id: ChatId | None, choice: Choice) -> None:
-    session.choice = replace(choice.over(session.choice))
-    if chat_id is not None:
-        session.host.choose(session.known(chat_id), choice)
+    """What is selected in one chat stays out of the others (ECA 6.1, class 26)."""
+    id = "" if chat_id is None else session.known(chat_id)
+    session.choices[id] = choice.over(session.choices.get(id, NO_CHOICE))
+    if id:
+        session.host.choose(id, choice)
 
 
 HANDLERS: Final = {
     "chat/prompt": prompt,
     "chat/promptStop": stop,
+    "chat/promptSteer": steer,
+    "chat/promptSteerRemove": steer_remove,
     "chat/toolCallApprove": approve,
     "chat/toolCallReject": reject,
     "chat/selectedModelChanged": select_model,

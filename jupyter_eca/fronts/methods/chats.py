@@ -1,43 +1,114 @@
-"""The chats of the workspace: listed, opened again."""
+"""The chats of the workspace: listed, opened again, cut back, forked, marked, deleted."""
 
 from __future__ import annotations
 
+import uuid
 from typing import TYPE_CHECKING, Final
 
-from jupyter_eca.audience import Notice
+from jupyter_eca.archive import CursorExpired
 from jupyter_eca.errors import UnknownChat
-from jupyter_eca.protocol import chats
+from jupyter_eca.fronts.project import content_of
+from jupyter_eca.live import Choice
+from jupyter_eca.protocol import chats, lifecycle
+from jupyter_eca.protocol.base import Done
+from jupyter_eca.protocol.content import MetadataContent, Role
+from jupyter_eca.protocol.event import Event, merged
 
 if TYPE_CHECKING:
+    from jupyter_eca.engine.page import Page
     from jupyter_eca.fronts.eca import EcaSession
 
 
 async def open(session: EcaSession, params: chats.ChatOpenParams) -> chats.ChatOpenResult:
-    """Everything that had been shown, in order; with `after`, what came after that sequence number."""
+    """What had been shown, in order. A client with the envelope that gives the last `seq` it knows is shown only what
+    came after; when that is gone, it is shown the chat from its beginning."""
     id = session.known(params.chat_id)
-    after = int(params.after or 0)
+    before, after = _cursor(params.before), _cursor(params.after)
     try:
-        events = await session.host.replay(id, after)
+        page = await session.host.archive.page(id, params.limit, before, after)
     except UnknownChat:
         return chats.ChatOpenResult(found=False)
+    except CursorExpired as error:
+        if not session.can.envelope:
+            expired = chats.PageError(code=chats.PageErrorCode.CURSOR_EXPIRED, message=str(error))
+            return chats.ChatOpenResult(found=True, chat_id=params.chat_id, error=expired)
+        after, page = None, await session.host.archive.page(id, params.limit, None, None)
     row = await session.host.chat(id)
     title = row.title if row else None
-    before = [
-        Notice("chat/cleared", chats.ChatClearedParams(chat_id=params.chat_id)),
-        Notice("chat/opened", chats.ChatOpenedParams(chat_id=params.chat_id, title=title)),
-    ]
-    await session.replay(id, after, [] if after else before, events)
-    return chats.ChatOpenResult(found=True, chat_id=params.chat_id, title=title)
+    session.own.setdefault(id, params.chat_id)
+    await session.replay(id, title, page.events, anew=after is None)
+    selection = _selection(session, id)
+    await _tell_selection(session, id, title, selection)
+    return chats.ChatOpenResult(found=True, chat_id=params.chat_id, title=title, selection=selection, meta=_meta(page))
+
+
+def _selection(session: EcaSession, id: str) -> chats.ChatSelection:
+    live = session.host.live(id)
+    choice = live.choice if live else Choice()
+    return chats.ChatSelection(
+        model=choice.model or None,
+        agent=session.host.agent(choice.agent),
+        variant=choice.variant,
+        variants=session.host.variants(choice.model),
+        trust=bool(choice.trust),
+    )
+
+
+async def _tell_selection(session: EcaSession, id: str, title: str | None, selection: chats.ChatSelection) -> None:
+    """In the order of the reference server: the title, then model and variants, then trust."""
+    if title is not None and not session.can.envelope:
+        said = Event(chat=id, turn="", role=Role.SYSTEM, content=MetadataContent(title=title))
+        await session.notify("chat/contentReceived", content_of(said, session.wire_id(id), envelope=False))
+    for config in (
+        lifecycle.ChatConfig(
+            select_model=selection.model,
+            select_agent=selection.agent,
+            variants=selection.variants,
+            select_variant=selection.variant or "",
+        ),
+        lifecycle.ChatConfig(select_trust=selection.trust),
+    ):
+        await session.notify("config/updated", lifecycle.ConfigUpdatedParams(chat=config), id)
+
+
+async def history(session: EcaSession, params: chats.ChatHistoryParams) -> chats.ChatHistoryResult:
+    id = session.known(params.chat_id)
+    try:
+        page = await session.host.archive.page(id, params.limit, _cursor(params.before), _cursor(params.after))
+    except UnknownChat as error:
+        code = chats.PageErrorCode.CHAT_NOT_FOUND
+        return chats.ChatHistoryResult(error=chats.PageError(code=code, message=str(error)))
+    except CursorExpired as error:
+        code = chats.PageErrorCode.CURSOR_EXPIRED
+        return chats.ChatHistoryResult(error=chats.PageError(code=code, message=str(error)))
+    wire_id, envelope = session.wire_id(id), session.can.envelope
+    shown = [content_of(event, wire_id, envelope=envelope) for event in merged(page.events)]
+    return chats.ChatHistoryResult(contents=tuple(shown), meta=_meta(page))
+
+
+def _cursor(cursor: chats.Cursor | None) -> int | None:
+    """Nothing has been compacted, so `lastCompaction` is the beginning; text that is no number is nowhere (-1)."""
+    if cursor in (None, "", 0, "0", "lastCompaction"):
+        return None
+    return int(cursor) if str(cursor).isascii() and str(cursor).isdecimal() else -1
+
+
+def _meta(page: Page) -> chats.PageMeta:
+    return chats.PageMeta(
+        total=page.total, returned=len(page.events), before_cursor=page.before, after_cursor=page.after
+    )
 
 
 async def list(session: EcaSession, params: chats.ChatListParams) -> chats.ChatListResult:
     rows = [row for row in await session.host.chats() if session.sees(row.id)]
+    if params.sort_by == "createdAt":
+        rows.sort(key=lambda row: row.created, reverse=True)
     return chats.ChatListResult(
         chats=tuple(
             chats.ChatSummary(
                 id=session.wire_id(row.id),
                 title=row.title,
-                status=chats.ChatStatus.RUNNING if session.host.running(row.id) else chats.ChatStatus.IDLE,
+                status=session.host.status(row.id),
                 created_at=row.created,
                 updated_at=row.updated,
                 model=row.model,
@@ -48,4 +119,64 @@ async def list(session: EcaSession, params: chats.ChatListParams) -> chats.ChatL
     )
 
 
-HANDLERS: Final = {"chat/open": open, "chat/list": list}
+async def clear(session: EcaSession, params: chats.ChatClearParams) -> Done:
+    if params.messages:
+        await session.host.archive.clear(session.known(params.chat_id))
+    return Done()
+
+
+async def delete(session: EcaSession, params: chats.ChatDeleteParams) -> Done:
+    """A chat that is not there is deleted already."""
+    if params.chat_id is not None:
+        await session.host.archive.delete(session.known(params.chat_id))
+    return Done()
+
+
+async def rollback(session: EcaSession, params: chats.ChatRollbackParams) -> Done:
+    include = params.include or ("messages", "tools")
+    await session.host.archive.rollback(
+        session.known(params.chat_id), params.content_id, messages="messages" in include, files="tools" in include
+    )
+    return Done()
+
+
+async def fork(session: EcaSession, params: chats.ChatForkParams) -> Done:
+    new = uuid.uuid4().hex
+    id = session.known(params.chat_id)
+    session.own[new] = new
+    await session.host.archive.fork(id, params.content_id, new)
+    return Done()
+
+
+async def add_flag(session: EcaSession, params: chats.ChatAddFlagParams) -> Done:
+    await session.host.archive.flag(session.known(params.chat_id), params.content_id, params.text)
+    return Done()
+
+
+async def remove_flag(session: EcaSession, params: chats.ChatRemoveFlagParams) -> Done:
+    await session.host.archive.unflag(session.known(params.chat_id), params.content_id)
+    return Done()
+
+
+async def update(session: EcaSession, params: chats.ChatUpdateParams) -> Done:
+    id = session.known(params.chat_id)
+    if params.title is not None:
+        await session.host.archive.rename(id, params.title)
+    if params.trust is not None:
+        await session.host.load(id)
+        session.host.choose(id, Choice(trust=params.trust))
+    return Done()
+
+
+HANDLERS: Final = {
+    "chat/open": open,
+    "chat/history": history,
+    "chat/list": list,
+    "chat/clear": clear,
+    "chat/delete": delete,
+    "chat/rollback": rollback,
+    "chat/fork": fork,
+    "chat/addFlag": add_flag,
+    "chat/removeFlag": remove_flag,
+    "chat/update": update,
+}

@@ -1,0 +1,167 @@
+"""What the moves of a tool call say and ask for."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import reduce
+from typing import TYPE_CHECKING
+
+from jupyter_eca.engine.approval import Decision, Policy, decide, key
+from jupyter_eca.engine.effects import AskUser, CancelTool, RunTool
+from jupyter_eca.engine.history import remember
+from jupyter_eca.engine.prompt import NOT_JSON, REJECTED, STOPPED_CALL, unknown_tool
+from jupyter_eca.engine.toolcall import TOOL_CALLS, ToolCall, ToolCallMove, ToolCallSignal, ToolCallStatus, parsed
+from jupyter_eca.protocol.content import (
+    ImageContent,
+    RejectReason,
+    TextOutput,
+    ToolCalledContent,
+    ToolCallPrepareContent,
+    ToolCallRejectedContent,
+    ToolCallRunContent,
+    ToolCallRunningContent,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from jupyter_eca.engine.delta import ToolCallDelta
+    from jupyter_eca.engine.inputs import ToolFinished
+    from jupyter_eca.engine.state import ChatState
+    from jupyter_eca.engine.walk import Walk
+    from jupyter_eca.protocol.content import ToolCallDetails
+
+
+def prepare(walk: Walk, delta: ToolCallDelta) -> None:
+    state = walk.state
+    if delta.index not in state.indexes:
+        id = delta.id if _free(state, delta.id) else f"{state.turn}-{state.request}-{delta.index}"
+        tool = next((t for t in state.setup.tools if t.name == delta.name), None)
+        state = replace(
+            state,
+            calls=(*state.calls, ToolCall(id, delta.name, tool)),
+            indexes=(*state.indexes, delta.index),
+            call_ids=state.call_ids | {id},
+        )
+    at = state.indexes.index(delta.index)
+    call = replace(state.calls[at], arguments_text=state.calls[at].arguments_text + delta.arguments_text)
+    walk.state = replace(state, calls=(*state.calls[:at], call, *state.calls[at + 1 :]))
+    walk.emit(ToolCallPrepareContent(**call.about(), arguments_text=delta.arguments_text))
+
+
+def _free(state: ChatState, id: str) -> bool:
+    """Some servers repeat ids or leave them out. One that begins like ours could be the next that we make up."""
+    return bool(id) and id.isprintable() and id not in state.call_ids and not id.startswith(f"{state.turn}-")
+
+
+def describe(walk: Walk, details: Mapping[str, ToolCallDetails]) -> None:
+    """What the calls of a reply would do, for whoever approves them."""
+    calls = tuple(replace(call, details=details.get(call.id)) for call in walk.state.calls)
+    walk.state = replace(walk.state, calls=calls)
+
+
+def decide_all(walk: Walk) -> None:
+    """Every call is announced before the first one ends: vendors want the calls of a reply in one message, and the
+    results in the next."""
+    before, history = len(walk.events), walk.state.history
+    for call in walk.state.calls:
+        _decide(walk, call)
+    decided = sorted(walk.events[before:], key=lambda event: not isinstance(event.content, ToolCallRunContent))
+    walk.events[before:] = decided
+    walk.recall(reduce(remember, decided, history))
+
+
+_SIGNAL_OF = {
+    Decision.ALLOW: ToolCallSignal.ALLOW,
+    Decision.ASK: ToolCallSignal.ASK,
+    Decision.DENY: ToolCallSignal.DENY,
+}
+
+
+def _decide(walk: Walk, call: ToolCall) -> None:
+    setup = walk.state.setup
+    arguments = parsed(call.arguments_text)
+    if call.tool is None:
+        _end(walk, call, unknown_tool(call.name, setup.tools))
+    elif arguments is None:
+        _end(walk, call, NOT_JSON)
+    else:
+        decision = decide(setup.policy or Policy(), call.tool, arguments, walk.state.remembered)
+        signal(walk, replace(call, arguments=arguments), _SIGNAL_OF[decision], reason=RejectReason.CONFIG)
+
+
+def _end(walk: Walk, call: ToolCall, text: str) -> None:
+    """A call that cannot be tried at all."""
+    call = _take(walk, call, ToolCallSignal.FAIL)[0]
+    _announce(walk, call)
+    _called(walk, call, text, error=True, details=call.details)
+
+
+def approve(walk: Walk, call: ToolCall, *, remember: bool) -> None:
+    TOOL_CALLS.take(call.status, ToolCallSignal.APPROVE)
+    if remember and call.tool is not None:
+        walk.state = replace(walk.state, remembered=walk.state.remembered | {key(call.tool)})
+    signal(walk, call, ToolCallSignal.APPROVE)
+    if remember:
+        for other in walk.state.calls:
+            if other.status is ToolCallStatus.WAITING and other.tool == call.tool:
+                signal(walk, other, ToolCallSignal.APPROVE)
+
+
+def finish(walk: Walk, call: ToolCall, finished: ToolFinished) -> None:
+    was_stopping = call.status is ToolCallStatus.STOPPING
+    call = _take(walk, call, ToolCallSignal.FINISH)[0]
+    text = f"{STOPPED_CALL}\n{finished.text}".strip() if was_stopping else finished.text
+    _called(walk, call, text, error=finished.error or was_stopping, details=finished.details or call.details)
+    for image in finished.images:
+        walk.emit(ImageContent(media_type=image.media_type, base64=image.base64))
+
+
+def signal(
+    walk: Walk, call: ToolCall, signal: ToolCallSignal, *, reason: RejectReason = RejectReason.USER, words: str = ""
+) -> None:
+    """Everything but the end of a call that ran."""
+    call, moves = _take(walk, call, signal)
+    for move in moves:
+        match move:
+            case ToolCallMove.ANNOUNCE:
+                _announce(walk, call)
+            case ToolCallMove.STARTED:
+                walk.emit(ToolCallRunningContent(**call.about(), arguments=call.arguments))
+            case ToolCallMove.RUN:
+                if call.tool is not None:
+                    walk.effects.append(RunTool(call.id, call.tool, call.arguments))
+            case ToolCallMove.ASK_USER:
+                walk.effects.append(AskUser(call.id))
+            case ToolCallMove.CANCEL:
+                walk.effects.append(CancelTool(call.id))
+            case ToolCallMove.CALLED:
+                pass  # `finish` and `_end` have what it is called with
+            case ToolCallMove.REJECTED:
+                content = ToolCallRejectedContent(**call.about(), arguments=call.arguments, reason=reason)
+                walk.emit(content, aside=f"{REJECTED[reason]} {words}".strip())
+
+
+def _take(walk: Walk, call: ToolCall, signal: ToolCallSignal) -> tuple[ToolCall, tuple[ToolCallMove, ...]]:
+    status, moves = TOOL_CALLS.take(call.status, signal)
+    started = walk.at if ToolCallMove.RUN in moves else call.started
+    call = replace(call, status=status, started=started)
+    walk.state = replace(walk.state, calls=tuple(call if c.id == call.id else c for c in walk.state.calls))
+    return call, moves
+
+
+def _announce(walk: Walk, call: ToolCall) -> None:
+    asks = call.status is ToolCallStatus.WAITING
+    walk.emit(ToolCallRunContent(**call.about(), arguments=call.arguments, manual_approval=asks))
+
+
+def _called(walk: Walk, call: ToolCall, text: str, *, error: bool, details: ToolCallDetails | None) -> None:
+    walk.emit(
+        ToolCalledContent(
+            **replace(call, details=details).about(),
+            arguments=call.arguments,
+            error=error,
+            outputs=(TextOutput(text=text),),
+            total_time_ms=walk.at - call.started if call.started else 0,
+        )
+    )

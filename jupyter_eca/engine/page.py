@@ -1,0 +1,62 @@
+"""A window on a chat's events, in whole turns: a tool call is never shown without its beginning. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from jupyter_eca.protocol.event import Event
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """`before` and `after` are the cursors of the pages next to it, None where there is nothing more."""
+
+    events: tuple[Event, ...]
+    total: int
+    before: int | None
+    after: int | None
+
+
+def page(
+    events: Sequence[Event], limit: int | None = None, before: int | None = None, after: int | None = None
+) -> Page:
+    """The newest events, at most `limit` and then to the ends of their turns; those before or after a sequence number
+    when one is given."""
+    first, last = 0, len(events)
+    if before is not None:
+        last = next((i for i, event in enumerate(events) if event.seq >= before), last)
+    if after is not None:
+        first = next((i for i, event in enumerate(events) if event.seq > after), last)
+    if limit and last - first > limit:
+        if after is None:
+            first = last - limit
+        else:
+            last = first + limit
+    if after is None:
+        while 0 < first < last and _within(events, first):
+            first -= 1
+    if before is None:
+        while first < last < len(events) and _within(events, last):
+            last += 1
+    shown = tuple(events[first:last])
+    return Page(
+        shown,
+        len(events),
+        shown[0].seq if shown and first > 0 else None,
+        shown[-1].seq if shown and last < len(events) else None,
+    )
+
+
+def _within(events: Sequence[Event], at: int) -> bool:
+    """Whether the event there belongs to the same turn as the one before it."""
+    return bool(events[at].turn) and events[at].turn == events[at - 1].turn
+
+
+def from_message(events: Sequence[Event], content_id: str) -> int | None:
+    """Where the turn begins that has the user's message; None when there is no such message."""
+    turn = next((e.turn for e in events if getattr(e.content, "content_id", None) == content_id and e.turn), None)
+    return None if turn is None else next(i for i, event in enumerate(events) if event.turn == turn)

@@ -1,0 +1,82 @@
+"""What a model's reply is made of: its text, its reasoning, what it costs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from jupyter_eca.engine import calling
+from jupyter_eca.engine.delta import Delta, ReasoningDelta, ReasoningEnd, Remark, TextDelta, ToolCallDelta, UsageDelta
+from jupyter_eca.protocol.content import (
+    Limit,
+    ProgressContent,
+    ReasonFinishedContent,
+    ReasonStartedContent,
+    ReasonTextContent,
+    Role,
+    TextContent,
+    UsageContent,
+)
+
+if TYPE_CHECKING:
+    from jupyter_eca.engine.walk import Walk
+
+
+def hear(walk: Walk, delta: Delta) -> None:
+    if delta == TextDelta(""):
+        return  # Some servers begin with one; a message with an empty text is refused by others, for ever after.
+    if not walk.state.said and not isinstance(delta, UsageDelta):
+        walk.state = replace(walk.state, said=True)
+        walk.emit(ProgressContent(state="running", text="Generating"), Role.SYSTEM)
+    match delta:
+        case TextDelta(text=text):
+            close_reasoning(walk)
+            walk.emit(TextContent(text=text))
+        case ReasoningDelta(text=text):
+            _reason(walk, text)
+        case ReasoningEnd(signature=signature):
+            close_reasoning(walk, signature)
+        case ToolCallDelta():
+            close_reasoning(walk)
+            calling.prepare(walk, delta)
+        case Remark(text=text):
+            walk.emit(TextContent(text=text), Role.SYSTEM)
+        case UsageDelta():
+            _usage(walk, delta)
+
+
+def _reason(walk: Walk, text: str) -> None:
+    state = walk.state
+    if not state.reasoning:
+        parts = state.history[-1].parts if state.history else ()
+        id = f"{state.turn}-r{state.request}-{len(state.history)}-{len(parts)}"
+        walk.state = replace(state, reasoning=id, reasoning_since=walk.at)
+        walk.emit(ReasonStartedContent(id=id))
+    walk.emit(ReasonTextContent(id=walk.state.reasoning, text=text))
+
+
+def close_reasoning(walk: Walk, signature: str = "") -> None:
+    id = walk.state.reasoning
+    if id:
+        walk.state = replace(walk.state, reasoning="")
+        took = walk.at - walk.state.reasoning_since
+        walk.emit(ReasonFinishedContent(id=id, total_time_ms=took), aside=signature)
+
+
+def _usage(walk: Walk, usage: UsageDelta) -> None:
+    unknown = usage.cost is None or walk.state.cost is None
+    cost = None if unknown else (walk.state.cost or 0.0) + (usage.cost or 0.0)
+    walk.state = replace(walk.state, cost=cost)
+    tokens_in = usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens
+    limit = Limit(context=usage.context_limit, output=usage.output_limit) if usage.context_limit else None
+    walk.emit(
+        UsageContent(
+            session_tokens=tokens_in + usage.output_tokens,
+            message_input_tokens=tokens_in,
+            message_output_tokens=usage.output_tokens,
+            last_message_cost=None if usage.cost is None else f"{usage.cost:.4f}",
+            session_cost=None if cost is None else f"{cost:.4f}",
+            limit=limit,
+        ),
+        Role.SYSTEM,
+    )

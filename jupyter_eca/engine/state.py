@@ -1,0 +1,48 @@
+"""One chat as it stands between two steps."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from jupyter_eca.engine.inputs import Setup, Steered
+from jupyter_eca.engine.turn import TurnStatus
+from jupyter_eca.errors import IllegalSignal
+
+if TYPE_CHECKING:
+    from jupyter_eca.engine.history import History
+    from jupyter_eca.engine.toolcall import ToolCall
+
+NO_SETUP = Setup(model="")
+
+
+@dataclass(frozen=True, slots=True)
+class ChatState:
+    """`request` counts model calls, `steps` those of the turn; `calls` are those of the reply under way, `call_ids`
+    those of all calls ever; `steers` are words the model is still to be told; a `cost` of None is an unknown price."""
+
+    id: str
+    status: TurnStatus = TurnStatus.IDLE
+    turn: str = ""
+    request: int = 0
+    steps: int = 0
+    setup: Setup = NO_SETUP
+    local: bool = False
+    history: History = ()
+    calls: tuple[ToolCall, ...] = ()
+    indexes: tuple[int, ...] = ()
+    call_ids: frozenset[str] = frozenset()
+    steers: tuple[Steered, ...] = ()
+    reasoning: str = ""
+    reasoning_since: int = 0
+    said: bool = False
+    remembered: frozenset[str] = frozenset()
+    trust: bool = False
+    cost: float | None = 0.0
+
+    def call(self, id: str) -> ToolCall:
+        """Raises: IllegalSignal when the reply under way has no such call."""
+        for call in self.calls:
+            if call.id == id:
+                return call
+        raise IllegalSignal(f"no tool call {id} is under way")

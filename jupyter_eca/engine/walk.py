@@ -1,0 +1,180 @@
+"""One step in the making: what the moves of a turn say and ask for."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from jupyter_eca.engine import calling, saying
+from jupyter_eca.engine.effects import CallModel, CancelGathering, CancelModel, Effect, Gather
+from jupyter_eca.engine.history import remember
+from jupyter_eca.engine.prompt import EXHAUSTED, NOTHING_SAID, STOPPED, title_of
+from jupyter_eca.engine.spec import ModelRequest
+from jupyter_eca.engine.toolcall import ToolCallSignal
+from jupyter_eca.engine.turn import TURNS, TurnMove, TurnSignal, TurnStatus
+from jupyter_eca.protocol.content import (
+    Content,
+    ImageContent,
+    MetadataContent,
+    ProgressContent,
+    RejectReason,
+    Role,
+    TextContent,
+)
+from jupyter_eca.protocol.event import Event, Outcome
+
+if TYPE_CHECKING:
+    from jupyter_eca.engine.history import History
+    from jupyter_eca.engine.inputs import Gathered, Prompted, Steered
+    from jupyter_eca.engine.state import ChatState
+
+
+class Walk:
+    def __init__(self, state: ChatState, at: int) -> None:
+        self.state = state
+        self.at = at
+        self.events: list[Event] = []
+        self.effects: list[Effect] = []
+
+    def listens_to(self, request: int) -> bool:
+        return self.state.status is TurnStatus.STREAMING and self.state.request == request
+
+    def emit(
+        self,
+        content: Content,
+        role: Role = Role.ASSISTANT,
+        aside: str = "",
+        outcome: Outcome | None = None,
+        turn: str | None = None,
+    ) -> None:
+        """`turn` is the one under way, "" for a fact beside the turns."""
+        event = Event(
+            chat=self.state.id,
+            turn=self.state.turn if turn is None else turn,
+            role=role,
+            content=content,
+            at=self.at,
+            aside=aside,
+            outcome=outcome,
+            local=self.state.local,
+        )
+        self.events.append(event)
+        self.recall(remember(self.state.history, event))
+
+    def recall(self, history: History) -> None:
+        if history is not self.state.history:
+            self.state = replace(self.state, history=history)
+
+    def signal(self, signal: TurnSignal) -> None:
+        status, moves = TURNS.take(self.state.status, signal)
+        self.state = replace(self.state, status=status)
+        for move in moves:
+            self._move(move)
+
+    def _move(self, move: TurnMove) -> None:
+        match move:
+            case TurnMove.GATHER:
+                self.effects.append(Gather())
+            case TurnMove.CANCEL_GATHERING:
+                self.effects.append(CancelGathering())
+            case TurnMove.NOTE:
+                pass  # `steer` has the words
+            case TurnMove.CALL_MODEL:
+                self._call_model()
+            case TurnMove.CANCEL_MODEL:
+                self.effects.append(CancelModel(self.state.request))
+            case TurnMove.DECIDE:
+                calling.decide_all(self)
+            case TurnMove.STOP_CALLS:
+                self._stop_calls()
+            case TurnMove.COMPLETE:
+                self._end(Outcome.COMPLETED)
+            case TurnMove.FAILED:
+                self._end(Outcome.FAILED)
+            case TurnMove.STOPPED:
+                self.emit(TextContent(text=STOPPED), Role.SYSTEM)
+                self._end(Outcome.STOPPED)
+
+    def prompt(self, prompted: Prompted) -> None:
+        first = not self.state.history
+        TURNS.take(self.state.status, TurnSignal.PROMPT)
+        setup = prompted.setup
+        self.state = replace(
+            self.state, turn=prompted.turn, setup=setup, trust=setup.trust, local=prompted.local, steps=0, steers=()
+        )
+        self.emit(TextContent(text=prompted.message, content_id=prompted.content_id), Role.USER)
+        if first:
+            self.emit(MetadataContent(title=title_of(prompted.message)), Role.SYSTEM)
+        self.signal(TurnSignal.PROMPT)
+
+    def gathered(self, gathered: Gathered) -> None:
+        TURNS.take(self.state.status, TurnSignal.READY)
+        for image in gathered.images:
+            self.emit(ImageContent(media_type=image.media_type, base64=image.base64), Role.USER)
+        if gathered.context:
+            progress = ProgressContent(state="running", text="Read what was pointed at")
+            self.emit(progress, Role.USER, aside=gathered.context)
+        self.signal(TurnSignal.READY)
+
+    def answered(self, text: str, *, failed: bool) -> None:
+        signal = TurnSignal.REFUSED if failed else TurnSignal.CARRIED_OUT
+        TURNS.take(self.state.status, signal)
+        self.emit(TextContent(text=text), Role.SYSTEM)
+        self.signal(signal)
+
+    def steer(self, steered: Steered) -> None:
+        self.signal(TurnSignal.STEER)
+        self.state = replace(self.state, steers=(*self.state.steers, steered) if steered.message else ())
+
+    def _call_model(self) -> None:
+        self._tell_steers()
+        state = self.state
+        self.state = replace(state, request=state.request + 1, steps=state.steps + 1, calls=(), indexes=(), said=False)
+        self.emit(ProgressContent(state="running", text="Waiting for the model"), Role.SYSTEM)
+        setup = self.state.setup
+        request = ModelRequest(setup.model, setup.system, self.state.history, setup.tools, setup.variant)
+        self.effects.append(CallModel(self.state.request, request))
+
+    def _tell_steers(self) -> None:
+        """Several are one message: the model reads them at once."""
+        if steers := self.state.steers:
+            self.state = replace(self.state, steers=())
+            text = "\n".join(steer.message for steer in steers)
+            self.emit(TextContent(text=text, content_id=steers[0].content_id), Role.USER)
+
+    def _stop_calls(self) -> None:
+        saying.close_reasoning(self)
+        for call in self.state.calls:
+            if not call.terminal:
+                calling.signal(self, call, ToolCallSignal.STOP, reason=RejectReason.STOP)
+
+    def _end(self, outcome: Outcome) -> None:
+        """Words that the model was not told are dropped with the turn they were for (ECA 1.2, `chat/promptSteer`)."""
+        self.emit(ProgressContent(state="finished"), Role.SYSTEM, outcome=outcome)
+        self.state = replace(self.state, local=False, steers=())
+
+    def reply_complete(self) -> None:
+        saying.close_reasoning(self)
+        if self.state.calls:
+            self.signal(TurnSignal.CALLS)
+            self.settle()
+            return
+        if not self.state.said:
+            self.emit(TextContent(text=NOTHING_SAID), Role.SYSTEM)
+        self.signal(TurnSignal.ANSWER)
+
+    def fail(self, message: str) -> None:
+        saying.close_reasoning(self)
+        self.emit(TextContent(text=message), Role.SYSTEM)
+        self.signal(TurnSignal.FAIL)
+
+    def settle(self) -> None:
+        """Go on, or end, when nothing of this reply is left to wait for."""
+        if not all(call.terminal for call in self.state.calls):
+            return
+        limit = self.state.setup.max_steps
+        if limit and self.state.steps >= limit and TURNS.accepts(self.state.status, TurnSignal.EXHAUSTED):
+            self.emit(TextContent(text=EXHAUSTED.format(limit)), Role.SYSTEM)
+            self.signal(TurnSignal.EXHAUSTED)
+        elif TURNS.accepts(self.state.status, TurnSignal.SETTLED):
+            self.signal(TurnSignal.SETTLED)

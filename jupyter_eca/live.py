@@ -1,0 +1,73 @@
+"""A chat that is in memory, and what is asked of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from jupyter_eca.store import Selection
+
+if TYPE_CHECKING:
+    import asyncio
+
+    from jupyter_eca.engine.state import ChatState
+    from jupyter_eca.protocol.context import ChatContext, CursorContext
+    from jupyter_eca.store import ChatRow
+    from jupyter_eca.workspace.base import Kernel
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What turns are run with; "" (or None) is "as before", in the end the default. The empty variant is none."""
+
+    model: str = ""
+    agent: str = ""
+    variant: str | None = None
+    trust: bool | None = None
+
+    def over(self, other: Choice) -> Choice:
+        """Another model has other variants."""
+        variant = None if self.model and self.model != other.model else other.variant
+        return Choice(
+            self.model or other.model,
+            self.agent or other.agent,
+            variant if self.variant is None else self.variant,
+            other.trust if self.trust is None else self.trust,
+        )
+
+    @property
+    def selection(self) -> Selection:
+        return Selection(self.model or None, self.agent or None, self.variant, self.trust)
+
+
+NO_CHOICE: Final = Choice()
+
+
+def chosen(row: ChatRow | None) -> Choice:
+    """What a stored chat was last run with."""
+    if row is None:
+        return NO_CHOICE
+    return Choice(row.model or "", row.agent or "", row.variant, None if row.trust is None else bool(row.trust))
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """A question from a front. `chat` may be new."""
+
+    chat: str
+    message: str
+    choice: Choice = NO_CHOICE
+    contexts: tuple[ChatContext, ...] = ()
+
+
+@dataclass
+class LiveChat:
+    """Its state, its running tasks, the kernel of whoever asked last, and the cursor that the model was last told."""
+
+    state: ChatState
+    last: int
+    choice: Choice = NO_CHOICE
+    kernel: Kernel | None = None
+    prompt: Prompt | None = None
+    cursor: CursorContext | None = None
+    tasks: dict[str, asyncio.Task[None]] = field(default_factory=dict[str, "asyncio.Task[None]"])

@@ -1,0 +1,88 @@
+"""The tables of the file, and how an older file becomes one of today."""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from typing import TYPE_CHECKING, Final
+
+from jupyter_eca.errors import ConfigError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+MIGRATIONS: Final = (
+    """
+    CREATE TABLE events (
+        seq INTEGER PRIMARY KEY AUTOINCREMENT,
+        chat TEXT NOT NULL, turn TEXT NOT NULL, role TEXT NOT NULL, at INTEGER NOT NULL,
+        content TEXT NOT NULL, aside TEXT NOT NULL, outcome TEXT
+    );
+    CREATE INDEX events_of_chat ON events (chat, seq);
+    CREATE TABLE chats (
+        id TEXT PRIMARY KEY, workspace TEXT NOT NULL, created INTEGER NOT NULL, updated INTEGER NOT NULL,
+        title TEXT, model TEXT, owner TEXT
+    );
+    CREATE INDEX chats_of_workspace ON chats (workspace, updated);
+    """,
+    """
+    ALTER TABLE events ADD COLUMN local INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE chats ADD COLUMN agent TEXT;
+    ALTER TABLE chats ADD COLUMN variant TEXT;
+    ALTER TABLE chats ADD COLUMN trust INTEGER;
+    ALTER TABLE chats ADD COLUMN cut_from INTEGER;
+    ALTER TABLE chats ADD COLUMN cut_to INTEGER;
+    CREATE TABLE checkpoints (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        chat TEXT NOT NULL, turn TEXT NOT NULL, path TEXT NOT NULL, before BLOB, after TEXT,
+        UNIQUE (chat, turn, path)
+    );
+    """,
+)
+"""Each is run once, in order; `PRAGMA user_version` counts those that were. Never change one that was released."""
+
+# Another process writes for microseconds at a time; a wait of this length means that its disk is stuck.
+BUSY_SECONDS = 5.0
+
+
+def connect(path: Path) -> sqlite3.Connection:
+    """Raises: ConfigError for the file of a newer version; OSError, sqlite3.Error."""
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    path.touch(mode=0o600)
+    db = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+    try:
+        _migrate(db, path)
+    except BaseException:
+        db.close()
+        raise
+    return db
+
+
+def _migrate(db: sqlite3.Connection, path: Path) -> None:
+    (done,) = db.execute("PRAGMA user_version").fetchone()
+    if done > len(MIGRATIONS):
+        raise ConfigError(f"{path} is a newer jupyter-eca's. Install that version, or move the file away.")
+    _use_wal(db)
+    db.execute("BEGIN IMMEDIATE")
+    (done,) = db.execute("PRAGMA user_version").fetchone()
+    for number, script in enumerate(MIGRATIONS[done:], done + 1):
+        for statement in filter(str.strip, script.split(";")):
+            db.execute(statement)
+        db.execute(f"PRAGMA user_version = {number}")
+    db.execute("COMMIT")
+
+
+def _use_wal(db: sqlite3.Connection) -> None:
+    """SQLite does not wait when two processes do this at the same moment, whatever the timeout (measured)."""
+    latest = time.monotonic() + BUSY_SECONDS
+    while True:
+        try:
+            db.execute("PRAGMA journal_mode = WAL")
+            break
+        except sqlite3.OperationalError:
+            if time.monotonic() > latest:
+                raise
+            time.sleep(0.01)
+    # A commit survives the death of this process without waiting for the disk; only a power cut may lose the last ones,
+    # never the file.
+    db.execute("PRAGMA synchronous = NORMAL")

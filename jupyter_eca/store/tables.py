@@ -1,0 +1,244 @@
+"""What is written to the tables and read from them. Synchronous, on the store's own thread."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from pydantic import TypeAdapter
+
+from jupyter_eca.protocol.content import Content, MetadataContent, Role
+from jupyter_eca.protocol.event import Event, Outcome
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Collection, Generator, Mapping
+
+_CONTENT: Final[TypeAdapter[Content]] = TypeAdapter(Content)
+
+_ROWS: Final = """
+    SELECT id, created, updated, title, model, owner,
+        (SELECT coalesce(max(seq), 0) FROM events WHERE chat = id),
+        (SELECT count(*) FROM events WHERE chat = id AND role = 'user' AND json_extract(content, '$.type') = 'text'),
+        agent, variant, trust, cut_from, cut_to
+    FROM chats
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """What a chat's turns are run with; None is not chosen."""
+
+    model: str | None = None
+    agent: str | None = None
+    variant: str | None = None
+    trust: bool | None = None
+
+
+NOTHING_SELECTED: Final = Selection()
+
+
+@dataclass(frozen=True, slots=True)
+class ChatRow:
+    """`owner` is the process that answers in it now, `last` its newest sequence number; times in milliseconds.
+    Events were taken away from among those between `cut_from` and `cut_to`."""
+
+    id: str
+    created: int
+    updated: int
+    title: str | None
+    model: str | None
+    owner: str | None
+    last: int
+    prompts: int
+    agent: str | None
+    variant: str | None
+    trust: bool | None
+    cut_from: int | None
+    cut_to: int | None
+
+    def intact(self, after: int) -> bool:
+        """Whether everything up to this sequence number is still as it was shown."""
+        return self.cut_from is None or self.cut_to is None or after < self.cut_from or after > self.cut_to
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """A file as it was before a turn changed it (`before` is None: it was not there), and the digest of what the turn
+    left (None: it ended otherwise)."""
+
+    turn: str
+    path: str
+    before: bytes | None
+    after: str | None
+
+
+class Tables:
+    def __init__(self, db: sqlite3.Connection, workspace: str, owner: str) -> None:
+        self._db = db
+        self._workspace = workspace
+        self._owner = owner
+
+    @contextmanager
+    def _all_or_nothing(self) -> Generator[None]:
+        self._db.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+        except BaseException:
+            self._db.execute("ROLLBACK")
+            raise
+        self._db.execute("COMMIT")
+
+    # -- events and the rows of their chats
+
+    def write(self, events: list[Event], selected: Mapping[str, Selection]) -> list[Event]:
+        """Gives the events with their sequence numbers."""
+        stored: list[Event] = []
+        with self._all_or_nothing():
+            for event in events:
+                if event.role is Role.USER or isinstance(event.content, MetadataContent) or event.outcome:
+                    self._note(event, selected.get(event.chat, NOTHING_SELECTED))
+                row = self._db.execute(
+                    "INSERT INTO events (chat, turn, role, at, content, aside, outcome, local)"
+                    " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                    (
+                        event.chat,
+                        event.turn,
+                        event.role,
+                        event.at,
+                        _json(event),
+                        event.aside,
+                        event.outcome,
+                        event.local,
+                    ),
+                )
+                stored.append(event.model_copy(update={"seq": row.lastrowid}))
+        return stored
+
+    def _note(self, event: Event, selected: Selection) -> None:
+        """Keep the chat's row: made by its first prompt, owned while a turn runs."""
+        title = event.content.title if isinstance(event.content, MetadataContent) else None
+        if not event.turn:
+            self._db.execute("UPDATE chats SET title = coalesce(?, title) WHERE id = ?", (title, event.chat))
+            return
+        owner = None if event.outcome else self._owner
+        self._db.execute(
+            "INSERT INTO chats (id, workspace, created, updated, title, owner, model, agent, variant, trust)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+            " ON CONFLICT (id) DO UPDATE SET updated = excluded.updated, title = coalesce(excluded.title, title),"
+            " owner = excluded.owner, model = coalesce(excluded.model, model), agent = coalesce(excluded.agent, agent),"
+            " variant = coalesce(excluded.variant, variant), trust = coalesce(excluded.trust, trust)",
+            (event.chat, self._workspace, event.at, event.at, title, owner, *_columns(selected)),
+        )
+
+    def select(self, chat: str, selected: Selection) -> None:
+        self._db.execute(
+            "UPDATE chats SET model = coalesce(?, model), agent = coalesce(?, agent), variant = coalesce(?, variant),"
+            " trust = coalesce(?, trust) WHERE id = ?",
+            (*_columns(selected), chat),
+        )
+
+    def events(self, chat: str, after: int) -> list[Event]:
+        rows = self._db.execute(
+            "SELECT seq, turn, role, at, content, aside, outcome, local FROM events WHERE chat = ? AND seq > ?"
+            " ORDER BY seq",
+            (chat, after),
+        )
+        return [
+            Event(
+                chat=chat,
+                turn=turn,
+                role=Role(role),
+                content=_CONTENT.validate_json(content),
+                at=at,
+                seq=seq,
+                aside=aside,
+                outcome=outcome and Outcome(outcome),
+                local=bool(local),
+            )
+            for seq, turn, role, at, content, aside, outcome, local in rows
+        ]
+
+    def chat(self, id: str) -> ChatRow | None:
+        return next(iter(self._rows("WHERE id = ?", id)), None)
+
+    def chats(self) -> list[ChatRow]:
+        return self._rows("WHERE workspace = ? ORDER BY updated DESC", self._workspace)
+
+    def _rows(self, where: str, value: str) -> list[ChatRow]:
+        return [ChatRow(*row) for row in self._db.execute(_ROWS + where, (value,))]
+
+    # -- taking back
+
+    def cut(self, chat: str, seqs: Collection[int]) -> None:
+        """Events go for good."""
+        if not seqs:
+            return
+        with self._all_or_nothing():
+            self._db.execute(
+                "UPDATE chats SET cut_from = min(coalesce(cut_from, ?1), ?1),"
+                " cut_to = (SELECT max(seq) FROM events WHERE chat = id) WHERE id = ?2",
+                (min(seqs), chat),
+            )
+            self._db.executemany("DELETE FROM events WHERE chat = ? AND seq = ?", ((chat, seq) for seq in seqs))
+
+    def delete(self, chat: str) -> None:
+        with self._all_or_nothing():
+            for statement in (
+                "DELETE FROM events WHERE chat = ?",
+                "DELETE FROM checkpoints WHERE chat = ?",
+                "DELETE FROM chats WHERE id = ?",
+            ):
+                self._db.execute(statement, (chat,))
+
+    def expire(self, before: int) -> None:
+        """Chats of this workspace that were last used before then, in milliseconds since the epoch."""
+        old = "SELECT id FROM chats WHERE workspace = ? AND updated < ? AND owner IS NULL"
+        for (chat,) in self._db.execute(old, (self._workspace, before)).fetchall():
+            self.delete(chat)
+
+    def copy(self, chat: str, last: int, new: str, title: str) -> None:
+        """A chat with the events of another up to `last`."""
+        with self._all_or_nothing():
+            self._db.execute(
+                "INSERT INTO chats (id, workspace, created, updated, title, model, agent, variant, trust)"
+                " SELECT ?, workspace, updated, updated, ?, model, agent, variant, trust FROM chats WHERE id = ?",
+                (new, title, chat),
+            )
+            self._db.execute(
+                "INSERT INTO events (chat, turn, role, at, content, aside, outcome, local)"
+                " SELECT ?, turn, role, at, content, aside, outcome, local FROM events WHERE chat = ? AND seq <= ?"
+                " ORDER BY seq",
+                (new, chat, last),
+            )
+
+    # -- files as they were
+
+    def keep(self, chat: str, checkpoint: Checkpoint) -> None:
+        """The first one of a turn counts: it is what the turn found."""
+        self._db.execute(
+            "INSERT OR IGNORE INTO checkpoints (chat, turn, path, before) VALUES (?, ?, ?, ?)",
+            (chat, checkpoint.turn, checkpoint.path, checkpoint.before),
+        )
+
+    def left(self, chat: str, turn: str, path: str, after: str | None) -> None:
+        self._db.execute(
+            "UPDATE checkpoints SET after = ? WHERE chat = ? AND turn = ? AND path = ?", (after, chat, turn, path)
+        )
+
+    def checkpoints(self, chat: str) -> list[Checkpoint]:
+        """In the order in which they were made."""
+        rows = self._db.execute("SELECT turn, path, before, after FROM checkpoints WHERE chat = ? ORDER BY id", (chat,))
+        return [Checkpoint(*row) for row in rows]
+
+    def forget(self, chat: str, turns: Collection[str]) -> None:
+        self._db.executemany("DELETE FROM checkpoints WHERE chat = ? AND turn = ?", ((chat, turn) for turn in turns))
+
+
+def _columns(selected: Selection) -> tuple[str | bool | None, ...]:
+    return selected.model or None, selected.agent or None, selected.variant, selected.trust
+
+
+def _json(event: Event) -> str:
+    return event.content.model_dump_json(by_alias=True, exclude_none=True)

@@ -1,0 +1,162 @@
+"""Runs the engine's effects for one host: gathers, calls models, runs tools. Each ends in an input for the engine."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from contextlib import aclosing
+from typing import TYPE_CHECKING, Any, assert_never
+
+from jupyter_eca.checkpoints import Keeper
+from jupyter_eca.engine import inputs
+from jupyter_eca.engine.effects import AskUser, CallModel, CancelGathering, CancelModel, CancelTool, Gather, RunTool
+from jupyter_eca.engine.prompt import context_text
+from jupyter_eca.engine.toolcall import parsed
+from jupyter_eca.errors import ProviderError, ToolError
+from jupyter_eca.protocol.content import RejectReason
+from jupyter_eca.protocol.context import FileContext, TextContext
+from jupyter_eca.tools.base import ToolResult
+
+if TYPE_CHECKING:
+    from collections.abc import Coroutine, Mapping
+
+    from jupyter_eca.engine.effects import Effect
+    from jupyter_eca.engine.toolcall import ToolCall
+    from jupyter_eca.host import Host
+    from jupyter_eca.live import LiveChat
+    from jupyter_eca.protocol.content import ToolCallDetails
+    from jupyter_eca.protocol.context import ChatContext
+
+_log = logging.getLogger(__name__)
+
+# Seconds that telling what a call would do may hold up asking about it: it reads a file or two.
+PREVIEW_SECONDS = 2.0
+
+
+def now() -> int:
+    """Milliseconds since the epoch."""
+    return time.time_ns() // 1_000_000
+
+
+class Work:
+    def __init__(self, host: Host, tasks: asyncio.TaskGroup) -> None:
+        self._host = host
+        self._tasks = tasks
+
+    def run(self, chat: LiveChat, effect: Effect) -> None:
+        match effect:
+            case Gather():
+                self._start(chat, "gather", self._gather(chat))
+            case CallModel():
+                self._start(chat, f"model {effect.number}", self._call_model(chat, effect))
+            case RunTool(call=call):
+                self._start(chat, f"tool {call}", self._run_tool(chat, effect))
+            case CancelGathering():
+                self._cancel(chat, "gather")
+            case CancelModel(number=number):
+                self._cancel(chat, f"model {number}")
+            case CancelTool(call=call):
+                self._cancel(chat, f"tool {call}")
+            case AskUser(call=call):
+                if not self._host.audiences.attended(chat.state.id):
+                    self._host.feed(chat, inputs.Rejected(now(), call, RejectReason.NOBODY))
+            case _:
+                assert_never(effect)
+
+    def _start(self, chat: LiveChat, name: str, work: Coroutine[Any, Any, None]) -> None:
+        task = chat.tasks[name] = self._tasks.create_task(work, name=f"{chat.state.id} {name}")
+        task.add_done_callback(lambda _: chat.tasks.pop(name, None))
+
+    def _cancel(self, chat: LiveChat, name: str) -> None:
+        if task := chat.tasks.get(name):
+            task.cancel()
+
+    # -- what was pointed at
+
+    async def _gather(self, chat: LiveChat) -> None:
+        prompt = chat.prompt
+        contexts = prompt.contexts if prompt else ()
+        context = "".join([await self._context(item) for item in contexts])
+        self._host.feed(chat, inputs.Gathered(now(), context), late=True)
+
+    async def _context(self, context: ChatContext) -> str:
+        """A context that cannot be read is named with the reason; the prompt is not lost for it."""
+        match context:
+            case FileContext(path=path, lines_range=lines):
+                try:
+                    file = self._host.workspace.files.resolve(path)
+                    text = await asyncio.to_thread(file.read_text, encoding="utf-8")
+                except (OSError, ValueError, ToolError) as error:
+                    return context_text(path, f"(not readable: {error})")
+                if lines is not None:
+                    text = "\n".join(text.splitlines()[lines.start - 1 : lines.end])
+                return context_text(path, text)
+            case TextContext(label=label, content=content):
+                return context_text(label, content)
+            case _:
+                return context_text(context.type, context.model_dump_json(by_alias=True))
+
+    # -- models
+
+    async def _call_model(self, chat: LiveChat, effect: CallModel) -> None:
+        number = effect.number
+        try:
+            chosen = self._host.catalog.choose(effect.request.model)
+            async with aclosing(chosen.provider.stream(chosen.model, effect.request, chosen.settings)) as deltas:
+                async for delta in deltas:
+                    self._host.feed(chat, inputs.Streamed(now(), number, delta))
+        except ProviderError as error:
+            self._host.feed(chat, inputs.ModelFailed(now(), number, str(error)))
+        except Exception as error:  # noqa: BLE001  # the boundary to plugs: whatever they raise, the turn must end
+            _log.exception("the provider of %s failed", effect.request.model)
+            message = f"The provider of {effect.request.model} failed inside: {error!r}. The log has the details."
+            self._host.feed(chat, inputs.ModelFailed(now(), number, message))
+        else:
+            details = await self._previews(chat)
+            self._host.feed(chat, inputs.ModelFinished(now(), number, details))
+
+    async def _previews(self, chat: LiveChat) -> Mapping[str, ToolCallDetails]:
+        """What the calls of the reply would do, as far as their tools can tell."""
+        calls = chat.state.calls
+        found = await asyncio.gather(*(self._preview(chat, call) for call in calls))
+        return {call.id: details for call, details in zip(calls, found, strict=True) if details is not None}
+
+    async def _preview(self, chat: LiveChat, call: ToolCall) -> ToolCallDetails | None:
+        tool = self._host.tool(call.name)
+        arguments = parsed(call.arguments_text)
+        if tool is None or tool.preview is None or arguments is None:
+            return None
+        try:
+            async with asyncio.timeout(PREVIEW_SECONDS):
+                return await tool.preview(self._host.surroundings(chat.state.id, chat.kernel, call.id), arguments)
+        except (ToolError, TimeoutError):
+            return None
+        except Exception:  # noqa: BLE001  # a plug's: the call itself will say what is wrong
+            _log.exception("the preview of %s failed", call.name)
+            return None
+
+    # -- tools
+
+    async def _run_tool(self, chat: LiveChat, effect: RunTool) -> None:
+        name = effect.tool.name
+        result = ToolResult("", error=True)
+        try:
+            tool = self._host.tool(name)
+            if tool is None:
+                raise ToolError(f"{name} is gone: its server has left.")
+            context = self._host.surroundings(chat.state.id, chat.kernel, effect.call)
+            result = await tool.run(context, effect.arguments)
+            if isinstance(context.keeper, Keeper):
+                await context.keeper.done()
+        except ToolError as error:
+            result = ToolResult(str(error), error=True)
+        except Exception as error:  # noqa: BLE001  # the boundary to plugs: whatever they raise, the turn must go on
+            _log.exception("the tool %s failed", name)
+            result = ToolResult(f"{name} failed inside: {error!r}", error=True)
+        finally:
+            if result.interrupted:
+                self._host.stop(chat.state.id)
+            # Also when cancelled: the engine waits for the end of every call it started.
+            done = inputs.ToolFinished(now(), effect.call, result.text, result.error, result.details, result.images)
+            self._host.feed(chat, done, late=True)
