@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from jupyter_eca.protocol.content import RejectReason
 from jupyter_eca.protocol.jsonrpc import Code, Failure, Notification, Request
 from tests.desk import settings
 from tests.editor import Editor, editor, environment
@@ -64,7 +63,7 @@ async def test_a_rejected_call_runs_nothing_and_the_model_goes_on(workspace: Pat
         await ask(at, "make")
         call = await at.content("toolCallRun")
         await at.send(Notification("chat/toolCallReject", {"chatId": "c", "toolCallId": call["id"]}))
-        assert (await at.content("toolCallRejected"))["reason"] == RejectReason.USER
+        assert (await at.content("toolCallRejected"))["reason"] == "userChoiceDeny"
         await at.content("progress", state="finished")
         assert "It did not run; nothing was changed." in at.said()
 

@@ -18,7 +18,7 @@ from jupyter_eca.fronts.linked import LinkEditor, LinkKernel
 from jupyter_eca.fronts.project import project
 from jupyter_eca.host import Choice
 from jupyter_eca.links.peer import Peer
-from jupyter_eca.protocol import lifecycle
+from jupyter_eca.protocol import dialect, lifecycle
 from jupyter_eca.protocol.event import Event, merged
 from jupyter_eca.protocol.jsonrpc import Code
 from jupyter_eca.protocol.methods import METHODS, Sender
@@ -80,6 +80,7 @@ class EcaSession:
         self.ended = asyncio.Event()
         self.door = door
         self.can = lifecycle.CodeAssistant()
+        self.dialect = dialect.Dialect.CURRENT
         self.own: dict[str, ChatId] = {}
         self.opened = asyncio.Event()
         self.opened.set()
@@ -87,6 +88,7 @@ class EcaSession:
         self._link = link
         self.peer = Peer(link, self._answer, self._heed)
         self._host: Host | None = None
+        self._hello: lifecycle.InitializeParams | None = None
         self._behind: list[Event | Notice] = []
         self._shown: dict[str, int] = {}
         self._sending = asyncio.Lock()
@@ -177,7 +179,8 @@ class EcaSession:
         """With `chat`, a host's id: the client is written its own."""
         if chat is not None:
             params = params.model_copy(update={"chat_id": self.wire_id(chat)})
-        await self.peer.notify(method, params.wire())
+        if (said := dialect.outgoing(self.dialect, method, params.wire())) is not None:
+            await self.peer.notify(method, said)
 
     def wire_id(self, chat: str) -> ChatId:
         return self.own.get(chat, chat)
@@ -189,6 +192,7 @@ class EcaSession:
         handler = handlers().get(method)
         if row is None or row.sender is not Sender.CLIENT or row.result is None or handler is None:
             raise RemoteError(f"there is no request {method!r}", Code.METHOD_NOT_FOUND)
+        self._learn(method, params)
         try:
             if method != "initialize":
                 await self.opened.wait()
@@ -197,13 +201,21 @@ class EcaSession:
             raise RemoteError(str(error), Code.BUSY) from error
         except (LocalError, ToolError) as error:
             raise RemoteError(str(error), Code.REFUSED) from error
-        return None if result is None else result.wire()
+        return None if result is None else dialect.result(self.dialect, method, result.wire())
 
     def _heed(self, method: str, params: Any) -> None:
         """Unknown notifications are ignored, as JSON-RPC and ECA want it."""
         row = METHODS.get(method)
         if row is not None and row.sender is Sender.CLIENT and row.result is None:
+            self._learn(method, params)
             handlers()[method](self, _parsed(method, params))
+
+    def _learn(self, method: str, params: Any) -> None:
+        """What the client's words betray of its revision, until nothing more is to be learned."""
+        if method == "chat/prompt" and self._hello is not None:
+            self.dialect, self._hello = dialect.choose(self._hello, params), None
+        if (learned := dialect.learned(self.dialect, method)) is not self.dialect:
+            self.dialect, self._hello = learned, None
 
     @property
     def host(self) -> Host:
@@ -222,10 +234,11 @@ class EcaSession:
         if self._host is not None:
             raise RemoteError("already initialized", Code.INVALID_REQUEST)
         self.can = params.capabilities.code_assistant
+        self.dialect, self._hello = dialect.choose(params), params
         if self.can.kernel:
             self.kernel = LinkKernel(self.peer, self.door.interrupt)
         if any(self.can.editor.model_dump().values()):
-            self.editor = LinkEditor(self.peer, self.can.editor)
+            self.editor = LinkEditor(self.peer, self.can.editor, self.dialect)
         # A client may send its first requests without waiting for this reply: they wait in its stead.
         self.opened.clear()
         try:
@@ -251,7 +264,7 @@ def _compact(items: list[Event | Notice]) -> list[Event | Notice]:
 
 def _parsed(method: str, params: Any) -> Model:
     try:
-        return METHODS[method].parse(params)
+        return METHODS[method].parse(dialect.incoming(method, params))
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         place = ".".join(map(str, first["loc"])) or "params"
