@@ -3,34 +3,35 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import sys
 import uuid
 from contextlib import asynccontextmanager, contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import unquote, urlparse
-from urllib.request import url2pathname
 
 from jupyter_eca import config
 from jupyter_eca.client import Client
 from jupyter_eca.doctor import report
-from jupyter_eca.errors import ConfigError
+from jupyter_eca.errors import ConfigError, LocalError
 from jupyter_eca.fronts.eca import EcaSession
 from jupyter_eca.host import Host
 from jupyter_eca.links.memory import pair
 from jupyter_eca.links.stdio import take_stdio
-from jupyter_eca.paths import database
+from jupyter_eca.paths import database, path_of
 from jupyter_eca.protocol.event import Outcome
 from jupyter_eca.workspace.base import Files, Workspace
 from jupyter_eca.workspace.local import LocalKernel
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Generator, Sequence
+    from pathlib import Path
 
     from jupyter_eca.protocol.lifecycle import InitializeParams
 
+_log = logging.getLogger(__name__)
+
 # Seconds between two looks at whether the editor still lives; stdin usually tells at once.
-PARENT_EVERY = 5.0
+PARENT_EVERY = 2.0
 
 
 @contextmanager
@@ -68,6 +69,7 @@ class ProcessDoor:
     """The host is made for the folders and options that the one client of this process names."""
 
     sees_all = True
+    follows = True
 
     def __init__(self, folder: Path, only: Path | None) -> None:
         self._folder = folder
@@ -79,7 +81,8 @@ class ProcessDoor:
         ends it. A client that was told of a broken configuration may try again."""
         while True:
             params, made = await self._asked.get()
-            folders = [_path(folder.uri) for folder in params.workspace_folders] or [self._folder]
+            named = [path_of(folder.uri) for folder in params.workspace_folders]
+            folders = [folder for folder in named if folder is not None] or [self._folder]
             try:
                 async with running(folders, self._only, params.initialization_options) as host:
                     made.set_result(host)
@@ -87,6 +90,11 @@ class ProcessDoor:
                     return
             except ConfigError as error:
                 made.set_exception(error)
+            except Exception as error:  # the boundary to the client: it is told why, not left waiting for a reply
+                if made.done():
+                    raise
+                _log.exception("the engine cannot start")
+                made.set_exception(LocalError(f"the engine cannot start: {error!r}"))
 
     async def host(self, params: InitializeParams) -> Host:
         made: asyncio.Future[Host] = asyncio.get_running_loop().create_future()
@@ -102,15 +110,20 @@ class ProcessDoor:
 
 async def _gone(process: int | None) -> None:
     """Returns when the editor has ended (protocol, `processId`); an editor without an id ends stdin instead."""
-    import psutil
-
-    while process is None or psutil.pid_exists(process):  # noqa: ASYNC110  # no event tells of another process' end
+    if process is None or process < 1:
+        await asyncio.Event().wait()
+        return
+    while await asyncio.to_thread(_lives, process):  # noqa: ASYNC110  # no event tells of another process' end
         await asyncio.sleep(PARENT_EVERY)
 
 
-def _path(uri: str) -> Path:
-    parsed = urlparse(uri)
-    return Path(url2pathname(unquote(parsed.path))) if parsed.scheme == "file" else Path(uri)
+def _lives(process: int) -> bool:
+    import psutil  # 30 ms, which the reply to `initialize` would wait for on the loop
+
+    try:
+        return psutil.pid_exists(process)
+    except OverflowError:
+        return False
 
 
 @asynccontextmanager

@@ -50,6 +50,11 @@ class Door(Protocol):
         """Whether the peer is shown all chats, or only those it asked in (a kernel: cell code speaks on its link)."""
         ...
 
+    @property
+    def follows(self) -> bool:
+        """Whether the folders of the client are the workspace; elsewhere they are the server's to choose."""
+        ...
+
     async def doctor(self, host: Host) -> str: ...
 
     async def interrupt(self) -> None:
@@ -78,6 +83,7 @@ class EcaSession:
         self.kernel: Kernel | None = None
         self.editor: Editor | None = None
         self.ended = asyncio.Event()
+        self.shut = False
         self.door = door
         self.can = lifecycle.CodeAssistant()
         self.dialect = dialect.Dialect.CURRENT
@@ -192,6 +198,8 @@ class EcaSession:
         handler = handlers().get(method)
         if row is None or row.sender is not Sender.CLIENT or row.result is None or handler is None:
             raise RemoteError(f"there is no request {method!r}", Code.METHOD_NOT_FOUND)
+        if self.shut:
+            raise RemoteError("nothing but `exit` comes after `shutdown`", Code.INVALID_REQUEST)
         self._learn(method, params)
         try:
             if method != "initialize":
@@ -206,6 +214,8 @@ class EcaSession:
     def _heed(self, method: str, params: Any) -> None:
         """Unknown notifications are ignored, as JSON-RPC and ECA want it."""
         row = METHODS.get(method)
+        if self.shut and method != "exit":
+            return
         if row is not None and row.sender is Sender.CLIENT and row.result is None:
             self._learn(method, params)
             handlers()[method](self, _parsed(method, params))
