@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import sys
 import uuid
 from contextlib import asynccontextmanager, contextmanager
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from jupyter_eca import config
 from jupyter_eca.client import Client
 from jupyter_eca.doctor import report
-from jupyter_eca.errors import ConfigError, LocalError
+from jupyter_eca.errors import ConfigError
 from jupyter_eca.fronts.eca import EcaSession
 from jupyter_eca.host import Host
 from jupyter_eca.links.memory import pair
@@ -27,8 +26,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from jupyter_eca.protocol.lifecycle import InitializeParams
-
-_log = logging.getLogger(__name__)
 
 # Seconds between two looks at whether the editor still lives; stdin usually tells at once.
 PARENT_EVERY = 2.0
@@ -90,11 +87,6 @@ class ProcessDoor:
                     return
             except ConfigError as error:
                 made.set_exception(error)
-            except Exception as error:  # the boundary to the client: it is told why, not left waiting for a reply
-                if made.done():
-                    raise
-                _log.exception("the engine cannot start")
-                made.set_exception(LocalError(f"the engine cannot start: {error!r}"))
 
     async def host(self, params: InitializeParams) -> Host:
         made: asyncio.Future[Host] = asyncio.get_running_loop().create_future()
@@ -144,6 +136,8 @@ async def serve(folder: Path, only: Path | None) -> int:
         await asyncio.wait((session, keeping), return_when=asyncio.FIRST_COMPLETED)
         session.cancel()
         await asyncio.wait((session,))
+        if keeping.done():
+            await keeping  # a host that broke is no quiet end
     return 0
 
 

@@ -151,7 +151,7 @@ async def test_an_engine_that_cannot_start_says_why(workspace: Path) -> None:
     async with editor(workspace) as at:
         await at.send(Request(1, "initialize", {"processId": None, "workspaceFolders": []}))
         assert isinstance(reply := await at.next(), Failure)
-        assert "the engine cannot start" in reply.message
+        assert "chats.db cannot be used" in reply.message
 
 
 async def test_a_wrong_charset_is_answered_with_an_error(workspace: Path) -> None:
