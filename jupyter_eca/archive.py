@@ -79,7 +79,7 @@ class Archive:
         row = await self._host.chat(id)
         title = f"{(row and row.title) or 'Chat'} (fork)"
         await self._host.store.do(lambda tables: tables.copy(id, last, new, title))
-        await self._show_anew(new)
+        self._host.audiences.show_anew(new)
         self._host.mark(chat, TextContent(text=forked(title)))
 
     async def flag(self, id: str, content_id: str, text: str) -> None:
@@ -115,13 +115,8 @@ class Archive:
         anew = await self._host.load(id)
         anew.state = replace(anew.state, remembered=chat.state.remembered)
         anew.kernel = chat.kernel
-        await self._show_anew(id)
+        self._host.audiences.show_anew(id)
         return anew
-
-    async def _show_anew(self, id: str) -> None:
-        row = await self._host.chat(id)
-        title = row.title if row else None
-        self._host.audiences.show_anew(id, title, await self._host.store.events(id))
 
 
 def _seqs(events: Iterable[Event], turns: set[str]) -> list[int]:

@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Protocol
 from jupyter_eca.protocol.question import ChatAskQuestionResult
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from jupyter_eca.protocol.base import Model
     from jupyter_eca.protocol.event import Event
     from jupyter_eca.protocol.question import ChatAskQuestionParams
@@ -29,11 +27,9 @@ class Notice:
 
 @dataclass(frozen=True, slots=True)
 class Again:
-    """A chat from its beginning: it was cut back, or is new though it has a past."""
+    """A chat is to be shown from its beginning: it was cut back, or is new though it has a past."""
 
     chat: str
-    title: str | None
-    events: tuple[Event, ...]
 
 
 class Audience(Protocol):
@@ -113,9 +109,9 @@ class Audiences:
             if notice.chat is None or audience.sees(notice.chat):
                 audience.tell(notice)
 
-    def show_anew(self, chat: str, title: str | None, events: Sequence[Event]) -> None:
+    def show_anew(self, chat: str) -> None:
         for audience in self.of(chat):
-            audience.show_anew(Again(chat, title, tuple(events)))
+            audience.show_anew(Again(chat))
 
     async def ask(self, chat: str, question: ChatAskQuestionParams) -> ChatAskQuestionResult:
         """The first answer counts; the others are taken their question back. A client that fails or leaves is no

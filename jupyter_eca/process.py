@@ -6,10 +6,7 @@ import asyncio
 import sys
 import uuid
 from contextlib import asynccontextmanager, contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import unquote, urlparse
-from urllib.request import url2pathname
 
 from jupyter_eca import config
 from jupyter_eca.client import Client
@@ -19,18 +16,19 @@ from jupyter_eca.fronts.eca import EcaSession
 from jupyter_eca.host import Host
 from jupyter_eca.links.memory import pair
 from jupyter_eca.links.stdio import take_stdio
-from jupyter_eca.paths import database
+from jupyter_eca.paths import database, path_of
 from jupyter_eca.protocol.event import Outcome
 from jupyter_eca.workspace.base import Files, Workspace
 from jupyter_eca.workspace.local import LocalKernel
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Generator, Sequence
+    from pathlib import Path
 
     from jupyter_eca.protocol.lifecycle import InitializeParams
 
 # Seconds between two looks at whether the editor still lives; stdin usually tells at once.
-PARENT_EVERY = 5.0
+PARENT_EVERY = 2.0
 
 
 @contextmanager
@@ -68,6 +66,7 @@ class ProcessDoor:
     """The host is made for the folders and options that the one client of this process names."""
 
     sees_all = True
+    follows = True
 
     def __init__(self, folder: Path, only: Path | None) -> None:
         self._folder = folder
@@ -79,7 +78,8 @@ class ProcessDoor:
         ends it. A client that was told of a broken configuration may try again."""
         while True:
             params, made = await self._asked.get()
-            folders = [_path(folder.uri) for folder in params.workspace_folders] or [self._folder]
+            named = [path_of(folder.uri) for folder in params.workspace_folders]
+            folders = [folder for folder in named if folder is not None] or [self._folder]
             try:
                 async with running(folders, self._only, params.initialization_options) as host:
                     made.set_result(host)
@@ -102,15 +102,20 @@ class ProcessDoor:
 
 async def _gone(process: int | None) -> None:
     """Returns when the editor has ended (protocol, `processId`); an editor without an id ends stdin instead."""
-    import psutil
-
-    while process is None or psutil.pid_exists(process):  # noqa: ASYNC110  # no event tells of another process' end
+    if process is None or process < 1:
+        await asyncio.Event().wait()
+        return
+    while await asyncio.to_thread(_lives, process):  # noqa: ASYNC110  # no event tells of another process' end
         await asyncio.sleep(PARENT_EVERY)
 
 
-def _path(uri: str) -> Path:
-    parsed = urlparse(uri)
-    return Path(url2pathname(unquote(parsed.path))) if parsed.scheme == "file" else Path(uri)
+def _lives(process: int) -> bool:
+    import psutil  # 30 ms, which the reply to `initialize` would wait for on the loop
+
+    try:
+        return psutil.pid_exists(process)
+    except OverflowError:
+        return False
 
 
 @asynccontextmanager
@@ -131,6 +136,8 @@ async def serve(folder: Path, only: Path | None) -> int:
         await asyncio.wait((session, keeping), return_when=asyncio.FIRST_COMPLETED)
         session.cancel()
         await asyncio.wait((session,))
+        if keeping.done():
+            await keeping  # a host that broke is no quiet end
     return 0
 
 

@@ -53,6 +53,7 @@ class Notebook:
 class Door:
     opened: Host
     sees_all: bool = True
+    follows: bool = True
     interrupted: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def host(self, params: InitializeParams) -> Host:  # noqa: ARG002

@@ -87,11 +87,13 @@ def environment(folder: Path) -> dict[str, str]:
 
 
 @asynccontextmanager
-async def editor(folder: Path, *arguments: str) -> AsyncGenerator[Editor]:
+async def editor(folder: Path, *arguments: str, path: Path | None = None) -> AsyncGenerator[Editor]:
+    """`path` is a folder of packages that the process has beside our own."""
+    more = {} if path is None else {"PYTHONPATH": os.pathsep.join([str(path), os.environ.get("PYTHONPATH", "")])}
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-m", "jupyter_eca", "server", *arguments,
         stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
-        cwd=folder, env=environment(folder), limit=2**20,
+        cwd=folder, env=environment(folder) | more, limit=2**20,
     )  # fmt: skip
     try:
         yield Editor(process)

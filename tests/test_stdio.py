@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from jupyter_eca.protocol.content import RejectReason
 from jupyter_eca.protocol.jsonrpc import Code, Failure, Notification, Request
 from tests.desk import settings
 from tests.editor import Editor, editor, environment
+from tests.test_plugins import install
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -64,7 +64,7 @@ async def test_a_rejected_call_runs_nothing_and_the_model_goes_on(workspace: Pat
         await ask(at, "make")
         call = await at.content("toolCallRun")
         await at.send(Notification("chat/toolCallReject", {"chatId": "c", "toolCallId": call["id"]}))
-        assert (await at.content("toolCallRejected"))["reason"] == RejectReason.USER
+        assert (await at.content("toolCallRejected"))["reason"] == "userChoiceDeny"
         await at.content("progress", state="finished")
         assert "It did not run; nothing was changed." in at.said()
 
@@ -100,6 +100,58 @@ async def test_the_end_of_stdin_ends_the_process_with_status_0(workspace: Path) 
         assert at.process.stdin is not None
         at.process.stdin.close()
         assert await asyncio.wait_for(at.process.wait(), 20) == 0
+
+
+async def test_the_end_of_the_editor_ends_the_process_with_status_0(workspace: Path) -> None:
+    gone = await asyncio.create_subprocess_exec(sys.executable, "-c", "")
+    await gone.wait()
+    async with editor(workspace) as at:
+        await at.send(Request(1, "initialize", {"processId": gone.pid, "workspaceFolders": []}))
+        assert await asyncio.wait_for(at.process.wait(), 20) == 0
+
+
+@pytest.mark.parametrize("nobody", [None, 0, -1])
+async def test_an_editor_without_a_process_id_is_not_watched(workspace: Path, nobody: int | None) -> None:
+    async with editor(workspace) as at:
+        await at.request(1, "initialize", {"processId": nobody, "workspaceFolders": []})
+        await ask(at, "you")
+        await at.content("progress", state="finished")
+        assert at.said() == "Hello, you"
+
+
+NOISY = """
+import os, subprocess, sys
+print("a print")
+os.write(1, b"bytes to stdout")
+subprocess.run([sys.executable, "-c", "print('a child')"], check=True)
+print("read", repr(sys.stdin.readline()), repr(subprocess.run(
+    [sys.executable, "-c", "import sys; print('child read', repr(sys.stdin.read()))"], check=True)))
+TOOLS = ()
+"""
+
+
+async def test_what_a_plug_prints_or_reads_stays_out_of_the_protocol(workspace: Path, tmp_path: Path) -> None:
+    site = tmp_path / "site"
+    site.mkdir()
+    (site / "noisy_plug.py").write_text(NOISY)
+    install(site, "tools", noisy="noisy_plug:TOOLS")
+    async with editor(workspace, path=site) as at:
+        await at.initialize(workspace)
+        await ask(at, "you")
+        await at.content("progress", state="finished")
+        assert at.process.stdin is not None
+        assert at.process.stderr is not None
+        at.process.stdin.close()
+        said = (await at.process.stderr.read()).decode()
+    assert all(noise in said for noise in ("a print", "bytes to stdout", "a child", "read ''", "child read ''"))
+
+
+async def test_an_engine_that_cannot_start_says_why(workspace: Path) -> None:
+    (workspace / "data").write_text("no folder for the chats")
+    async with editor(workspace) as at:
+        await at.send(Request(1, "initialize", {"processId": None, "workspaceFolders": []}))
+        assert isinstance(reply := await at.next(), Failure)
+        assert "chats.db cannot be used" in reply.message
 
 
 async def test_a_wrong_charset_is_answered_with_an_error(workspace: Path) -> None:

@@ -10,6 +10,7 @@ from jupyter_eca.engine.table import Table
 class TurnStatus(StrEnum):
     IDLE = "idle"
     GATHERING = "gathering"
+    COMMANDED = "commanded"
     STREAMING = "streaming"
     ACTING = "acting"
     STOPPING = "stopping"
@@ -17,6 +18,7 @@ class TurnStatus(StrEnum):
 
 class TurnSignal(StrEnum):
     PROMPT = "prompt"
+    COMMAND = "command"
     READY = "ready"
     CARRIED_OUT = "carried out"
     REFUSED = "refused"
@@ -45,7 +47,8 @@ class TurnMove(StrEnum):
 St, Si, Mo = TurnStatus, TurnSignal, TurnMove
 
 # idle        nothing is under way (terminal for a turn, start of the next)
-# gathering   what the user pointed at is being read, or a command of ours carried out
+# gathering   what the user pointed at is being read
+# commanded   a command of ours is being carried out
 # streaming   a model call is under way
 # acting      the model's reply ended in tool calls; at least one is not terminal yet
 # stopping    somebody said stop; running tools are winding down
@@ -58,9 +61,11 @@ TURNS: Table[TurnStatus, TurnSignal, TurnMove] = Table(
     {
         (St.IDLE, Si.PROMPT): (St.GATHERING, (Mo.GATHER,)),
         (St.GATHERING, Si.READY): (St.STREAMING, (Mo.CALL_MODEL,)),
-        (St.GATHERING, Si.CARRIED_OUT): (St.IDLE, (Mo.COMPLETE,)),
-        (St.GATHERING, Si.REFUSED): (St.IDLE, (Mo.FAILED,)),
+        (St.IDLE, Si.COMMAND): (St.COMMANDED, (Mo.GATHER,)),
+        (St.COMMANDED, Si.CARRIED_OUT): (St.IDLE, (Mo.COMPLETE,)),
+        (St.COMMANDED, Si.REFUSED): (St.IDLE, (Mo.FAILED,)),
         (St.GATHERING, Si.STEER): (St.GATHERING, (Mo.NOTE,)),
+        (St.COMMANDED, Si.STOP): (St.IDLE, (Mo.CANCEL_GATHERING, Mo.STOPPED)),
         (St.GATHERING, Si.STOP): (St.IDLE, (Mo.CANCEL_GATHERING, Mo.STOPPED)),
         (St.STREAMING, Si.CALLS): (St.ACTING, (Mo.DECIDE,)),
         (St.STREAMING, Si.ANSWER): (St.IDLE, (Mo.COMPLETE,)),

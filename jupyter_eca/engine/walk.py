@@ -97,7 +97,8 @@ class Walk:
 
     def prompt(self, prompted: Prompted) -> None:
         first = not self.state.history
-        TURNS.take(self.state.status, TurnSignal.PROMPT)
+        begin = TurnSignal.COMMAND if prompted.local else TurnSignal.PROMPT
+        TURNS.take(self.state.status, begin)
         setup = prompted.setup
         self.state = replace(
             self.state, turn=prompted.turn, setup=setup, trust=setup.trust, local=prompted.local, steps=0, steers=()
@@ -105,7 +106,7 @@ class Walk:
         self.emit(TextContent(text=prompted.message, content_id=prompted.content_id), Role.USER)
         if first:
             self.emit(MetadataContent(title=title_of(prompted.message)), Role.SYSTEM)
-        self.signal(TurnSignal.PROMPT)
+        self.signal(begin)
 
     def gathered(self, gathered: Gathered) -> None:
         TURNS.take(self.state.status, TurnSignal.READY)

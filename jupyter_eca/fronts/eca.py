@@ -17,7 +17,7 @@ from jupyter_eca.errors import BusyError, LocalError, RemoteError, ToolError
 from jupyter_eca.fronts.linked import LinkEditor, LinkKernel
 from jupyter_eca.fronts.project import arranged, opened_chat, project
 from jupyter_eca.links.peer import Peer
-from jupyter_eca.protocol import lifecycle
+from jupyter_eca.protocol import dialect, lifecycle
 from jupyter_eca.protocol.chats import ChatStatusChangedParams
 from jupyter_eca.protocol.event import Event, merged
 from jupyter_eca.protocol.jsonrpc import Code
@@ -51,6 +51,11 @@ class Door(Protocol):
         """Whether the peer is shown all chats, or only those it asked in (a kernel: cell code speaks on its link)."""
         ...
 
+    @property
+    def follows(self) -> bool:
+        """Whether the folders of the client are the workspace; elsewhere they are the server's to choose."""
+        ...
+
     async def doctor(self, host: Host) -> str: ...
 
     async def interrupt(self) -> None:
@@ -72,15 +77,17 @@ class EcaSession:
     """An audience of the host. `kernel` is set for a client that runs code for its own chats.
 
     `own` are the chats it asked in, by the host's id, as the client writes them; `choices` is what it selected for a
-    chat, or ("") for none in particular.
+    chat, or ("") for none in particular. Whoever holds `sending` is alone in showing things to the client.
     """
 
     def __init__(self, link: Link, door: Door) -> None:
         self.kernel: Kernel | None = None
         self.editor: Editor | None = None
         self.ended = asyncio.Event()
+        self.shut = False
         self.door = door
         self.can = lifecycle.CodeAssistant()
+        self.dialect = dialect.Dialect.CURRENT
         self.own: dict[str, ChatId] = {}
         self.opened = asyncio.Event()
         self.opened.set()
@@ -88,9 +95,10 @@ class EcaSession:
         self._link = link
         self.peer = Peer(link, self._answer, self._heed)
         self._host: Host | None = None
+        self._hello: lifecycle.InitializeParams | None = None
         self._behind: list[Item] = []
         self._shown: dict[str, int] = {}
-        self._sending = asyncio.Lock()
+        self.sending = asyncio.Lock()
         self._wake = asyncio.Event()
 
     async def run(self) -> None:
@@ -153,7 +161,7 @@ class EcaSession:
         while True:
             await self._wake.wait()
             self._wake.clear()
-            async with self._sending:
+            async with self.sending:
                 behind, self._behind = _compact(self._behind), []
                 for item in behind:
                     await self._send(item)
@@ -163,8 +171,9 @@ class EcaSession:
         match item:
             case Notice(method=method, params=params, chat=chat):
                 await self.notify(method, params, chat)
-            case Again(chat=chat, title=title, events=events):
-                await self._again(chat, title, events)
+            case Again(chat=chat):
+                row = await self.host.chat(chat)
+                await self.show_again(chat, row and row.title, await self.host.store.events(chat), anew=True)
             case Event(chat=chat, seq=seq):
                 if 0 < seq <= self._shown.get(chat, 0):
                     return
@@ -176,12 +185,9 @@ class EcaSession:
         for method, params in project(event, wire_id, envelope=self.can.envelope, again=again):
             await self.notify(method, params)
 
-    async def replay(self, chat: str, title: str | None, events: Sequence[Event], *, anew: bool) -> None:
-        """Show a chat again, and nothing of it twice that came in the meantime; `anew` from its beginning."""
-        async with self._sending:
-            await self._again(chat, title if anew else None, events, anew=anew)
-
-    async def _again(self, chat: str, title: str | None, events: Sequence[Event], *, anew: bool = True) -> None:
+    async def show_again(self, chat: str, title: str | None, events: Sequence[Event], *, anew: bool) -> None:
+        """Events of the past, `anew` in place of all that was shown of the chat. They must have been read while
+        `sending` was held: then nothing that comes meanwhile is lost or shown twice."""
         wire_id = self.wire_id(chat)
         if anew:
             for method, params in opened_chat(wire_id, title):
@@ -197,7 +203,8 @@ class EcaSession:
         """With `chat`, a host's id: the client is written its own."""
         if chat is not None:
             params = params.model_copy(update={"chat_id": self.wire_id(chat)})
-        await self.peer.notify(method, params.wire())
+        if (said := dialect.outgoing(self.dialect, method, params.wire())) is not None:
+            await self.peer.notify(method, said)
 
     def wire_id(self, chat: str) -> ChatId:
         return self.own.get(chat, chat)
@@ -209,6 +216,9 @@ class EcaSession:
         handler = handlers().get(method)
         if row is None or row.sender is not Sender.CLIENT or row.result is None or handler is None:
             raise RemoteError(f"there is no request {method!r}", Code.METHOD_NOT_FOUND)
+        if self.shut:
+            raise RemoteError("nothing but `exit` comes after `shutdown`", Code.INVALID_REQUEST)
+        self._learn(method, params)
         try:
             if method != "initialize":
                 await self.opened.wait()
@@ -217,13 +227,23 @@ class EcaSession:
             raise RemoteError(str(error), Code.BUSY) from error
         except (LocalError, ToolError) as error:
             raise RemoteError(str(error), Code.REFUSED) from error
-        return None if result is None else result.wire()
+        return None if result is None else dialect.result(self.dialect, method, result.wire())
 
     def _heed(self, method: str, params: Any) -> None:
         """Unknown notifications are ignored, as JSON-RPC and ECA want it."""
         row = METHODS.get(method)
+        if self.shut and method != "exit":
+            return
         if row is not None and row.sender is Sender.CLIENT and row.result is None:
+            self._learn(method, params)
             handlers()[method](self, _parsed(method, params))
+
+    def _learn(self, method: str, params: Any) -> None:
+        """What the client's words betray of its revision, until nothing more is to be learned."""
+        if method == "chat/prompt" and self._hello is not None:
+            self.dialect, self._hello = dialect.choose(self._hello, params), None
+        if (learned := dialect.learned(self.dialect, method)) is not self.dialect:
+            self.dialect, self._hello = learned, None
 
     @property
     def host(self) -> Host:
@@ -242,10 +262,11 @@ class EcaSession:
         if self._host is not None:
             raise RemoteError("already initialized", Code.INVALID_REQUEST)
         self.can = params.capabilities.code_assistant
+        self.dialect, self._hello = dialect.choose(params), params
         if self.can.kernel:
             self.kernel = LinkKernel(self.peer, self.door.interrupt)
         if any(self.can.editor.model_dump().values()):
-            self.editor = LinkEditor(self.peer, self.can.editor)
+            self.editor = LinkEditor(self.peer, self.can.editor, self.dialect)
         # A client may send its first requests without waiting for this reply: they wait in its stead.
         self.opened.clear()
         try:
@@ -274,7 +295,7 @@ def _compact(items: list[Item]) -> list[Item]:
 
 def _parsed(method: str, params: Any) -> Model:
     try:
-        return METHODS[method].parse(params)
+        return METHODS[method].parse(dialect.incoming(method, params))
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         place = ".".join(map(str, first["loc"])) or "params"

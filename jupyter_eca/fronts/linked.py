@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 from pydantic import ValidationError
 
 from jupyter_eca.errors import RemoteError, ToolError
-from jupyter_eca.protocol import editor, notebook
+from jupyter_eca.protocol import dialect, editor, notebook
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -61,9 +61,10 @@ class LinkKernel:
 class LinkEditor:
     """The editor at the other end of a link."""
 
-    def __init__(self, peer: Peer, can: EditorCapabilities) -> None:
+    def __init__(self, peer: Peer, can: EditorCapabilities, spoken: dialect.Dialect) -> None:
         self.can = can
         self._peer = peer
+        self._spoken = spoken
 
     async def diagnostics(self, uri: str | None) -> editor.EditorGetDiagnosticsResult:
         params = editor.EditorGetDiagnosticsParams(uri=uri)
@@ -79,6 +80,8 @@ class LinkEditor:
         try:
             async with asyncio.timeout(EDITOR_SECONDS):
                 answer = await self._peer.request(method, params.wire())
+            if method == "editor/getDiagnostics":
+                answer = dialect.diagnostics(self._spoken, answer)
             return result.model_validate(answer or {})
         except TimeoutError as error:
             raise ToolError(f"The editor did not answer {method} in {EDITOR_SECONDS:.0f} seconds.") from error

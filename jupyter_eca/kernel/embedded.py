@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 class EmbeddedDoor:
     sees_all = False
+    follows = False
 
     def __init__(self, folder: Path) -> None:
         """Raises: ConfigError."""

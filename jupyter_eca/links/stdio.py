@@ -13,6 +13,7 @@ from jupyter_eca.links.base import Inbox
 from jupyter_eca.protocol.jsonrpc import FrameReader, Message, frame
 
 if TYPE_CHECKING:
+    from io import FileIO
     from typing import BinaryIO
 
 # What a pipe holds on Linux: a larger read would find no more.
@@ -22,7 +23,7 @@ READ_BYTES = 64 * 1024
 class StdioLink(Inbox):
     """A thread reads, since a blocking read of stdin can be cancelled on no platform; it dies with the process."""
 
-    def __init__(self, stdin: BinaryIO, stdout: BinaryIO) -> None:
+    def __init__(self, stdin: FileIO, stdout: BinaryIO) -> None:
         super().__init__()
         self._stdin = stdin
         self._stdout = stdout
@@ -57,7 +58,12 @@ class StdioLink(Inbox):
 
 
 def take_stdio() -> StdioLink:
-    """The link over the real streams; what any library prints from now on goes to stderr."""
+    """The link over the real streams; what any library prints from now on goes to stderr, and what it, or a process
+    that it starts, reads from stdin is at its end: neither can take a byte of the protocol or add one."""
     out = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
-    return StdioLink(sys.stdin.buffer, out)
+    taken = os.fdopen(os.dup(sys.stdin.fileno()), "rb", buffering=0)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, sys.stdin.fileno())
+    os.close(nothing)
+    return StdioLink(taken, out)

@@ -38,11 +38,15 @@ class CodeAssistant(Model):
     """What the client can do. An empty object means "yes" in some clients, so ECA's values are not only booleans.
 
     Ours: with `kernel` it runs code for the chats it asks in, with `envelope` it wants `seq`, `turn`, `at`, `outcome`
-    beside each content, and `unattended` says that nobody is there to approve a tool call.
+    beside each content, and `unattended` says that nobody is there to approve a tool call. `doc`, `edit` and `fix` are
+    known only to the older seed.
     """
 
     chat: Any = None
     rewrite: Any = None
+    doc: Any = None
+    edit: Any = None
+    fix: Any = None
     editor: EditorCapabilities = EditorCapabilities()
     chat_capabilities: ChatCapabilities = ChatCapabilities()
     kernel: bool = False

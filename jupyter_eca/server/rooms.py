@@ -87,6 +87,7 @@ class ServerDoor:
         self._rooms = rooms
         self._interrupt = interrupt
         self.sees_all = interrupt is None
+        self.follows = False
 
     async def host(self, params: InitializeParams) -> Host:  # noqa: ARG002  # one host: no client reconfigures the others'
         return await self._rooms.host()

@@ -294,11 +294,15 @@ export interface ClientInfo {
  * What the client can do. An empty object means "yes" in some clients, so ECA's values are not only booleans.
  *
  * Ours: with `kernel` it runs code for the chats it asks in, with `envelope` it wants `seq`, `turn`, `at`, `outcome`
- * beside each content, and `unattended` says that nobody is there to approve a tool call.
+ * beside each content, and `unattended` says that nobody is there to approve a tool call. `doc`, `edit` and `fix` are
+ * known only to the older seed.
  */
 export interface CodeAssistant {
   readonly chat?: unknown;
   readonly rewrite?: unknown;
+  readonly doc?: unknown;
+  readonly edit?: unknown;
+  readonly fix?: unknown;
   readonly editor?: EditorCapabilities;
   readonly chatCapabilities?: ChatCapabilities;
   readonly kernel?: boolean;

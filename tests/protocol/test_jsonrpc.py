@@ -94,6 +94,12 @@ def test_encoded_text_is_utf8_on_every_link(message: Message) -> None:
     assert decode(encode(message).encode()) == message
 
 
+@given(messages)
+def test_a_frame_is_one_piece_with_nothing_between_its_length_and_its_body(message: Message) -> None:
+    header, _, body = frame(message).partition(b"\r\n\r\n")
+    assert header == b"Content-Length: %d" % len(body)
+
+
 def test_a_newline_after_the_json_may_be_counted() -> None:
     assert read(framed(b'{"method":"ping"}\n'), frame(PING)) == [PING, PING]
 

@@ -7,13 +7,21 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, cast, get_args
 
 import pytest
 
 from jupyter_eca.protocol.base import Empty, Model
-from jupyter_eca.protocol.content import Content
+from jupyter_eca.protocol.chat import ChatPromptParams
+from jupyter_eca.protocol.content import Content, Origin, RejectReason, ToolCallDetails
+from jupyter_eca.protocol.context import ChatContext, OtherContext
 from jupyter_eca.protocol.methods import METHODS, Sender
+from jupyter_eca.protocol.provider import AuthStatus, LoginAction
+from jupyter_eca.protocol.rewrite import RewriteContent
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from enum import StrEnum
 
 FOLDER = Path(__file__).parents[1] / "fixtures" / "wire"
 MESSAGES: dict[str, dict[str, Any]] = {
@@ -62,7 +70,48 @@ def test_a_request_has_a_fixture_of_its_result(name: str) -> None:
     assert (None in found) is (METHODS[name].result is Empty)
 
 
+def said_as(field: str) -> set[Any]:
+    """What stands under this name, anywhere in the messages."""
+    return {value for message in MESSAGES.values() for value in _found(message, field)}
+
+
+def _found(data: Any, field: str) -> Iterator[Any]:
+    match data:
+        case dict():
+            members = cast("dict[str, Any]", data)
+            if isinstance(members.get(field), str):
+                yield members[field]
+            for member in members.values():
+                yield from _found(member, field)
+        case list():
+            for member in cast("list[Any]", data):
+                yield from _found(member, field)
+        case _:
+            pass
+
+
+def kinds(union: Any) -> set[str]:
+    return {kind.model_fields["type"].default for kind in get_args(get_args(union)[0]) if kind is not OtherContext}
+
+
 def test_each_kind_of_content_has_a_fixture() -> None:
-    kinds = {kind.model_fields["type"].default for kind in get_args(get_args(Content)[0])}
     contents = [m["params"]["content"] for m in MESSAGES.values() if m["method"] == "chat/contentReceived"]
-    assert {content["type"] for content in contents} == kinds
+    assert {content["type"] for content in contents} == kinds(Content)
+
+
+@pytest.mark.parametrize("union", [ToolCallDetails, ChatContext, RewriteContent], ids=["details", "context", "rewrite"])
+def test_each_member_of_a_union_has_a_fixture(union: Any) -> None:
+    assert kinds(union) <= said_as("type")
+
+
+def test_a_context_of_a_type_of_tomorrow_has_a_fixture() -> None:
+    model, _ = read(MESSAGES["chat-prompt-contexts"])
+    assert isinstance(model, ChatPromptParams)
+    assert isinstance(model.contexts[-1], OtherContext)
+
+
+@pytest.mark.parametrize(
+    ("field", "values"), [("action", LoginAction), ("reason", RejectReason), ("origin", Origin), ("status", AuthStatus)]
+)
+def test_each_value_of_an_enum_that_clients_act_upon_has_a_fixture(field: str, values: type[StrEnum]) -> None:
+    assert {str(value) for value in values} <= said_as(field)

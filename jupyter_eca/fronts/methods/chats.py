@@ -24,21 +24,23 @@ async def open(session: EcaSession, params: chats.ChatOpenParams) -> chats.ChatO
     came after; when that is gone, it is shown the chat from its beginning."""
     id = session.known(params.chat_id)
     before, after = _cursor(params.before), _cursor(params.after)
-    try:
-        page = await session.host.archive.page(id, params.limit, before, after)
-    except UnknownChat:
-        return chats.ChatOpenResult(found=False)
-    except CursorExpired as error:
-        if not session.can.envelope:
-            expired = chats.PageError(code=chats.PageErrorCode.CURSOR_EXPIRED, message=str(error))
-            return chats.ChatOpenResult(found=True, chat_id=params.chat_id, error=expired)
-        after, page = None, await session.host.archive.page(id, params.limit, None, None)
-    row = await session.host.chat(id)
-    title = row.title if row else None
-    session.own.setdefault(id, params.chat_id)
-    await session.replay(id, title, page.events, anew=after is None)
-    selection = _selection(session, id)
-    await _tell_selection(session, id, title, selection)
+    archive = session.host.archive
+    async with session.sending:
+        try:
+            page = await archive.page(id, params.limit, before, after)
+        except UnknownChat:
+            return chats.ChatOpenResult(found=False)
+        except CursorExpired as error:
+            if not session.can.envelope:
+                expired = chats.PageError(code=chats.PageErrorCode.CURSOR_EXPIRED, message=str(error))
+                return chats.ChatOpenResult(found=True, chat_id=params.chat_id, error=expired)
+            after, page = None, await archive.page(id, params.limit, None, None)
+        row = await session.host.chat(id)
+        title = row.title if row else None
+        session.own.setdefault(id, params.chat_id)
+        await session.show_again(id, title, page.events, anew=after is None)
+        selection = _selection(session, id)
+        await _tell_selection(session, id, title, selection)
     return chats.ChatOpenResult(found=True, chat_id=params.chat_id, title=title, selection=selection, meta=_meta(page))
 
 

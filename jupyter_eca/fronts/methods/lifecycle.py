@@ -2,24 +2,55 @@
 
 from __future__ import annotations
 
+import asyncio
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from jupyter_eca.host import AGENTS
+from jupyter_eca.paths import path_of
 from jupyter_eca.protocol import lifecycle, mcp
+from jupyter_eca.protocol.dialect import Dialect
+from jupyter_eca.workspace.base import Files
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
     from jupyter_eca.fronts.eca import EcaSession
     from jupyter_eca.protocol.base import Model
 
 
+# Seconds that `initialize` may take longer for a client that wants the models in its reply. A provider that looks for
+# them on this machine takes at most half of one.
+MODELS_SECONDS: Final = 0.7
+
+
 async def initialize(session: EcaSession, params: lifecycle.InitializeParams) -> lifecycle.InitializeResult:
     config = (await session.open(params)).config
+    models, default = await _models(session)
     return lifecycle.InitializeResult(
-        chat_default_model=config.default_model or "",
+        models=models,
+        chat_default_model=default,
         chat_behaviors=AGENTS,
         chat_default_behavior=config.default_agent,
         chat_welcome_message=config.welcome_message,
     )
+
+
+async def _models(session: EcaSession) -> tuple[tuple[str, ...], str]:
+    """All models and the default one, for the clients of the seeds: the older one's are not told of them later. Others
+    are not made to wait for what they do not read."""
+    host = session.host
+    configured = host.config.default_model or ""
+    if session.dialect not in {Dialect.OLD, Dialect.NEWER}:
+        return (), configured
+    try:
+        async with asyncio.timeout(MODELS_SECONDS):
+            default = await host.catalog.default()
+            models = await host.catalog.models()
+    except TimeoutError:
+        return (configured,) if configured else (), configured
+    return models if not default or default in models else (default, *models), default
 
 
 def initialized(session: EcaSession, _params: Model) -> None:
@@ -55,8 +86,25 @@ async def _progress(session: EcaSession, type: str) -> None:
     await session.notify("$/progress", params)
 
 
-async def shutdown(_session: EcaSession, _params: Model) -> None:
+def folders_changed(session: EcaSession, params: lifecycle.DidChangeWorkspaceFoldersParams) -> None:
+    """The last folder stays: a workspace without one would have no place to start from."""
+    if not session.door.follows:
+        return
+    host, event = session.host, params.event
+    gone = _folders(event.removed)
+    kept = tuple(root for root in host.workspace.files.roots if root not in gone)
+    roots = tuple(dict.fromkeys((*kept, *_folders(event.added))))
+    if roots:
+        host.workspace = replace(host.workspace, files=Files(roots))
+
+
+def _folders(named: Iterable[lifecycle.WorkspaceFolder]) -> list[Path]:
+    return [path for folder in named if (path := path_of(folder.uri)) is not None]
+
+
+async def shutdown(session: EcaSession, _params: Model) -> None:
     """`exit` follows; what is running goes on until then."""
+    session.shut = True
 
 
 def exit(session: EcaSession, _params: Model) -> None:
@@ -72,5 +120,6 @@ HANDLERS: Final = {
     "initialized": initialized,
     "shutdown": shutdown,
     "exit": exit,
+    "workspace/didChangeWorkspaceFolders": folders_changed,
     "workspace/doctor": doctor,
 }

@@ -1,0 +1,139 @@
+"""One conversation with a client of each revision: each sees all of it, and nothing that its document does not have."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.desk import desk
+from tests.raw import Raw, raw
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+pytestmark = pytest.mark.asyncio
+
+STORY: list[dict[str, Any]] = [
+    {"result": "", "reply": [{"text": "Done."}]},
+    {"message": "write", "reply": [{"reasoning": "A file."}, {"text": "I write. "},
+                                   {"tool": "write_file", "arguments": {"path": "a.txt", "content": "one\n"}}]},
+    {"message": "", "reply": [{"text": "Hello"}]},
+]  # fmt: skip
+OLD = {"chat": True, "doc": True, "edit": False, "fix": False}
+NEWER = {"chat": True, "editor": {"diagnostics": True}}
+CURRENT = {"chat": True, "chatCapabilities": {"askQuestion": True}}
+SEED_METHODS = {"chat/contentReceived", "config/updated", "tool/serverUpdated"}
+
+
+async def write(at: Raw, *, approve: bool, **more: Any) -> Any:
+    """A turn with one tool call; gives the result of the prompt and the call's last content."""
+    result = await at.result("chat/prompt", {"chatId": "c", "message": "write", **more})
+    call = await at.content("toolCallRun")
+    decision = "chat/toolCallApprove" if approve else "chat/toolCallReject"
+    await at.tell(decision, {"chatId": "c", "toolCallId": call["id"]})
+    ended = await at.content("toolCalled" if approve else "toolCallRejected")
+    await at.finished()
+    return result, ended
+
+
+async def announced(at: Raw) -> dict[str, Any]:
+    """The configuration that a client is told of when it is ready."""
+    await at.tell("initialized", {})
+    message = await at.until(lambda m: getattr(m, "method", "") == "config/updated")
+    return message.params["chat"]
+
+
+async def test_a_client_of_the_older_seed_finds_its_words_and_no_others(tmp_path: Path) -> None:
+    async with desk(tmp_path, STORY) as table:
+        at = raw(table)
+        hello = await at.initialize(OLD, chatBehavior="agent")
+        assert set(hello) >= {
+            "models",
+            "chatDefaultModel",
+            "chatBehaviors",
+            "chatDefaultBehavior",
+            "chatWelcomeMessage",
+        }
+        assert (hello["chatBehaviors"], hello["chatDefaultBehavior"]) == (["agent", "plan"], "agent")
+        await announced(at)
+        result, called = await write(at, approve=True, requestId="r", behavior="agent")
+        assert result["status"] == "success"
+        assert called["outputs"] == [
+            {"type": "text", **dict.fromkeys(("text", "content"), called["outputs"][0]["text"])}
+        ]
+        assert set(at.methods) == SEED_METHODS
+        assert not {"toolCallRunning", "metadata"} & set(at.contents)
+        await at.close()
+
+
+async def test_a_client_of_the_older_seed_is_told_that_the_user_rejected_a_call(tmp_path: Path) -> None:
+    async with desk(tmp_path, STORY) as table:
+        at = raw(table)
+        await at.initialize(OLD)
+        assert (await write(at, approve=False, requestId="r"))[1]["reason"] == "user"
+        await at.close()
+
+
+async def test_a_client_of_the_newer_seed_finds_its_words_and_no_others(tmp_path: Path) -> None:
+    async with desk(tmp_path, STORY) as table:
+        at = raw(table)
+        await at.initialize(NEWER)
+        config = await announced(at)
+        assert (config["behaviors"], config["selectBehavior"]) == (["agent", "plan"], "agent")
+        result, called = await write(at, approve=True, behavior="agent")
+        assert result["status"] == "prompting"
+        assert called["outputs"][0]["text"]
+        assert set(at.methods) == SEED_METHODS
+        assert {"toolCallRunning", "metadata"} <= set(at.contents)
+        assert (await write(at, approve=False))[1]["reason"] == "user-choice"
+        await at.close()
+
+
+async def test_a_client_of_today_finds_todays_words(tmp_path: Path) -> None:
+    async with desk(tmp_path, STORY) as table:
+        at = raw(table)
+        await at.initialize(CURRENT)
+        config = await announced(at)
+        assert (config["agents"], config["selectAgent"]) == (["code", "plan"], "code")
+        result, _ = await write(at, approve=True, agent="code")
+        assert result["status"] == "prompting"
+        assert {"chat/opened", "chat/statusChanged", "$/progress"} <= set(at.methods)
+        assert (await write(at, approve=False))[1]["reason"] == "userChoiceDeny"
+        await at.close()
+
+
+async def test_a_request_id_in_the_first_prompt_gives_an_older_client_away(tmp_path: Path) -> None:
+    async with desk(tmp_path, STORY) as table:
+        at = raw(table)
+        await at.initialize({"chat": True})
+        assert (await at.result("chat/prompt", {"message": "hi", "requestId": "r"}))["status"] == "success"
+        await at.finished()
+        await at.close()
+
+
+async def test_a_client_that_uses_a_method_of_today_is_one_of_today_from_then_on(tmp_path: Path) -> None:
+    async with desk(tmp_path, STORY) as table:
+        at = raw(table)
+        await at.initialize({"chat": True, "doc": True})
+        await at.result("chat/list", {})
+        assert (await at.result("chat/prompt", {"message": "hi", "requestId": "r"}))["status"] == "prompting"
+        await at.finished()
+        assert "chat/statusChanged" in at.methods
+        await at.close()
+
+
+@pytest.mark.parametrize(
+    ("can", "options"), [(OLD, {"chatBehavior": "plan"}), (CURRENT, {"chatAgent": "plan"}), (CURRENT, {})]
+)
+@pytest.mark.parametrize("prompt", [{"behavior": "plan"}, {"agent": "plan"}])
+async def test_plan_is_plan_in_every_revision(tmp_path: Path, can: Any, options: Any, prompt: Any) -> None:
+    async with desk(tmp_path, STORY) as table:
+        at = raw(table)
+        await at.initialize(can, **options)
+        await at.tell("initialized")
+        await at.result("chat/prompt", {"chatId": "c", "message": "write", **prompt})
+        assert "There is no tool" in (await at.content("toolCalled"))["outputs"][0]["text"]
+        await at.finished()
+        assert not (tmp_path / "a.txt").exists()
+        await at.close()

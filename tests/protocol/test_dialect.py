@@ -1,0 +1,152 @@
+"""Clients of each revision: known by what they say, understood, and spoken to in their own words.
+
+A file of tests/fixtures/dialects is one message in the words of the revision of its folder; `ours` is the same in our
+words. What is said to all in the same words is in tests/fixtures/wire.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jupyter_eca.protocol import dialect
+from jupyter_eca.protocol.dialect import Dialect
+from jupyter_eca.protocol.lifecycle import InitializeParams
+from jupyter_eca.protocol.methods import METHODS, Method
+
+FIXTURES = Path(__file__).parents[1] / "fixtures"
+SAID: dict[str, dict[str, Any]] = {
+    f"{path.parent.name}/{path.stem}": json.loads(path.read_text())
+    for path in sorted((FIXTURES / "dialects").glob("*/*.json"))
+}
+WIRE: dict[str, dict[str, Any]] = {
+    path.stem: json.loads(path.read_text()) for path in (FIXTURES / "wire").glob("*.json")
+}
+SEEDS = (Dialect.OLD, Dialect.NEWER)
+
+
+def of(name: str) -> tuple[Dialect, Method]:
+    return Dialect(name.partition("/")[0]), METHODS[SAID[name]["method"]]
+
+
+def named(sender: str, part: str) -> list[str]:
+    return [name for name, message in SAID.items() if message["sender"] == sender and part in message]
+
+
+@pytest.mark.parametrize("name", named("server", "params"))
+def test_a_notification_is_said_in_the_clients_words(name: str) -> None:
+    spoken, row = of(name)
+    assert dialect.outgoing(spoken, row.name, row.parse(SAID[name]["ours"]).wire()) == SAID[name]["params"]
+
+
+@pytest.mark.parametrize("name", named("server", "result"))
+def test_a_request_is_answered_in_the_clients_words(name: str) -> None:
+    (spoken, row), ours = of(name), SAID[name]["ours"]
+    assert row.result is not None
+    wire = None if ours is None else row.result.model_validate(ours).wire()
+    assert dialect.result(spoken, row.name, wire) == SAID[name]["result"]
+
+
+@pytest.mark.parametrize("name", named("client", "params"))
+def test_what_a_client_of_any_revision_says_is_understood(name: str) -> None:
+    row = of(name)[1]
+    model = row.parse(dialect.incoming(row.name, SAID[name]["params"]))
+    assert model.model_dump(mode="json", by_alias=True, exclude_unset=True) == SAID[name]["ours"]
+
+
+@pytest.mark.parametrize("name", named("client", "result"))
+def test_diagnostics_count_from_0_whatever_the_client_counts_from(name: str) -> None:
+    spoken, row = of(name)
+    assert row.result is not None
+    model = row.result.model_validate(dialect.diagnostics(spoken, SAID[name]["result"]))
+    assert model.model_dump(mode="json", by_alias=True, exclude_unset=True) == SAID[name]["ours"]
+
+
+@pytest.mark.parametrize("spoken", SEEDS)
+def test_what_a_seed_has_no_word_for_is_not_said_to_its_clients(spoken: Dialect) -> None:
+    said = {name for name in WIRE if "params" in WIRE[name] and WIRE[name]["sender"] == "server"}
+    notifications = {name for name in said if METHODS[WIRE[name]["method"]].result is None}
+    told = {name for name in notifications if _said(spoken, name) is not None}
+    assert told == {key.partition("/")[2] for key in named("server", "params") if of(key)[0] is spoken} - {
+        "editor-getDiagnostics"
+    }
+    assert {
+        "chat-opened",
+        "progress-start",
+        "chat-contentReceived-image",
+        "config-updated-chat",
+    } <= notifications - told
+
+
+def _said(spoken: Dialect, name: str) -> Any:
+    message = WIRE[name]
+    return dialect.outgoing(spoken, message["method"], message["params"])
+
+
+@pytest.mark.parametrize("name", [name for name in WIRE if "params" in WIRE[name] and WIRE[name]["sender"] == "server"])
+def test_our_own_clients_are_sent_what_the_models_say(name: str) -> None:
+    assert _said(Dialect.OWN, name) is WIRE[name]["params"]
+
+
+# Which one it is -----------------------------------------------------------------------------------------------------
+
+
+def hello(can: Any, **options: Any) -> InitializeParams:
+    params = {"initializationOptions": options, "capabilities": {"codeAssistant": can}}
+    return InitializeParams.model_validate(params)
+
+
+NOTHING: dict[str, Any] = {"message": "hi"}
+WITH_ID: dict[str, Any] = {"message": "hi", "requestId": "0"}
+EDITOR = {"diagnostics": True, "definition": True, "references": True}
+
+
+@pytest.mark.parametrize(
+    ("said", "prompt", "spoken"),
+    [
+        (hello({"chat": True, "doc": True}), NOTHING, Dialect.OLD),
+        (hello({"chat": True}, chatBehavior="agent"), WITH_ID, Dialect.OLD),
+        (hello({"chat": True}), WITH_ID, Dialect.OLD),
+        (hello({"chat": True}, chatBehavior="plan"), NOTHING, Dialect.NEWER),
+        (hello({"chat": True, "editor": {"diagnostics": True}}), NOTHING, Dialect.NEWER),
+        (hello({"chat": True, "editor": {"diagnostics": True}}), WITH_ID, Dialect.NEWER),
+        (hello({"chat": True, "editor": EDITOR, "chatCapabilities": {"askQuestion": True}}), WITH_ID, Dialect.CURRENT),
+        (hello({"chat": True, "editor": EDITOR}, chatBehavior="agent"), NOTHING, Dialect.CURRENT),
+        (hello({"chat": True, "chatCapabilities": {}}), WITH_ID, Dialect.CURRENT),
+        (hello({"chat": True, "rewrite": True}), WITH_ID, Dialect.CURRENT),
+        (hello({"chat": {}}, chatAgent=None), WITH_ID, Dialect.CURRENT),
+        (hello({"chat": True}), NOTHING, Dialect.CURRENT),
+        (hello(None), None, Dialect.CURRENT),
+        (hello({"chat": True, "envelope": True}), WITH_ID, Dialect.OWN),
+        (hello({"kernel": True}), NOTHING, Dialect.OWN),
+    ],
+)
+def test_a_client_is_known_by_what_it_says(said: InitializeParams, prompt: Any, spoken: Dialect) -> None:
+    assert dialect.choose(said, prompt) is spoken
+
+
+@pytest.mark.parametrize(
+    ("taken_for", "method", "spoken"),
+    [
+        (Dialect.OLD, "chat/prompt", Dialect.OLD),
+        (Dialect.OLD, "chat/selectedBehaviorChanged", Dialect.NEWER),
+        (Dialect.OLD, "chat/list", Dialect.CURRENT),
+        (Dialect.NEWER, "providers/list", Dialect.CURRENT),
+        (Dialect.NEWER, "no/such", Dialect.NEWER),
+        (Dialect.CURRENT, "chat/prompt", Dialect.CURRENT),
+        (Dialect.OWN, "chat/list", Dialect.OWN),
+    ],
+)
+def test_a_client_that_uses_a_newer_method_was_taken_for_too_old(
+    taken_for: Dialect, method: str, spoken: Dialect
+) -> None:
+    assert dialect.learned(taken_for, method) is spoken
+
+
+@pytest.mark.parametrize("params", [None, [], "text", 5, {"initializationOptions": 3}, {"agent": 3, "behavior": None}])
+def test_what_makes_no_sense_is_left_for_the_models_to_refuse(params: Any) -> None:
+    for method in ("initialize", "chat/prompt", "chat/selectedAgentChanged"):
+        assert dialect.incoming(method, params) == params
