@@ -38,7 +38,7 @@ def test_models_are_found_by_their_type_in_json() -> None:
 
 
 def test_unknown_fields_of_a_newer_peer_are_ignored() -> None:
-    prompt = METHODS["chat/prompt"].parse({"message": HALF, "chatId": 1, "trust": True})
+    prompt = METHODS["chat/prompt"].parse({"message": HALF, "chatId": 1, "glitter": True})
     assert prompt == ChatPromptParams(message=WHOLE, chat_id=1)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -42,8 +43,8 @@ def test_what_the_server_always_sends_is_not_optional() -> None:
 
 
 def test_what_a_client_may_leave_out_is_optional() -> None:
-    assert "readonly after?: number;" in typescript()
+    assert "readonly limit?: number;" in typescript()
 
 
 def test_the_tag_of_a_union_is_never_optional() -> None:
-    assert "type?:" not in typescript()
+    assert not re.search(r"type\?: '\w+';", typescript())
