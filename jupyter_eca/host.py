@@ -14,20 +14,23 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from jupyter_eca import plugins
-from jupyter_eca.audience import Asking, Audience, Audiences
+from jupyter_eca.audience import Asking, Audience, Audiences, Notice
 from jupyter_eca.engine import inputs
 from jupyter_eca.engine.approval import hidden
 from jupyter_eca.engine.chat import ChatState, step
 from jupyter_eca.engine.effects import AskUser, CallModel, CancelModel, CancelTool, Effect, RunTool
+from jupyter_eca.engine.plan import Plan, restored
 from jupyter_eca.engine.prompt import Environment, context_text, system_prompt
 from jupyter_eca.engine.recovery import restore
 from jupyter_eca.engine.turn import TurnStatus
 from jupyter_eca.errors import BusyError, IllegalSignal, ProviderError, ToolError, UnknownChat
 from jupyter_eca.protocol.content import RejectReason
 from jupyter_eca.protocol.context import FileContext, TextContext
+from jupyter_eca.protocol.job import JobsListResult
 from jupyter_eca.providers.catalog import Catalog
 from jupyter_eca.store import Store, alive
 from jupyter_eca.tools.base import ToolContext, ToolResult
+from jupyter_eca.workspace.jobs import BackgroundJobs
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine
@@ -78,6 +81,7 @@ class _Chat:
     last: int
     choice: Choice = NO_CHOICE
     kernel: Kernel | None = None
+    plan: Plan = field(default_factory=Plan)
     tasks: dict[str, asyncio.Task[None]] = field(default_factory=dict[str, "asyncio.Task[None]"])
 
 
@@ -104,6 +108,7 @@ class Host:
         self._chats: dict[str, _Chat] = {}
         self._loading = asyncio.Lock()
         self.audiences = Audiences()
+        self.jobs = BackgroundJobs(lambda jobs: self.audiences.tell(Notice("jobs/updated", JobsListResult(jobs=jobs))))
         self._ended = asyncio.Event()
 
     async def run(self) -> None:
@@ -117,6 +122,7 @@ class Host:
                 self._feed_stop(chat)
             working = [task for chat in self._chats.values() for task in chat.tasks.values()]
             await asyncio.gather(*working, return_exceptions=True)
+            await self.jobs.close()
             storing.cancel()
         await self._store.close()
 
@@ -207,6 +213,9 @@ class Host:
             kernel=kernel or self.workspace.kernel,
             questions=Asking(self.audiences, chat) if self.audiences.answered(chat) else None,
             editor=self.audiences.editor(chat),
+            jobs=self.jobs,
+            plan=live.plan if (live := self._chats.get(chat)) else None,
+            remembered=live.state.remembered if live else frozenset(),
         )
 
     def offered(self, agent: str, around: ToolContext) -> list[Tool]:
@@ -234,10 +243,12 @@ class Host:
                 raise UnknownChat(f"There is no chat {id!r}. `%eca new` starts one.")
             if row and row.owner not in {None, self._store.owner} and alive(row.owner):
                 raise BusyError("This chat is being answered by another program. Wait for it, or start a new chat.")
-            restored = restore(id, await self._store.events(id) if row else [], _now())
-            chat = self._chats[id] = _Chat(restored.state, row.last if row else 0)
-            if restored.missing:
-                self._store.append(restored.missing, "")
+            events = await self._store.events(id) if row else []
+            found = restore(id, events, _now())
+            chat = self._chats[id] = _Chat(found.state, row.last if row else 0)
+            chat.plan = restored(event.content for event in events)
+            if found.missing:
+                self._store.append(found.missing, "")
                 await self._store.settled()
             return chat
 

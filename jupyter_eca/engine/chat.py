@@ -10,7 +10,7 @@ from functools import reduce
 from typing import TYPE_CHECKING, Any, assert_never
 
 from jupyter_eca.engine import inputs
-from jupyter_eca.engine.approval import Decision, Policy, decide, key
+from jupyter_eca.engine.approval import Decision, Policy, decide, is_remembered, rememberable
 from jupyter_eca.engine.delta import Delta, ReasoningDelta, ReasoningEnd, Remark, TextDelta, ToolCallDelta, UsageDelta
 from jupyter_eca.engine.effects import AskUser, CallModel, CancelModel, CancelTool, Effect, RunTool
 from jupyter_eca.engine.history import History, remember
@@ -308,11 +308,13 @@ class _Walk:
     def approve(self, call: ToolCall, *, remember_it: bool) -> None:
         TOOL_CALLS.take(call.status, ToolCallSignal.APPROVE)
         if remember_it and call.tool is not None:
-            self.state = replace(self.state, remembered=self.state.remembered | {key(call.tool)})
+            remembered = self.state.remembered | rememberable(call.tool, call.arguments)
+            self.state = replace(self.state, remembered=remembered)
         self.signal_call(call, ToolCallSignal.APPROVE)
         if remember_it:
             for other in self.state.calls:
-                if other.status is ToolCallStatus.WAITING and other.tool == call.tool:
+                waits = other.status is ToolCallStatus.WAITING and other.tool is not None
+                if waits and is_remembered(other.tool, other.arguments, self.state.remembered):
                     self.signal_call(other, ToolCallSignal.APPROVE)
 
     def signal_call(

@@ -15,11 +15,13 @@ from jupyter_eca import plugins
 from jupyter_eca.audience import Notice
 from jupyter_eca.errors import BusyError, LocalError, RemoteError, ToolError
 from jupyter_eca.fronts.linked import LinkEditor, LinkKernel
+from jupyter_eca.fronts.methods.jobs import seen
 from jupyter_eca.fronts.project import project
 from jupyter_eca.host import Choice
 from jupyter_eca.links.peer import Peer
 from jupyter_eca.protocol import lifecycle
 from jupyter_eca.protocol.event import Event, merged
+from jupyter_eca.protocol.job import JobsListResult
 from jupyter_eca.protocol.jsonrpc import Code
 from jupyter_eca.protocol.methods import METHODS, Sender
 from jupyter_eca.protocol.question import ChatAskQuestionResult
@@ -156,7 +158,8 @@ class EcaSession:
     async def _send(self, item: Event | Notice) -> None:
         """Each event once, also when it is both in a replay and among what has just happened."""
         if isinstance(item, Notice):
-            await self.notify(item.method, item.params, item.chat)
+            params = seen(self, item.params.jobs) if isinstance(item.params, JobsListResult) else item.params
+            await self.notify(item.method, params, item.chat)
             return
         if item.seq:
             if item.seq <= self._shown.get(item.chat, 0):
