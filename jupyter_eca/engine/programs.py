@@ -39,11 +39,13 @@ xvfb-run, zsh
 
 WRAPPING: Final = _names("""
 bun exec, bun run exec, bun x, bundle exec, cargo run, composer exec, conda run, deno eval, deno run,
-docker compose exec, docker compose run, docker container exec, docker container run, docker exec, docker run, dotnet exec, git bisect,
+docker compose exec, docker compose run, docker container exec, docker container run, docker exec, docker run,
+dotnet exec, git bisect,
 git config, git difftool, git filter-branch, git mergetool, git rebase, git submodule foreach, gh alias, gh extension,
 go generate, go run, go tool, hatch env run, hatch run, jj config, jj run, jupyter console, kubectl exec, kubectl run,
 mamba run, npm config, npm exec, npm x, pdm run, pipx run, pixi exec, pixi run, pnpm dlx, pnpm exec,
-podman compose exec, podman compose run, podman exec, podman run, poetry run, svn propset, tox exec, uv run, uv tool run, yarn dlx, yarn exec
+podman compose exec, podman compose run, podman exec, podman run, poetry run,
+svn propset, tox exec, uv run, uv tool run, yarn dlx, yarn exec
 """)
 
 # Arguments that make an ordinary program run another one, or delete what it finds.

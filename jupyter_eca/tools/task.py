@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 Op = Annotated[
     Literal["plan", "add", "start", "complete", "delete", "list"],
     Field(
-        description="plan replaces the list by `tasks`, add appends `tasks`; start, complete and delete are about `ids`; "
-        "list only shows it."
+        description="plan replaces the list by `tasks`, add appends `tasks`; start, complete and delete are about "
+        "`ids`; list only shows it."
     ),
 ]
 Subjects = Annotated[list[str], Field(description="What is to be done, one short line for each task.")]

@@ -32,9 +32,6 @@ MAX_LINES: Final = 2_000
 # A progress bar can be one line without an end.
 _MAX_LINE: Final = 4_000
 
-# Seconds a job has to end by itself when it is asked to.
-GRACE_SECONDS: Final = 3.0
-
 _CHUNK: Final = 65_536
 
 
@@ -81,10 +78,12 @@ class _Running:
 
 
 class BackgroundJobs:
-    """`workspace.base.Jobs`. `changed` is told all jobs whenever one starts or ends; it must not wait."""
+    """`workspace.base.Jobs`. `changed` is told all jobs whenever one starts or ends; it must not wait. `grace` is the
+    seconds that a job has to end by itself when it is killed."""
 
-    def __init__(self, changed: Callable[[tuple[Job, ...]], None] = lambda _: None) -> None:
+    def __init__(self, changed: Callable[[tuple[Job, ...]], None] = lambda _: None, grace: float = 3.0) -> None:
         self._changed = changed
+        self._grace = grace
         self._jobs: dict[str, _Running] = {}
         self._watching: set[asyncio.Task[None]] = set()
         self._starting = asyncio.Lock()
@@ -93,7 +92,9 @@ class BackgroundJobs:
     async def start(self, chat: str, command: str, folder: Path, label: str) -> Job:
         """Raises: ToolError when it cannot be started, or too many run."""
         async with self._starting:
-            if self._closed or sum(not one.ended.is_set() for one in self._jobs.values()) >= MAX_RUNNING:
+            if self._closed:
+                raise ToolError("The server is ending; no job can be started.")
+            if sum(not one.ended.is_set() for one in self._jobs.values()) >= MAX_RUNNING:
                 raise ToolError(f"{MAX_RUNNING} background jobs are running already.", "Kill one that is not needed.")
             process = await shell.start(command, folder, apart=True)
             job = Job(
@@ -128,7 +129,7 @@ class BackgroundJobs:
         if running is None or running.ended.is_set():
             return False
         running.killed.set()
-        await running.process.kill(GRACE_SECONDS)
+        await running.process.kill(self._grace)
         await running.ended.wait()
         return True
 
