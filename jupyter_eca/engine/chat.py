@@ -313,9 +313,9 @@ class _Walk:
         self.signal_call(call, ToolCallSignal.APPROVE)
         if remember_it:
             for other in self.state.calls:
-                if other.status is ToolCallStatus.WAITING and other.tool is not None:
-                    if is_remembered(other.tool, other.arguments, self.state.remembered):
-                        self.signal_call(other, ToolCallSignal.APPROVE)
+                tool = other.tool if other.status is ToolCallStatus.WAITING else None
+                if tool is not None and is_remembered(tool, other.arguments, self.state.remembered):
+                    self.signal_call(other, ToolCallSignal.APPROVE)
 
     def signal_call(
         self,

@@ -34,7 +34,7 @@ _TOKEN: Final = re.compile(
     re.VERBOSE,
 )
 
-# shlex takes seconds over a word of 300,000 characters, on the event loop; nobody reads such a line before approving it.
+# shlex takes minutes over a word of 3,000,000 characters; nobody reads such a line before approving it.
 _MAX_LINE: Final = 10_000
 
 # The targets of a redirection that change no file.

@@ -35,6 +35,9 @@ _LIMIT: Final = 65_536
 # A process can start another one while it is being looked for: seen gone in the second round, if it ever is.
 _ROUNDS: Final = 5
 
+# No process: its session was not heard of.
+_NOBODY: Final = -1
+
 # Seconds that pipes have to close after the last process is dead.
 _DRAIN_SECONDS: Final = 1.0
 
@@ -115,6 +118,9 @@ async def start(command: str, folder: Path, *, apart: bool = False) -> ShellProc
             stderr=asyncio.subprocess.PIPE if apart else asyncio.subprocess.STDOUT,
             **options,
         )
+    except asyncio.CancelledError:  # in between, when it may already have started others
+        await asyncio.to_thread(_signal, _NOBODY, mark, "kill")
+        raise
     except (OSError, ValueError, NotImplementedError) as error:  # not implemented: the selector loop on Windows
         raise ToolError(f"The command cannot be started: {error}.") from error
     output: asyncio.StreamReader = protocol.stdout  # type: ignore[assignment]

@@ -145,7 +145,7 @@ SHELL = ToolSpec("shell_command", "", {}, remembers=Remembers.COMMANDS)
 
 def after(*lines: str) -> frozenset[str]:
     """What is remembered once these were approved for the session."""
-    return frozenset().union(*(rememberable(SHELL, {"command": line}) for line in lines))
+    return frozenset(key for line in lines for key in rememberable(SHELL, {"command": line}))
 
 
 @pytest.mark.parametrize(

@@ -170,7 +170,30 @@ def test_no_line_whatever_breaks_it_and_none_is_without_a_key(line: str) -> None
 
 
 # `a` and `b` tell that they were run; the rest is what could make a shell end a word where we do not.
-PIECES = ["a", "b", " ", ";", "&&", "||", "|", "&", "\n", "'", '"', "\\", "#", ">", "<", "2", "-", "=", "\t", "{", "}", "!"]
+PIECES = [
+    "a",
+    "b",
+    " ",
+    ";",
+    "&&",
+    "||",
+    "|",
+    "&",
+    "\n",
+    "'",
+    '"',
+    "\\",
+    "#",
+    ">",
+    "<",
+    "2",
+    "-",
+    "=",
+    "\t",
+    "{",
+    "}",
+    "!",
+]
 TELLING = 'a() { echo a >>"$TOLD"; }; b() { echo b >>"$TOLD"; }; set -f'
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -33,7 +34,7 @@ RULES: list[dict[str, Any]] = [
     {"message": "more", "reply": [shell("pwd; rm -f x")]},
     {"message": "plan", "reply": [{"tool": "task", "arguments": {"op": "plan", "tasks": ["look"]}}]},
     {"message": "add", "reply": [{"tool": "task", "arguments": {"op": "add", "tasks": ["change"]}}]},
-    {"message": "hang", "reply": [shell("echo begun; sleep 1000")]},
+    {"message": "hang", "reply": [shell("echo begun; echo >told; sleep 1000")]},
 ]
 
 
@@ -90,30 +91,22 @@ async def test_only_lines_of_remembered_commands_run_unasked(tmp_path: Path) -> 
 
 
 async def test_a_stopped_command_keeps_what_it_printed(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "told")
     async with desk(tmp_path, RULES) as table:
         client = await table.client()
         answering = asyncio.ensure_future(answer(client, "hang", yes))
-        async with asyncio.timeout(PATIENCE):
-            while not table.host.running("chat") or "sleep 1000" not in "".join(shells()):
-                await asyncio.sleep(0)
+        await asyncio.wait_for(asyncio.to_thread((tmp_path / "told").read_text), PATIENCE)
         await client.stop("chat")
         (called,) = [r.content for r in await answering if isinstance(r.content, ToolCalledContent)]
         assert called.error
         assert called.outputs[0].text.endswith("begun\n[ended by the user]")
 
 
-def shells() -> list[str]:
-    import psutil
-
-    mine = psutil.Process().children()
-    return [" ".join(process.cmdline()) for process in mine if process.status() == psutil.STATUS_SLEEPING]
-
-
 async def test_the_plan_of_a_chat_survives_a_restart(tmp_path: Path) -> None:
     async with desk(tmp_path, RULES) as table:
-        await answer(await table.client(), "plan")
+        await answer(await table.client(), "plan", yes)
     async with desk(tmp_path, RULES) as table:
-        received = await answer(await table.client(), "add")
+        received = await answer(await table.client(), "add", yes)
         (called,) = [r.content for r in received if isinstance(r.content, ToolCalledContent)]
         assert isinstance(called.details, TaskDetails)
         assert [task.subject for task in called.details.tasks] == ["look", "change"]

@@ -23,12 +23,15 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.asyncio
 
 
+ABLE = EditorCapabilities(diagnostics=True, definition=True, references=True)
+
+
 @dataclass
 class Emacs:
     """Gives its answers, as they come on the wire, one after the other; the last one for ever."""
 
     answers: list[dict[str, Any]]
-    can: EditorCapabilities = EditorCapabilities(diagnostics=True, definition=True, references=True)
+    can: EditorCapabilities = ABLE
     asked: list[Any] = field(default_factory=list[Any])
 
     def _answer(self, question: object) -> dict[str, Any]:

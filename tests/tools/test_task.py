@@ -50,7 +50,13 @@ async def test_a_plan_is_made_worked_on_and_shown(context: ToolContext) -> None:
 
 @pytest.mark.parametrize(
     ("op", "arguments"),
-    [("plan", {}), ("add", {"tasks": []}), ("start", {}), ("complete", {"ids": ["9"]}), ("delete", {"ids": ["1", "9"]})],
+    [
+        ("plan", {}),
+        ("add", {"tasks": []}),
+        ("start", {}),
+        ("complete", {"ids": ["9"]}),
+        ("delete", {"ids": ["1", "9"]}),
+    ],
 )
 async def test_what_makes_no_sense_is_told_and_changes_nothing(
     context: ToolContext, op: str, arguments: dict[str, Any]

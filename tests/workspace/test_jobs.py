@@ -96,8 +96,8 @@ async def test_what_a_running_job_printed_can_be_read_at_once(tmp_path: Path) ->
         job = await here.jobs.start("chat", "printf 'whole\\nhalf'; echo x >told; sleep 1000", tmp_path, "")
         await line_of(tmp_path / "told")
         async with asyncio.timeout(PATIENCE):
-            while len(here.jobs.read(job.id).lines) < 2:
-                await asyncio.sleep(0)  # the pipe is read by the loop
+            while len(here.jobs.read(job.id).lines) < 2:  # noqa: ASYNC110  # the loop reads the pipe
+                await asyncio.sleep(0)
         assert here.printed(job.id) == [("stdout", "whole"), ("stdout", "half")]
         assert here.jobs.read(job.id).status is JobStatus.RUNNING
 
