@@ -22,7 +22,23 @@ if TYPE_CHECKING:
 
 # What only looks is allowed; what changes or runs something asks (ECA 3.3 has the same list for its own tools).
 _DEFAULTS: dict[str, Any] = {
-    "toolCall": {"approval": {"allow": {"read_file": {}, "directory_tree": {}, "grep": {}, "variables": {}}}}
+    "toolCall": {
+        "approval": {
+            "allow": {
+                "read_file": {},
+                "directory_tree": {},
+                "grep": {},
+                "variables": {},
+                "preview_file_change": {},
+                "editor_diagnostics": {},
+                "editor_definition": {},
+                "editor_references": {},
+                "ask_user": {},
+                "task": {},
+                "bg_job": {"argsMatchers": {"action": ["list", "read_output"]}},
+            }
+        }
+    }
 }
 
 

@@ -17,6 +17,7 @@ from jupyter_eca.checkpoints import Checkpoints, Keeper
 from jupyter_eca.engine import inputs
 from jupyter_eca.engine.approval import hidden
 from jupyter_eca.engine.chat import step
+from jupyter_eca.engine.plan import restored as plan_of
 from jupyter_eca.engine.prompt import Environment, system_prompt
 from jupyter_eca.engine.recovery import restore
 from jupyter_eca.engine.turn import TurnStatus
@@ -24,10 +25,12 @@ from jupyter_eca.errors import BusyError, IllegalSignal, UnknownChat
 from jupyter_eca.live import Choice, LiveChat, chosen
 from jupyter_eca.protocol.chats import ChatStatus, ChatStatusChangedParams
 from jupyter_eca.protocol.content import RejectReason
+from jupyter_eca.protocol.job import JobsListResult
 from jupyter_eca.providers.catalog import Catalog
 from jupyter_eca.store import Store, alive
 from jupyter_eca.tools.base import ToolContext
 from jupyter_eca.work import Work, now
+from jupyter_eca.workspace.jobs import BackgroundJobs
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -58,6 +61,7 @@ class Host:
         self.store = Store(database, str(workspace.files.roots[0]), self._publish)
         self.archive = Archive(self)
         self.checkpoints = Checkpoints(self.store)
+        self.jobs = BackgroundJobs(lambda jobs: self.audiences.tell(Notice("jobs/updated", JobsListResult(jobs=jobs))))
         self._tools: dict[str, Tool] = {
             tool.spec.name: tool for tools in plugins.find("tools", "TOOLS").values() for tool in tools
         }
@@ -77,6 +81,7 @@ class Host:
                 self.stop(chat)
             working = [task for chat in self._chats.values() for task in chat.tasks.values()]
             await asyncio.gather(*working, return_exceptions=True)
+            await self.jobs.close()
             storing.cancel()
         await self.store.close()
 
@@ -180,10 +185,12 @@ class Host:
                 raise UnknownChat(f"There is no chat {id!r}. `%eca new` starts one.")
             if row and row.owner not in {None, self.store.owner} and alive(row.owner):
                 raise BusyError("This chat is being answered by another program. Wait for it, or start a new chat.")
-            restored = restore(id, await self.store.events(id) if row else [], now())
+            events = await self.store.events(id) if row else []
+            restored = restore(id, events, now())
             remembered = live.state.remembered if live else frozenset[str]()
             state = replace(restored.state, remembered=remembered)
-            chat = self._chats[id] = LiveChat(state, row.last if row else 0, chosen(row))
+            plan = plan_of(event.content for event in events)
+            chat = self._chats[id] = LiveChat(state, row.last if row else 0, chosen(row), plan=plan)
             if restored.missing:
                 self.store.append(restored.missing, chat.choice.selection)
                 await self.store.settled()
@@ -226,6 +233,7 @@ class Host:
 
     def surroundings(self, chat: str, kernel: Kernel | None, call: str = "") -> ToolContext:
         """What the tools of a chat have; the kernel is that of the cell that asked, else the workspace's."""
+        live = self._chats.get(chat)
         return ToolContext(
             chat,
             self.workspace.files,
@@ -233,7 +241,10 @@ class Host:
             kernel=kernel or self.workspace.kernel,
             questions=Asking(self.audiences, chat) if self.audiences.answered(chat) else None,
             editor=self.audiences.editor(chat),
-            keeper=Keeper(self.checkpoints, chat, live.state.turn) if (live := self._chats.get(chat)) else None,
+            jobs=self.jobs,
+            keeper=Keeper(self.checkpoints, chat, live.state.turn) if live else None,
+            plan=live.plan if live else None,
+            remembered=live.state.remembered if live else frozenset(),
         )
 
     def offered(self, agent: str, around: ToolContext) -> list[Tool]:

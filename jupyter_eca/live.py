@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+from jupyter_eca.engine.plan import Plan
 from jupyter_eca.store import Selection
 
 if TYPE_CHECKING:
@@ -70,4 +71,5 @@ class LiveChat:
     kernel: Kernel | None = None
     prompt: Prompt | None = None
     cursor: CursorContext | None = None
+    plan: Plan = field(default_factory=Plan)
     tasks: dict[str, asyncio.Task[None]] = field(default_factory=dict[str, "asyncio.Task[None]"])

@@ -57,7 +57,13 @@ def refusal(home: Path, content: str | dict[str, Any]) -> str:
 def test_without_any_file_what_only_looks_is_allowed_and_all_else_asks(home: Path, project: Path) -> None:
     config = read((project,), home=home)
     assert config.sources == ()
-    assert set(config.tool_call.approval.allow) == {"read_file", "directory_tree", "grep", "variables"}
+    allowed = config.tool_call.approval.allow
+    looking = {"read_file", "directory_tree", "grep", "variables", "preview_file_change"}
+    asking = {"editor_diagnostics", "editor_definition", "editor_references", "ask_user"}
+    assert set(allowed) == looking | asking | {"task", "bg_job"}
+    assert [name for name, rule in allowed.items() if not rule.always] == ["bg_job"]
+    assert allowed["bg_job"].matches({"action": "read_output"})
+    assert not allowed["bg_job"].matches({"action": "kill"})
     assert config.tool_call.approval.by_default is Decision.ASK
 
 

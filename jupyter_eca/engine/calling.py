@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import reduce
 from typing import TYPE_CHECKING
 
-from jupyter_eca.engine.approval import Decision, Policy, decide, key
+from jupyter_eca.engine.approval import Decision, Policy, decide, is_remembered, rememberable
 from jupyter_eca.engine.effects import AskUser, CancelTool, RunTool
 from jupyter_eca.engine.history import remember
 from jupyter_eca.engine.prompt import NOT_JSON, REJECTED, STOPPED_CALL, unknown_tool
@@ -86,7 +86,8 @@ def _decide(walk: Walk, call: ToolCall) -> None:
     elif arguments is None:
         _end(walk, call, NOT_JSON)
     else:
-        decision = decide(setup.policy or Policy(), call.tool, arguments, walk.state.remembered)
+        state = walk.state
+        decision = decide(setup.policy or Policy(), call.tool, arguments, state.remembered, trust=state.trust)
         signal(walk, replace(call, arguments=arguments), _SIGNAL_OF[decision], reason=RejectReason.CONFIG)
 
 
@@ -100,11 +101,12 @@ def _end(walk: Walk, call: ToolCall, text: str) -> None:
 def approve(walk: Walk, call: ToolCall, *, remember: bool) -> None:
     TOOL_CALLS.take(call.status, ToolCallSignal.APPROVE)
     if remember and call.tool is not None:
-        walk.state = replace(walk.state, remembered=walk.state.remembered | {key(call.tool)})
+        walk.state = replace(walk.state, remembered=walk.state.remembered | rememberable(call.tool, call.arguments))
     signal(walk, call, ToolCallSignal.APPROVE)
     if remember:
         for other in walk.state.calls:
-            if other.status is ToolCallStatus.WAITING and other.tool == call.tool:
+            tool = other.tool if other.status is ToolCallStatus.WAITING else None
+            if tool is not None and is_remembered(tool, other.arguments, walk.state.remembered):
                 signal(walk, other, ToolCallSignal.APPROVE)
 
 

@@ -15,11 +15,13 @@ from jupyter_eca import plugins
 from jupyter_eca.audience import Again, Notice
 from jupyter_eca.errors import BusyError, LocalError, RemoteError, ToolError
 from jupyter_eca.fronts.linked import LinkEditor, LinkKernel
+from jupyter_eca.fronts.methods.jobs import seen
 from jupyter_eca.fronts.project import arranged, opened_chat, project
 from jupyter_eca.links.peer import Peer
 from jupyter_eca.protocol import dialect, lifecycle
 from jupyter_eca.protocol.chats import ChatStatusChangedParams
 from jupyter_eca.protocol.event import Event, merged
+from jupyter_eca.protocol.job import JobsListResult
 from jupyter_eca.protocol.jsonrpc import Code
 from jupyter_eca.protocol.methods import METHODS, Sender
 from jupyter_eca.protocol.question import ChatAskQuestionResult
@@ -169,6 +171,8 @@ class EcaSession:
     async def _send(self, item: Item) -> None:
         """Each event once, also when it is both in a replay and among what has just happened."""
         match item:
+            case Notice(method=method, params=JobsListResult(jobs=jobs)):
+                await self.notify(method, seen(self, jobs))
             case Notice(method=method, params=params, chat=chat):
                 await self.notify(method, params, chat)
             case Again(chat=chat):

@@ -16,6 +16,7 @@ from jupyter_eca.errors import LocalError, ToolError
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable
 
+    from jupyter_eca.engine.plan import Plan
     from jupyter_eca.engine.spec import ImagePart
     from jupyter_eca.protocol.content import ToolCallDetails
     from jupyter_eca.workspace.base import Editor, Files, Jobs, Keeper, Kernel, Questions
@@ -25,18 +26,23 @@ MAX_RESULT_CHARS = 50_000
 
 
 class Need(StrEnum):
-    """A field of the context without which a tool is not offered."""
+    """A field of the context without which a tool is not offered, or something that what is there `can`."""
 
     KERNEL = "kernel"
     QUESTIONS = "questions"
     EDITOR = "editor"
+    DIAGNOSTICS = "editor.diagnostics"
+    DEFINITION = "editor.definition"
+    REFERENCES = "editor.references"
     JOBS = "jobs"
+    PLAN = "plan"
 
 
 @dataclass(frozen=True, slots=True)
 class ToolContext:
     """What a tool may touch. `call` is the id of its call; `kernel` is the one the chat belongs to; `questions` and
-    `editor` are there when a client of the chat can answer. `keeper` must be told of a file before it is changed."""
+    `editor` are there when a client of the chat can answer. `keeper` must be told of a file before it is changed;
+    `plan` is the chat's list of tasks; `remembered` what the user approved for the session."""
 
     chat: str
     files: Files
@@ -46,9 +52,13 @@ class ToolContext:
     editor: Editor | None = None
     jobs: Jobs | None = None
     keeper: Keeper | None = None
+    plan: Plan | None = None
+    remembered: frozenset[str] = frozenset()
 
     def has(self, need: Need) -> bool:
-        return getattr(self, need) is not None
+        field, _, ability = need.partition(".")
+        found = getattr(self, field)
+        return found is not None and (not ability or getattr(found.can, ability))
 
 
 @dataclass(frozen=True, slots=True)

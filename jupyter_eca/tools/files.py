@@ -5,18 +5,21 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field
 
 from jupyter_eca.errors import ToolError
 from jupyter_eca.protocol.content import FileChangeDetails
-from jupyter_eca.tools import textfile
+from jupyter_eca.tools import textfile, transcript
 from jupyter_eca.tools.base import MAX_RESULT_CHARS, ToolContext, ToolResult, tool
 from jupyter_eca.tools.replacing import lines, replace
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from jupyter_eca.workspace.base import Files
 
 # Calls of one turn run in parallel, and each change reads before it writes.
@@ -46,7 +49,35 @@ async def read_file(context: ToolContext, path: FilePath, line_offset: Offset = 
     return await asyncio.to_thread(_read, context.files, path, line_offset, limit)
 
 
-@tool(summary="Writing {path}")
+@dataclass(frozen=True, slots=True)
+class _Change:
+    """What a call would make of a file: checked and computed, with nothing written. `before` is None for a new one."""
+
+    real: Path
+    before: str | None
+    after: str
+    done: str
+
+
+async def _write_preview(context: ToolContext, arguments: dict[str, Any]) -> FileChangeDetails:
+    return await asyncio.to_thread(_previewed, context.files, _written, arguments["path"], arguments["content"])
+
+
+async def _edit_preview(context: ToolContext, arguments: dict[str, Any]) -> FileChangeDetails:
+    original, new, everywhere = (arguments.get(name, False) for name in _EDIT_ARGUMENTS)
+    return await asyncio.to_thread(
+        _previewed, context.files, _edited, arguments["path"], original, new, everywhere is True
+    )
+
+
+async def _move_preview(context: ToolContext, arguments: dict[str, Any]) -> FileChangeDetails:
+    return (await asyncio.to_thread(_moved, context.files, arguments["source"], arguments["destination"])).details
+
+
+_EDIT_ARGUMENTS = ("original_content", "new_content", "all_occurrences")
+
+
+@tool(summary="Writing {path}", preview=_write_preview)
 async def write_file(context: ToolContext, path: FilePath, content: Content) -> ToolResult:
     """Create a text file, or replace all of an existing one. Missing folders are made.
 
@@ -55,7 +86,7 @@ async def write_file(context: ToolContext, path: FilePath, content: Content) -> 
     return await asyncio.to_thread(_write, context.files, path, content)
 
 
-@tool(summary="Editing {path}")
+@tool(summary="Editing {path}", preview=_edit_preview)
 async def edit_file(
     context: ToolContext,
     path: FilePath,
@@ -71,18 +102,36 @@ async def edit_file(
     return await asyncio.to_thread(_edit, context.files, path, original_content, new_content, all_occurrences)
 
 
-@tool(summary="Moving {source} to {destination}")
+@tool(reads=True, agents=["plan"], summary="Previewing a change of {path}", preview=_edit_preview)
+async def preview_file_change(
+    context: ToolContext,
+    path: FilePath,
+    original_content: Original,
+    new_content: New,
+    all_occurrences: Everywhere = False,
+) -> ToolResult:
+    """Show the user, as a diff, a change that you propose. Nothing is written.
+
+    The arguments are those of an edit: original_content must occur exactly once in the file.
+    """
+    found = await asyncio.to_thread(
+        _previewed, context.files, _edited, path, original_content, new_content, all_occurrences
+    )
+    return ToolResult(f"Shown to the user; nothing was changed:\n{found.diff}", details=found)
+
+
+@tool(summary="Moving {source} to {destination}", preview=_move_preview)
 async def move_file(context: ToolContext, source: Source, destination: Destination) -> ToolResult:
     """Move or rename a file or folder. Never overwrites. Missing folders are made."""
     return await asyncio.to_thread(_move, context.files, source, destination)
 
 
-TOOLS = (read_file, write_file, edit_file, move_file)
+TOOLS = (read_file, write_file, edit_file, preview_file_change, move_file)
 
 
 def _read(files: Files, path: str, offset: int, limit: int) -> str:
     with textfile.reported(path):
-        text = textfile.read(files.resolve(path), path)
+        text = textfile.read(transcript.kept(path) or files.resolve(path), path)
     every = lines(text.removeprefix(textfile.BOM).replace("\r\n", "\n"))
     if not every:
         return f"[{path} is empty]"
@@ -108,41 +157,55 @@ def _fitting(part: list[str]) -> int:
 
 def _write(files: Files, path: str, content: str) -> ToolResult:
     with _one_change, textfile.reported(path):
-        real = files.resolve(path)
-        before = None
-        if real.exists():
-            _refuse_notebook(real, path)
-            before = textfile.read(real, path)
-        return _replaced(files, real, before, content, "Replaced" if before is not None else "Created")
+        return _replaced(files, _written(files, path, content))
 
 
 def _edit(files: Files, path: str, original: str, new: str, everywhere: bool) -> ToolResult:
     with _one_change, textfile.reported(path):
-        real = files.resolve(path)
+        return _replaced(files, _edited(files, path, original, new, everywhere))
+
+
+def _previewed(files: Files, plan: Callable[..., _Change], path: str, *arguments: Any) -> FileChangeDetails:
+    with textfile.reported(path):
+        found = plan(files, path, *arguments)
+    return textfile.change(files.shown(found.real), found.before, found.after)
+
+
+def _written(files: Files, path: str, content: str) -> _Change:
+    real = files.resolve(path)
+    before = None
+    if real.exists():
         _refuse_notebook(real, path)
         before = textfile.read(real, path)
-        mark = textfile.BOM if before.startswith(textfile.BOM) else ""
-        replaced = replace(before.removeprefix(mark), original, new, everywhere=everywhere)
-        if mark + replaced.text == before:
-            raise ToolError(f"new_content is what {path} has already; nothing was changed.")
-        places = f" {replaced.count} places of" if replaced.count > 1 else ""
-        loosely = "" if replaced.exact else ", ignoring white space to find the place,"
-        return _replaced(files, real, before, mark + replaced.text, f"Edited{places}{loosely}")
+    return _Change(real, before, content, "Replaced" if before is not None else "Created")
 
 
-def _replaced(files: Files, real: Path, before: str | None, after: str, done: str) -> ToolResult:
+def _edited(files: Files, path: str, original: str, new: str, everywhere: bool) -> _Change:
+    real = files.resolve(path)
+    _refuse_notebook(real, path)
+    before = textfile.read(real, path)
+    mark = textfile.BOM if before.startswith(textfile.BOM) else ""
+    replaced = replace(before.removeprefix(mark), original, new, everywhere=everywhere)
+    if mark + replaced.text == before:
+        raise ToolError(f"new_content is what {path} has already; nothing was changed.")
+    places = f" {replaced.count} places of" if replaced.count > 1 else ""
+    loosely = "" if replaced.exact else ", ignoring white space to find the place,"
+    return _Change(real, before, mark + replaced.text, f"Edited{places}{loosely}")
+
+
+def _replaced(files: Files, change: _Change) -> ToolResult:
     """Writes, and reports what a look at the disk shows then: another program may have written too."""
-    shown = files.shown(real)
-    textfile.write(real, shown, after)
-    found = textfile.read(real, shown)
-    details = textfile.change(shown, before, found)
+    shown = files.shown(change.real)
+    textfile.write(change.real, shown, change.after)
+    found = textfile.read(change.real, shown)
+    details = textfile.change(shown, change.before, found)
     size = f"{len(lines(found))} lines, +{details.lines_added} -{details.lines_removed}"
-    text = f"{done} {shown} ({size})."
-    if found != after:
+    text = f"{change.done} {shown} ({size})."
+    if found != change.after:
         text = f"Another program wrote {shown} at the same time; it is not as you wanted it."
-    if before is not None:
+    if change.before is not None:
         text += f" What changed on disk:\n{details.diff}"
-    return ToolResult(text, error=found != after, details=details)
+    return ToolResult(text, error=found != change.after, details=details)
 
 
 def _refuse_notebook(real: Path, path: str) -> None:
@@ -155,18 +218,29 @@ def _refuse_notebook(real: Path, path: str) -> None:
 
 def _move(files: Files, source: str, destination: str) -> ToolResult:
     with _one_change, textfile.reported(f"{source} to {destination}"):
-        old, new = _movable(files, source), files.resolve(destination)
-        if os.path.lexists(_entry(files, destination)):
-            raise ToolError(f"{destination} exists already; nothing was moved.", "Give the whole path of a new one.")
-        if new.is_relative_to(old):
-            raise ToolError(f"{source} cannot be moved into itself.")
-        new.parent.mkdir(parents=True, exist_ok=True)
-        old.rename(new)
-        kind = "a folder" if new.is_dir() else f"{new.stat().st_size} bytes"
+        move = _moved(files, source, destination)
+        move.new.parent.mkdir(parents=True, exist_ok=True)
+        move.old.rename(move.new)
+        kind = "a folder" if move.new.is_dir() else f"{move.new.stat().st_size} bytes"
+    return ToolResult(f"Moved {files.shown(move.old)} to {files.shown(move.new)} ({kind}).", details=move.details)
+
+
+@dataclass(frozen=True, slots=True)
+class _Move:
+    old: Path
+    new: Path
+    details: FileChangeDetails
+
+
+def _moved(files: Files, source: str, destination: str) -> _Move:
+    old, new = _movable(files, source), files.resolve(destination)
+    if os.path.lexists(_entry(files, destination)):
+        raise ToolError(f"{destination} exists already; nothing was moved.", "Give the whole path of a new one.")
+    if new.is_relative_to(old):
+        raise ToolError(f"{source} cannot be moved into itself.")
     left, right = files.shown(old), files.shown(new)
     diff = f"diff --git a/{left} b/{right}\nsimilarity index 100%\nrename from {left}\nrename to {right}\n"
-    details = FileChangeDetails(path=right, diff=diff, lines_added=0, lines_removed=0)
-    return ToolResult(f"Moved {left} to {right} ({kind}).", details=details)
+    return _Move(old, new, FileChangeDetails(path=right, diff=diff, lines_added=0, lines_removed=0))
 
 
 def _movable(files: Files, source: str) -> Path:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
 import pytest
 from pydantic import ValidationError
 
-from jupyter_eca.engine.approval import Decision, Policy, Rule, decide, hidden, key
-from jupyter_eca.engine.spec import ToolSpec
+from jupyter_eca.engine.approval import Decision, Policy, Rule, decide, hidden, key, merged, rememberable
+from jupyter_eca.engine.spec import Remembers, ToolSpec
 from jupyter_eca.protocol.content import Origin
 
 OURS = ToolSpec("shell", "", {})
@@ -135,3 +136,80 @@ def test_a_tool_that_is_denied_for_some_arguments_is_not_hidden() -> None:
 
 def test_a_tool_that_only_the_default_denies_is_not_hidden_from_what_was_allowed() -> None:
     assert not hidden(Policy(by_default=Decision.DENY, allow=rules()), OURS)
+
+
+# --- what is remembered -----------------------------------------------------------------------------------------------
+
+SHELL = ToolSpec("shell_command", "", {}, remembers=Remembers.COMMANDS)
+
+
+def after(*lines: str) -> frozenset[str]:
+    """What is remembered once these were approved for the session."""
+    return frozenset(key for line in lines for key in rememberable(SHELL, {"command": line}))
+
+
+@pytest.mark.parametrize(
+    ("line", "decision"),
+    [
+        ("git log --oneline", Decision.ALLOW),
+        ("git log && ls", Decision.ALLOW),
+        ("git push", Decision.ASK),
+        ("git log && git push", Decision.ASK),
+        ("git log > file", Decision.ASK),
+        ("ls $(git push)", Decision.ASK),
+        ("", Decision.ASK),
+    ],
+)
+def test_a_line_is_allowed_when_every_command_of_it_was_remembered(line: str, decision: Decision) -> None:
+    assert decide(Policy(), SHELL, {"command": line}, after("git log", "ls -la")) is decision
+
+
+def test_what_can_not_be_remembered_is_asked_about_again() -> None:
+    line = "sudo ls; git log"
+    assert decide(Policy(), SHELL, {"command": line}, after(line)) is Decision.ASK
+    assert decide(Policy(), SHELL, {"command": "git log"}, after(line)) is Decision.ALLOW
+
+
+def test_a_command_line_of_another_server_is_not_what_was_remembered() -> None:
+    theirs = replace(SHELL, server="away", origin=Origin.MCP)
+    assert decide(Policy(), theirs, {"command": "git log"}, after("git log")) is Decision.ASK
+
+
+@pytest.mark.parametrize("arguments", [{}, {"command": None}, {"command": 5}, {"command": ["git", "log"]}])
+def test_a_command_that_is_no_text_is_asked_about(arguments: dict[str, Any]) -> None:
+    assert decide(Policy(), SHELL, arguments, after("git log")) is Decision.ASK
+
+
+# --- trust, and agents ------------------------------------------------------------------------------------------------
+
+
+def test_trust_turns_ask_into_allow_and_lifts_no_deny() -> None:
+    assert decide(Policy(), OURS, {}, NOTHING, trust=True) is Decision.ALLOW
+    assert decide(Policy(ask=rules()), OURS, {}, NOTHING, trust=True) is Decision.ALLOW
+    assert decide(Policy(deny=rules()), OURS, {}, NOTHING, trust=True) is Decision.DENY
+    assert decide(Policy(by_default=Decision.DENY), OURS, {}, NOTHING, trust=True) is Decision.DENY
+
+
+def test_an_agent_adds_its_rules_to_those_for_everybody() -> None:
+    both = merged(Policy(deny=rules(command="rm.*")), Policy(allow=rules(), by_default=Decision.DENY))
+    assert decide(both, OURS, {"command": "ls"}, NOTHING) is Decision.ALLOW
+    assert decide(both, OURS, {"command": "rm x"}, NOTHING) is Decision.DENY
+    assert decide(both, THEIRS, {}, NOTHING) is Decision.DENY
+
+
+def test_an_agent_that_says_no_default_keeps_the_one_for_everybody() -> None:
+    assert merged(Policy(by_default=Decision.DENY), Policy()).by_default is Decision.DENY
+    assert merged(Policy(by_default=Decision.DENY), Policy(by_default=Decision.ASK)).by_default is Decision.ASK
+
+
+def test_of_two_denials_of_one_tool_each_counts() -> None:
+    both = merged(Policy(deny=rules(command="rm.*")), Policy(deny=rules(command="mv.*")))
+    decided = [decide(both, OURS, {"command": line}, NOTHING).value for line in ("rm x", "mv x y", "ls")]
+    assert decided == ["deny", "deny", "ask"]
+    assert not hidden(both, OURS)
+    assert hidden(merged(both, Policy(deny=rules())), OURS)
+
+
+def test_an_agent_asks_and_allows_by_its_own_rule_for_the_same_selector() -> None:
+    both = merged(Policy(allow=rules()), Policy(allow=rules(command="ls")))
+    assert [decide(both, OURS, {"command": line}, NOTHING).value for line in ("ls", "rm")] == ["allow", "ask"]

@@ -1,0 +1,60 @@
+"""A chat's plan: a short list of tasks that the model keeps, and the reader sees. Pure but for its one holder.
+
+It is stored nowhere of its own: each change is shown as the details of a tool call, and the last of these is the plan.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from jupyter_eca.protocol.content import Task, TaskDetails, TaskStatus, TaskSummary, ToolCalledContent
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from jupyter_eca.protocol.content import Content
+
+Tasks = tuple[Task, ...]
+
+
+@dataclass
+class Plan:
+    """Held for a chat while it is live; the calls of one turn change it one after the other."""
+
+    tasks: Tasks = ()
+    active_summary: str | None = None
+
+
+def restored(contents: Iterable[Content]) -> Plan:
+    """The plan of a chat by what was shown in it."""
+    plan = Plan()
+    for content in contents:
+        if isinstance(content, ToolCalledContent) and isinstance(content.details, TaskDetails) and not content.error:
+            plan = Plan(content.details.tasks, content.details.active_summary)
+    return plan
+
+
+def added(tasks: Tasks, subjects: Iterable[str]) -> Tasks:
+    """Ids count on from the highest one."""
+    first = max((int(task.id) for task in tasks if task.id.isdecimal()), default=0) + 1
+    return (*tasks, *(Task(id=str(id), subject=subject) for id, subject in enumerate(subjects, first)))
+
+
+def marked(tasks: Tasks, ids: frozenset[str], status: TaskStatus) -> Tasks:
+    return tuple(task.model_copy(update={"status": status}) if task.id in ids else task for task in tasks)
+
+
+def details(plan: Plan) -> TaskDetails:
+    ids = {status: tuple(task.id for task in plan.tasks if task.status is status) for status in TaskStatus}
+    return TaskDetails(
+        tasks=plan.tasks,
+        in_progress_task_ids=ids[TaskStatus.IN_PROGRESS],
+        summary=TaskSummary(
+            done=len(ids[TaskStatus.DONE]),
+            in_progress=len(ids[TaskStatus.IN_PROGRESS]),
+            pending=len(ids[TaskStatus.PENDING]),
+            total=len(plan.tasks),
+        ),
+        active_summary=plan.active_summary if ids[TaskStatus.IN_PROGRESS] else None,
+    )

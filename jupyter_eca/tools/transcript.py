@@ -1,0 +1,97 @@
+"""What a program printed, as a model reads it: the head and the tail; the whole of it in a file of ours."""
+
+from __future__ import annotations
+
+import atexit
+import codecs
+import re
+import secrets
+import shutil
+import tempfile
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from typing import TextIO
+
+# ECA's cap (3.9, layer one): 2,000 lines or 50 KB, with room for the lines that say so.
+_MAX_CHARS: Final = 48_000
+_MAX_LINES: Final = 2_000
+
+# What `read_file` can still read; a program that prints without end must not fill the disk.
+_MAX_KEPT: Final = 16_000_000
+
+# Colours and cursor movements, and other control characters: of no use to a model, and of harm in a terminal.
+_ESCAPES: Final = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]{0,2000}(?:\x07|\x1b\\)|[@-Z\\^_])")
+_CONTROLS: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1a\x1c-\x1f\x7f]")
+
+
+@cache
+def _folder() -> Path:
+    """Of this process, for nobody else to read, and gone with it."""
+    folder = Path(tempfile.mkdtemp(prefix="jupyter-eca-")).resolve()
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
+
+
+def kept(path: str) -> Path | None:
+    """The file behind a path that a transcript named, which a model may read though it is in no workspace."""
+    if _folder.cache_info().currsize:
+        real = Path(path).resolve()
+        if real.is_relative_to(_folder()) and real.is_file():
+            return real
+    return None
+
+
+class Transcript:
+    """Not thread-safe: fed by one reader. `feed` writes to disk."""
+
+    def __init__(self) -> None:
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self._head = self._tail = ""
+        self._size = self._lines = self._kept = 0
+        self._file: TextIO | None = None
+        self.path: Path | None = None
+
+    def feed(self, data: bytes, *, final: bool = False) -> None:
+        text = _CONTROLS.sub("\N{REPLACEMENT CHARACTER}", self._decoder.decode(data, final).replace("\r\n", "\n"))
+        self._size += len(text)
+        self._lines += text.count("\n")
+        if self._file is None and (self._size > _MAX_CHARS or self._lines > _MAX_LINES):
+            self.path = _folder() / f"{secrets.token_hex(6)}.txt"
+            self._file = self.path.open("w", encoding="utf-8", newline="")
+            self._keep(self._head + self._tail)
+        if self._file is not None:
+            self._keep(text)
+        room = _MAX_CHARS // 2 - len(self._head)
+        self._head += text[:room]
+        self._tail = (self._tail + text[room:])[-_MAX_CHARS // 2 :]
+
+    def close(self) -> None:
+        if self._file is not None:
+            self._file.close()
+
+    def text(self) -> str:
+        if self.path is None:
+            return _plain(self._head + self._tail)
+        half = _MAX_LINES // 2
+        head = "".join(self._head.splitlines(keepends=True)[:half])
+        tail = "".join(self._tail.splitlines(keepends=True)[-half:])
+        whole = (
+            f"{'all of it is' if self._kept == self._size else f'its first {self._kept} characters are'} in {self.path}"
+        )
+        size = f"{self._lines} lines, {self._size} characters"
+        return f"{_plain(head)}\n[... the output has {size}; {whole}: use read_file ...]\n{_plain(tail)}"
+
+    def _keep(self, text: str) -> None:
+        part = text[: _MAX_KEPT - self._kept]
+        self._kept += len(part)
+        if self._file is not None and part:
+            self._file.write(part)
+
+
+def _plain(text: str) -> str:
+    """As a terminal would leave it: without colours, and without what a carriage return wrote over."""
+    lines = _ESCAPES.sub("", text).replace("\r\n", "\n").split("\n")
+    return "\n".join(line.rstrip("\r").rpartition("\r")[2] for line in lines)

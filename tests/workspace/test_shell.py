@@ -1,0 +1,33 @@
+"""The user's shell, cancelled at the worst of moments."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from typing import TYPE_CHECKING
+
+import psutil
+import pytest
+
+from jupyter_eca.workspace import shell
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.mark.asyncio
+async def test_a_start_that_is_cancelled_leaves_nothing_of_what_had_started(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "told")
+    starting = asyncio.ensure_future(shell.start("setsid sleep 1000 & echo $! >told; sleep 1000", tmp_path))
+    await asyncio.sleep(0)  # now the process is there, and nobody has heard of it yet
+    child = int(told(tmp_path / "told"))
+    starting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asyncio.wait_for(starting, 5)
+    assert not psutil.pid_exists(child) or psutil.Process(child).status() == psutil.STATUS_ZOMBIE
+
+
+def told(fifo: Path) -> str:
+    """Holds up the loop, so that the start cannot end before the child is there."""
+    with fifo.open() as pipe:
+        return pipe.readline()
