@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from jupyter_eca import plugins
 from jupyter_eca.audience import Asking, Audience, Audiences
+from jupyter_eca.contexts.base import Surroundings
 from jupyter_eca.engine import inputs
 from jupyter_eca.engine.approval import hidden
 from jupyter_eca.engine.chat import ChatState, step
@@ -28,6 +29,7 @@ from jupyter_eca.protocol.context import FileContext, TextContext
 from jupyter_eca.providers.catalog import Catalog
 from jupyter_eca.store import Store, alive
 from jupyter_eca.tools.base import ToolContext, ToolResult
+from jupyter_eca.workspace.index import Index
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine
@@ -99,6 +101,7 @@ class Host:
         self.tools: dict[str, Tool] = {
             tool.spec.name: tool for tools in plugins.find("tools", "TOOLS").values() for tool in tools
         }
+        self.index = Index(workspace.files)
         self.ready = asyncio.Event()
         self._store = Store(database, str(workspace.files.roots[0]), self._publish)
         self._chats: dict[str, _Chat] = {}
@@ -111,6 +114,7 @@ class Host:
         await self._store.open()
         async with asyncio.TaskGroup() as self._tasks:
             storing = self._tasks.create_task(self._store.run())
+            looking = self._tasks.create_task(self.index.run())
             self.ready.set()
             await self._ended.wait()
             for chat in self._chats.values():
@@ -118,6 +122,7 @@ class Host:
             working = [task for chat in self._chats.values() for task in chat.tasks.values()]
             await asyncio.gather(*working, return_exceptions=True)
             storing.cancel()
+            looking.cancel()
         await self._store.close()
 
     def close(self) -> None:
@@ -208,6 +213,9 @@ class Host:
             questions=Asking(self.audiences, chat) if self.audiences.answered(chat) else None,
             editor=self.audiences.editor(chat),
         )
+
+    def contexts_around(self, chat: str, kernel: Kernel | None) -> Surroundings:
+        return Surroundings(chat, self.workspace.files, self.index, kernel or self.workspace.kernel)
 
     def offered(self, agent: str, around: ToolContext) -> list[Tool]:
         """The tools an agent has: plan mode only looks, and what the rules always deny is not mentioned."""
