@@ -23,6 +23,7 @@ from jupyter_eca.protocol.context import (
     OtherContext,
     WebContext,
 )
+from jupyter_eca.workspace.index import FIRST_WAIT
 from jupyter_eca.workspace.ranking import Fit, fit
 
 if TYPE_CHECKING:
@@ -36,8 +37,9 @@ _TYPES: Final = {model.model_fields["type"].default for model in get_args(get_ar
 # How many are offered: nobody reads more than a screen while typing.
 MAX_OFFERED: Final = 50
 
-# Seconds: who types waits for no plug, who asks for none that hangs.
-_QUERY_S, _RESOLVE_S = 0.5, 30.0
+# Seconds. Who types waits for no plug, but for the first look at the folders; who asks waits for none that hangs.
+_QUERY_S: Final = FIRST_WAIT + 0.5
+_RESOLVE_S: Final = 30.0
 
 # A pasted log may be full of what looks like one; each costs a look at the disk.
 _MAX_MENTIONS: Final = 100

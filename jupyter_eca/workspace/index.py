@@ -31,7 +31,7 @@ MAX_AGE: Final = 2.0
 _TIMES_AS_LONG: Final = 10
 
 # Seconds that whoever asks first waits for the first look.
-FIRST_WAIT: Final = 2.0
+FIRST_WAIT: Final = 1.5
 
 # As many of the last changed files come before all others: they are what people are working on.
 RECENT: Final = 30
@@ -78,6 +78,11 @@ class Index:
             self._wanted.clear()
             self._ready.set()
 
+    def look(self) -> None:
+        """Somebody is going to type: whoever then asks first need not wait."""
+        if monotonic() >= self._fresh_until:
+            self._wanted.set()
+
     def changed(self) -> None:
         """Files were written: what is known is old. They are looked at when somebody asks."""
         self._fresh_until = 0.0
@@ -113,8 +118,7 @@ class Index:
         return sorted(found, key=lambda one: one[0])[:limit]
 
     async def _looked(self) -> None:
-        if monotonic() >= self._fresh_until:
-            self._wanted.set()
+        self.look()
         if not self._ready.is_set():
             with suppress(TimeoutError):
                 async with asyncio.timeout(FIRST_WAIT):

@@ -39,8 +39,8 @@ async def test_files_are_offered_with_what_they_are(tmp_path: Path) -> None:
         params = context.ChatQueryFilesParams(query="model")
         result = await client.request("chat/queryFiles", params, context.ChatQueryFilesResult)
         assert [(found.type, found.path) for found in result.files] == [
-            ("directory", str(tmp_path / "models")),
             ("file", str(tmp_path / "models/model.py")),
+            ("directory", str(tmp_path / "models")),
         ]
 
 

@@ -22,12 +22,12 @@ _KINDS = {"pyout": "execute_result", "pyerr": "error"}
 def readable(text: str, shown: str) -> str:
     """Raises: ToolError when it is no notebook."""
     try:
-        book = json.loads(text or "{}")
+        book = json.loads(text) if text.strip() else {"cells": []}
     except (ValueError, RecursionError) as error:
         raise ToolError(
             f"{shown} is not a valid notebook: {error}.", "Read it as text, or restore an older version."
         ) from error
-    cells = _cells(_object(book) if book else {"cells": []})
+    cells = _cells(_object(book))
     if cells is None:
         raise ToolError(f"{shown} is not a notebook: it has no cells.", "Read it as text.")
     return "\n\n".join(_cell(number, cell) for number, cell in enumerate(cells, 1)) or "[a notebook with no cells]"
