@@ -30,7 +30,7 @@ _log = logging.getLogger(__name__)
 MAX_AGE: Final = 2.0
 _TIMES_AS_LONG: Final = 10
 
-# Seconds that whoever asks first waits for the first look.
+# Seconds that whoever asks first, or for all of a folder, waits for a look.
 FIRST_WAIT: Final = 1.5
 
 # As many of the last changed files come before all others: they are what people are working on.
@@ -61,7 +61,8 @@ class Index:
         self._files = files
         self._roots: tuple[_Root, ...] = ()
         self._wanted = asyncio.Event()
-        self._ready = asyncio.Event()
+        self._looked = asyncio.Event()
+        self._stale = True
         self._fresh_until = 0.0
 
     async def run(self) -> None:
@@ -69,6 +70,7 @@ class Index:
         while True:
             await self._wanted.wait()
             began = monotonic()
+            self._stale = False
             try:
                 self._roots = tuple([await self._look(number) for number in range(len(self._files.roots))])
             except OSError:
@@ -76,16 +78,17 @@ class Index:
             now = monotonic()
             self._fresh_until = now + max(MAX_AGE, _TIMES_AS_LONG * (now - began))
             self._wanted.clear()
-            self._ready.set()
+            self._looked.set()
 
     def look(self) -> None:
         """Somebody is going to type: whoever then asks first need not wait."""
-        if monotonic() >= self._fresh_until:
+        if (self._stale or monotonic() >= self._fresh_until) and not self._wanted.is_set():
+            self._looked.clear()
             self._wanted.set()
 
     def changed(self) -> None:
         """Files were written: what is known is old. They are looked at when somebody asks."""
-        self._fresh_until = 0.0
+        self._stale = True
 
     async def search(self, query: str, limit: int) -> list[Entry]:
         """Files and directories, the best first; an empty query gives what was changed last."""
@@ -100,8 +103,9 @@ class Index:
         return [path for _, path in await self._best(query, limit, directories=True)]
 
     async def inside(self, folder: Path) -> list[str]:
-        """Every file in a folder of the workspace, relative to it, as it is now or was a moment ago."""
-        await self._looked()
+        """Every file in a folder of the workspace, relative to it. Waits for a look at what is new, but not long."""
+        self.look()
+        await self._wait()
         for root in self._roots:
             if folder.is_relative_to(root.folder):
                 start = f"{folder.relative_to(root.folder).as_posix()}/".removeprefix("./")
@@ -109,7 +113,9 @@ class Index:
         return []
 
     async def _best(self, query: str, limit: int, *, directories: bool) -> list[tuple[Fit, str]]:
-        await self._looked()
+        self.look()
+        if not self._roots:
+            await self._wait()
         found: list[tuple[Fit, str]] = []
         for root in self._roots:
             names = root.directories if directories else root.files
@@ -117,12 +123,10 @@ class Index:
             found += [(fit, str(root.folder / name)) for fit, name in hits]
         return sorted(found, key=lambda one: one[0])[:limit]
 
-    async def _looked(self) -> None:
-        self.look()
-        if not self._ready.is_set():
-            with suppress(TimeoutError):
-                async with asyncio.timeout(FIRST_WAIT):
-                    await self._ready.wait()
+    async def _wait(self) -> None:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(FIRST_WAIT):
+                await self._looked.wait()
 
     async def _look(self, number: int) -> _Root:
         folder = await asyncio.to_thread(self._files.roots[number].resolve)

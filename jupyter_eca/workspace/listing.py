@@ -83,7 +83,7 @@ def _newest(folder: Path, names: Iterable[str]) -> list[str]:
     changed: list[tuple[int, str]] = []
     for name in names:
         try:
-            changed.append((-os.lstat(f"{folder}{os.sep}{name}").st_mtime_ns, name))  # noqa: PTH116  # half the time
+            changed.append((-os.lstat(f"{folder}{os.sep}{name}").st_mtime_ns, name))  # half the time
         except (OSError, ValueError):
             continue
     return [name for _, name in sorted(changed)]

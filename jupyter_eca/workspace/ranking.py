@@ -46,12 +46,15 @@ class Names:
         self._starts = list(accumulate(map(len, lines), initial=1))
 
     def best(self, query: str, limit: int) -> list[tuple[Fit, str]]:
-        """At most `limit`, those that fit equally well in order of preference."""
+        """At most `limit`, those that fit equally well in order of preference.
+
+        Where a name begins with what was typed, those with only the same letters are not what is meant.
+        """
         query = " ".join(query.lower().split())
         if not query:
             return [(Fit.EXACT, name) for name in self.names[:limit]]
         found = self._together(query, limit)
-        if len(found) < limit:
+        if len(found) < limit and min(found.values(), default=Fit.LETTERS) > Fit.PREFIX:
             for number in self._apart(query):
                 found.setdefault(number, Fit.LETTERS)
                 if len(found) == limit:

@@ -77,7 +77,7 @@ async def test_a_notebook_is_given_as_cells_with_their_outputs(tmp_path: Path) -
         {"output_type": "display_data", "data": {"image/png": "aGk=", "text/plain": ["<Figure>"]}, "metadata": {}},
         {"output_type": "error", "ename": "ValueError", "evalue": "no", "traceback": ["\x1b[31mValueError\x1b[0m: no"]},
     ]
-    cells = [
+    cells: list[dict[str, Any]] = [
         {"cell_type": "markdown", "metadata": {}, "source": ["# Title\n", "words"]},
         {"cell_type": "code", "execution_count": 3, "source": "print('hello')", "outputs": outputs},
         {"cell_type": "code", "execution_count": None, "source": "later()", "outputs": []},
@@ -96,11 +96,16 @@ async def test_a_notebook_of_the_year_2013_is_read_too(tmp_path: Path) -> None:
         {"output_type": "pyout", "prompt_number": 1, "text": ["2"], "png": "aGk=", "metadata": {}},
         {"output_type": "pyerr", "ename": "KeyError", "evalue": "'x'", "traceback": ["KeyError: 'x'"]},
     ]
-    cells = [
+    cells: list[dict[str, Any]] = [
         {"cell_type": "heading", "level": 2, "source": "Old", "metadata": {}},
         {"cell_type": "code", "input": "1 + 1", "prompt_number": 1, "outputs": outputs, "language": "python"},
     ]
-    book = {"nbformat": 3, "nbformat_minor": 0, "metadata": {"name": ""}, "worksheets": [{"cells": cells}]}
+    book: dict[str, Any] = {
+        "nbformat": 3,
+        "nbformat_minor": 0,
+        "metadata": {"name": ""},
+        "worksheets": [{"cells": cells}],
+    }
     (tmp_path / "a.ipynb").write_text(json.dumps(book))
     assert await read(tmp_path, "a.ipynb") == (
         "--- cell 1: heading ---\n## Old\n\n"

@@ -70,9 +70,7 @@ def _smaller(data: bytes, shown: str) -> bytes:
     try:
         from PIL import Image
     except ImportError:
-        raise ToolError(
-            f"{problem}.", "Install Pillow to have it made smaller."
-        ) from None
+        raise ToolError(f"{problem}.", "Install Pillow to have it made smaller.") from None
     try:
         picture: Any = Image.open(io.BytesIO(data))
         picture.thumbnail((_SIDE, _SIDE))

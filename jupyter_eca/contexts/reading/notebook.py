@@ -22,7 +22,7 @@ _KINDS = {"pyout": "execute_result", "pyerr": "error"}
 def readable(text: str, shown: str) -> str:
     """Raises: ToolError when it is no notebook."""
     try:
-        book = json.loads(text) if text.strip() else {"cells": []}
+        book: Any = json.loads(text if text.strip() else '{"cells": []}')
     except (ValueError, RecursionError) as error:
         raise ToolError(
             f"{shown} is not a valid notebook: {error}.", "Read it as text, or restore an older version."

@@ -9,8 +9,10 @@ from typing import Any, Final
 # What is on every page of a site and says nothing.
 _NOISE: Final = ("script", "style", "noscript", "template", "svg", "iframe", "nav", "header", "footer", "aside", "form")
 _BLOCKS: Final = frozenset(
-    ("article", "blockquote", "br", "dd", "div", "dt", "h1", "h2", "h3", "h4", "h5", "h6", "li", "ol", "p", "pre")
-    + ("section", "table", "tr", "ul")
+    (
+        *("article", "blockquote", "br", "dd", "div", "dt", "h1", "h2", "h3", "h4", "h5", "h6"),
+        *("li", "ol", "p", "pre", "section", "table", "tr", "ul"),
+    )
 )
 
 
