@@ -14,6 +14,7 @@ from jupyter_eca import plugins
 from jupyter_eca.archive import Archive
 from jupyter_eca.audience import Asking, Audiences, Notice
 from jupyter_eca.checkpoints import Checkpoints, Keeper
+from jupyter_eca.contexts.base import Surroundings
 from jupyter_eca.engine import inputs
 from jupyter_eca.engine.approval import hidden
 from jupyter_eca.engine.chat import step
@@ -30,6 +31,7 @@ from jupyter_eca.providers.catalog import Catalog
 from jupyter_eca.store import Store, alive
 from jupyter_eca.tools.base import ToolContext
 from jupyter_eca.work import Work, now
+from jupyter_eca.workspace.index import Index
 from jupyter_eca.workspace.jobs import BackgroundJobs
 
 if TYPE_CHECKING:
@@ -60,6 +62,7 @@ class Host:
         self.ready = asyncio.Event()
         self.store = Store(database, str(workspace.files.roots[0]), self._publish)
         self.archive = Archive(self)
+        self.index = Index(workspace.files)
         self.checkpoints = Checkpoints(self.store)
         self.jobs = BackgroundJobs(lambda jobs: self.audiences.tell(Notice("jobs/updated", JobsListResult(jobs=jobs))))
         self._tools: dict[str, Tool] = {
@@ -74,7 +77,7 @@ class Host:
         await self.store.open()
         async with asyncio.TaskGroup() as tasks:
             self._work = Work(self, tasks)
-            storing = tasks.create_task(self.store.run())
+            serving = [tasks.create_task(work) for work in (self.store.run(), self.index.run())]
             self.ready.set()
             await self._ended.wait()
             for chat in self._chats:
@@ -82,7 +85,8 @@ class Host:
             working = [task for chat in self._chats.values() for task in chat.tasks.values()]
             await asyncio.gather(*working, return_exceptions=True)
             await self.jobs.close()
-            storing.cancel()
+            for task in serving:
+                task.cancel()
         await self.store.close()
 
     def close(self) -> None:
@@ -246,6 +250,10 @@ class Host:
             plan=live.plan if live else None,
             remembered=live.state.remembered if live else frozenset(),
         )
+
+    def contexts_around(self, chat: str, kernel: Kernel | None) -> Surroundings:
+        """What the contexts of a chat are taken from."""
+        return Surroundings(chat, self.workspace.files, self.index, kernel or self.workspace.kernel)
 
     def offered(self, agent: str, around: ToolContext) -> list[Tool]:
         """The tools an agent has: plan mode only looks, and what the rules always deny is not mentioned."""

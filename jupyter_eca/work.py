@@ -9,17 +9,18 @@ from contextlib import aclosing
 from typing import TYPE_CHECKING, Any, assert_never
 
 from jupyter_eca.checkpoints import Keeper
+from jupyter_eca.contexts.gathering import materials, mentioned
 from jupyter_eca.engine import inputs
 from jupyter_eca.engine.effects import AskUser, CallModel, CancelGathering, CancelModel, CancelTool, Gather, RunTool
 from jupyter_eca.engine.prompt import context_text
 from jupyter_eca.engine.toolcall import parsed
-from jupyter_eca.errors import ProviderError, ToolError
+from jupyter_eca.errors import LocalError, ProviderError, ToolError
 from jupyter_eca.protocol.content import RejectReason
-from jupyter_eca.protocol.context import FileContext, TextContext
+from jupyter_eca.protocol.context import CursorContext
 from jupyter_eca.tools.base import ToolResult
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine, Mapping
+    from collections.abc import Coroutine, Iterable, Mapping
 
     from jupyter_eca.engine.effects import Effect
     from jupyter_eca.engine.toolcall import ToolCall
@@ -76,26 +77,14 @@ class Work:
 
     async def _gather(self, chat: LiveChat) -> None:
         prompt = chat.prompt
-        contexts = prompt.contexts if prompt else ()
-        context = "".join([await self._context(item) for item in contexts])
-        self._host.feed(chat, inputs.Gathered(now(), context), late=True)
-
-    async def _context(self, context: ChatContext) -> str:
-        """A context that cannot be read is named with the reason; the prompt is not lost for it."""
-        match context:
-            case FileContext(path=path, lines_range=lines):
-                try:
-                    file = self._host.workspace.files.resolve(path)
-                    text = await asyncio.to_thread(file.read_text, encoding="utf-8")
-                except (OSError, ValueError, ToolError) as error:
-                    return context_text(path, f"(not readable: {error})")
-                if lines is not None:
-                    text = "\n".join(text.splitlines()[lines.start - 1 : lines.end])
-                return context_text(path, text)
-            case TextContext(label=label, content=content):
-                return context_text(label, content)
-            case _:
-                return context_text(context.type, context.model_dump_json(by_alias=True))
+        if prompt is None:
+            raise LocalError("there is nothing to gather for")
+        around = self._host.contexts_around(prompt.chat, chat.kernel)
+        pointed_at = [*prompt.contexts, *await mentioned(around, prompt.message)]
+        found = await materials(around, fresh(chat, pointed_at))
+        text = "".join(context_text(material.label, material.text) for material in found if material.text)
+        images = tuple(image for material in found for image in material.images)
+        self._host.feed(chat, inputs.Gathered(now(), text, images), late=True)
 
     # -- models
 
@@ -160,3 +149,12 @@ class Work:
             # Also when cancelled: the engine waits for the end of every call it started.
             done = inputs.ToolFinished(now(), effect.call, result.text, result.error, result.details, result.images)
             self._host.feed(chat, done, late=True)
+
+
+def fresh(chat: LiveChat, contexts: Iterable[ChatContext]) -> list[ChatContext]:
+    """A cursor is told only when it has moved: one that came with every prompt would be all that changed in it, and
+    cost the model's cache each time (ECA 6.1, class 39)."""
+    told = chat.cursor
+    kept = [context for context in contexts if not (isinstance(context, CursorContext) and context == told)]
+    chat.cursor = next((context for context in reversed(kept) if isinstance(context, CursorContext)), told)
+    return kept

@@ -1,0 +1,39 @@
+"""Where the user's cursor is, with the lines around it. Whether it has moved since the last turn is not known here."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from jupyter_eca.contexts import file
+from jupyter_eca.contexts.base import Material
+from jupyter_eca.protocol.context import LinesRange
+
+if TYPE_CHECKING:
+    from jupyter_eca.contexts.base import Surroundings
+    from jupyter_eca.protocol.context import CursorContext
+
+# Lines before and after it: a function, usually.
+AROUND = 20
+
+
+class CursorPlug:
+    kind = "cursor"
+
+    async def query(self, around: Surroundings, query: str) -> list[CursorContext]:  # noqa: ARG002
+        """Editors send it by themselves."""
+        return []
+
+    async def resolve(self, around: Surroundings, context: CursorContext) -> Material:
+        """Counted from 1 for the model, as lines are everywhere else."""
+        start, end = context.position.start, context.position.end
+        first = max(1, start.line + 1 - AROUND)
+        near = LinesRange(start=first, end=end.line + 1 + AROUND)
+        found = await asyncio.to_thread(file.read, around.files, context.path, near)
+        place = f"line {start.line + 1}, column {start.character + 1}"
+        if start != end:
+            place = f"from {place} to line {end.line + 1}, column {end.character + 1} (selected)"
+        return Material(f"cursor in {context.path}", f"{place}; around it:\n{found.text}", found.images)
+
+
+CONTEXT = CursorPlug()

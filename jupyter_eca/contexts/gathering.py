@@ -1,0 +1,158 @@
+"""All plugs together: what is offered while somebody types, what a message points at, and what the model is given."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+from contextlib import suppress
+from functools import cache
+from typing import TYPE_CHECKING, Final, get_args
+
+from jupyter_eca import plugins
+from jupyter_eca.contexts.base import Context, Material, Surroundings
+from jupyter_eca.engine.mentions import mentions, split
+from jupyter_eca.errors import ToolError
+from jupyter_eca.protocol.context import (
+    ChatContext,
+    CursorContext,
+    DirectoryContext,
+    FileContext,
+    LinesRange,
+    McpResourceContext,
+    OtherContext,
+    WebContext,
+)
+from jupyter_eca.workspace.index import FIRST_WAIT
+from jupyter_eca.workspace.ranking import Fit, fit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+_log = logging.getLogger(__name__)
+
+# The types of the protocol.
+_TYPES: Final = {model.model_fields["type"].default for model in get_args(get_args(ChatContext)[0])}
+
+# How many are offered: nobody reads more than a screen while typing.
+MAX_OFFERED: Final = 50
+
+# Seconds. Who types waits for no plug, but for the first look at the folders; who asks waits for none that hangs.
+_QUERY_S: Final = FIRST_WAIT + 0.5
+_RESOLVE_S: Final = 30.0
+
+# A pasted log may be full of what looks like one; each costs a look at the disk.
+_MAX_MENTIONS: Final = 100
+
+
+@cache
+def plugs() -> Mapping[str, Context]:
+    """By kind. The one that is called "" reads what no other does."""
+    return {plug.kind: plug for plug in plugins.find("contexts", "CONTEXT").values()}
+
+
+async def offered(around: Surroundings, query: str, added: Iterable[ChatContext] = ()) -> list[ChatContext]:
+    """What could be meant, the best first, without what was added already."""
+    found = await asyncio.gather(*(_queried(plug, around, query) for plug in plugs().values()))
+    known = {_identity(context) for context in added}
+    every = [
+        (_fit(around, query, context), place, context) for contexts in found for place, context in enumerate(contexts)
+    ]
+    ranked = sorted(every, key=lambda one: one[:2])
+    once = {_identity(context): context for *_, context in ranked}
+    return [context for identity, context in once.items() if identity not in known][:MAX_OFFERED]
+
+
+async def mentioned(around: Surroundings, message: str) -> list[ChatContext]:
+    """What a message names with `@` or `#` and is there."""
+    found = await asyncio.gather(*(_named(around, mention) for mention in mentions(message)[:_MAX_MENTIONS]))
+    return [context for context in found if context is not None]
+
+
+async def materials(around: Surroundings, contexts: Iterable[ChatContext]) -> list[Material]:
+    """What the model is given, each once, in order. One that cannot be read becomes the reason."""
+    once = {_identity(context): context for context in contexts}
+    return await asyncio.gather(*(_material(around, context) for context in once.values()))
+
+
+async def _queried(plug: Context, around: Surroundings, query: str) -> Sequence[ChatContext]:
+    try:
+        async with asyncio.timeout(_QUERY_S):
+            return await plug.query(around, query)
+    except Exception:  # noqa: BLE001  # the boundary to plugs: the others have something to offer
+        _log.exception("the context plug %s failed to offer anything", plug.kind)
+    return ()
+
+
+async def _material(around: Surroundings, context: ChatContext) -> Material:
+    label = _label(context)
+    try:
+        async with asyncio.timeout(_RESOLVE_S):
+            return await _plug(context).resolve(around, context)
+    except ToolError as error:
+        return Material(label, f"(not readable: {error})")
+    except TimeoutError:
+        return Material(label, f"(not readable: it took more than {_RESOLVE_S:g} s)")
+    except Exception as error:  # noqa: BLE001  # the boundary to plugs: the prompt must not be lost
+        _log.exception("the context %s cannot be read", label)
+        return Material(label, f"(not readable: {error!r})")
+
+
+def _plug(context: ChatContext) -> Context:
+    """Of a type that we know, `OtherContext` says that it has a wrong shape."""
+    misshapen = isinstance(context, OtherContext) and context.type in _TYPES
+    return plugs()[""] if misshapen else plugs().get(context.type, plugs()[""])
+
+
+async def _named(around: Surroundings, mention: str) -> ChatContext | None:
+    if mention.startswith(("http://", "https://")):
+        return WebContext(url=mention)
+    path, start, end = split(mention)
+    there = await asyncio.to_thread(_there, around, path)
+    if there is None and "." in path:
+        # people write a file's name without its folder; a file is meant when only one has that name
+        same = [name for name in await around.index.files(path, 2) if fit(path, name) is Fit.EXACT]
+        path, there = (same[0], "file") if len(same) == 1 else (path, None)
+    if there == "directory":
+        return DirectoryContext(path=path)
+    lines = LinesRange(start=start, end=end) if start else None
+    return FileContext(path=path, lines_range=lines) if there == "file" else None
+
+
+def _there(around: Surroundings, path: str) -> str | None:
+    with suppress(ToolError, OSError, ValueError):
+        real = around.files.resolve(path)
+        return "directory" if real.is_dir() else "file" if real.is_file() else None
+    return None
+
+
+def _identity(context: ChatContext) -> tuple[object, ...]:
+    """What makes two the same; a cursor is where it is, whatever lines are around it."""
+    match context:
+        case FileContext(path=path, lines_range=lines):
+            return ("file", path, lines and (lines.start, lines.end))
+        case McpResourceContext(server=server, uri=uri):
+            return ("mcpResource", server, uri)
+        case _:
+            return (context.type, context.model_dump_json())
+
+
+def _label(context: ChatContext) -> str:
+    match context:
+        case FileContext(path=path) | DirectoryContext(path=path) | CursorContext(path=path):
+            return path
+        case WebContext(url=url):
+            return url
+        case McpResourceContext(server=server, uri=uri):
+            return f"{server}:{uri}"
+        case _:
+            return context.type
+
+
+def _fit(around: Surroundings, query: str, context: ChatContext) -> int:
+    """What fits in a way of its own is between what begins so and what only has the letters."""
+    name = _label(context)
+    for root in around.files.roots:
+        name = name.removeprefix(f"{root}{os.sep}")
+    found = fit(query, name)
+    return Fit.WORD if found is None else found

@@ -1,0 +1,128 @@
+"""A page of the public web.
+
+Whoever can write a prompt, or a page that redirects, must not reach through us what only this machine and its network
+can: every hop is looked up once, checked, and connected to by the address that was checked.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from dataclasses import dataclass
+from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
+from typing import TYPE_CHECKING, Final
+
+from jupyter_eca.errors import ToolError
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from httpx2 import URL, AsyncClient, Response
+
+Address = IPv4Address | IPv6Address
+
+MAX_HOPS: Final = 5
+TIMEOUT_S: Final = 20.0
+# Pages are mostly markup: this is twenty times what is given to a model.
+MAX_BYTES: Final = 2_000_000
+
+# Metadata of clouds (Azure's, Oracle's) at addresses that Python 3.11 takes for everybody's.
+_METADATA: Final = (ip_network("168.63.129.16/32"), ip_network("192.0.0.0/24"))
+# Addresses that stand for an IPv4 address behind a translator.
+_TRANSLATED: Final = (ip_network("64:ff9b::/96"), ip_network("64:ff9b:1::/48"), ip_network("2002::/16"))
+_HEADERS: Final = {
+    "accept": "text/html, text/markdown, text/plain;q=0.9, */*;q=0.5",
+    # what unpacks to a thousand times its size would get past the cap
+    "accept-encoding": "identity",
+    "user-agent": "jupyter-eca",
+}
+
+
+def is_public(address: Address) -> bool:
+    """Whether everybody on the internet could ask it too."""
+    if isinstance(address, IPv6Address):
+        if address.ipv4_mapped is not None:
+            return is_public(address.ipv4_mapped)
+        if address.is_site_local or address.teredo or any(address in network for network in _TRANSLATED):
+            return False
+    special = address.is_multicast or address.is_reserved or address.is_unspecified or address.is_link_local
+    return address.is_global and not special and not any(address in network for network in _METADATA)
+
+
+async def _looked_up(host: str, port: int) -> list[str]:
+    found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return [str(address[0]) for *_, address in found]
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """What may be asked: names become addresses by `lookup`, and each must be one that it `allows`."""
+
+    lookup: Callable[[str, int], Awaitable[list[str]]] = _looked_up
+    allows: Callable[[Address], bool] = is_public
+
+
+PUBLIC: Final = Reach()
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """`url` is where it was in the end. Not `whole` when there was more than we take."""
+
+    url: str
+    media_type: str
+    data: bytes
+    whole: bool
+
+
+async def fetch(url: str, reach: Reach = PUBLIC) -> Page:
+    """Raises: ToolError with the reason."""
+    import httpx2
+
+    try:
+        async with asyncio.timeout(TIMEOUT_S):
+            # making it reads all certificates from disk; no proxy: it would look names up again by itself
+            client = await asyncio.to_thread(httpx2.AsyncClient, trust_env=False, headers=_HEADERS)
+            async with client:
+                return await _followed(client, httpx2.URL(url), reach)
+    except TimeoutError:
+        raise ToolError(f"{url} took more than {TIMEOUT_S:g} s.") from None
+    except (httpx2.HTTPError, httpx2.InvalidURL, OSError, UnicodeError) as error:
+        raise ToolError(f"{url} cannot be fetched: {error or type(error).__name__}.") from error
+
+
+async def _followed(client: AsyncClient, url: URL, reach: Reach) -> Page:
+    for _ in range(MAX_HOPS):
+        address = await _allowed(url, reach)
+        # what another host set is none of this one's business, though both may be the same address
+        client.cookies.clear()
+        headers = {"host": url.netloc.decode("ascii")}
+        pinned = url.copy_with(host=address)
+        async with client.stream("GET", pinned, headers=headers, extensions={"sni_hostname": url.host}) as response:
+            if not response.has_redirect_location:
+                return await _read(response, url)
+            url = url.join(response.headers["location"])
+    raise ToolError(f"{url} is behind more than {MAX_HOPS} redirects.")
+
+
+async def _allowed(url: URL, reach: Reach) -> str:
+    if url.scheme not in {"http", "https"} or not url.host:
+        raise ToolError(f"{url} is no http or https address.")
+    if url.userinfo:
+        raise ToolError(f"{url.host}: an address with a password in it is not fetched.")
+    found = await reach.lookup(url.host, url.port or {"http": 80, "https": 443}[url.scheme])
+    if not found or not all(reach.allows(ip_address(one)) for one in found):
+        raise ToolError(f"{url.host} is not on the public internet; it is not fetched.", "Paste what it says instead.")
+    return found[0]
+
+
+async def _read(response: Response, url: URL) -> Page:
+    if response.is_error:
+        raise ToolError(f"{url} answered {response.status_code} {response.reason_phrase}.")
+    data = bytearray()
+    async for chunk in response.aiter_bytes(65_536):
+        data += chunk
+        if len(data) > MAX_BYTES:
+            break
+    media_type = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+    return Page(str(url), media_type, bytes(data[:MAX_BYTES]), len(data) <= MAX_BYTES)

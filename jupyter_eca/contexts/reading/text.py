@@ -1,0 +1,68 @@
+"""Bytes as text, and text no longer than a model should be given unasked."""
+
+from __future__ import annotations
+
+import codecs
+from contextlib import suppress
+from typing import Final
+
+# Of one context (ECA 3.9: what is longer costs a turn more than it helps; the tools read on from there).
+MAX_LINES: Final = 2000
+MAX_CHARACTERS: Final = 50_000
+
+_MARKS: Final = (
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+
+
+def decoded(data: bytes) -> str | None:
+    """None when it is no text. What has no mark and is no UTF-8 is read as Western European, the usual other one."""
+    for mark, encoding in _MARKS:
+        if data.startswith(mark):
+            with suppress(UnicodeDecodeError):
+                return _unified(data.decode(encoding))
+            return None
+    if b"\0" in data:
+        return None
+    try:
+        return _unified(data.decode("utf-8"))
+    except UnicodeDecodeError as error:
+        if error.start >= len(data) - 3 and error.reason == "unexpected end of data":  # cut inside of a character
+            return _unified(data[: error.start].decode("utf-8"))
+    with suppress(UnicodeDecodeError):
+        return _unified(data.decode("cp1252"))
+    return None
+
+
+def _unified(text: str) -> str:
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def capped(text: str, first: int = 1, total: int | None = None) -> str:
+    """The beginning, under a line that says what it is when it is not all. `first` is the number of its first line,
+    `total` how many lines there are beside it too."""
+    lines = text.split("\n")
+    if lines[-1] == "":
+        lines.pop()
+    total = first - 1 + len(lines) if total is None else total
+    kept = lines[: _fitting(lines)]
+    if len(kept) == total:
+        return text
+    if not kept and lines:
+        cut = len(lines[0]) - MAX_CHARACTERS
+        kept = [f"{lines[0][:MAX_CHARACTERS]} [{cut} characters of this line left out]"]
+    shown = "\n".join(kept)
+    return f"[lines {first}-{first + len(kept) - 1} of {total}]\n{shown}"
+
+
+def _fitting(lines: list[str]) -> int:
+    room = MAX_CHARACTERS
+    for count, line in enumerate(lines[:MAX_LINES]):
+        room -= len(line) + 1
+        if room < 0:
+            return count
+    return min(len(lines), MAX_LINES)

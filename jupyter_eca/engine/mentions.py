@@ -1,0 +1,46 @@
+"""What a message points at, `@` or `#` before it. Whether there is such a thing is found out elsewhere: an e-mail
+address, a decorator or a heading may look like a mention, and stays what it is when nothing has that name."""
+
+from __future__ import annotations
+
+import re
+
+# Code that is quoted is shown, and points at nothing.
+_CODE = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`", re.DOTALL)
+
+# At the beginning of a word. What is in quotes may have spaces; its lines stand behind the quotes.
+_MENTION = re.compile(r"""(?:^|(?<=[\s(\[{<"']))[@#](?:"([^"\n]+)"(:L\d+(?:-L?\d+)?)?|([^\s"'`@#!<>|*?]\S*))""")
+
+_LINES = re.compile(r"(.+):L(\d+)(?:-L?(\d+))?")
+
+_BRACKETS = {")": "(", "]": "[", "}": "{", ">": "<"}
+
+
+def mentions(message: str) -> list[str]:
+    """Paths (with `:L10-20` when they have lines) and addresses, each once, in order."""
+    found: dict[str, None] = {}
+    for match in _MENTION.finditer(_CODE.sub(" ", message)):
+        quoted, quoted_lines, plain = match.groups()
+        if mention := f"{quoted}{quoted_lines or ''}" if quoted else _trimmed(plain):
+            found[mention] = None
+    return list(found)
+
+
+def split(mention: str) -> tuple[str, int, int]:
+    """The path, its first and its last line: 0 and 0 when all of it is meant."""
+    match = _LINES.fullmatch(mention)
+    if match is None or not 0 < int(match[2]) < 10**9:
+        return mention, 0, 0
+    start, end = int(match[2]), int(match[3] or match[2])
+    return match[1], min(start, end), max(start, end)
+
+
+def _trimmed(word: str) -> str:
+    """Without the punctuation of the sentence around it; brackets that are opened in it are its own."""
+    while word:
+        last = word[-1]
+        opening = _BRACKETS.get(last)
+        if last not in ".,;:!?\"'`" and (opening is None or word.count(opening) >= word.count(last)):
+            return word
+        word = word[:-1]
+    return ""

@@ -1,0 +1,34 @@
+"""What is offered while the user types `@` or `#`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from jupyter_eca.contexts.gathering import MAX_OFFERED, offered
+from jupyter_eca.protocol import context
+
+if TYPE_CHECKING:
+    from jupyter_eca.contexts.base import Surroundings
+    from jupyter_eca.fronts.eca import EcaSession
+    from jupyter_eca.protocol.base import ChatId
+
+
+async def contexts(session: EcaSession, params: context.ChatQueryContextParams) -> context.ChatQueryContextResult:
+    found = await offered(_around(session, params.chat_id), params.query, params.contexts)
+    return context.ChatQueryContextResult(contexts=tuple(found), chat_id=params.chat_id)
+
+
+async def files(session: EcaSession, params: context.ChatQueryFilesParams) -> context.ChatQueryFilesResult:
+    found = await _around(session, params.chat_id).index.search(params.query, MAX_OFFERED)
+    queried = tuple(
+        context.QueriedFile(type="directory" if entry.is_directory else "file", path=entry.path) for entry in found
+    )
+    return context.ChatQueryFilesResult(files=queried, chat_id=params.chat_id)
+
+
+def _around(session: EcaSession, chat_id: ChatId | None) -> Surroundings:
+    """Of a chat that may have yet to begin: nothing of what is in it is told."""
+    return session.host.contexts_around("" if chat_id is None else str(chat_id), session.kernel)
+
+
+HANDLERS: Final = {"chat/queryContext": contexts, "chat/queryFiles": files}

@@ -1,0 +1,76 @@
+"""What a message points at, and all that only looks like it."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from jupyter_eca.engine.mentions import mentions, split
+
+NAME = st.text("abcdefgh_-0123456789", min_size=1, max_size=8)
+PATH = st.lists(NAME, min_size=1, max_size=4).map("/".join)
+WORDS = st.text("abc xyz\n,;()", max_size=20)
+
+
+@pytest.mark.parametrize(
+    ("message", "found"),
+    [
+        ("look at @src/a.py please", ["src/a.py"]),
+        ("@a.py and #b.py, then @a.py again", ["a.py", "b.py"]),
+        ("what is in @a.py?", ["a.py"]),
+        ("(see @pages/[id].tsx)", ["pages/[id].tsx"]),
+        ("lines @a.py:L10-20.", ["a.py:L10-20"]),
+        ('the @"my notes.md":L3 say', ["my notes.md:L3"]),
+        ("read @https://example.com/a?b=c#d!", ["https://example.com/a?b=c#d"]),
+        ("in @/home/me/a.py", ["/home/me/a.py"]),
+    ],
+)
+def test_a_mention_is_a_word_that_begins_with_its_sign(message: str, found: list[str]) -> None:
+    assert mentions(message) == found
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "write to me@example.com",
+        "# A heading\n\n## Another",
+        "an @ alone, and a # alone",
+        "/etc/passwd is an absolute path",
+        "```python\n@property\ndef a(self): ...\n```",
+        "use `@cache` here",
+        "```\n@never_closed",
+        "C# and F# and a@b",
+        "@@ -1,2 +1,2 @@",
+        "#!/bin/sh",
+    ],
+)
+def test_what_only_looks_like_a_mention_is_none(message: str) -> None:
+    assert mentions(message) == []
+
+
+@given(st.text())
+def test_no_message_breaks_it(message: str) -> None:
+    for mention in mentions(message):
+        path, start, end = split(mention)
+        assert path
+        assert 0 <= start <= end
+
+
+@given(WORDS, PATH, WORDS)
+def test_a_path_is_found_wherever_it_stands_between_words(before: str, path: str, after: str) -> None:
+    assert path in mentions(f"{before} @{path} {after}")
+
+
+@given(st.text("abc .,:/\n-_"))
+def test_a_message_without_a_sign_mentions_nothing(message: str) -> None:
+    assert mentions(message) == []
+
+
+@given(PATH, st.integers(1, 9999), st.integers(1, 9999))
+def test_lines_are_read_in_either_order(path: str, one: int, other: int) -> None:
+    assert split(f"{path}:L{one}-L{other}") == (path, min(one, other), max(one, other))
+
+
+def test_lines_that_there_cannot_be_are_part_of_the_name() -> None:
+    assert split("a.py:L0") == ("a.py:L0", 0, 0)

@@ -1,0 +1,177 @@
+"""The names of files: which there are, which are meant, and that nobody waits for them."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import subprocess
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from jupyter_eca.workspace import index as indexing
+from jupyter_eca.workspace.base import Files
+from jupyter_eca.workspace.index import Entry, Index
+from jupyter_eca.workspace.listing import listed
+from jupyter_eca.workspace.ranking import Fit, Names, fit
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator
+    from pathlib import Path
+
+PATIENCE = 5.0
+
+
+@asynccontextmanager
+async def running(*folders: Path) -> AsyncGenerator[Index]:
+    index = Index(Files(folders))
+    looking = asyncio.create_task(index.run())
+    try:
+        async with asyncio.timeout(PATIENCE):
+            yield index
+    finally:
+        looking.cancel()
+        await asyncio.wait((looking,))
+
+
+def make(folder: Path, *names: str) -> None:
+    """The first was changed last."""
+    for age, name in enumerate(names):
+        file = folder / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.touch()
+        os.utime(file, (1e9 - age, 1e9 - age))
+
+
+@pytest.fixture(params=["rg", "git", "walk"])
+def program(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> str:
+    """Each of the three ways to list, by what is on the PATH."""
+    wanted = {"rg": ["rg"], "git": ["git"], "walk": []}[request.param]
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    for name in wanted:
+        found = shutil.which(name)
+        assert found is not None
+        (programs / name).symlink_to(found)
+    monkeypatch.setenv("PATH", str(programs))
+    return request.param
+
+
+@pytest.mark.asyncio
+async def test_what_git_ignores_is_not_listed(tmp_path: Path, program: str) -> None:
+    git, folder = shutil.which("git", path=os.defpath), tmp_path / "work"
+    make(folder, "b/new.py", "a.py", "c/d/old.py", "data/x.csv", "b/keep.log", "a.log", "node_modules/m.js")
+    (folder / ".gitignore").write_text("*.log\n/data/\n")
+    (folder / "b/.gitignore").write_text("!keep.log\n")
+    os.utime(folder / ".gitignore", (1, 1))
+    os.utime(folder / "b/.gitignore", (0, 0))
+    if program == "git":
+        assert git is not None
+        await asyncio.to_thread(subprocess.run, [git, "init", "-q", folder], check=True)
+    names = await listed(folder)
+    assert names == ["b/new.py", "a.py", "c/d/old.py", "b/keep.log", ".gitignore", "b/.gitignore"]
+
+
+@pytest.mark.asyncio
+async def test_a_link_leads_nowhere(tmp_path: Path, program: str) -> None:
+    outside, folder = tmp_path / "outside", tmp_path / "work"
+    make(outside, "secret.txt")
+    make(folder, "a.py")
+    (folder / "link").symlink_to(outside)
+    assert await listed(folder) == ["a.py"], program
+
+
+@pytest.mark.asyncio
+async def test_a_folder_that_is_not_there_has_no_files(tmp_path: Path) -> None:
+    assert await listed(tmp_path / "nowhere") == []
+
+
+@pytest.mark.asyncio
+async def test_files_and_directories_are_found_with_their_absolute_path(tmp_path: Path) -> None:
+    make(tmp_path, "train/model.py", "docs/training.md")
+    async with running(tmp_path) as index:
+        assert await index.search("train", 10) == [
+            Entry(str(tmp_path / "train"), True),
+            Entry(str(tmp_path / "docs/training.md"), False),
+            Entry(str(tmp_path / "train/model.py"), False),
+        ]
+
+
+@pytest.mark.asyncio
+async def test_an_empty_query_gives_what_was_changed_last(tmp_path: Path) -> None:
+    make(tmp_path, "long/way/down/newest.py", "b.py", "a.py")
+    async with running(tmp_path) as index:
+        assert await index.files("", 2) == [str(tmp_path / "long/way/down/newest.py"), str(tmp_path / "b.py")]
+
+
+@pytest.mark.asyncio
+async def test_each_folder_of_the_workspace_is_searched(tmp_path: Path) -> None:
+    make(tmp_path / "one", "a.py")
+    make(tmp_path / "two", "a.py")
+    async with running(tmp_path / "one", tmp_path / "two") as index:
+        assert await index.files("a.py", 10) == [str(tmp_path / "one/a.py"), str(tmp_path / "two/a.py")]
+        assert await index.files(f"{tmp_path}/two/a", 10) == [str(tmp_path / "two/a.py")]
+
+
+@pytest.mark.asyncio
+async def test_a_new_file_is_found_after_a_write_was_told(tmp_path: Path) -> None:
+    make(tmp_path, "a.py")
+    async with running(tmp_path) as index:
+        assert len(await index.files("", 10)) == 1
+        make(tmp_path, "b.py")
+        index.changed()
+        assert sorted(await index.inside(tmp_path)) == ["a.py", "b.py"]
+        assert len(await index.files("", 10)) == 2
+
+
+@pytest.mark.asyncio
+async def test_who_asks_first_is_not_kept_waiting_by_a_slow_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(indexing, "FIRST_WAIT", 0.01)
+    index = Index(Files((tmp_path,)))  # it is not running: the slowest disk of all
+    assert await index.search("a", 10) == []
+
+
+@pytest.mark.parametrize(
+    ("query", "name", "expected"),
+    [
+        ("model.py", "src/model.py", Fit.EXACT),
+        ("MODEL", "src/model.py", Fit.PREFIX),
+        ("src/", "src/model.py", Fit.PREFIX),
+        ("py", "src/model.py", Fit.WORD),
+        ("odel", "src/model.py", Fit.NAME),
+        ("src", "src/model.py", Fit.PATH),
+        ("smpy", "src/model.py", Fit.LETTERS),
+        ("ymps", "src/model.py", None),
+        ("a\nb", "a b.txt", Fit.PREFIX),
+    ],
+)
+def test_how_a_name_fits(query: str, name: str, expected: Fit | None) -> None:
+    assert fit(query, name) == expected
+
+
+def test_of_names_that_fit_equally_the_preferred_comes_first() -> None:
+    names = Names(["z/report.py", "a/report.md", "report_old.py"])
+    assert [name for _, name in names.best("report", 2)] == ["z/report.py", "a/report.md"]
+
+
+@given(st.lists(st.text(st.characters(exclude_characters="\n", exclude_categories=["Cs"])), max_size=20), st.text())
+def test_what_is_found_is_what_fits_and_the_best_is_first(names: list[str], query: str) -> None:
+    found = Names(names).best(query, 10)
+    assert [fitting for fitting, _ in found] == sorted(fitting for fitting, _ in found)
+    assert [fit(query, name) for _, name in found] == [fitting for fitting, _ in found]
+
+
+@given(st.lists(st.text("ab/._", min_size=1), max_size=12), st.text("ab/._", min_size=1))
+def test_nothing_that_fits_is_missed(names: list[str], query: str) -> None:
+    """But for single letters, where something begins with all of them."""
+    found = [name for _, name in Names(names).best(query, len(names))]
+    fits = [(fit(query, name), name) for name in names]
+    begun = any(fitting in {Fit.EXACT, Fit.PREFIX} for fitting, _ in fits)
+    unwanted = {None, Fit.LETTERS} if begun else {None}
+    assert sorted(found) == sorted(name for fitting, name in fits if fitting not in unwanted)
