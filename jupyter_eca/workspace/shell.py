@@ -35,9 +35,6 @@ _LIMIT: Final = 65_536
 # A process can start another one while it is being looked for: seen gone in the second round, if it ever is.
 _ROUNDS: Final = 5
 
-# No process: its session was not heard of.
-_NOBODY: Final = -1
-
 # Seconds that pipes have to close after the last process is dead.
 _DRAIN_SECONDS: Final = 1.0
 
@@ -105,10 +102,11 @@ async def start(command: str, folder: Path, *, apart: bool = False) -> ShellProc
     mark = secrets.token_hex(8)
     kept = {name: value for name, value in os.environ.items() if name not in _SECRET}
     options: dict[str, Any] = {} if sys.platform == "win32" else {"start_new_session": True}
-    try:
-        transport, protocol = await asyncio.get_running_loop().subprocess_exec(
+    program = _shell()
+    starting = asyncio.ensure_future(
+        asyncio.get_running_loop().subprocess_exec(
             _Protocol,
-            _shell(),
+            program,
             "-c",
             command,
             cwd=folder,
@@ -118,11 +116,22 @@ async def start(command: str, folder: Path, *, apart: bool = False) -> ShellProc
             stderr=asyncio.subprocess.PIPE if apart else asyncio.subprocess.STDOUT,
             **options,
         )
-    except asyncio.CancelledError:  # in between, when it may already have started others
-        await asyncio.to_thread(_signal, _NOBODY, mark, "kill")
+    )
+    try:
+        transport, protocol = await asyncio.shield(starting)
+    except asyncio.CancelledError:
+        # It may have started others already, and asyncio's own way out of here waits for all who hold its pipes.
+        with suppress(OSError, ValueError, NotImplementedError):
+            transport, protocol = await starting
+            await _process(transport, protocol, mark).kill()
+            transport.close()
         raise
     except (OSError, ValueError, NotImplementedError) as error:  # not implemented: the selector loop on Windows
         raise ToolError(f"The command cannot be started: {error}.") from error
+    return _process(transport, protocol, mark)
+
+
+def _process(transport: asyncio.SubprocessTransport, protocol: _Protocol, mark: str) -> ShellProcess:
     output: asyncio.StreamReader = protocol.stdout  # type: ignore[assignment]
     return ShellProcess(output, protocol.stderr, protocol.exited, transport, mark)
 

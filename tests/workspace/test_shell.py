@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 async def test_a_start_that_is_cancelled_leaves_nothing_of_what_had_started(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "told")
     starting = asyncio.ensure_future(shell.start("setsid sleep 1000 & echo $! >told; sleep 1000", tmp_path))
-    await asyncio.sleep(0)  # now the process is there, and nobody has heard of it yet
+    for _ in range(2):  # two tasks begin; then the process is there, and nobody has heard of it yet
+        await asyncio.sleep(0)
     child = int(told(tmp_path / "told"))
     starting.cancel()
     with pytest.raises(asyncio.CancelledError):
