@@ -8,7 +8,7 @@ import pkgutil
 import sys
 from functools import lru_cache
 from importlib.metadata import EntryPoints, entry_points
-from typing import Any
+from typing import Any, cast
 
 _log = logging.getLogger(__name__)
 
@@ -37,4 +37,4 @@ def find(kind: str, constant: str) -> dict[str, Any]:
 @lru_cache(maxsize=1)
 def _entries(_path: tuple[str, ...]) -> EntryPoints:
     """Of everything that is installed on this path: 30 ms in a Jupyter environment, and each kind of plug asks."""
-    return entry_points()
+    return cast("EntryPoints", entry_points())  # typeshed gives this Python's deprecated type

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import importlib
 import sys
 import uuid
 from contextlib import asynccontextmanager, contextmanager
@@ -145,8 +146,7 @@ async def serve(folder: Path, only: Path | None) -> int:
 
 def _load() -> None:
     """What the host will import, before the editor asks for it: `initialize` is to be answered within 100 ms."""
-    import jupyter_core.paths  # noqa: F401
-
+    importlib.import_module("jupyter_core.paths")
     plugins.find("providers", "PROVIDER")
     plugins.find("tools", "TOOLS")
     handlers()

@@ -36,7 +36,8 @@ NOTIFICATIONS = [
 ]
 pytestmark = pytest.mark.asyncio
 NONSENSE: list[Any] = [
-    None, [], {}, "text", 5, True, [1], [[]], {"chatId": []}, {"chatId": {"a": 1}}, {"chatId": None, "name": None, "event": None},
+    None, [], {}, "text", 5, True, [1], [[]], {"chatId": []}, {"chatId": {"a": 1}},
+    {"chatId": None, "name": None, "event": None},
     {"chatId": "\ud800", "toolCallId": 3, "message": {}, "model": 7, "agent": [], "provider": 1, "event": {"added": 3}},
 ]  # fmt: skip
 NEEDS_PARAMS = ("chat/prompt", "chat/toolCallApprove", "chat/promptStop", "chat/selectedModelChanged")
