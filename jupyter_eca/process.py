@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import importlib
 import sys
 import uuid
 from contextlib import asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING, Any
 
-from jupyter_eca import config
+from jupyter_eca import config, plugins
 from jupyter_eca.client import Client
 from jupyter_eca.doctor import report
 from jupyter_eca.errors import ConfigError
-from jupyter_eca.fronts.eca import EcaSession
+from jupyter_eca.fronts.eca import EcaSession, handlers
 from jupyter_eca.host import Host
 from jupyter_eca.links.memory import pair
 from jupyter_eca.links.stdio import take_stdio
@@ -132,13 +133,23 @@ async def _door(folder: Path, only: Path | None) -> AsyncGenerator[tuple[Process
 async def serve(folder: Path, only: Path | None) -> int:
     """Until `exit`, the end of stdin, or the end of the editor."""
     async with _door(folder, only) as (door, keeping):
-        session = asyncio.create_task(EcaSession(take_stdio(), door).run())
+        link = take_stdio()
+        _load()
+        session = asyncio.create_task(EcaSession(link, door).run())
         await asyncio.wait((session, keeping), return_when=asyncio.FIRST_COMPLETED)
         session.cancel()
         await asyncio.wait((session,))
         if keeping.done():
             await keeping  # a host that broke is no quiet end
     return 0
+
+
+def _load() -> None:
+    """What the host will import, before the editor asks for it: `initialize` is to be answered within 100 ms."""
+    importlib.import_module("jupyter_core.paths")
+    plugins.find("providers", "PROVIDER")
+    plugins.find("tools", "TOOLS")
+    handlers()
 
 
 async def ask(folder: Path, only: Path | None, question: str, model: str, agent: str) -> int:

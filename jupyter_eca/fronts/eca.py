@@ -216,12 +216,12 @@ class EcaSession:
     # -- requests and notifications
 
     async def _answer(self, method: str, params: Any) -> Any:
+        if self.shut:
+            raise RemoteError("nothing but `exit` comes after `shutdown`", Code.INVALID_REQUEST)
         row = METHODS.get(method)
         handler = handlers().get(method)
         if row is None or row.sender is not Sender.CLIENT or row.result is None or handler is None:
             raise RemoteError(f"there is no request {method!r}", Code.METHOD_NOT_FOUND)
-        if self.shut:
-            raise RemoteError("nothing but `exit` comes after `shutdown`", Code.INVALID_REQUEST)
         self._learn(method, params)
         try:
             if method != "initialize":

@@ -57,6 +57,8 @@ class Peer:
                     self._heed(method, params)
                 except RemoteError as error:
                     _log.warning("%s was ignored: %s", method, error)
+                except Exception:  # noqa: BLE001  # the boundary to a peer: a bug costs one notification, not the session
+                    _log.exception("%s failed", method)
             case Result(id, result):
                 if (future := self._waiting.pop(id, None)) and not future.done():
                     future.set_result(result)

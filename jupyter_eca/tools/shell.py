@@ -104,6 +104,8 @@ async def bg_job(context: ToolContext, action: Action, job_id: JobId = "") -> To
 
 TOOLS = (shell_command, bg_job)
 
+_BY_USER: Final = "[ended by the user]"
+
 
 @dataclass(frozen=True, slots=True)
 class _Ran:
@@ -113,20 +115,19 @@ class _Ran:
 
 async def _ran(command: str, folder: Path, seconds: float) -> _Ran:
     """Runs it to its end, or to the end of the time or of the turn: then what it had printed is still worth telling."""
-    process = await shell.start(command, folder)
+    process, note = await _started(command, folder)
     transcript = Transcript()
-    note = ""
     async with asyncio.TaskGroup() as tasks:
         reader = tasks.create_task(_read(process.output, transcript))
         try:
-            async with asyncio.timeout(seconds):
+            async with asyncio.timeout(0 if note else seconds):
                 await process.exited.wait()
         except TimeoutError:
-            note = f"[ended after {seconds:g} s, with all that it had started: raise timeout, or use background]"
+            late = f"[ended after {seconds:g} s, with all that it had started: raise timeout, or use background]"
+            note = note or late
         except asyncio.CancelledError:
-            # The cancel is carried out here: all is dead before anybody hears of it, and the engine says "stopped".
             _uncancel()
-            note = "[ended by the user]"
+            note = _BY_USER
         left = await process.kill()
         await process.close(reader)
     if left and not note:
@@ -138,7 +139,18 @@ async def _ran(command: str, folder: Path, seconds: float) -> _Ran:
     return _Ran("\n".join(part for part in parts if part) or "(no output)", error=ending != "")
 
 
+async def _started(command: str, folder: Path) -> tuple[shell.ShellProcess, str]:
+    """With a note if it is to end at once: what it printed before anybody had heard that it runs counts as well."""
+    starting = asyncio.ensure_future(shell.start(command, folder))
+    try:
+        return await asyncio.shield(starting), ""
+    except asyncio.CancelledError:
+        _uncancel()
+        return await starting, _BY_USER
+
+
 def _uncancel() -> None:
+    """The cancel is carried out here: all is dead before anybody hears of it, and the engine says "stopped"."""
     task = asyncio.current_task()
     if task is not None:
         task.uncancel()

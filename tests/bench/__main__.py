@@ -1,4 +1,4 @@
-"""`python -m tests.bench [load] [answer] [first] [server] [idle] [contexts]`: measure, print the table, exit with 0."""
+"""`python -m tests.bench [load] [answer] [first] [server] [stdio] [idle] [contexts]`: measure and print the table."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import asyncio
 import sys
 from typing import TYPE_CHECKING, Any
 
-from tests.bench import answer, contexts, first, idle, load, server
+from tests.bench import answer, contexts, first, idle, load, server, stdio
 from tests.bench.figure import table
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ BENCHES: dict[str, Callable[[], Coroutine[Any, Any, list[Figure]]]] = {
     "answer": answer.figures,
     "first": first.figures,
     "server": server.figures,
+    "stdio": stdio.figures,
     "idle": idle.figures,
     "contexts": contexts.figures,
 }

@@ -56,6 +56,7 @@ async def test_a_client_of_the_older_seed_finds_its_words_and_no_others(tmp_path
             "chatWelcomeMessage",
         }
         assert (hello["chatBehaviors"], hello["chatDefaultBehavior"]) == (["agent", "plan"], "agent")
+        assert "scripted/test" in hello["models"]
         await announced(at)
         result, called = await write(at, approve=True, requestId="r", behavior="agent")
         assert result["status"] == "success"
