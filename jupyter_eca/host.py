@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from jupyter_eca import plugins
-from jupyter_eca.audience import Asking, Audience, Audiences
+from jupyter_eca.audience import Asking, Audience, Audiences, Notice
 from jupyter_eca.engine import inputs
 from jupyter_eca.engine.approval import hidden
 from jupyter_eca.engine.chat import ChatState, step
@@ -25,9 +25,11 @@ from jupyter_eca.engine.turn import TurnStatus
 from jupyter_eca.errors import BusyError, IllegalSignal, ProviderError, ToolError, UnknownChat
 from jupyter_eca.protocol.content import RejectReason
 from jupyter_eca.protocol.context import FileContext, TextContext
+from jupyter_eca.protocol.mcp import ToolServerRemovedParams
 from jupyter_eca.providers.catalog import Catalog
 from jupyter_eca.store import Store, alive
 from jupyter_eca.tools.base import ToolContext, ToolResult
+from jupyter_eca.workspace.mcp import Manager
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine
@@ -104,6 +106,12 @@ class Host:
         self._chats: dict[str, _Chat] = {}
         self._loading = asyncio.Lock()
         self.audiences = Audiences()
+        self.mcp = Manager(
+            config,
+            workspace.files.roots,
+            lambda server: self.audiences.tell(Notice("tool/serverUpdated", server)),
+            lambda name: self.audiences.tell(Notice("tool/serverRemoved", ToolServerRemovedParams(name=name))),
+        )
         self._ended = asyncio.Event()
 
     async def run(self) -> None:
@@ -111,6 +119,7 @@ class Host:
         await self._store.open()
         async with asyncio.TaskGroup() as self._tasks:
             storing = self._tasks.create_task(self._store.run())
+            serving = self._tasks.create_task(self.mcp.run())
             self.ready.set()
             await self._ended.wait()
             for chat in self._chats.values():
@@ -118,6 +127,7 @@ class Host:
             working = [task for chat in self._chats.values() for task in chat.tasks.values()]
             await asyncio.gather(*working, return_exceptions=True)
             storing.cancel()
+            serving.cancel()
         await self._store.close()
 
     def close(self) -> None:
@@ -214,7 +224,7 @@ class Host:
         policy = self.config.tool_call.approval
         return [
             tool
-            for tool in self.tools.values()
+            for tool in (*self.tools.values(), *self.mcp.tools())
             if all(around.has(need) for need in tool.needs)
             and (not tool.agents or agent in tool.agents)
             and not (agent == "plan" and not tool.reads)
@@ -325,11 +335,18 @@ class Host:
         else:
             self._feed(chat, inputs.ModelFinished(_now(), number))
 
+    def _tool(self, name: str) -> Tool:
+        """Raises: ToolError when its server has gone since it was offered."""
+        tool = self.tools.get(name) or next((one for one in self.mcp.tools() if one.spec.name == name), None)
+        if tool is None:
+            raise ToolError(f"There is no tool {name!r} any more.", "Use another one.")
+        return tool
+
     async def _run_tool(self, chat: _Chat, effect: RunTool) -> None:
         context = self.surroundings(chat.state.id, chat.kernel, effect.call)
         result = ToolResult("", error=True)
         try:
-            result = await self.tools[effect.tool.name].run(context, effect.arguments)
+            result = await self._tool(effect.tool.name).run(context, effect.arguments)
         except ToolError as error:
             result = ToolResult(str(error), error=True)
         except Exception as error:  # noqa: BLE001  # the boundary to plugs: whatever they raise, the turn must go on
