@@ -53,8 +53,9 @@ class Sources:
         return next((file for file in self.read if file not in ours), home / "eca" / "config.json")
 
     def defining(self, server: str) -> list[Path]:
-        """The files that name it, the one that wins first. Blocks."""
-        return [file for file in (*reversed(self.read), *self.shared) if server in _servers(file)]
+        """The files that name it, the one that wins first; also those that were made since. Blocks."""
+        ours = (*reversed(self.read), *map(self.workspace, self.folders), self.anywhere())
+        return [file for file in dict.fromkeys((*ours, *self.shared)) if server in _servers(file)]
 
 
 def definitions(config: Config, sources: Sources) -> dict[str, McpServerConfig]:

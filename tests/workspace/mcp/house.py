@@ -57,10 +57,14 @@ class House:
         return [status for i, status in enumerate(all) if i == 0 or all[i - 1] != status]
 
     async def until(self, holds: Callable[[], bool]) -> None:
-        async with asyncio.timeout(PATIENCE * 2):
-            while not holds():
-                self.news.clear()
-                await self.news.wait()
+        try:
+            async with asyncio.timeout(PATIENCE * 2):
+                while not holds():
+                    self.news.clear()
+                    await self.news.wait()
+        except TimeoutError:
+            last = [(one.name, one.status.value, one.error) for one in self.manager.servers()]
+            raise AssertionError(f"it does not come: {last}") from None
 
     async def come(self, name: str, status: ServerStatus) -> ToolServerUpdatedParams:
         await self.until(lambda: any(one.name == name and one.status is status for one in self.manager.servers()))
