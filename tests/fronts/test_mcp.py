@@ -90,10 +90,10 @@ async def test_a_server_is_added_stopped_disabled_and_removed_by_a_client(tmp_pa
             await panel.sees("one", status)
         assert await panel.peer.request("mcp/updateServer", {"name": "one", "env": {"A": "b"}}) == {}
         await panel.sees("one", "running")
-        assert '"A": "b"' in home.read_text()
+        assert '"A": "b"' in home.read_text()  # noqa: ASYNC240
         assert await panel.peer.request("mcp/removeServer", {"name": "one"}) == {"name": "one", "removed": True}
         await panel.hears(lambda method, it: method == "tool/serverRemoved" and it == {"name": "one"})
-        assert '"one"' not in home.read_text()
+        assert '"one"' not in home.read_text()  # noqa: ASYNC240
 
 
 async def test_what_cannot_be_done_to_a_server_is_in_the_error_of_the_answer(tmp_path: Path, home: Path) -> None:
@@ -105,11 +105,11 @@ async def test_what_cannot_be_done_to_a_server_is_in_the_error_of_the_answer(tmp
         for method in ("start", "stop", "connect", "logout", "enable", "disable"):
             await panel.peer.notify(f"mcp/{method}Server", {"name": "none"})
         assert (await panel.peer.request("mcp/addServer", {"name": "one", **raw("good")}))["server"]["name"] == "one"
-        assert home.exists()
+        assert home.exists()  # noqa: ASYNC240
 
 
 async def test_a_model_calls_a_servers_tool_once_the_user_allows_it(tmp_path: Path) -> None:
-    rules = [
+    rules: list[dict[str, Any]] = [
         {"result": "", "reply": [{"text": "It said {result}."}]},
         {"message": "", "reply": [{"tool": "one__work", "arguments": {}}]},
     ]

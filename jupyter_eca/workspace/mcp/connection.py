@@ -34,6 +34,9 @@ if TYPE_CHECKING:
 
     import httpx2
     from mcp.client._transport import TransportStreams
+    from mcp.client.context import ClientRequestContext
+    from mcp.client.session import ListRootsFnT, LoggingFnT
+    from mcp.shared.dispatcher import ProgressFnT
 
     from jupyter_eca.workspace.mcp.server import Around
 
@@ -218,8 +221,9 @@ class Connection:
         while self.modern:
             with contextlib.suppress(SubscriptionLost, TimeoutError):
                 try:
-                    lists = {f"{name}_list_changed": True for name in ("tools", "prompts", "resources")}
-                    async with self.client.listen(**lists) as events:
+                    async with self.client.listen(
+                        tools_list_changed=True, prompts_list_changed=True, resources_list_changed=True
+                    ) as events:
                         async for _ in events:
                             """The watch has seen it."""
                 except (MCPError, ListenNotSupportedError):
@@ -229,13 +233,16 @@ class Connection:
 
     # -- its calls
 
-    async def bounded(self, work: Callable[[Callable[..., Awaitable[None]]], Awaitable[Any]]) -> Any:
-        """`work` is given what to call on progress. Cancelled, or too late, the server is told. Raises: NoAnswerError."""
+    async def bounded(self, work: Callable[[ProgressFnT], Awaitable[Any]]) -> Any:
+        """`work` is given what to call on progress. Cancelled or too late, the server is told.
+
+        Raises: NoAnswerError.
+        """
         loop = asyncio.get_running_loop()
         last = loop.time() + self.timeout * _LONGEST
         limit = asyncio.timeout(self.timeout)
 
-        async def progress(*_: object) -> None:
+        async def progress(progress: float, total: float | None, message: str | None) -> None:  # noqa: ARG001
             # Progress may still come in when the answer is there: then there is nothing to extend.
             with contextlib.suppress(RuntimeError):
                 limit.reschedule(min(loop.time() + self.timeout, last))
@@ -269,8 +276,8 @@ async def run(way: Way, around: Around, up: Callable[[Connection], None], watch:
         await connection.serve(around.changed)
 
 
-def _roots(around: Around) -> Callable[[Any], Awaitable[ListRootsResult]]:
-    async def roots(_context: Any) -> ListRootsResult:
+def _roots(around: Around) -> ListRootsFnT:
+    async def roots(context: ClientRequestContext) -> ListRootsResult:  # noqa: ARG001
         return ListRootsResult(
             roots=[Root(uri=FileUrl(folder.as_uri()), name=folder.name) for folder in around.folders]
         )
@@ -278,7 +285,7 @@ def _roots(around: Around) -> Callable[[Any], Awaitable[ListRootsResult]]:
     return roots
 
 
-def _logging(name: str) -> Callable[[LoggingMessageNotificationParams], Awaitable[None]]:
+def _logging(name: str) -> LoggingFnT:
     log = logging.getLogger(f"{__package__}.servers")
 
     async def write(params: LoggingMessageNotificationParams) -> None:

@@ -4,7 +4,7 @@ raises becomes a line for the reader here, whatever it is."""
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from mcp import MCPError
 from mcp_types import CONNECTION_CLOSED
@@ -100,7 +100,7 @@ def brief(error: BaseException) -> str:
 
 def _leaf(error: BaseException) -> BaseException:
     while isinstance(error, BaseExceptionGroup):
-        error = error.exceptions[0]
+        error = cast("BaseExceptionGroup[BaseException]", error).exceptions[0]
     return error
 
 

@@ -1,12 +1,13 @@
-"""All servers: one owning task each, changed at run time, their tools, prompts and resources. `workspace.base.McpServers`.
+"""All servers, one owning task each: changed at run time, their tools, prompts and resources.
 
-Imports no SDK: with no server configured, none is ever imported.
+The port is `workspace.base.McpServers`. Imports no SDK: with no server configured, none is ever imported.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 from jupyter_eca.config import McpServerConfig
@@ -18,7 +19,7 @@ from jupyter_eca.workspace.mcp.server import Pace, Server
 from jupyter_eca.workspace.mcp.tools import mcp_tool
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import AsyncGenerator, Callable, Mapping
     from pathlib import Path
 
     from jupyter_eca.config import Config
@@ -62,7 +63,10 @@ class Manager:
         self._servers: dict[str, Server] = {}
         self._owners: set[asyncio.Task[None]] = set()
         self._tasks: asyncio.TaskGroup | None = None
-        self._writing = asyncio.Lock()
+        # Held while the set of servers changes; nothing is changed before the configured ones are known, or else an
+        # added server would be taken for one that is no longer configured.
+        self._changing = asyncio.Lock()
+        self._known = asyncio.Event()
 
     async def run(self) -> None:
         """Until cancelled; then every server is ended properly first, which takes seconds where one is stubborn."""
@@ -78,15 +82,17 @@ class Manager:
 
     async def apply(self, config: Config) -> None:
         """Make it so: servers that are new, gone or other than before are started, removed, started again."""
-        self._config = config
-        wanted = await asyncio.to_thread(sources.definitions, config, self._sources)
-        for name in self._servers.keys() - wanted.keys():
-            self._drop(name)
-        for name, settings in wanted.items():
-            if name not in self._servers:
-                self._own(name, settings)
-            elif self._servers[name].settings != settings:
-                self._servers[name].set(settings)
+        async with self._changing:
+            self._config = config
+            wanted = await asyncio.to_thread(sources.definitions, config, self._sources)
+            for name in self._servers.keys() - wanted.keys():
+                self._drop(name)
+            for name, settings in wanted.items():
+                if name not in self._servers:
+                    self._own(name, settings)
+                elif self._servers[name].settings != settings:
+                    self._servers[name].set(settings)
+        self._known.set()
 
     # -- what a client may do to one
 
@@ -99,43 +105,41 @@ class Manager:
 
     async def enable(self, name: str, *, enabled: bool = True) -> None:
         """Written to its file. Raises: McpRefusal, ConfigError."""
-        server = self._server(name)
-        await self._write(name, {"disabled": not enabled})
-        server.set(server.settings.model_copy(update={"disabled": not enabled}))
+        async with self._change():
+            server = self._server(name)
+            await self._write(name, {"disabled": not enabled})
+            server.set(server.settings.model_copy(update={"disabled": not enabled}))
 
     async def add(self, params: McpAddServerParams) -> ToolServerUpdatedParams:
         """Written to the file of its scope. Raises: McpRefusal, ConfigError."""
         name = params.name.strip()
-        if not name:
-            raise McpRefusal("invalid-name", "A server needs a name.")
-        if name in self._servers:
-            raise McpRefusal("already-exists", f"There is a server {name!r} already. Update or remove it.")
-        if bool(params.command) == bool(params.url):
-            raise McpRefusal("invalid-server", "A server needs either a command or a url.")
         fields = _given(params)
         settings = McpServerConfig.model_validate({**fields, "disabled": params.disabled})
         if params.disabled:
             fields["disabled"] = True
-        await self._write(name, fields, self._file(params))
-        return self._own(name, settings).shown
+        async with self._change():
+            self._check_new(name, settings)
+            await self._write(name, fields, self._file(params))
+            return self._own(name, settings).shown
 
     async def update(self, params: McpUpdateServerParams) -> None:
         """What is given is written to its file, and it is started again. Raises: McpRefusal, ConfigError."""
-        server = self._server(params.name)
         fields = _given(params)
-        if server.settings.command and params.url or server.settings.url and params.command:
-            raise McpRefusal("invalid-server", "A server cannot change from a command to a url; add another one.")
-        await self._write(params.name, fields)
-        old = {name: getattr(server.settings, name) for name in type(server.settings).model_fields}
-        server.set(McpServerConfig.model_validate({**old, **fields}))
+        async with self._change():
+            server = self._server(params.name)
+            if (server.settings.command and params.url) or (server.settings.url and params.command):
+                raise McpRefusal("invalid-server", "A server cannot change from a command to a url; add another one.")
+            await self._write(params.name, fields)
+            new = McpServerConfig.model_validate(fields)
+            server.set(server.settings.model_copy(update={name: getattr(new, name) for name in new.model_fields_set}))
 
     async def remove(self, name: str) -> None:
         """From all files that name it. Raises: McpRefusal, ConfigError."""
-        self._server(name)
-        async with self._writing:
+        async with self._change():
+            self._server(name)
             for file in await asyncio.to_thread(self._sources.defining, name):
-                await asyncio.to_thread(sources.remove, file, name)
-        self._drop(name)
+                await _written(file, sources.remove, file, name)
+            self._drop(name)
 
     async def connect(self, name: str) -> None:
         """Log in, where that is asked for. Raises: McpRefusal."""
@@ -182,9 +186,7 @@ class Manager:
             from jupyter_eca.workspace.mcp import results
 
             client = connection.client
-            return results.resource(
-                await connection.bounded(lambda _: client.read_resource(uri, cache_mode="refresh"))
-            )
+            return results.resource(await connection.bounded(lambda _: client.read_resource(uri, cache_mode="refresh")))
 
         return await self._named(server).use(read)
 
@@ -193,9 +195,7 @@ class Manager:
             from jupyter_eca.workspace.mcp import results
 
             client = connection.client
-            return results.prompt_text(
-                await connection.bounded(lambda _: client.get_prompt(name, dict(arguments)))
-            )
+            return results.prompt_text(await connection.bounded(lambda _: client.get_prompt(name, dict(arguments))))
 
         return await self._named(server).use(get)
 
@@ -206,6 +206,20 @@ class Manager:
         from pathlib import Path
 
         return sources.Sources(tuple(map(Path, self._config.sources)), self._folders, self._home)
+
+    @asynccontextmanager
+    async def _change(self) -> AsyncGenerator[None]:
+        await self._known.wait()
+        async with self._changing:
+            yield
+
+    def _check_new(self, name: str, settings: McpServerConfig) -> None:
+        if not name:
+            raise McpRefusal("invalid-name", "A server needs a name.")
+        if name in self._servers:
+            raise McpRefusal("already-exists", f"There is a server {name!r} already. Update or remove it.")
+        if bool(settings.command) == bool(settings.url):
+            raise McpRefusal("invalid-server", "A server needs either a command or a url.")
 
     def _own(self, name: str, settings: McpServerConfig) -> Server:
         assert self._tasks is not None, "run() first"  # noqa: S101
@@ -255,14 +269,17 @@ class Manager:
         raise McpRefusal("unknown-workspace", f"{params.workspace_uri} is no folder of this workspace.")
 
     async def _write(self, name: str, fields: Mapping[str, Any], file: Path | None = None) -> None:
-        async with self._writing:
-            if file is None:
-                files = await asyncio.to_thread(self._sources.defining, name)
-                file = files[0] if files else self._sources.anywhere()
-            try:
-                await asyncio.to_thread(sources.change, file, name, fields)
-            except OSError as error:
-                raise McpRefusal("not-written", f"{file} cannot be written: {error.strerror}.") from error
+        if file is None:
+            files = await asyncio.to_thread(self._sources.defining, name)
+            file = files[0] if files else self._sources.anywhere()
+        await _written(file, sources.change, file, name, fields)
+
+
+async def _written(file: Path, write: Callable[..., None], *what: Any) -> None:
+    try:
+        await asyncio.to_thread(write, *what)
+    except OSError as error:
+        raise McpRefusal("not-written", f"{file} cannot be written: {error.strerror}.") from error
 
 
 def _given(params: McpUpdateServerParams) -> dict[str, Any]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import importlib
 import logging
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
@@ -18,7 +17,7 @@ from jupyter_eca.protocol.mcp import ServerStatus, ServerTool, ToolServerUpdated
 from jupyter_eca.workspace.mcp.lifecycle import Signal, after
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable
+    from collections.abc import Awaitable, Callable
     from pathlib import Path
 
     import anyio

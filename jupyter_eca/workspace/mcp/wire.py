@@ -9,7 +9,7 @@ import os
 import threading
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Self
 
 import anyio
 import httpx2
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
     from contextlib import AbstractAsyncContextManager
     from pathlib import Path
+    from types import TracebackType
 
     from mcp.client._transport import TransportStreams
     from mcp.shared._stream_protocols import ReadStream
@@ -103,7 +104,7 @@ class _Reading:
     async def aclose(self) -> None:
         await self._stream.aclose()
 
-    def __aiter__(self) -> _Reading:
+    def __aiter__(self) -> ReadStream[SessionMessage | Exception]:
         return self
 
     async def __anext__(self) -> SessionMessage | Exception:
@@ -112,10 +113,12 @@ class _Reading:
         except anyio.EndOfStream:
             raise StopAsyncIteration from None
 
-    async def __aenter__(self) -> _Reading:
+    async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(self, *_: object) -> None:
+    async def __aexit__(
+        self, exc_type: type[BaseException] | None, exc_val: BaseException | None, exc_tb: TracebackType | None
+    ) -> None:
         await self.aclose()
 
 
@@ -132,7 +135,7 @@ async def stdio(settings: McpServerConfig, folder: Path | None, watch: Watch) ->
     """A process of its own. Raises: OSError when it cannot be started."""
     env = {name: os.environ[name] for name in _INHERITED if name in os.environ}
     env |= {name: value.get_secret_value() for name, value in settings.env.items()}
-    command = os.path.expanduser(settings.command or "")  # noqa: PTH111  # a bare name must stay one
+    command = os.path.expanduser(settings.command or "")  # noqa: PTH111, ASYNC240  # a bare name must stay one; it reads no disk
     parameters = StdioServerParameters(
         command=command, args=list(settings.args), env=env, cwd=folder, encoding_error_handler="replace"
     )
@@ -153,9 +156,7 @@ def _listen(handle: int, words: bytearray) -> None:
 
 
 @contextlib.asynccontextmanager
-async def http(
-    settings: McpServerConfig, auth: httpx2.Auth | None, watch: Watch
-) -> AsyncGenerator[TransportStreams]:
+async def http(settings: McpServerConfig, auth: httpx2.Auth | None, watch: Watch) -> AsyncGenerator[TransportStreams]:
     _check(settings.url)
     async with (
         _client(settings, auth) as client,

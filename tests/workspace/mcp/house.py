@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jupyter_eca.config import Config
 from jupyter_eca.protocol.mcp import ServerStatus, ToolServerUpdatedParams
@@ -16,6 +15,9 @@ from jupyter_eca.tools.base import Tool, ToolContext, ToolResult
 from jupyter_eca.workspace.base import Files
 from jupyter_eca.workspace.mcp import Manager
 from jupyter_eca.workspace.mcp.server import Pace
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Callable
 
 HERE = Path(__file__).parent
 # What every wait in a test is bounded by, but for the first import of the SDK on a busy machine.

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import stat
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -15,6 +14,9 @@ from jupyter_eca.errors import ConfigError, McpRefusal
 from jupyter_eca.protocol.mcp import McpAddServerParams, McpUpdateServerParams, ServerStatus
 from jupyter_eca.workspace.mcp.jsonc import parse
 from tests.workspace.mcp.house import House, house, raw
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 pytestmark = pytest.mark.asyncio
 
@@ -135,6 +137,14 @@ async def test_servers_of_a_projects_shared_file_are_started_with_its_variables(
     async with house(tmp_path, {"own": raw("good")}) as at:
         await at.running("shared")
         assert {one.name for one in at.manager.servers()} == {"own", "shared"}
+
+
+async def test_a_server_that_is_added_before_the_configured_ones_are_known_stays(tmp_path: Path) -> None:
+    slow = tmp_path / ".mcp.json"
+    slow.write_text(json.dumps({"mcpServers": {}, "filler": ["x"] * 3000}))
+    async with house(tmp_path, {}) as at:
+        await added(at)
+        assert [one.name for one in at.manager.servers()] == ["new"]
 
 
 async def test_a_changed_configuration_starts_and_ends_only_what_it_changes(tmp_path: Path) -> None:

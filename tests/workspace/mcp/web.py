@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import uvicorn
 
 from tests.workspace.mcp.sdk_server import make
+
+if TYPE_CHECKING:
+    from tests.workspace.mcp.door import Gate
+    from collections.abc import AsyncGenerator
 
 
 @dataclass
@@ -26,12 +29,13 @@ class Web:
 
 
 @asynccontextmanager
-async def web(*, sse: bool = False, legacy: bool = False) -> AsyncGenerator[Web]:
+async def web(*, sse: bool = False, legacy: bool = False, gate: type[Gate] | None = None) -> AsyncGenerator[Web]:
     """`legacy`: it knows nothing of the newer era, so that there are sessions."""
     listening = socket.create_server(("127.0.0.1", 0))
     url = f"http://127.0.0.1:{listening.getsockname()[1]}/{'sse' if sse else 'mcp'}"
     site = Web(url)
-    app = make().sse_app() if sse else make().streamable_http_app()
+    app: Any = make().sse_app() if sse else make().streamable_http_app()
+    app = gate(app) if gate else app
 
     async def faulty(scope: dict[str, Any], receive: Any, send: Any) -> None:
         if scope["type"] == "http":
@@ -48,7 +52,7 @@ async def web(*, sse: bool = False, legacy: bool = False) -> AsyncGenerator[Web]
                 await send({"type": "http.response.start", "status": status, "headers": []})
                 await send({"type": "http.response.body", "body": b""})
                 return
-        await app(scope, receive, send)  # pyright: ignore[reportArgumentType]
+        await app(scope, receive, send)
 
     server = uvicorn.Server(uvicorn.Config(faulty, log_level="critical", timeout_graceful_shutdown=1))
     serving = asyncio.create_task(server.serve(sockets=[listening]))
