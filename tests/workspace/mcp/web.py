@@ -13,8 +13,9 @@ import uvicorn
 from tests.workspace.mcp.sdk_server import make
 
 if TYPE_CHECKING:
-    from tests.workspace.mcp.door import Gate
     from collections.abc import AsyncGenerator
+
+    from tests.workspace.mcp.door import Gate
 
 
 @dataclass
