@@ -130,7 +130,7 @@ async def test_a_tool_that_a_call_made_appear_is_there_when_its_result_is(tmp_pa
         await at.until(lambda: [tool.name for tool in at.told[-1].tools or ()] == ["worked"])
 
 
-async def test_twenty_servers_start_side_by_side_past_one_that_never_answers(tmp_path: Path) -> None:
+async def test_servers_start_side_by_side_past_one_that_never_answers(tmp_path: Path) -> None:
     servers = {f"s{i}": raw("good") for i in range(9)} | {"mute": raw("never shakes hands")}
     async with house(tmp_path, servers, QUICK) as at:
         await at.until(lambda: len(at.manager.tools()) == 9)
