@@ -77,6 +77,23 @@ class ProviderConfig(Model):
         return None if key is None else "**********"
 
 
+class McpServerConfig(Model):
+    """A server of the Model Context Protocol: a `command` that speaks it on its standard streams, or a `url`. The keys
+    from `client_id` on are for its OAuth."""
+
+    command: str | None = None
+    args: tuple[str, ...] = ()
+    env: dict[str, SecretStr] = Field(default_factory=dict[str, SecretStr])
+    url: str | None = None
+    headers: dict[str, SecretStr] = Field(default_factory=dict[str, SecretStr])
+    disabled: bool = False
+    client_id: str | None = None
+    client_secret: SecretStr | None = None
+    oauth_port: int | None = None
+    client_name: str | None = None
+    auth_scope: str | None = None
+
+
 class ToolCallConfig(Model):
     approval: Policy = Policy()
 
@@ -89,6 +106,9 @@ class Config(Model):
     default_agent: str = "agent"
     welcome_message: str = "Ask about this notebook, its data or its errors."
     tool_call: ToolCallConfig = ToolCallConfig()
+    mcp_servers: dict[str, McpServerConfig] = Field(default_factory=dict[str, McpServerConfig])
+    mcp_timeout_seconds: float = Field(default=60.0, gt=0)
+    mcp_keep_alive_seconds: float = Field(default=30.0, gt=0)
     sources: tuple[str, ...] = ()
 
 

@@ -6,6 +6,7 @@ EcaError                    the message says what to do next
 |   |-- IllegalSignal       a signal that the status' table does not list; nothing changed
 |   |-- BusyError           a prompt for a chat that is still answering
 |   |-- ConfigError         a configuration that cannot be used, with the file it came from
+|   |-- McpRefusal          what cannot be done to an MCP server, with ECA's code for it
 |   `-- UnknownChat         a chat id that is not in the store
 |-- RemoteError             the peer broke the protocol, answered with an error, or left
 |   `-- FrameError          bytes that are no JSON-RPC frame
@@ -42,6 +43,14 @@ class BusyError(LocalError):
 
 class ConfigError(LocalError):
     """A configuration that cannot be used; the message names the file."""
+
+
+class McpRefusal(LocalError):
+    """What a client may not do to an MCP server; `code` is a word for programs."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
 
 
 class UnknownChat(LocalError):

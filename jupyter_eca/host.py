@@ -27,12 +27,14 @@ from jupyter_eca.live import Choice, LiveChat, chosen
 from jupyter_eca.protocol.chats import ChatStatus, ChatStatusChangedParams
 from jupyter_eca.protocol.content import RejectReason
 from jupyter_eca.protocol.job import JobsListResult
+from jupyter_eca.protocol.mcp import ToolServerRemovedParams
 from jupyter_eca.providers.catalog import Catalog
 from jupyter_eca.store import Store, alive
 from jupyter_eca.tools.base import ToolContext
 from jupyter_eca.work import Work, now
 from jupyter_eca.workspace.index import Index
 from jupyter_eca.workspace.jobs import BackgroundJobs
+from jupyter_eca.workspace.mcp import Manager
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -65,6 +67,12 @@ class Host:
         self.index = Index(workspace.files)
         self.checkpoints = Checkpoints(self.store)
         self.jobs = BackgroundJobs(lambda jobs: self.audiences.tell(Notice("jobs/updated", JobsListResult(jobs=jobs))))
+        self.mcp = Manager(
+            config,
+            workspace.files.roots,
+            lambda server: self.audiences.tell(Notice("tool/serverUpdated", server)),
+            lambda name: self.audiences.tell(Notice("tool/serverRemoved", ToolServerRemovedParams(name=name))),
+        )
         self._tools: dict[str, Tool] = {
             tool.spec.name: tool for tools in plugins.find("tools", "TOOLS").values() for tool in tools
         }
@@ -77,7 +85,7 @@ class Host:
         await self.store.open()
         async with asyncio.TaskGroup() as tasks:
             self._work = Work(self, tasks)
-            serving = [tasks.create_task(work) for work in (self.store.run(), self.index.run())]
+            serving = [tasks.create_task(work) for work in (self.store.run(), self.index.run(), self.mcp.run())]
             self.ready.set()
             await self._ended.wait()
             for chat in self._chats:
@@ -230,7 +238,7 @@ class Host:
 
     def tools(self) -> dict[str, Tool]:
         """By the names that models use."""
-        return self._tools
+        return {**self._tools, **{tool.spec.name: tool for tool in self.mcp.tools()}}
 
     def tool(self, name: str) -> Tool | None:
         return self.tools().get(name)
@@ -253,7 +261,7 @@ class Host:
 
     def contexts_around(self, chat: str, kernel: Kernel | None) -> Surroundings:
         """What the contexts of a chat are taken from."""
-        return Surroundings(chat, self.workspace.files, self.index, kernel or self.workspace.kernel)
+        return Surroundings(chat, self.workspace.files, self.index, kernel or self.workspace.kernel, self.mcp)
 
     def offered(self, agent: str, around: ToolContext) -> list[Tool]:
         """The tools an agent has: plan mode only looks, and what the rules always deny is not mentioned."""

@@ -59,6 +59,8 @@ ONLY_IN: dict[str, tuple[str, ...]] = {
     "IPython": ("kernel",),
     "ipywidgets": ("kernel",),
     "sqlite3": ("store",),
+    "mcp": ("workspace/mcp", "fronts/mcp"),
+    "mcp_types": ("workspace/mcp", "fronts/mcp"),
 }
 SDKS = ("anthropic", "xllamacpp", "genai_prices")
 HEAVY = ("pydantic", "anthropic", "mcp", "ipywidgets", "sqlite3")

@@ -1,0 +1,294 @@
+"""One connected server: its lists, kept fresh, and its calls, each of them bounded. Knows no status and no retry."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+import anyio
+from mcp import Client, MCPError
+from mcp.client.subscriptions import ListenNotSupportedError, SubscriptionLost
+from mcp_types import (
+    EmptyResult,
+    Implementation,
+    ListRootsResult,
+    LoggingMessageNotificationParams,
+    PingRequest,
+    Prompt,
+    Resource,
+    Root,
+    Tool,
+)
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+from pydantic import FileUrl, ValidationError
+
+from jupyter_eca import __version__
+from jupyter_eca.workspace.mcp import wire
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+    from contextlib import AbstractAsyncContextManager
+
+    import httpx2
+    from mcp.client._transport import TransportStreams
+    from mcp.client.context import ClientRequestContext
+    from mcp.client.session import ListRootsFnT, LoggingFnT
+    from mcp.shared.dispatcher import ProgressFnT
+
+    from jupyter_eca.workspace.mcp.server import Around
+
+_log = logging.getLogger(__name__)
+
+# Pages of one list: a server that pages without end must not hang us.
+_PAGES: Final = 100
+# Seconds that a call's result may wait for the lists that changed meanwhile (ECA waits as long).
+_SETTLE: Final = 5.0
+# Seconds for a server without other work to answer a ping.
+_PING: Final = 10.0
+# A call may be extended by progress up to so many timeouts.
+_LONGEST: Final = 30
+_LEVELS: Final = {"debug": logging.DEBUG, "info": logging.INFO, "notice": logging.INFO, "warning": logging.WARNING}
+
+
+class LostError(Exception):
+    """The connection ended by itself; the message says how. `refused`: it wants credentials."""
+
+    def __init__(self, message: str, *, refused: bool = False) -> None:
+        super().__init__(message)
+        self.refused = refused
+
+
+class NoAnswerError(Exception):
+    """A call took longer than its timeout."""
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """How to reach a server. `legacy`: without asking first for the newer era of the protocol."""
+
+    open: Callable[[wire.Watch], AbstractAsyncContextManager[TransportStreams]]
+    legacy: bool = False
+    http: bool = False
+    first: bool = False
+
+
+def ways(around: Around, auth: httpx2.Auth | None) -> tuple[Way, ...]:
+    """One after the other: a server may end itself over a question of the newer era; a URL may be of the older kind."""
+    settings = around.settings
+    if settings.url:
+        return (
+            Way(lambda watch: wire.http(settings, auth, watch), http=True, first=True),
+            Way(lambda watch: wire.sse(settings, auth, watch), legacy=True, http=True),
+        )
+    folder = around.folders[0] if around.folders else None
+
+    def process(watch: wire.Watch) -> AbstractAsyncContextManager[TransportStreams]:
+        return wire.stdio(settings, folder, watch)
+
+    return (Way(process, first=True), Way(process, legacy=True))
+
+
+@dataclass
+class Connection:
+    client: Client
+    watch: wire.Watch
+    timeout: float
+    keep_alive: float
+    tools: tuple[Tool, ...] = ()
+    prompts: tuple[Prompt, ...] = ()
+    resources: tuple[Resource, ...] = ()
+    calls: int = 0
+    _fetching: str = ""
+    _fetched: anyio.Event = field(default_factory=anyio.Event)
+    _doubt: anyio.Event = field(default_factory=anyio.Event)
+    _over: anyio.Event = field(default_factory=anyio.Event)
+    _loss: LostError | None = None
+
+    @property
+    def modern(self) -> bool:
+        return self.client.protocol_version in MODERN_PROTOCOL_VERSIONS
+
+    # -- its life
+
+    async def serve(self, changed: Callable[[], None]) -> None:
+        """Until it is lost. Raises: LostError."""
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(self._refresh, changed)
+            tasks.start_soon(self._keep_alive)
+            tasks.start_soon(self._listen)
+            tasks.start_soon(self._await_end)
+            self.watch.mark("prompts", "resources")
+            await self._over.wait()
+            tasks.cancel_scope.cancel()
+        if self._loss is not None:
+            raise self._loss
+
+    def lose(self, message: str, *, refused: bool = False) -> None:
+        """What was first wrong with it is told."""
+        self._loss = self._loss or LostError(message, refused=refused)
+        self._over.set()
+
+    @property
+    def over(self) -> bool:
+        return self._over.is_set() or self.watch.ended.is_set()
+
+    async def _await_end(self) -> None:
+        await self.watch.ended.wait()
+        self.lose("it ended")
+
+    async def _keep_alive(self) -> None:
+        """Only while nothing is called: a server that does one thing at a time cannot answer a ping meanwhile."""
+        while True:
+            with anyio.move_on_after(None if self.modern else self.keep_alive):
+                await self._doubt.wait()
+            self._doubt = anyio.Event()
+            if not self.calls:
+                await self._check()
+
+    async def _check(self) -> None:
+        refusal: list[int] = []
+        wire.REFUSAL.set(refusal)
+        with anyio.move_on_after(min(self.timeout, _PING)) as limit:
+            try:
+                await self._ping()
+            except (MCPError, ValidationError):
+                # An error is an answer too, but not of a session that is gone.
+                if refusal:
+                    self.lose(f"it answered HTTP {refusal[-1]}", refused=401 in refusal)
+        if limit.cancelled_caught:
+            self.lose("it no longer answers")
+
+    async def _ping(self) -> None:
+        if self.modern:
+            await self.client.list_tools(cache_mode="refresh")
+        else:
+            await self.client.session.send_request(PingRequest(), EmptyResult)
+
+    # -- its lists
+
+    async def fetch(self, name: str) -> None:
+        """Raises: MCPError, ValidationError."""
+        can = self.client.server_capabilities
+        if name == "tools":
+            self.tools = () if can.tools is None else await self._all(self.client.list_tools, lambda page: page.tools)
+        elif name == "prompts" and can.prompts is not None:
+            self.prompts = await self._all(self.client.list_prompts, lambda page: page.prompts)
+        elif name == "resources" and can.resources is not None:
+            self.resources = await self._all(self.client.list_resources, lambda page: page.resources)
+
+    async def _all(self, page: Callable[..., Awaitable[Any]], items: Callable[[Any], list[Any]]) -> tuple[Any, ...]:
+        found: list[Any] = []
+        cursor: str | None = None
+        for _ in range(_PAGES):
+            answer = await page(cursor=cursor, cache_mode="refresh")
+            found += items(answer)
+            if answer.next_cursor in {None, cursor}:
+                break
+            cursor = answer.next_cursor
+        return tuple(found)
+
+    async def _refresh(self, changed: Callable[[], None]) -> None:
+        """What cannot be listed stays as it was."""
+        while True:
+            await self.watch.news.wait()
+            self.watch.news = anyio.Event()
+            for name in sorted(self.watch.stale, reverse=True):
+                self.watch.stale.discard(name)
+                self._fetching = name
+                before = (self.tools, self.prompts, self.resources)
+                with anyio.move_on_after(self.timeout):
+                    try:
+                        await self.fetch(name)
+                    except (MCPError, ValidationError) as error:
+                        _log.warning("the %s of a server cannot be listed: %s", name, type(error).__name__)
+                self._fetching = ""
+                if before != (self.tools, self.prompts, self.resources):
+                    changed()
+                done, self._fetched = self._fetched, anyio.Event()
+                done.set()
+
+    async def settled(self) -> None:
+        """The tools that a call made appear are there before its result is."""
+        with anyio.move_on_after(_SETTLE):
+            while ("tools" in self.watch.stale or self._fetching == "tools") and not self.over:
+                await self._fetched.wait()
+
+    async def _listen(self) -> None:
+        """In the newer era changes are told to those only who ask for them."""
+        while self.modern:
+            with contextlib.suppress(SubscriptionLost, TimeoutError):
+                try:
+                    async with self.client.listen(
+                        tools_list_changed=True, prompts_list_changed=True, resources_list_changed=True
+                    ) as events:
+                        async for _ in events:
+                            """The watch has seen it."""
+                except (MCPError, ListenNotSupportedError):
+                    return
+            await anyio.sleep(self.keep_alive)
+            self.watch.mark("tools", "prompts", "resources")
+
+    # -- its calls
+
+    async def bounded(self, work: Callable[[ProgressFnT], Awaitable[Any]]) -> Any:
+        """`work` is given what to call on progress. Cancelled or too late, the server is told.
+
+        Raises: NoAnswerError.
+        """
+        loop = asyncio.get_running_loop()
+        last = loop.time() + self.timeout * _LONGEST
+        limit = asyncio.timeout(self.timeout)
+
+        async def progress(progress: float, total: float | None, message: str | None) -> None:  # noqa: ARG001
+            # Progress may still come in when the answer is there: then there is nothing to extend.
+            with contextlib.suppress(RuntimeError):
+                limit.reschedule(min(loop.time() + self.timeout, last))
+
+        self.calls += 1
+        try:
+            async with limit:
+                return await work(progress)
+        except TimeoutError:
+            self._doubt.set()
+            raise NoAnswerError(f"did not answer within {self.timeout:g} s") from None
+        finally:
+            self.calls -= 1
+
+
+async def run(way: Way, around: Around, up: Callable[[Connection], None], watch: wire.Watch) -> None:
+    """Connect, list the tools, say `up`, serve. Raises: LostError, and whatever the SDK raises on the way."""
+    client = Client(
+        way.open(watch),
+        mode="legacy" if way.legacy else "auto",
+        client_info=Implementation(name="jupyter-eca", version=__version__),
+        list_roots_callback=_roots(around),
+        logging_callback=_logging(around.name),
+        log_level="info",
+    )
+    async with client:
+        connection = Connection(client, watch, around.pace.timeout, around.pace.keep_alive)
+        await connection.fetch("tools")
+        watch.lived = True
+        up(connection)
+        await connection.serve(around.changed)
+
+
+def _roots(around: Around) -> ListRootsFnT:
+    async def roots(context: ClientRequestContext) -> ListRootsResult:  # noqa: ARG001
+        return ListRootsResult(
+            roots=[Root(uri=FileUrl(folder.as_uri()), name=folder.name) for folder in around.folders]
+        )
+
+    return roots
+
+
+def _logging(name: str) -> LoggingFnT:
+    log = logging.getLogger(f"{__package__}.servers")
+
+    async def write(params: LoggingMessageNotificationParams) -> None:
+        log.log(_LEVELS.get(params.level, logging.ERROR), "%s: %s", name, str(params.data)[:2_000])
+
+    return write

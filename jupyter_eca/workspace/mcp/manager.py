@@ -1,0 +1,294 @@
+"""All servers, one owning task each: changed at run time, their tools, prompts and resources.
+
+The port is `workspace.base.McpServers`. Imports no SDK: with no server configured, none is ever imported.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any
+
+from jupyter_eca.config import McpServerConfig
+from jupyter_eca.errors import McpRefusal, ToolError
+from jupyter_eca.protocol.mcp import ServerStatus
+from jupyter_eca.workspace.mcp import sources
+from jupyter_eca.workspace.mcp.credentials import Credentials
+from jupyter_eca.workspace.mcp.server import Pace, Server
+from jupyter_eca.workspace.mcp.tools import mcp_tool
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Callable, Mapping
+    from pathlib import Path
+
+    from jupyter_eca.config import Config
+    from jupyter_eca.engine.spec import ImagePart
+    from jupyter_eca.protocol.mcp import (
+        McpAddServerParams,
+        McpUpdateServerParams,
+        ServerPrompt,
+        ServerResource,
+        ToolServerUpdatedParams,
+    )
+    from jupyter_eca.tools.base import Tool
+    from jupyter_eca.workspace.mcp.connection import Connection
+
+_log = logging.getLogger(__name__)
+_FIELDS = ("command", "args", "env", "url", "headers", "client_id", "client_secret", "oauth_port", "auth_scope")
+
+
+class Manager:
+    """`changed` and `removed` are called on the loop, after each change. `authorize` is given a server's name and the
+    address at which its user logs in; without it, a server that wants credentials stays `requires-auth`."""
+
+    def __init__(
+        self,
+        config: Config,
+        folders: tuple[Path, ...],
+        changed: Callable[[ToolServerUpdatedParams], None],
+        removed: Callable[[str], None],
+        *,
+        pace: Pace | None = None,
+        authorize: Callable[[str, str], None] | None = None,
+        home: Path | None = None,
+    ) -> None:
+        self._config = config
+        self._folders = folders
+        self._changed = changed
+        self._removed = removed
+        self._pace = pace or Pace(config.mcp_timeout_seconds, config.mcp_keep_alive_seconds)
+        self._home = home
+        self._credentials = Credentials(authorize)
+        self._servers: dict[str, Server] = {}
+        self._owners: set[asyncio.Task[None]] = set()
+        self._tasks: asyncio.TaskGroup | None = None
+        # Held while the set of servers changes; nothing is changed before the configured ones are known, or else an
+        # added server would be taken for one that is no longer configured.
+        self._changing = asyncio.Lock()
+        self._known = asyncio.Event()
+
+    async def run(self) -> None:
+        """Until cancelled; then every server is ended properly first, which takes seconds where one is stubborn."""
+        async with asyncio.TaskGroup() as self._tasks:
+            try:
+                await self.apply(self._config)
+                await asyncio.Event().wait()
+            finally:
+                for server in self._servers.values():
+                    server.retire()
+                if self._owners:
+                    await asyncio.wait(self._owners)
+
+    async def apply(self, config: Config) -> None:
+        """Make it so: servers that are new, gone or other than before are started, removed, started again."""
+        async with self._changing:
+            self._config = config
+            wanted = await asyncio.to_thread(sources.definitions, config, self._sources)
+            for name in self._servers.keys() - wanted.keys():
+                self._drop(name)
+            for name, settings in wanted.items():
+                if name not in self._servers:
+                    self._own(name, settings)
+                elif self._servers[name].settings != settings:
+                    self._servers[name].set(settings)
+        self._known.set()
+
+    # -- what a client may do to one
+
+    def start(self, name: str) -> None:
+        """Raises: McpRefusal for an unknown name, as all of these."""
+        self._server(name).start()
+
+    def stop(self, name: str) -> None:
+        self._server(name).stop()
+
+    async def enable(self, name: str, *, enabled: bool = True) -> None:
+        """Written to its file. Raises: McpRefusal, ConfigError."""
+        async with self._change():
+            server = self._server(name)
+            await self._write(name, {"disabled": not enabled})
+            server.set(server.settings.model_copy(update={"disabled": not enabled}))
+
+    async def add(self, params: McpAddServerParams) -> ToolServerUpdatedParams:
+        """Written to the file of its scope. Raises: McpRefusal, ConfigError."""
+        name = params.name.strip()
+        fields = _given(params)
+        settings = McpServerConfig.model_validate({**fields, "disabled": params.disabled})
+        if params.disabled:
+            fields["disabled"] = True
+        async with self._change():
+            self._check_new(name, settings)
+            await self._write(name, fields, self._file(params))
+            return self._own(name, settings).shown
+
+    async def update(self, params: McpUpdateServerParams) -> None:
+        """What is given is written to its file, and it is started again. Raises: McpRefusal, ConfigError."""
+        fields = _given(params)
+        async with self._change():
+            server = self._server(params.name)
+            if (server.settings.command and params.url) or (server.settings.url and params.command):
+                raise McpRefusal("invalid-server", "A server cannot change from a command to a url; add another one.")
+            await self._write(params.name, fields)
+            new = McpServerConfig.model_validate(fields)
+            server.set(server.settings.model_copy(update={name: getattr(new, name) for name in new.model_fields_set}))
+
+    async def remove(self, name: str) -> None:
+        """From all files that name it. Raises: McpRefusal, ConfigError."""
+        async with self._change():
+            self._server(name)
+            for file in await asyncio.to_thread(self._sources.defining, name):
+                await _written(file, sources.remove, file, name)
+            self._drop(name)
+
+    async def connect(self, name: str) -> None:
+        """Log in, where that is asked for. Raises: McpRefusal."""
+        server = self._server(name)
+        if not server.settings.url:
+            raise McpRefusal("invalid-server", f"{name!r} is a program: there is nothing to log in to.")
+        await self._credentials.ask(name, server.settings)
+        server.restart()
+
+    def logout(self, name: str) -> None:
+        """Forget its credentials and start it again without."""
+        server = self._server(name)
+        self._credentials.forget(name)
+        server.restart()
+
+    # -- what they offer
+
+    def servers(self) -> tuple[ToolServerUpdatedParams, ...]:
+        return tuple(server.shown for server in self._servers.values())
+
+    def tools(self) -> list[Tool]:
+        """Of the running servers. Should a server manage to name a tool like another server's, the first has it."""
+        found: dict[str, Tool] = {}
+        for server, connection in self._running():
+            for tool in connection.tools:
+                made = mcp_tool(server, tool)
+                if found.setdefault(made.spec.name, made) is not made:
+                    _log.warning("%r of %r is left out: its name is taken", tool.name, server.name)
+        return list(found.values())
+
+    def prompts(self) -> Mapping[str, tuple[ServerPrompt, ...]]:
+        return {server.name: server.shown.prompts or () for server, _ in self._running()}
+
+    def resources(self) -> Mapping[str, tuple[ServerResource, ...]]:
+        return {server.name: server.shown.resources or () for server, _ in self._running()}
+
+    def instructions(self) -> Mapping[str, str]:
+        """What servers want a model to know."""
+        found = {server.name: connection.client.instructions for server, connection in self._running()}
+        return {name: text for name, text in found.items() if text}
+
+    async def read_resource(self, server: str, uri: str) -> tuple[str, tuple[ImagePart, ...]]:
+        async def read(connection: Connection) -> tuple[str, tuple[ImagePart, ...]]:
+            from jupyter_eca.workspace.mcp import results
+
+            client = connection.client
+            return results.resource(await connection.bounded(lambda _: client.read_resource(uri, cache_mode="refresh")))
+
+        return await self._named(server).use(read)
+
+    async def prompt(self, server: str, name: str, arguments: Mapping[str, str]) -> str:
+        async def get(connection: Connection) -> str:
+            from jupyter_eca.workspace.mcp import results
+
+            client = connection.client
+            return results.prompt_text(await connection.bounded(lambda _: client.get_prompt(name, dict(arguments))))
+
+        return await self._named(server).use(get)
+
+    # -- inside
+
+    @property
+    def _sources(self) -> sources.Sources:
+        from pathlib import Path
+
+        return sources.Sources(tuple(map(Path, self._config.sources)), self._folders, self._home)
+
+    @asynccontextmanager
+    async def _change(self) -> AsyncGenerator[None]:
+        await self._known.wait()
+        async with self._changing:
+            yield
+
+    def _check_new(self, name: str, settings: McpServerConfig) -> None:
+        if not name:
+            raise McpRefusal("invalid-name", "A server needs a name.")
+        if name in self._servers:
+            raise McpRefusal("already-exists", f"There is a server {name!r} already. Update or remove it.")
+        if bool(settings.command) == bool(settings.url):
+            raise McpRefusal("invalid-server", "A server needs either a command or a url.")
+
+    def _own(self, name: str, settings: McpServerConfig) -> Server:
+        assert self._tasks is not None, "run() first"  # noqa: S101
+        server = Server(name, settings, self._folders, self._pace, self._tell, self._credentials)
+        self._servers[name] = server
+        owner = self._tasks.create_task(server.run(), name=f"mcp {name}")
+        self._owners.add(owner)
+        owner.add_done_callback(self._owners.discard)
+        self._tell(server)
+        return server
+
+    def _drop(self, name: str) -> None:
+        """Its end is not waited for; its name is free at once."""
+        server = self._servers.pop(name)
+        server.retire()
+        self._credentials.forget(name)
+        self._removed(name)
+
+    def _tell(self, server: Server) -> None:
+        if self._servers.get(server.name) is server:
+            self._changed(server.shown)
+
+    def _running(self) -> list[tuple[Server, Connection]]:
+        return [
+            (server, server.connection)
+            for server in self._servers.values()
+            if server.status is ServerStatus.RUNNING and server.connection is not None
+        ]
+
+    def _server(self, name: str) -> Server:
+        if name not in self._servers:
+            raise McpRefusal("not-found", f"There is no server {name!r}.")
+        return self._servers[name]
+
+    def _named(self, name: str) -> Server:
+        if name not in self._servers:
+            raise ToolError(f"There is no server {name!r}.", f"There are {', '.join(self._servers) or 'none'}.")
+        return self._servers[name]
+
+    def _file(self, params: McpAddServerParams) -> Path:
+        if params.scope == "global":
+            return self._sources.anywhere()
+        wanted = (params.workspace_uri or "").rstrip("/")
+        for folder in self._folders:
+            if wanted in {"", folder.as_uri(), str(folder)}:
+                return self._sources.workspace(folder)
+        raise McpRefusal("unknown-workspace", f"{params.workspace_uri} is no folder of this workspace.")
+
+    async def _write(self, name: str, fields: Mapping[str, Any], file: Path | None = None) -> None:
+        if file is None:
+            files = await asyncio.to_thread(self._sources.defining, name)
+            file = files[0] if files else self._sources.anywhere()
+        await _written(file, sources.change, file, name, fields)
+
+
+async def _written(file: Path, write: Callable[..., None], *what: Any) -> None:
+    try:
+        await asyncio.to_thread(write, *what)
+    except OSError as error:
+        raise McpRefusal("not-written", f"{file} cannot be written: {error.strerror}.") from error
+
+
+def _given(params: McpUpdateServerParams) -> dict[str, Any]:
+    """What a client wrote, by ECA's names for it."""
+    return {
+        name: value
+        for name, value in params.model_dump(mode="json", by_alias=True, exclude_none=True).items()
+        if name in _ALIASES
+    }
+
+
+_ALIASES = frozenset(McpServerConfig.model_fields[name].alias or name for name in _FIELDS)

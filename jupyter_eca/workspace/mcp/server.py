@@ -1,0 +1,282 @@
+"""One configured server and the task that owns it: started, stopped, reconnected. Never raises into its owner's group.
+
+The SDK wants a connection to be entered and left in one task, and left by its own kind of cancelling: then a process
+is ended properly. So every end goes through a scope, and the owning task is never cancelled from outside.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import logging
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from jupyter_eca.errors import ToolError
+from jupyter_eca.protocol.mcp import ServerStatus, ServerTool, ToolServerUpdatedParams
+from jupyter_eca.workspace.mcp.lifecycle import Signal, after
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+    from pathlib import Path
+
+    import anyio
+
+    from jupyter_eca.config import McpServerConfig
+    from jupyter_eca.workspace.mcp.connection import Connection
+    from jupyter_eca.workspace.mcp.credentials import Credentials
+
+_log = logging.getLogger(__name__)
+
+# Characters of a reason that is shown in one line.
+_REASON: Final = 300
+# Seconds that a start may take while its user logs in somewhere.
+_LOGIN: Final = 300.0
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """Seconds. `timeout` bounds a start and a call; `backoff` are the pauses before each attempt to reconnect."""
+
+    timeout: float = 60.0
+    keep_alive: float = 30.0
+    backoff: tuple[float, ...] = (0.5, 1, 2, 4, 8, 15, 30, 60)
+
+
+@dataclass(frozen=True, slots=True)
+class Around:
+    """What a connection is made with."""
+
+    name: str
+    settings: McpServerConfig
+    folders: tuple[Path, ...]
+    pace: Pace
+    changed: Callable[[], None]
+
+
+@dataclass(eq=False)
+class Server:
+    """`wanted`: it shall run. `tell` is called after each change of what `shown` says."""
+
+    name: str
+    settings: McpServerConfig
+    folders: tuple[Path, ...]
+    pace: Pace
+    tell: Callable[[Server], None]
+    credentials: Credentials
+    status: ServerStatus = ServerStatus.STOPPED
+    error: str | None = None
+    wanted: bool = True
+    connection: Connection | None = None
+    _proven: bool = False
+    _retired: bool = False
+    _scope: anyio.CancelScope | None = None
+    _poke: asyncio.Event = field(default_factory=asyncio.Event)
+    _news: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def __post_init__(self) -> None:
+        if self.settings.disabled:
+            self.wanted, self.status = False, ServerStatus.DISABLED
+
+    # -- what one may want of it
+
+    def start(self) -> None:
+        """Also when it is disabled: for this session."""
+        self.wanted = True
+        self._poke.set()
+
+    def stop(self) -> None:
+        self.wanted = False
+        self._signal(Signal.STOP)
+        if self._scope is not None:
+            self._scope.cancel()
+        self._rest()
+        self._poke.set()
+
+    def restart(self) -> None:
+        self.stop()
+        self.start()
+
+    def set(self, settings: McpServerConfig) -> None:
+        """With new settings, at once."""
+        self.settings = settings
+        self._proven = False
+        self.stop()
+        if not settings.disabled:
+            if self.status is ServerStatus.DISABLED:
+                self._signal(Signal.ENABLE)
+            self.start()
+        self._tell()
+
+    def retire(self) -> None:
+        """For good: `run` returns when it has ended."""
+        self._retired = True
+        self.stop()
+
+    # -- the owner
+
+    async def run(self) -> None:
+        failures = 0
+        loop = asyncio.get_running_loop()
+        while not self._retired:
+            if not self.wanted:
+                failures = 0
+                await self._poked(None)
+                continue
+            began = loop.time()
+            await self._session()
+            if self.status is not ServerStatus.FAILED:
+                self.wanted = self.wanted and self.status is not ServerStatus.REQUIRES_AUTH
+                continue
+            failures = 0 if loop.time() - began > self.pace.keep_alive else failures
+            if not self._proven or failures == len(self.pace.backoff):
+                # One that never came up needs its configuration mended, not another attempt.
+                self.wanted = False
+                self._tell()
+            else:
+                await self._poked(self.pace.backoff[failures])
+                failures += 1
+
+    async def _session(self) -> None:
+        """One life, to its end."""
+        self.error = None
+        self._poke.clear()
+        self._signal(Signal.START)
+        await asyncio.to_thread(_import)
+        from anyio import CancelScope, current_time
+
+        from jupyter_eca.workspace.mcp.life import live
+
+        auth = self.credentials.auth(self.name)
+        pace = _LOGIN if self.credentials.asking(self.name) else self.pace.timeout
+        self._scope = scope = CancelScope(deadline=current_time() + pace)
+        if self.status is ServerStatus.STOPPING:
+            scope.cancel()
+
+        def up(connection: Connection) -> None:
+            scope.deadline = float("inf")
+            self._proven = True
+            self.connection = connection
+            self._signal(Signal.UP)
+
+        ending = await live(Around(self.name, self.settings, self.folders, self.pace, self._tell), auth, scope, up)
+        self._scope = self.connection = None
+        if self.status is ServerStatus.STOPPING:
+            self._signal(Signal.ENDED)
+            self._rest()
+            return
+        self.error = self._clean(ending.why)
+        _log.warning("the server %r: %s", self.name, self.error)
+        self._signal(Signal.REFUSED if ending.refused else Signal.FAILED)
+
+    # -- what one may ask of it
+
+    async def use(self, work: Callable[[Connection], Awaitable[Any]]) -> Any:
+        """Raises: ToolError. A session that the server has forgotten is renewed, once."""
+        try:
+            return await self._used(work)
+        except ToolError as error:
+            raise ToolError(f"The server {self.name!r} failed: {self._clean(str(error))}.") from None
+
+    async def _used(self, work: Callable[[Connection], Awaitable[Any]]) -> Any:
+        connection = await self._ready()
+        from jupyter_eca.workspace.mcp.life import StaleError, ask
+
+        try:
+            return await ask(connection, work)
+        except StaleError:
+            connection.lose("it had forgotten our session")
+        try:
+            return await ask(await self._ready(connection), work)
+        except StaleError:
+            raise ToolError("it forgets our session again and again") from None
+
+    async def _ready(self, stale: Connection | None = None) -> Connection:
+        """The connection; if it is being made again, after that, without the pause before the next attempt."""
+        hurried = False
+        try:
+            async with asyncio.timeout(self.pace.timeout):
+                while self.wanted and not self._retired:
+                    live = self.connection
+                    if live is not None and live is not stale and not live.over:
+                        return live
+                    news = self._news
+                    if self.status is ServerStatus.FAILED:
+                        if hurried:
+                            break
+                        hurried = True
+                        self._poke.set()
+                    await news.wait()
+        except TimeoutError:
+            pass
+        raise ToolError(f"it is {self.status.value}{f': {self.error}' if self.error else ''}")
+
+    # -- how it is
+
+    @property
+    def shown(self) -> ToolServerUpdatedParams:
+        shown = ToolServerUpdatedParams(
+            type="mcp",
+            name=self.name,
+            status=self.status,
+            command=self.settings.command,
+            args=self.settings.args if self.settings.command else None,
+            url=self.settings.url,
+            disabled=self.settings.disabled,
+            has_auth=self.credentials.has(self.name),
+            error=self.error,
+        )
+        return shown if self.connection is None else shown.model_copy(update=_lists(self.connection))
+
+    # -- inside
+
+    def _signal(self, signal: Signal) -> None:
+        status = after(self.status, signal)
+        if status is not self.status:
+            self.status = status
+            self._tell()
+
+    def _tell(self) -> None:
+        news, self._news = self._news, asyncio.Event()
+        news.set()
+        self.tell(self)
+
+    def _rest(self) -> None:
+        if self.settings.disabled and self.status is ServerStatus.STOPPED:
+            self._signal(Signal.DISABLE)
+
+    async def _poked(self, seconds: float | None) -> None:
+        try:
+            async with asyncio.timeout(seconds):
+                await self._poke.wait()
+        except TimeoutError:
+            pass
+        self._poke.clear()
+
+    def _clean(self, text: str) -> str:
+        """One line without the secrets that we gave it."""
+        for secret in (*self.settings.env.values(), *self.settings.headers.values(), self.settings.client_secret):
+            for part in secret.get_secret_value().split() if secret is not None else ():
+                if len(part) >= 6:
+                    text = text.replace(part, "***")
+        return " ".join(text.split()).rstrip(".")[:_REASON]
+
+
+def _lists(connection: Connection) -> dict[str, Any]:
+    from jupyter_eca.workspace.mcp import results
+
+    return {
+        "tools": tuple(
+            ServerTool(name=tool.name, description=tool.description or "", parameters=tool.input_schema)
+            for tool in connection.tools
+        ),
+        "prompts": tuple(map(results.server_prompt, connection.prompts)),
+        "resources": tuple(map(results.server_resource, connection.resources)),
+        "instructions": connection.client.instructions,
+    }
+
+
+def _import() -> None:
+    """The SDK takes a second the first time: not on the loop."""
+    importlib.import_module("jupyter_eca.workspace.mcp.life")
+    importlib.import_module("jupyter_eca.workspace.mcp.results")

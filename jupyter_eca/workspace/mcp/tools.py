@@ -1,0 +1,58 @@
+"""A server's tool as one of ours."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from jupyter_eca.engine.spec import ToolSpec
+from jupyter_eca.protocol.content import Origin
+from jupyter_eca.workspace.mcp.naming import tool_name
+
+if TYPE_CHECKING:
+    import mcp_types
+
+    from jupyter_eca.tools.base import Need, Preview, ToolContext, ToolResult
+    from jupyter_eca.workspace.mcp.connection import Connection
+    from jupyter_eca.workspace.mcp.server import Server
+
+
+@dataclass(frozen=True, slots=True)
+class McpTool:
+    """`reads` is what the server says of it: enough for plan mode, never for approval."""
+
+    server: Server
+    name: str
+    spec: ToolSpec
+    reads: bool
+    needs: frozenset[Need] = frozenset()
+    agents: frozenset[str] = frozenset()
+    preview: Preview | None = None
+
+    async def run(self, context: ToolContext, arguments: dict[str, Any]) -> ToolResult:  # noqa: ARG002
+        """Raises: ToolError."""
+        from jupyter_eca.workspace.mcp.results import tool_result
+
+        async def call(connection: Connection) -> ToolResult:
+            client = connection.client
+            result = await connection.bounded(
+                lambda progress: client.call_tool(self.name, arguments, progress_callback=progress)
+            )
+            await connection.settled()
+            return tool_result(result)
+
+        return await self.server.use(call)
+
+
+def mcp_tool(server: Server, tool: mcp_types.Tool) -> McpTool:
+    hints = tool.annotations
+    title = tool.title or (hints and hints.title) or tool.name
+    spec = ToolSpec(
+        tool_name(server.name, tool.name),
+        tool.description or title,
+        tool.input_schema,
+        server=server.name,
+        origin=Origin.MCP,
+        summary=f"{title} ({server.name})".replace("{", "{{").replace("}", "}}"),
+    )
+    return McpTool(server, tool.name, spec, bool(hints and hints.read_only_hint))

@@ -1,0 +1,194 @@
+"""How a server is reached: the SDK's transports, watched. What is watched is told to a `Watch`, in the order of the
+wire: the end of the server's output, its lists that changed, the HTTP statuses that the SDK does not pass on."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import threading
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, Self
+
+import anyio
+import httpx2
+from mcp import StdioServerParameters
+from mcp.client.sse import sse_client
+from mcp.client.stdio import stdio_client
+from mcp.client.streamable_http import streamable_http_client
+from mcp_types import JSONRPCNotification
+
+from jupyter_eca.errors import LocalError
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator
+    from contextlib import AbstractAsyncContextManager
+    from pathlib import Path
+    from types import TracebackType
+
+    from mcp.client._transport import TransportStreams
+    from mcp.shared._stream_protocols import ReadStream
+    from mcp.shared.message import SessionMessage
+
+    from jupyter_eca.config import McpServerConfig
+
+LISTS: Final = {
+    "notifications/tools/list_changed": "tools",
+    "notifications/prompts/list_changed": "prompts",
+    "notifications/resources/list_changed": "resources",
+}
+
+# Besides the SDK's own short list (PATH, HOME, ...): what a program needs to find its proxy, language and temp folder.
+# Nothing else of our environment: it may hold keys.
+_INHERITED: Final = ("LANG", "LC_ALL", "TMPDIR", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy")
+
+# What is kept of a server's last words.
+_TAIL: Final = 2_000
+
+# How long an HTTP server may take to accept a connection or a request; for answers the calls have their own timeouts.
+_CONNECT: Final = 30.0
+
+# Set around one use of a connection: the HTTP status that refused it, if one did.
+REFUSAL: ContextVar[list[int] | None] = ContextVar("REFUSAL", default=None)
+
+# The SDK logs a traceback for each line that is no JSON-RPC; the watch counts them, and the server's end tells.
+logging.getLogger("mcp.client.stdio").addFilter(lambda record: "Failed to parse" not in record.getMessage())
+
+
+@dataclass
+class Watch:
+    """`stale` are the lists to be fetched again; `news` is set when there are some. `lived`: it has been running."""
+
+    ended: anyio.Event = field(default_factory=anyio.Event)
+    news: anyio.Event = field(default_factory=anyio.Event)
+    stale: set[str] = field(default_factory=set[str])
+    garbage: int = 0
+    lived: bool = False
+    words: bytearray = field(default_factory=bytearray)
+
+    def mark(self, *lists: str) -> None:
+        self.stale.update(lists)
+        self.news.set()
+
+    @property
+    def last_words(self) -> str:
+        """The last line of its stderr."""
+        lines = bytes(self.words).decode("utf-8", "replace").split("\n")
+        return next((line.strip() for line in reversed(lines) if line.strip()), "")
+
+
+class _Reading:
+    """The SDK's stream, looked at in passing."""
+
+    def __init__(self, stream: ReadStream[SessionMessage | Exception], watch: Watch) -> None:
+        self._stream = stream
+        self._watch = watch
+
+    @property
+    def last_context(self) -> Any:
+        return getattr(self._stream, "last_context", None)
+
+    async def receive(self) -> SessionMessage | Exception:
+        try:
+            item = await self._stream.receive()
+        except (anyio.EndOfStream, anyio.ClosedResourceError, anyio.BrokenResourceError):
+            self._watch.ended.set()
+            raise
+        if isinstance(item, Exception):
+            self._watch.garbage += 1
+        elif isinstance(item.message, JSONRPCNotification) and (name := LISTS.get(item.message.method)):
+            self._watch.mark(name)
+        return item
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+
+    def __aiter__(self) -> ReadStream[SessionMessage | Exception]:
+        return self
+
+    async def __anext__(self) -> SessionMessage | Exception:
+        try:
+            return await self.receive()
+        except anyio.EndOfStream:
+            raise StopAsyncIteration from None
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, exc_type: type[BaseException] | None, exc_val: BaseException | None, exc_tb: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+
+@contextlib.asynccontextmanager
+async def watched(
+    transport: AbstractAsyncContextManager[TransportStreams], watch: Watch
+) -> AsyncGenerator[TransportStreams]:
+    async with transport as (reading, writing):
+        yield _Reading(reading, watch), writing
+
+
+@contextlib.asynccontextmanager
+async def stdio(settings: McpServerConfig, folder: Path | None, watch: Watch) -> AsyncGenerator[TransportStreams]:
+    """A process of its own. Raises: OSError when it cannot be started."""
+    env = {name: os.environ[name] for name in _INHERITED if name in os.environ}
+    env |= {name: value.get_secret_value() for name, value in settings.env.items()}
+    command = os.path.expanduser(settings.command or "")  # noqa: PTH111, ASYNC240  # a bare name must stay one; it reads no disk
+    parameters = StdioServerParameters(
+        command=command, args=list(settings.args), env=env, cwd=folder, encoding_error_handler="replace"
+    )
+    reading, writing = os.pipe()
+    # A thread, since asyncio reads no pipe of ours on Windows; a daemon, since a grandchild may keep the pipe open.
+    threading.Thread(target=_listen, args=(reading, watch.words), name="mcp stderr", daemon=True).start()
+    with os.fdopen(writing, "w") as errlog:
+        async with watched(stdio_client(parameters, errlog), watch) as streams:
+            yield streams
+
+
+def _listen(handle: int, words: bytearray) -> None:
+    """Read to the end, so that a server that floods it never waits; keep the tail."""
+    with os.fdopen(handle, "rb", buffering=0) as pipe:
+        while piece := pipe.read(65_536):
+            words += piece
+            del words[:-_TAIL]
+
+
+@contextlib.asynccontextmanager
+async def http(settings: McpServerConfig, auth: httpx2.Auth | None, watch: Watch) -> AsyncGenerator[TransportStreams]:
+    _check(settings.url)
+    async with (
+        _client(settings, auth) as client,
+        watched(streamable_http_client(settings.url or "", http_client=client), watch) as streams,
+    ):
+        yield streams
+
+
+@contextlib.asynccontextmanager
+async def sse(settings: McpServerConfig, auth: httpx2.Auth | None, watch: Watch) -> AsyncGenerator[TransportStreams]:
+    def factory(*_: Any, **__: Any) -> httpx2.AsyncClient:
+        return _client(settings, auth)
+
+    async with watched(sse_client(settings.url or "", httpx_client_factory=factory), watch) as streams:
+        yield streams
+
+
+def _check(url: str | None) -> None:
+    parsed = httpx2.URL(url or "")
+    if parsed.scheme not in {"http", "https"} or not parsed.host:
+        raise LocalError(f"{url!r} is no URL of a server: it must start with http:// or https://.")
+
+
+def _client(settings: McpServerConfig, auth: httpx2.Auth | None) -> httpx2.AsyncClient:
+    async def look(response: httpx2.Response) -> None:
+        refusal = REFUSAL.get()
+        if refusal is not None and response.status_code >= 400:
+            refusal.append(response.status_code)
+
+    return httpx2.AsyncClient(
+        headers={name: value.get_secret_value() for name, value in settings.headers.items()},
+        auth=auth,
+        timeout=httpx2.Timeout(_CONNECT, read=None),
+        event_hooks={"response": [look]},
+    )

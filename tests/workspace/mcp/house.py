@@ -1,0 +1,111 @@
+"""A manager with real servers, and what it tells."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from jupyter_eca.config import Config
+from jupyter_eca.protocol.mcp import ServerStatus, ToolServerUpdatedParams
+from jupyter_eca.tools.base import Tool, ToolContext, ToolResult
+from jupyter_eca.workspace.base import Files
+from jupyter_eca.workspace.mcp import Manager
+from jupyter_eca.workspace.mcp.server import Pace
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Callable
+
+HERE = Path(__file__).parent
+# What every wait in a test is bounded by, but for the first import of the SDK on a busy machine.
+PATIENCE = 5.0
+QUICK = Pace(timeout=PATIENCE, keep_alive=30.0, backoff=(0.05, 0.1, 0.2))
+
+
+def raw(behaviour: str, log: Path | None = None, **more: Any) -> dict[str, Any]:
+    arguments = [str(HERE / "raw_server.py"), behaviour, *([str(log)] if log else [])]
+    return {"command": sys.executable, "args": arguments, **more}
+
+
+def sdk(*arguments: str, **more: Any) -> dict[str, Any]:
+    return {"command": sys.executable, "args": [str(HERE / "sdk_server.py"), "stdio", *arguments], **more}
+
+
+@dataclass
+class House:
+    folder: Path
+    told: list[ToolServerUpdatedParams] = field(default_factory=list[ToolServerUpdatedParams])
+    gone: list[str] = field(default_factory=list[str])
+    news: asyncio.Event = field(default_factory=asyncio.Event)
+    manager: Manager = field(init=False)
+
+    def changed(self, shown: ToolServerUpdatedParams) -> None:
+        self.told.append(shown)
+        self.news.set()
+
+    def removed(self, name: str) -> None:
+        self.gone.append(name)
+        self.news.set()
+
+    def shown(self, name: str) -> ToolServerUpdatedParams:
+        return next(one for one in self.manager.servers() if one.name == name)
+
+    def statuses(self, name: str) -> list[str]:
+        """Without repetition."""
+        all = [str(one.status) for one in self.told if one.name == name]
+        return [status for i, status in enumerate(all) if i == 0 or all[i - 1] != status]
+
+    async def until(self, holds: Callable[[], bool]) -> None:
+        try:
+            async with asyncio.timeout(PATIENCE * 2):
+                while not holds():
+                    self.news.clear()
+                    await self.news.wait()
+        except TimeoutError:
+            last = [(one.name, one.status.value, one.error) for one in self.manager.servers()]
+            raise AssertionError(f"it does not come: {last}") from None
+
+    async def come(self, name: str, status: ServerStatus) -> ToolServerUpdatedParams:
+        await self.until(lambda: any(one.name == name and one.status is status for one in self.manager.servers()))
+        return self.shown(name)
+
+    async def running(self, name: str) -> ToolServerUpdatedParams:
+        return await self.come(name, ServerStatus.RUNNING)
+
+    def tool(self, name: str) -> Tool:
+        return next(tool for tool in self.manager.tools() if tool.spec.name == name)
+
+    async def call(self, name: str, /, **arguments: Any) -> ToolResult:
+        async with asyncio.timeout(PATIENCE * 2):
+            return await self.tool(name).run(ToolContext("chat", Files((self.folder,))), arguments)
+
+
+@asynccontextmanager
+async def house(
+    folder: Path,
+    servers: dict[str, dict[str, Any]],
+    pace: Pace = QUICK,
+    authorize: Callable[[str, str], None] | None = None,
+    read: tuple[Path, ...] = (),
+) -> AsyncGenerator[House]:
+    built = House(folder)
+    config = Config.model_validate({"mcpServers": servers, "sources": [str(file) for file in read]})
+    built.manager = Manager(
+        config,
+        (folder,),
+        built.changed,
+        built.removed,
+        pace=pace,
+        authorize=authorize,
+        home=folder / "home",
+    )
+    running = asyncio.create_task(built.manager.run())
+    try:
+        await built.until(lambda: running.done() or len(built.manager.servers()) >= len(servers))
+        yield built
+    finally:
+        running.cancel()
+        await asyncio.wait([running])

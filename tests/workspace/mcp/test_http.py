@@ -1,0 +1,105 @@
+"""Servers that are reached by a URL, and what may go wrong on the way."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from jupyter_eca.errors import ToolError
+from jupyter_eca.protocol.mcp import ServerStatus
+from tests.workspace.mcp.house import QUICK, house
+from tests.workspace.mcp.web import web
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+pytestmark = pytest.mark.asyncio
+
+
+@pytest.mark.parametrize("kind", ["modern", "legacy", "sse"])
+async def test_a_url_of_any_kind_is_spoken_to_with_its_headers(tmp_path: Path, kind: str) -> None:
+    async with web(sse=kind == "sse", legacy=kind == "legacy") as site:
+        headers = {"Authorization": "Bearer open-sesame"}
+        async with house(tmp_path, {"far": {"url": site.url, "headers": headers}}) as at:
+            shown = await at.running("far")
+            assert (shown.url, shown.command) == (site.url, None)
+            assert (await at.call("far__add", a=20, b=22)).text == "42"
+            assert {line.split(" ", 2)[2] for line in site.seen} == {"Bearer open-sesame"}
+
+
+@pytest.mark.parametrize("status", [202, 400, 403, 404, 500, 503])
+async def test_a_refusal_at_the_handshake_is_a_failure_with_its_number(tmp_path: Path, status: int) -> None:
+    async with web() as site:
+        site.status = status
+        async with house(tmp_path, {"far": {"url": site.url}}) as at:
+            shown = await at.come("far", ServerStatus.FAILED)
+            assert str(status) in str(shown.error)
+            assert "running" not in at.statuses("far")
+
+
+async def test_a_server_that_wants_credentials_is_not_a_failed_one(tmp_path: Path) -> None:
+    async with web() as site:
+        site.status = 401
+        async with house(tmp_path, {"far": {"url": site.url}}) as at:
+            shown = await at.come("far", ServerStatus.REQUIRES_AUTH)
+            assert shown.has_auth is False
+            site.status = 0
+            at.manager.start("far")
+            await at.running("far")
+
+
+async def test_nobody_listening_is_told(tmp_path: Path) -> None:
+    async with house(tmp_path, {"far": {"url": "http://127.0.0.1:9/mcp"}, "odd": {"url": "ftp://x"}}) as at:
+        assert "connect" in str((await at.come("far", ServerStatus.FAILED)).error).lower()
+        assert "http://" in str((await at.come("odd", ServerStatus.FAILED)).error)
+
+
+async def test_a_forgotten_session_is_renewed_and_the_call_made_again_once(tmp_path: Path) -> None:
+    async with web(legacy=True) as site, house(tmp_path, {"far": {"url": site.url}}) as at:
+        await at.running("far")
+        site.forget = True
+        assert (await at.call("far__add", a=1, b=1)).text == "2"
+        assert at.statuses("far")[-3:] == ["failed", "starting", "running"]
+
+
+async def test_a_revoked_token_fails_the_call_at_once_and_is_shown(tmp_path: Path) -> None:
+    async with web(legacy=True) as site, house(tmp_path, {"far": {"url": site.url}}) as at:
+        await at.running("far")
+        site.status = 401
+        with pytest.raises(ToolError, match="HTTP 401"):
+            await at.call("far__add", a=1, b=1)
+        await at.come("far", ServerStatus.REQUIRES_AUTH)
+
+
+async def test_a_server_error_costs_one_call(tmp_path: Path) -> None:
+    async with web(legacy=True) as site, house(tmp_path, {"far": {"url": site.url}}) as at:
+        await at.running("far")
+        site.status = 502
+        with pytest.raises(ToolError, match="HTTP 502"):
+            await at.call("far__add", a=1, b=1)
+        site.status = 0
+        assert (await at.call("far__add", a=1, b=1)).text == "2"
+
+
+async def test_a_session_that_is_gone_is_noticed_without_a_call(tmp_path: Path) -> None:
+    pace = replace(QUICK, keep_alive=0.2)
+    async with web(legacy=True) as site, house(tmp_path, {"far": {"url": site.url}}, pace) as at:
+        await at.running("far")
+        site.forget = True
+        await at.until(lambda: at.statuses("far")[-3:] == ["failed", "starting", "running"])
+
+
+async def test_a_server_that_goes_away_ends_what_waits_for_it(tmp_path: Path) -> None:
+    async with house(tmp_path, {}) as at:
+        async with web(legacy=True) as site:
+            from jupyter_eca.protocol.mcp import McpAddServerParams
+
+            await at.manager.add(McpAddServerParams(name="far", url=site.url))
+            await at.running("far")
+            waiting = asyncio.create_task(at.call("far__wait", seconds=60))
+            await at.until(lambda: bool(at.manager.tools()))
+        with pytest.raises(ToolError):
+            await waiting

@@ -1,0 +1,158 @@
+"""Servers that do as they should: what they offer arrives, and they end."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+
+from jupyter_eca.protocol.content import JsonOutputsDetails, Origin
+from jupyter_eca.protocol.mcp import ServerStatus
+from tests.workspace.mcp.house import QUICK, house, raw, sdk
+from tests.workspace.mcp.sdk_server import PIXEL
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+pytestmark = pytest.mark.asyncio
+
+
+async def test_what_a_server_offers_is_shown_and_can_be_used(tmp_path: Path) -> None:
+    async with house(tmp_path, {"tour": sdk()}) as at:
+        shown = await at.running("tour")
+        assert at.statuses("tour") == ["stopped", "starting", "running"]
+        assert shown.instructions == "Be kind to me."
+        assert at.manager.instructions() == {"tour": "Be kind to me."}
+        assert {tool.name for tool in shown.tools or ()} >= {"add", "draw"}
+        await at.until(lambda: bool(at.shown("tour").resources) and bool(at.shown("tour").prompts))
+        assert [one.name for one in at.manager.prompts()["tour"]] == ["greet"]
+        assert [one.uri for one in at.manager.resources()["tour"]] == ["memo://today"]
+        assert await at.manager.prompt("tour", "greet", {"name": "Ada"}) == "Say hello to Ada."
+        assert await at.manager.read_resource("tour", "memo://today") == ("buy milk", ())
+
+
+async def test_a_tool_is_one_of_ours_and_its_result_keeps_structure_images_and_errors(tmp_path: Path) -> None:
+    async with house(tmp_path, {"tour": sdk()}) as at:
+        await at.running("tour")
+        add = at.tool("tour__add")
+        assert (add.spec.server, add.spec.origin, add.reads, at.tool("tour__fail").reads) == (
+            "tour",
+            Origin.MCP,
+            True,
+            False,
+        )
+        three = await at.call("tour__add", a=1, b=2)
+        assert (three.text, three.error) == ("3", False)
+        assert three.details == JsonOutputsDetails(jsons=('{"result": 3}',))
+        drawn = await at.call("tour__draw")
+        assert [base64.b64decode(image.base64) for image in drawn.images] == [PIXEL]
+        failed = await at.call("tour__fail")
+        assert failed.error
+        assert "fail" in failed.text
+
+
+async def test_calls_of_one_server_run_side_by_side(tmp_path: Path) -> None:
+    async with house(tmp_path, {"tour": sdk()}) as at:
+        await at.running("tour")
+        waits = [at.call("tour__wait", seconds=0.5) for _ in range(20)]
+        began = asyncio.get_running_loop().time()
+        answers = await asyncio.gather(*waits, at.call("tour__add", a=2, b=2))
+        assert [answer.text for answer in answers] == ["waited"] * 20 + ["4"]
+        assert asyncio.get_running_loop().time() - began < 4
+
+
+async def test_a_server_sees_its_own_environment_and_the_workspace_and_no_key_of_ours(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ours")
+    async with house(tmp_path, {"tour": sdk(env={"MINE": "yes"})}) as at:
+        await at.running("tour")
+        assert (await at.call("tour__environment", name="MINE")).text == "yes"
+        assert (await at.call("tour__environment", name="ANTHROPIC_API_KEY")).text == "unset"
+
+
+async def test_the_roots_of_the_workspace_are_told_when_asked(tmp_path: Path) -> None:
+    async with house(tmp_path, {"curious": raw("asks for the roots")}) as at:
+        await at.running("curious")
+        assert (await at.call("curious__work")).text == f"{tmp_path.as_uri()} {tmp_path.name}"
+
+
+async def test_a_server_is_stopped_and_its_process_with_it_and_started_again(tmp_path: Path) -> None:
+    pid = tmp_path / "pid"
+    async with house(tmp_path, {"tour": sdk(str(pid))}) as at:
+        await at.running("tour")
+        first = int(pid.read_text())
+        at.manager.stop("tour")
+        stopped = await at.come("tour", ServerStatus.STOPPED)
+        assert stopped.error is None
+        assert at.statuses("tour")[-2:] == ["stopping", "stopped"]
+        assert at.manager.tools() == []
+        with pytest.raises(ProcessLookupError):
+            os.kill(first, 0)
+        at.manager.start("tour")
+        await at.running("tour")
+        second = int(pid.read_text())
+    with pytest.raises(ProcessLookupError):
+        os.kill(second, 0)
+
+
+async def test_a_disabled_server_starts_only_when_it_is_asked_to(tmp_path: Path) -> None:
+    async with house(tmp_path, {"quiet": raw("good", disabled=True), "loud": raw("good")}) as at:
+        await at.running("loud")
+        assert at.shown("quiet").status is ServerStatus.DISABLED
+        at.manager.start("quiet")
+        await at.running("quiet")
+        at.manager.stop("quiet")
+        assert (await at.come("quiet", ServerStatus.DISABLED)).disabled
+
+
+async def test_tools_of_two_servers_with_equal_names_go_each_to_its_own(tmp_path: Path) -> None:
+    logs = {"a": tmp_path / "a.log", "a_": tmp_path / "b.log"}
+    async with house(tmp_path, {name: raw("good", log) for name, log in logs.items()}) as at:
+        for name in logs:
+            await at.running(name)
+        tools = {tool.spec.server: tool.spec.name for tool in at.manager.tools()}
+        assert tools["a"] == "a__work"
+        assert len(set(tools.values())) == 2
+        await at.call(tools["a_"])
+        assert "tools/call" in logs["a_"].read_text()
+        assert "tools/call" not in logs["a"].read_text()
+
+
+async def test_a_tool_that_a_call_made_appear_is_there_when_its_result_is(tmp_path: Path) -> None:
+    async with house(tmp_path, {"one": raw("changes its list")}) as at:
+        await at.running("one")
+        await at.call("one__work")
+        assert [tool.spec.name for tool in at.manager.tools()] == ["one__worked"]
+        await at.until(lambda: [tool.name for tool in at.told[-1].tools or ()] == ["worked"])
+
+
+async def test_servers_start_side_by_side_past_one_that_never_answers(tmp_path: Path) -> None:
+    servers = {f"s{i}": raw("good") for i in range(9)} | {"mute": raw("never shakes hands")}
+    async with house(tmp_path, servers, QUICK) as at:
+        await at.until(lambda: len(at.manager.tools()) == 9)
+        assert at.shown("mute").status is ServerStatus.STARTING
+
+
+async def test_no_server_costs_no_import_of_the_sdk(tmp_path: Path) -> None:
+    code = f"""
+import asyncio, sys
+from pathlib import Path
+from jupyter_eca.config import Config
+from jupyter_eca.workspace.mcp import Manager
+async def main():
+    manager = Manager(Config(), (Path({str(tmp_path)!r}),), print, print)
+    running = asyncio.ensure_future(manager.run())
+    await asyncio.sleep(0.2)
+    assert manager.tools() == [] and manager.servers() == ()
+    running.cancel()
+asyncio.run(main())
+assert not {{"mcp", "mcp_types"}} & set(sys.modules)
+"""
+    import sys
+
+    done = await asyncio.create_subprocess_exec(sys.executable, "-c", code)
+    assert await done.wait() == 0
