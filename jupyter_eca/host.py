@@ -11,10 +11,12 @@ import time
 import uuid
 from contextlib import aclosing
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from jupyter_eca import plugins
-from jupyter_eca.audience import Asking, Audience, Audiences
+from jupyter_eca.audience import Asking, Audience, Audiences, Notice
+from jupyter_eca.config import agent
+from jupyter_eca.credentials import Credentials
 from jupyter_eca.engine import inputs
 from jupyter_eca.engine.approval import hidden
 from jupyter_eca.engine.chat import ChatState, step
@@ -25,7 +27,9 @@ from jupyter_eca.engine.turn import TurnStatus
 from jupyter_eca.errors import BusyError, IllegalSignal, ProviderError, ToolError, UnknownChat
 from jupyter_eca.protocol.content import RejectReason
 from jupyter_eca.protocol.context import FileContext, TextContext
+from jupyter_eca.protocol.lifecycle import ChatConfig, ConfigUpdatedParams
 from jupyter_eca.providers.catalog import Catalog
+from jupyter_eca.providers.logins import Logins
 from jupyter_eca.store import Store, alive
 from jupyter_eca.tools.base import ToolContext, ToolResult
 
@@ -36,15 +40,12 @@ if TYPE_CHECKING:
     from jupyter_eca.config import Config
     from jupyter_eca.protocol.context import ChatContext
     from jupyter_eca.protocol.event import Event
+    from jupyter_eca.protocol.provider import ProviderStatus
     from jupyter_eca.store import ChatRow
     from jupyter_eca.tools.base import Tool
     from jupyter_eca.workspace.base import Kernel, Workspace
 
 _log = logging.getLogger(__name__)
-
-# Today's name of the default agent, and what the two seed revisions call it.
-AGENTS: Final = ("agent", "plan")
-_AGENT_NAMES: Final = {"code": "agent", "build": "agent"}
 
 BUSY = "This chat is still answering. Wait for it, or stop it first."
 
@@ -95,7 +96,9 @@ class Host:
     def __init__(self, config: Config, workspace: Workspace, database: Path) -> None:
         self.config = config
         self.workspace = workspace
-        self.catalog = Catalog(plugins.find("providers", "PROVIDER"), config)
+        credentials = Credentials(database.with_name("auth.json"))
+        self.catalog = Catalog(plugins.find("providers", "PROVIDER"), config, credentials)
+        self.logins = Logins(self.catalog, credentials, self._signed)
         self.tools: dict[str, Tool] = {
             tool.spec.name: tool for tools in plugins.find("tools", "TOOLS").values() for tool in tools
         }
@@ -195,8 +198,7 @@ class Host:
             live.choice = choice.over(live.choice)
 
     def agent(self, name: str) -> str:
-        name = _AGENT_NAMES.get(name, name)
-        return name if name in AGENTS else self.config.default_agent
+        return agent(self.config, name).name
 
     def surroundings(self, chat: str, kernel: Kernel | None, call: str = "") -> ToolContext:
         """What the tools of a chat have; the kernel is that of the cell that asked, else the workspace's."""
@@ -209,17 +211,24 @@ class Host:
             editor=self.audiences.editor(chat),
         )
 
-    def offered(self, agent: str, around: ToolContext) -> list[Tool]:
+    def offered(self, name: str, around: ToolContext) -> list[Tool]:
         """The tools an agent has: plan mode only looks, and what the rules always deny is not mentioned."""
-        policy = self.config.tool_call.approval
+        who = agent(self.config, name)
         return [
             tool
             for tool in self.tools.values()
             if all(around.has(need) for need in tool.needs)
-            and (not tool.agents or agent in tool.agents)
-            and not (agent == "plan" and not tool.reads)
-            and not hidden(policy, tool.spec)
+            and who.has(tool.spec, reads=tool.reads, agents=tool.agents)
+            and not hidden(who.policy, tool.spec)
         ]
+
+    async def _signed(self, status: ProviderStatus, default: str | None) -> None:
+        """Somebody signed in or out: all clients see it, and the models there are now."""
+        self.audiences.tell(Notice("providers/updated", status))
+        models, _ = await self.catalog.listed()
+        self.audiences.tell(
+            Notice("config/updated", ConfigUpdatedParams(chat=ChatConfig(models=models, select_model=default)))
+        )
 
     # -- a chat's steps
 
@@ -241,11 +250,12 @@ class Host:
                 await self._store.settled()
             return chat
 
-    def _setup(self, model: str, agent: str, around: ToolContext) -> inputs.Setup:
-        tools = tuple(tool.spec for tool in self.offered(agent, around))
+    def _setup(self, model: str, name: str, around: ToolContext) -> inputs.Setup:
+        who = agent(self.config, name)
+        tools = tuple(tool.spec for tool in self.offered(name, around))
         folders = tuple(str(root) for root in self.workspace.files.roots)
-        system = system_prompt(agent, Environment(folders, around.kernel.description if around.kernel else ""))
-        return inputs.Setup(model, system, tools, self.config.tool_call.approval)
+        system = system_prompt(who.kind, Environment(folders, around.kernel.description if around.kernel else ""))
+        return inputs.Setup(model, system, tools, who.policy)
 
     async def _context(self, context: ChatContext) -> str:
         """A context that cannot be read is named with the reason; the prompt is not lost for it."""
@@ -312,7 +322,8 @@ class Host:
     async def _call_model(self, chat: _Chat, effect: CallModel) -> None:
         number = effect.number
         try:
-            chosen = self.catalog.choose(effect.request.model)
+            await self.catalog.refresh()
+            chosen = self.catalog.choose(effect.request.model, effect.request.variant)
             async with aclosing(chosen.provider.stream(chosen.model, effect.request, chosen.settings)) as deltas:
                 async for delta in deltas:
                     self._feed(chat, inputs.Streamed(_now(), number, delta))

@@ -23,7 +23,7 @@ MAX_LINES = {OURS: 400, "tests": 600}
 # A part is a folder or a module of the package; the empty one is `__init__`, the version and the hooks.
 BASE = frozenset({"", "errors", "paths", "plugins"})
 CORE = BASE | {"protocol", "engine"}
-SHELL = frozenset({"workspace", "providers", "tools", "contexts", "store", "config"})
+SHELL = frozenset({"workspace", "providers", "tools", "contexts", "store", "config", "credentials"})
 INNER = CORE | SHELL | {"links", "client", "audience", "host", "fronts"}
 
 MAY_IMPORT: dict[str, frozenset[str]] = {
@@ -57,9 +57,10 @@ ONLY_IN: dict[str, tuple[str, ...]] = {
     "IPython": ("kernel",),
     "ipywidgets": ("kernel",),
     "sqlite3": ("store.py",),
+    "keyring": ("credentials.py",),
 }
 SDKS = ("anthropic", "xllamacpp", "genai_prices")
-HEAVY = ("pydantic", "anthropic", "mcp", "ipywidgets", "sqlite3")
+HEAVY = ("pydantic", "anthropic", "mcp", "ipywidgets", "sqlite3", "keyring", "yaml")
 
 
 @dataclass(frozen=True)

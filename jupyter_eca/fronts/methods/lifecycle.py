@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from jupyter_eca.host import AGENTS
+from jupyter_eca.config import agent, primary
 from jupyter_eca.protocol import lifecycle, mcp
 
 if TYPE_CHECKING:
@@ -16,8 +16,8 @@ async def initialize(session: EcaSession, params: lifecycle.InitializeParams) ->
     config = (await session.open(params)).config
     return lifecycle.InitializeResult(
         chat_default_model=config.default_model or "",
-        chat_behaviors=AGENTS,
-        chat_default_behavior=config.default_agent,
+        chat_behaviors=primary(config),
+        chat_default_behavior=agent(config).name,
         chat_welcome_message=config.welcome_message,
     )
 
@@ -30,20 +30,24 @@ async def _announce(session: EcaSession) -> None:
     """The set-up of this server, once the client is ready for it. Looking for models may take half a second."""
     host = session.host
     await _progress(session, "start")
-    tools = host.offered(host.config.default_agent, host.surroundings("", session.kernel))
+    agents, selected = primary(host.config), agent(host.config)
+    tools = host.offered(selected.name, host.surroundings("", session.kernel))
     shown = tuple(
         mcp.ServerTool(name=t.spec.name, description=t.spec.description, parameters=t.spec.parameters) for t in tools
     )
     await session.notify("tool/serverUpdated", mcp.ToolServerUpdatedParams(tools=shown))
-    models = await host.catalog.models()
-    default = await host.catalog.default()
+    models, default = await host.catalog.listed()
+    chosen = selected.default_model or default
     config = lifecycle.ChatConfig(
-        models=models if not default or default in models else (default, *models),
-        agents=AGENTS,
-        behaviors=AGENTS,
-        select_model=default or None,
-        select_agent=host.config.default_agent,
-        select_behavior=host.config.default_agent,
+        models=models,
+        agents=agents,
+        behaviors=agents,
+        select_model=chosen or None,
+        select_agent=selected.name,
+        select_behavior=selected.name,
+        variants=host.catalog.variants(chosen),
+        select_variant=selected.variant or "",
+        select_trust=host.config.chat.default_trust,
         welcome_message=host.config.welcome_message,
     )
     await session.notify("config/updated", lifecycle.ConfigUpdatedParams(chat=config))
