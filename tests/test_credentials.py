@@ -6,11 +6,15 @@ import logging
 import multiprocessing
 import stat
 from dataclasses import dataclass, field
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
+from keyring.backends import null
 
 from jupyter_eca.credentials import SERVICE, Credentials, Login
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 KEY = "sk-very-secret"
 LOGIN = Login(KEY, "https://api.example")
@@ -76,8 +80,7 @@ def test_with_a_keyring_the_key_is_in_no_file(file: Path) -> None:
 
 
 def test_a_keyring_that_takes_a_key_and_forgets_it_is_not_trusted(file: Path) -> None:
-    null = pytest.importorskip("keyring.backends.null").Keyring()
-    credentials = Credentials(file, null)
+    credentials = Credentials(file, null.Keyring())
     credentials.store("anthropic", LOGIN)
     assert credentials.known("anthropic") == LOGIN
 
@@ -152,5 +155,5 @@ def test_a_key_is_in_no_form_of_a_login_and_in_no_log(file: Path, caplog: pytest
 
 def test_a_folder_that_cannot_be_written_says_so(tmp_path: Path) -> None:
     (tmp_path / "data").write_text("a file")
-    with pytest.raises(OSError, match="exists|directory"):
+    with pytest.raises(OSError, match=r"exists|directory"):
         reopened(tmp_path / "data" / "auth.json").store("anthropic", LOGIN)

@@ -13,8 +13,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from jupyter_eca.config.keys import state
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from jupyter_eca.config.keys import State
 
 # A password manager may ask its owner; more than this is a command that waits for nobody.
 COMMAND_SECONDS = 30.0
@@ -29,8 +33,12 @@ class Found:
     """What one reading of the configuration has seen so far."""
 
     warnings: list[str] = field(default_factory=list[str])
-    watched: list[str] = field(default_factory=list[str])
+    watched: dict[str, State | None] = field(default_factory=dict[str, "State | None"])
     commands: dict[str, str] = field(default_factory=dict[str, str])
+
+    def watch(self, path: Path) -> None:
+        """To be called before the path is read: then no change to it is missed."""
+        self.watched.setdefault(str(path), state(path))
 
 
 @dataclass(frozen=True)
@@ -87,7 +95,7 @@ class Layer:
             path = self.path(what).resolve()
             if self.within is not None and not path.is_relative_to(self.within.resolve()):
                 return self._warn(f"${{file:{what}}} is outside of the project and was not read.")
-            self.found.watched.append(str(path))
+            self.found.watch(path)
             return path.read_text(encoding="utf-8").strip()
         except (OSError, ValueError, RuntimeError) as error:
             reason = error.strerror if isinstance(error, OSError) else "it is not text"
@@ -101,7 +109,7 @@ class Layer:
         home = Path(self.environment.get("HOME") or Path.home())
         files = [self.path(netrc_file)] if netrc_file else [home / ".netrc", home / "_netrc"]
         file = next((file for file in files if file.is_file()), files[0])
-        self.found.watched.append(str(file))
+        self.found.watch(file)
         try:
             login, account, password = netrc(str(file)).hosts[machine]
         except (OSError, NetrcParseError, UnicodeError):

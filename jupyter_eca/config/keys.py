@@ -5,15 +5,21 @@ from __future__ import annotations
 import os
 import re
 from enum import StrEnum
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from pydantic import Field, SecretStr, field_serializer, field_validator
 
 from jupyter_eca.engine.approval import Policy
 from jupyter_eca.protocol.base import Model
 
+if TYPE_CHECKING:
+    from pathlib import Path
+
 # What the two older revisions and some clients call today's default agent.
 ALIASES = {"agent": "code", "build": "code"}
+
+State = tuple[int, int, int]
+"""Of a file: when it was changed, its size, its inode (an editor may replace a file within one tick of the clock)."""
 
 Payload = dict[str, Any]
 """What is added to the body of a request."""
@@ -123,8 +129,8 @@ class Config(Model):
     """`chat_retention_days` counts from a chat's last use; 0 keeps all of them, and is the default here (ECA: 14): what
     somebody wrote is not deleted unasked.
 
-    Not keys of a file: `sources` are the files it was read from, `watched` all whose change would change it, `warnings`
-    sentences about what could not be used, `variables` what the client adds to the environment.
+    Not keys of a file: `sources` are the files it was read from, `watched` all whose change would change it, as they
+    were then, `warnings` sentences about what could not be used, `variables` what the client adds to the environment.
     """
 
     providers: dict[str, ProviderConfig] = Field(default_factory=dict[str, ProviderConfig])
@@ -141,7 +147,7 @@ class Config(Model):
     completion: ModelChoice = ModelChoice()
     tool_call: ToolCallConfig = ToolCallConfig()
     sources: tuple[str, ...] = ()
-    watched: tuple[str, ...] = ()
+    watched: dict[str, State | None] = Field(default_factory=dict[str, "State | None"])
     warnings: tuple[str, ...] = ()
     variables: dict[str, SecretStr] = Field(default_factory=dict[str, SecretStr])
 
@@ -168,3 +174,12 @@ class Config(Model):
         """Of the environment as the client sees it; empty when it is not set."""
         added = self.variables.get(name)
         return os.environ.get(name, "") if added is None else added.get_secret_value()
+
+
+def state(path: Path) -> State | None:
+    """None when it is not there."""
+    try:
+        found = path.stat()
+    except (OSError, ValueError):
+        return None
+    return found.st_mtime_ns, found.st_size, found.st_ino

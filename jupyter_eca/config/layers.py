@@ -128,7 +128,7 @@ class _Reading:
         return Layer(where, folder, self.environment, self.found, own, within)
 
     def _file(self, path: Path, *, own: bool = False, within: Path | None = None, needed: bool = False) -> None:
-        self.found.watched.append(str(path))
+        self.found.watch(path)
         settings = _loaded(path, needed=needed)
         if settings is not None:
             self.sources.append(str(path))
@@ -136,9 +136,9 @@ class _Reading:
 
     def _agents(self, folder: Path, *, own: bool = False, within: Path | None = None) -> None:
         """Agents written as Markdown. A bad one costs itself alone, not the start of the server (ECA 6.1, class 44)."""
-        self.found.watched.append(str(folder / "agents"))
+        self.found.watch(folder / "agents")
         for path in _markdown(folder / "agents"):
-            self.found.watched.append(str(path))
+            self.found.watch(path)
             try:
                 layer = self._layer(str(path), path.parent, own=own, within=within)
                 written = layer.filled(markdown.agent(path.read_text(encoding="utf-8")))

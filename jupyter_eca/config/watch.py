@@ -6,17 +6,16 @@ import asyncio
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from jupyter_eca.config.keys import state
 from jupyter_eca.errors import ConfigError
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Iterable
 
-    from jupyter_eca.config.keys import Config
+    from jupyter_eca.config.keys import Config, State
 
 # ECA's own interval (3.13).
 EVERY_SECONDS = 3.0
-
-_Print = tuple[tuple[int, int, int] | None, ...]
 
 
 async def watch(
@@ -27,11 +26,11 @@ async def watch(
     every: float = EVERY_SECONDS,
 ) -> None:
     """Until cancelled. `read` runs in a thread. After a bad edit `failed` is told once and `current` stays in force;
-    a file that was only touched changes nothing."""
-    seen = await asyncio.to_thread(_print, current.watched)
+    a file that was only touched changes nothing. What changed since `current` was read counts too."""
+    seen = current.watched
     while True:
         await asyncio.sleep(every)
-        now = await asyncio.to_thread(_print, current.watched)
+        now = await asyncio.to_thread(_states, seen)
         if now == seen:
             continue
         try:
@@ -40,21 +39,15 @@ async def watch(
             seen = now
             failed(str(error))
             continue
-        # What it is made of may have changed too: a new `${file:...}`.
-        seen = now if fresh.watched == current.watched else await asyncio.to_thread(_print, fresh.watched)
+        seen = fresh.watched
         before, current = current, fresh
-        if fresh != before:
+        if not _same(before, fresh):
             await changed(fresh)
 
 
-def _print(paths: tuple[str, ...]) -> _Print:
-    return tuple(_stat(Path(path)) for path in paths)
+def _states(paths: Iterable[str]) -> dict[str, State | None]:
+    return {path: state(Path(path)) for path in paths}
 
 
-def _stat(path: Path) -> tuple[int, int, int] | None:
-    """Size and inode too: an editor may replace a file within one tick of the clock."""
-    try:
-        found = path.stat()
-    except (OSError, ValueError):
-        return None
-    return found.st_mtime_ns, found.st_size, found.st_ino
+def _same(one: Config, other: Config) -> bool:
+    return one == other.model_copy(update={"watched": one.watched})

@@ -40,9 +40,9 @@ class Client:
         self.heard: list[Message | FrameError] = []
         self._number = 0
 
-    async def ask(self, method: str, **params: Any) -> Result | Failure:
+    async def ask(self, name: str, /, **params: Any) -> Result | Failure:
         self._number += 1
-        await self.link.send(Request(self._number, method, params))
+        await self.link.send(Request(self._number, name, params))
         reply = await self._until(lambda m: isinstance(m, Result | Failure) and m.id == self._number)
         assert isinstance(reply, Result | Failure)
         return reply
@@ -129,7 +129,7 @@ async def test_signing_in_asks_for_the_key_in_a_secret_field(tmp_path: Path) -> 
 
 
 async def test_a_server_without_an_address_asks_for_it_too(tmp_path: Path) -> None:
-    async with signing(tmp_path, providers_=None) as (table, client, server):
+    async with signing(tmp_path) as (table, client, server):
         config = table.host.config.model_validate({"providers": {"mine": {"api": "anthropic"}}})
         table.host.catalog.configure(config)
         reply = await client.ask("providers/login", provider="mine")
@@ -219,12 +219,7 @@ async def test_signing_out_forgets_the_key_and_twice_is_once(tmp_path: Path) -> 
         assert KEY not in (tmp_path / "auth.json").read_text()
 
 
-async def test_the_first_model_there_is_becomes_the_selected_one(tmp_path: Path) -> None:
-    async with signing(tmp_path) as (table, client, server):
-        config = table.host.config.model_validate({"providers": {"anthropic": {"url": server.url, "models": {}}}})
-        before = await table.host.catalog.default()
-        table.host.catalog.configure(config)
-        assert before == "scripted/test"
-        await client.ask("providers/loginInput", provider="anthropic", data={"key": KEY})
-        chat = (await client.told("config/updated"))["chat"]
-        assert "selectModel" not in chat  # one was there already: the user's own choice is left alone
+async def test_signing_in_leaves_the_model_that_was_chosen_alone(tmp_path: Path) -> None:
+    async with signing(tmp_path) as (_, client, _server):
+        await client.ask("providers/loginInput", provider="house", data={"key": KEY})
+        assert "selectModel" not in (await client.told("config/updated"))["chat"]
