@@ -73,6 +73,10 @@ class Recorded:
     connection: int
     left: threading.Event = field(default_factory=threading.Event)
 
+    @property
+    def key(self) -> str:
+        return self.headers.get("x-api-key") or self.headers.get("authorization", "").removeprefix("Bearer ")
+
 
 class LoopbackAnthropic:
     def __init__(
@@ -138,8 +142,8 @@ class LoopbackAnthropic:
             models = json.dumps({"models": [{"name": name} for name in self._tags]})
             return Fault(said=models, plain=True), ()
         if asked.path.partition("?")[0] == "/v1/models" and self._key:
-            if asked.headers.get("x-api-key") != self._key:
-                return Fault(401, f"invalid x-api-key {asked.headers.get('x-api-key')}"), ()
+            if asked.key != self._key:
+                return Fault(401, f"invalid key {asked.key}"), ()
             return Fault(said='{"data": []}', plain=True), ()
         if asked.path != "/v1/messages":
             return Fault(404, "404 page not found", plain=True), ()

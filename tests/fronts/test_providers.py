@@ -17,7 +17,7 @@ from tests.loopback import LoopbackAnthropic
 from tests.providers.ask import says
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
+    from collections.abc import AsyncGenerator, Callable
     from pathlib import Path
 
 pytestmark = pytest.mark.asyncio
@@ -58,7 +58,7 @@ class Client:
         self.heard.remove(found)
         return found.params
 
-    async def _until(self, wanted: Any) -> Message | FrameError:
+    async def _until(self, wanted: Callable[[Message | FrameError], bool]) -> Message | FrameError:
         async with asyncio.timeout(PATIENCE * 3):  # the first to try a key imports the SDK
             async for message in self.link:
                 self.heard.append(message)
@@ -153,7 +153,7 @@ async def test_signing_in_is_told_to_all_and_the_model_answers(tmp_path: Path) -
             assert "house/claude-opus-5-5" in (await one.told("config/updated"))["chat"]["models"]
         received = await answer(await table.client(), "Hi", model="house/claude-opus-5-5")
         assert said(received) == "From the house"
-        assert server.requests[-1].headers["x-api-key"] == KEY
+        assert server.requests[-1].key == KEY
         await other.link.close()
 
 

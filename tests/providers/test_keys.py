@@ -16,6 +16,7 @@ from tests.test_credentials import NoRing
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from jupyter_eca.providers.base import Provider
     from jupyter_eca.providers.catalog import Entry
 
 CONFIGURED = {"anthropic": {"key": "from-config"}}
@@ -29,7 +30,7 @@ def credentials(tmp_path: Path) -> Credentials:
 
 def entry(credentials: Credentials, name: str = "anthropic", **given: Any) -> Entry:
     credentials.load()
-    plugs = {"a": AnthropicProvider(), "o": OllamaProvider()}
+    plugs: dict[str, Provider] = {"a": AnthropicProvider(), "o": OllamaProvider()}
     return Catalog(plugs, Config.model_validate(given), credentials).entries()[name]
 
 
