@@ -219,6 +219,27 @@ async def test_signing_out_forgets_the_key_and_twice_is_once(tmp_path: Path) -> 
         assert KEY not in (tmp_path / "auth.json").read_text()
 
 
+async def test_agents_variants_and_warnings_of_the_configuration_reach_the_client(tmp_path: Path) -> None:
+    given = {
+        "agent": {"reviewer": {"inherit": "plan", "variant": "high"}, "helper": {"mode": "subagent"}},
+        "defaultAgent": "reviewer",
+        "variantsByModel": {"test": {"variants": {"high": {"effort": 3}}}},
+        "chat": {"defaultTrust": True},
+        "warnings": ("something could not be read",),
+    }
+    async with desk(tmp_path, HELLO, **given) as table:
+        client = await connect(table)
+        await client.link.send(Notification("initialized", {}))
+        chat = (await client.told("config/updated"))["chat"]
+        assert chat["agents"] == ["reviewer", "code", "plan"]
+        assert (chat["selectAgent"], chat["variants"], chat["selectVariant"]) == ("reviewer", ["high"], "high")
+        assert chat["selectTrust"] is True
+        assert await client.told("$/showMessage") == {"type": "warning", "message": "something could not be read"}
+        tools = (await client.told("tool/serverUpdated"))["tools"]
+        assert "write_file" not in {tool["name"] for tool in tools}
+        await client.link.close()
+
+
 async def test_signing_in_leaves_the_model_that_was_chosen_alone(tmp_path: Path) -> None:
     async with signing(tmp_path) as (_, client, _server):
         await client.ask("providers/loginInput", provider="house", data={"key": KEY})

@@ -32,10 +32,10 @@ async def _announce(session: EcaSession) -> None:
     await _progress(session, "start")
     agents, selected = primary(host.config), agent(host.config)
     tools = host.offered(selected.name, host.surroundings("", session.kernel))
-    shown = tuple(
+    offered = tuple(
         mcp.ServerTool(name=t.spec.name, description=t.spec.description, parameters=t.spec.parameters) for t in tools
     )
-    await session.notify("tool/serverUpdated", mcp.ToolServerUpdatedParams(tools=shown))
+    await session.notify("tool/serverUpdated", mcp.ToolServerUpdatedParams(tools=offered))
     models, default = await host.catalog.listed()
     chosen = selected.default_model or default
     config = lifecycle.ChatConfig(
@@ -51,6 +51,9 @@ async def _announce(session: EcaSession) -> None:
         welcome_message=host.config.welcome_message,
     )
     await session.notify("config/updated", lifecycle.ConfigUpdatedParams(chat=config))
+    for warning in host.config.warnings:
+        shown = lifecycle.ShowMessageParams(type=lifecycle.MessageType.WARNING, message=warning)
+        await session.notify("$/showMessage", shown)
     await _progress(session, "finish")
 
 
