@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import fcntl
 import logging
 import multiprocessing
 import stat
 from dataclasses import dataclass, field
+from threading import Thread
 from typing import TYPE_CHECKING
 
 import pytest
@@ -130,6 +132,20 @@ def test_processes_that_sign_in_at_once_lose_no_key(file: Path) -> None:
         worker.join(30)
     found = reopened(file)
     assert [number for number in range(20) if found.known(f"p{number}") is None] == []
+
+
+def test_a_sign_in_waits_for_another_process_that_is_writing(file: Path) -> None:
+    reopened(file).store("first", Login("one"))
+    with file.with_suffix(".lock").open("ab") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        storing = Thread(target=reopened(file).store, args=("second", Login("two")))
+        storing.start()
+        storing.join(0.2)
+        assert storing.is_alive()
+        file.write_text('{"third": {"key": "three"}}')
+    storing.join(5)
+    found = reopened(file)
+    assert [found.known(name) for name in ("second", "third")] == [Login("two"), Login("three")]
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", '{"anthropic": 5}', '{"anthropic": {"key": 5}}', "[" * 100_000])

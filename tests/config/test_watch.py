@@ -76,6 +76,8 @@ async def test_a_bad_edit_is_told_once_and_the_next_good_one_is_read(home: Path)
     async with watching(home) as seen:
         globally(home, "{")
         assert "is not JSON" in await seen.next()
+        with pytest.raises(TimeoutError):  # many looks later nothing more was said
+            await asyncio.wait_for(seen.told.get(), 0.2)
         globally(home, {"defaultModel": "b/b"})
         assert (await seen.next()).default_model == "b/b"
         assert seen.told.empty()
