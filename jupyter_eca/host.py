@@ -8,13 +8,16 @@ from __future__ import annotations
 import asyncio
 import uuid
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from functools import partial
+from typing import TYPE_CHECKING
 
-from jupyter_eca import plugins
+from jupyter_eca import announce, plugins
 from jupyter_eca.archive import Archive
 from jupyter_eca.audience import Asking, Audiences, Notice
 from jupyter_eca.checkpoints import Checkpoints, Keeper
+from jupyter_eca.config import agent
 from jupyter_eca.contexts.base import Surroundings
+from jupyter_eca.credentials import Credentials
 from jupyter_eca.engine import inputs
 from jupyter_eca.engine.approval import hidden
 from jupyter_eca.engine.chat import step
@@ -29,6 +32,7 @@ from jupyter_eca.protocol.content import RejectReason
 from jupyter_eca.protocol.job import JobsListResult
 from jupyter_eca.protocol.mcp import ToolServerRemovedParams
 from jupyter_eca.providers.catalog import Catalog
+from jupyter_eca.providers.logins import Logins
 from jupyter_eca.store import Store, alive
 from jupyter_eca.tools.base import ToolContext
 from jupyter_eca.work import Work, now
@@ -48,10 +52,6 @@ if TYPE_CHECKING:
     from jupyter_eca.tools.base import Tool
     from jupyter_eca.workspace.base import Kernel, Workspace
 
-# Today's name of the default agent, and what the two seed revisions call it.
-AGENTS: Final = ("agent", "plan")
-_AGENT_NAMES: Final = {"code": "agent", "build": "agent"}
-
 BUSY = "This chat is still answering. Wait for it, or stop it first."
 
 
@@ -59,7 +59,9 @@ class Host:
     def __init__(self, config: Config, workspace: Workspace, database: Path) -> None:
         self.config = config
         self.workspace = workspace
-        self.catalog = Catalog(plugins.find("providers", "PROVIDER"), config)
+        credentials = Credentials(database.with_name("auth.json"))
+        self.catalog = Catalog(plugins.find("providers", "PROVIDER"), config, credentials)
+        self.logins = Logins(self.catalog, credentials, partial(announce.signed, self))
         self.audiences = Audiences()
         self.ready = asyncio.Event()
         self.store = Store(database, str(workspace.files.roots[0]), self._publish)
@@ -100,6 +102,13 @@ class Host:
     def close(self) -> None:
         self._ended.set()
 
+    async def configure(self, config: Config) -> None:
+        """From the next turn on."""
+        self.config = config
+        self.catalog.configure(config)
+        await self.mcp.apply(config)
+        await announce.reconfigured(self)
+
     def join(self, audience: Audience) -> None:
         self.audiences.join(audience)
 
@@ -122,11 +131,11 @@ class Host:
         """
         chat = await self.load(prompt.chat)
         choice = prompt.choice.over(chat.choice)
-        choice = replace(choice, model=choice.model or await self.catalog.default())
+        choice = replace(choice, model=await self.model(choice))
         if chat.state.status is not TurnStatus.IDLE:
             raise BusyError(BUSY)
         chat.choice, chat.kernel, chat.prompt = choice, kernel, prompt
-        setup = self._setup(choice, self.surroundings(prompt.chat, kernel))
+        setup = self.setup(choice, self.surroundings(prompt.chat, kernel))
         self.feed(chat, inputs.Prompted(now(), fresh_id(), prompt.message, fresh_id(), setup))
         return choice.model
 
@@ -229,12 +238,12 @@ class Host:
 
     # -- what a turn is run with
 
-    def agent(self, name: str) -> str:
-        name = _AGENT_NAMES.get(name, name)
-        return name if name in AGENTS else self.config.default_agent
+    async def model(self, choice: Choice) -> str:
+        """The full name of the model that a turn would be run with; empty when there is none."""
+        return choice.model or agent(self.config, choice.agent).default_model or await self.catalog.default()
 
-    def variants(self, model: str) -> tuple[str, ...]:  # noqa: ARG002
-        return ()
+    def agent(self, name: str) -> str:
+        return agent(self.config, name).name
 
     def tools(self) -> dict[str, Tool]:
         """By the names that models use."""
@@ -263,29 +272,32 @@ class Host:
         """What the contexts of a chat are taken from."""
         return Surroundings(chat, self.workspace.files, self.index, kernel or self.workspace.kernel, self.mcp)
 
-    def offered(self, agent: str, around: ToolContext) -> list[Tool]:
+    def offered(self, name: str, around: ToolContext) -> list[Tool]:
         """The tools an agent has: plan mode only looks, and what the rules always deny is not mentioned."""
-        policy = self.config.tool_call.approval
+        who = agent(self.config, name)
         return [
             tool
             for tool in self.tools().values()
             if all(around.has(need) for need in tool.needs)
-            and (not tool.agents or agent in tool.agents)
-            and not (agent == "plan" and not tool.reads)
-            and not hidden(policy, tool.spec)
+            and who.has(tool.spec, reads=tool.reads, agents=tool.agents)
+            and not hidden(who.policy, tool.spec)
         ]
 
-    def _setup(self, choice: Choice, around: ToolContext) -> inputs.Setup:
-        agent = self.agent(choice.agent)
+    def setup(self, choice: Choice, around: ToolContext) -> inputs.Setup:
+        """What a turn with this choice is run with."""
+        who = agent(self.config, choice.agent)
         folders = tuple(str(root) for root in self.workspace.files.roots)
-        environment = Environment(folders, around.kernel.description if around.kernel else "")
+        environment = Environment(
+            folders, around.kernel.description if around.kernel else "", tuple(self.mcp.instructions().items())
+        )
         return inputs.Setup(
             model=choice.model,
-            system=system_prompt(agent, environment),
-            tools=tuple(tool.spec for tool in self.offered(agent, around)),
-            policy=self.config.tool_call.approval,
-            variant=choice.variant or "",
-            trust=bool(choice.trust),
+            system=system_prompt(who.kind, environment, who.prompt),
+            tools=tuple(tool.spec for tool in self.offered(who.name, around)),
+            policy=who.policy,
+            variant=(who.variant if choice.variant is None else choice.variant) or "",
+            trust=self.config.chat.default_trust if choice.trust is None else choice.trust,
+            max_steps=who.max_steps or 0,
         )
 
 

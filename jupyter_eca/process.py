@@ -49,7 +49,7 @@ async def running(
     folders: Sequence[Path], only: Path | None, options: dict[str, Any] | None = None
 ) -> AsyncGenerator[Host]:
     """A host over some folders, with a kernel of its own when a tool needs one. Raises: ConfigError."""
-    settings = config.read(folders, only, options)
+    settings = await asyncio.to_thread(config.read, folders, only, options)
     kernel = LocalKernel(folders[0])
     host = Host(settings, Workspace(Files(tuple(folders)), kernel), database())
     with _alone():

@@ -91,7 +91,8 @@ class Work:
     async def _call_model(self, chat: LiveChat, effect: CallModel) -> None:
         number = effect.number
         try:
-            chosen = self._host.catalog.choose(effect.request.model)
+            await self._host.catalog.refresh()
+            chosen = self._host.catalog.choose(effect.request.model, effect.request.variant)
             async with aclosing(chosen.provider.stream(chosen.model, effect.request, chosen.settings)) as deltas:
                 async for delta in deltas:
                     self._host.feed(chat, inputs.Streamed(now(), number, delta))

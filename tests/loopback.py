@@ -73,16 +73,24 @@ class Recorded:
     connection: int
     left: threading.Event = field(default_factory=threading.Event)
 
+    @property
+    def key(self) -> str:
+        return self.headers.get("x-api-key") or self.headers.get("authorization", "").removeprefix("Bearer ")
+
 
 class LoopbackAnthropic:
-    def __init__(self, script: Script, faults: Iterable[Fault | None] = (), tags: Iterable[str] = ()) -> None:
-        """`tags` are the models of the Ollama that this server claims to be."""
+    def __init__(
+        self, script: Script, faults: Iterable[Fault | None] = (), tags: Iterable[str] = (), key: str = ""
+    ) -> None:
+        """`tags` are the models of the Ollama that this server claims to be. With `key` it lists its models, to whoever
+        has it."""
         self.requests: list[Recorded] = []
         self.asked = threading.Event()
         self.url = ""
         self._script = script
         self._faults = deque(faults)
         self._tags = tuple(tags)
+        self._key = key
         self._connections = 0
         self._talks: dict[asyncio.StreamWriter, asyncio.Task[Any] | None] = {}
         self._started = threading.Event()
@@ -133,6 +141,10 @@ class LoopbackAnthropic:
         if asked.path == "/api/tags" and self._tags:
             models = json.dumps({"models": [{"name": name} for name in self._tags]})
             return Fault(said=models, plain=True), ()
+        if asked.path.partition("?")[0] == "/v1/models" and self._key:
+            if asked.key != self._key:
+                return Fault(401, f"invalid key {asked.key}"), ()
+            return Fault(said='{"data": []}', plain=True), ()
         if asked.path != "/v1/messages":
             return Fault(404, "404 page not found", plain=True), ()
         fault = (self._faults.popleft() if self._faults else None) or NO_FAULT

@@ -23,9 +23,9 @@ MAX_LINES = {OURS: 400, "tests": 600}
 # A part is a folder or a module of the package; the empty one is `__init__`, the version and the hooks.
 BASE = frozenset({"", "errors", "paths", "plugins"})
 CORE = BASE | {"protocol", "engine"}
-SHELL = frozenset({"workspace", "providers", "tools", "contexts", "store", "config"})
+SHELL = frozenset({"workspace", "providers", "tools", "contexts", "store", "config", "credentials"})
 # The host, and what it is made of.
-HOST = frozenset({"host", "live", "work", "archive", "checkpoints"})
+HOST = frozenset({"host", "live", "work", "archive", "checkpoints", "announce"})
 INNER = CORE | SHELL | HOST | {"links", "client", "audience", "fronts"}
 
 MAY_IMPORT: dict[str, frozenset[str]] = {
@@ -61,9 +61,10 @@ ONLY_IN: dict[str, tuple[str, ...]] = {
     "sqlite3": ("store",),
     "mcp": ("workspace/mcp", "fronts/mcp"),
     "mcp_types": ("workspace/mcp", "fronts/mcp"),
+    "keyring": ("credentials.py",),
 }
 SDKS = ("anthropic", "xllamacpp", "genai_prices")
-HEAVY = ("pydantic", "anthropic", "mcp", "ipywidgets", "sqlite3")
+HEAVY = ("pydantic", "anthropic", "mcp", "ipywidgets", "sqlite3", "keyring", "yaml")
 
 
 @dataclass(frozen=True)

@@ -45,19 +45,23 @@ _PLAN = """You are in plan mode: you may look but not change anything. Give a sh
 
 @dataclass(frozen=True, slots=True)
 class Environment:
-    """Facts about where the assistant is. `kernel` describes the live kernel, empty when there is none."""
+    """Facts about where the assistant is. `kernel` describes the live kernel, empty when there is none; `servers` are
+    those of tools, with what each says of itself."""
 
     folders: tuple[str, ...]
     kernel: str = ""
+    servers: tuple[tuple[str, str], ...] = ()
 
 
-def system_prompt(agent: str, environment: Environment) -> str:
-    parts = [_IDENTITY]
-    if agent == "plan":
+def system_prompt(kind: str, environment: Environment, words: str = "") -> str:
+    """`words` are an agent's own and stand in for ours."""
+    parts = [words or _IDENTITY]
+    if kind == "plan":
         parts.append(_PLAN)
     parts.append("Workspace: " + ", ".join(environment.folders))
     if environment.kernel:
         parts.append(environment.kernel)
+    parts += [f"What the server {name} says of its tools:\n{text}" for name, text in environment.servers]
     return "\n\n".join(parts)
 
 

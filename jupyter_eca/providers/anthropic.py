@@ -11,7 +11,6 @@ import importlib
 import json
 import os
 from dataclasses import dataclass, replace
-from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -22,6 +21,7 @@ from jupyter_eca.providers.messages import failures
 from jupyter_eca.providers.messages.events import Reading
 from jupyter_eca.providers.messages.failures import Asked
 from jupyter_eca.providers.messages.request import body
+from jupyter_eca.providers.messages.url import is_here
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -40,6 +40,11 @@ MODELS = ("claude-sonnet-5-5", "claude-opus-5-5", "claude-haiku-5-5", "claude-fa
 CONNECT_SECONDS = 15.0
 IDLE_SECONDS = 120.0
 
+# Somebody who types in a key is waiting for the answer.
+CHECK_SECONDS = 10.0
+
+KEY_VARIABLE = "ANTHROPIC_API_KEY"
+
 # The SDK looks for keys in the environment and in files unless it is given one: a server that needs none gets this.
 _NO_KEY = "none"
 
@@ -56,6 +61,8 @@ class AnthropicProvider:
     """`priced_as` is whose price list holds, empty for none."""
 
     name: str = "anthropic"
+    label: str = "Anthropic"
+    key_variable: str = KEY_VARIABLE
     rank: int | None = 10
     connect: float = CONNECT_SECONDS
     idle: float = IDLE_SECONDS
@@ -99,6 +106,19 @@ class AnthropicProvider:
         usage = replace(reading.usage(), output_limit=wanted["max_tokens"])
         yield await prices.priced(self.priced_as, model_id, usage) if self.priced_as else usage
 
+    async def check(self, settings: ProviderConfig) -> None:
+        asked = _checked(Asked(self.name, "", _url(settings), _key(settings, self.name)), settings)
+        # A client of its own: one with a wrong key is not kept.
+        client = await asyncio.to_thread(_connected, asked, CHECK_SECONDS, CHECK_SECONDS)
+        import httpx2
+        from anthropic import AnthropicError
+
+        try:
+            async with client:
+                await client.get("/v1/models", cast_to=object, options={"params": {"limit": 1}})
+        except (AnthropicError, httpx2.HTTPError, httpx2.StreamError, json.JSONDecodeError) as error:
+            raise self._told(error, asked) from None
+
     def _told(self, error: Exception, asked: Asked) -> ProviderError:
         import httpx2
         from anthropic import APIConnectionError, APIStatusError
@@ -132,7 +152,7 @@ def _key(settings: ProviderConfig, provider: str) -> str:
     own = settings.key.get_secret_value().strip() if settings.key else ""
     if own or (settings.url and provider != "anthropic"):
         return own  # the key for Anthropic is not sent to somebody else's server
-    return os.environ.get("ANTHROPIC_API_KEY", "").strip()
+    return os.environ.get(KEY_VARIABLE, "").strip()
 
 
 def _url(settings: ProviderConfig) -> str:
@@ -198,14 +218,6 @@ def _connected(asked: Asked, connect: float, idle: float) -> AsyncAnthropic:
         # Compressed events arrive when the compressor's buffer is full, not when they happen.
         default_headers={"Accept-Encoding": "identity"},
     )
-
-
-def is_here(url: str) -> bool:
-    host = urlsplit(url).hostname or ""
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost" or host.endswith(".localhost")
 
 
 PROVIDER = AnthropicProvider()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -35,5 +35,26 @@ class Provider(Protocol):
         the request. Retries nothing: that is the engine's.
 
         Raises: ProviderError, whose message says what happened and what to do, never the key.
+        """
+        ...
+
+
+@runtime_checkable
+class Keyed(Protocol):
+    """What a provider has besides when it wants a key: then its users can sign in.
+
+    `label` is what people call it, `key_variable` the variable of the environment where the vendor's own tools look.
+    """
+
+    @property
+    def label(self) -> str: ...
+
+    @property
+    def key_variable(self) -> str: ...
+
+    async def check(self, settings: ProviderConfig) -> None:
+        """Ask the server, as cheaply as it can be asked, whether it takes the key of these settings.
+
+        Raises: ProviderError; with status 401 for a key that it does not take, another when that cannot be told.
         """
         ...

@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from jupyter_eca.config import ProviderConfig
+from jupyter_eca.config import ModelConfig, ProviderConfig
 from jupyter_eca.engine.prompt import NO_MODEL
 from jupyter_eca.errors import ProviderError
+from jupyter_eca.providers import keys
+from jupyter_eca.providers.variants import laid, variants
 
 if TYPE_CHECKING:
     from jupyter_eca.config import Config
+    from jupyter_eca.credentials import Credentials
     from jupyter_eca.providers.base import Provider
+    from jupyter_eca.providers.keys import Key
+
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,40 +32,96 @@ class Chosen:
     settings: ProviderConfig
 
 
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A provider of a name: the plug that speaks to it, and its settings with the key that it has."""
+
+    plug: Provider
+    key: Key
+
+    @property
+    def settings(self) -> ProviderConfig:
+        return self.key.settings
+
+
 class Catalog:
-    def __init__(self, plugs: dict[str, Provider], config: Config) -> None:
+    """`credentials` are the keys that users typed in."""
+
+    def __init__(self, plugs: dict[str, Provider], config: Config, credentials: Credentials | None = None) -> None:
         self._plugs = {plug.name: plug for plug in plugs.values()}
         self._config = config
+        self._credentials = credentials
 
-    def _entries(self) -> dict[str, tuple[Provider, ProviderConfig]]:
-        """Provider name to its plug and settings: each plug under its own name, and what the configuration adds."""
-        entries = {name: (plug, ProviderConfig()) for name, plug in self._plugs.items()}
+    def configure(self, config: Config) -> None:
+        """From now on; what is being streamed goes on as it began."""
+        self._config = config
+
+    @property
+    def config(self) -> Config:
+        return self._config
+
+    async def refresh(self) -> None:
+        """Keys that were typed in since, here or in another process. To be called before `choose`."""
+        if self._credentials is not None:
+            await asyncio.to_thread(self._credentials.load)
+
+    def entries(self) -> dict[str, Entry]:
+        """By name: each plug under its own, and what the configuration adds."""
+        found = {name: (plug, ProviderConfig()) for name, plug in self._plugs.items()}
         for name, settings in self._config.providers.items():
             if plug := self._plugs.get(settings.api or name):
-                entries[name] = (plug, settings)
-        return entries
+                found[name] = (plug, settings)
+        return {name: Entry(plug, self._key(name, plug, settings)) for name, (plug, settings) in found.items()}
+
+    def _key(self, name: str, plug: Provider, settings: ProviderConfig) -> Key:
+        login = self._credentials.known(name) if self._credentials is not None else None
+        return keys.find(name, plug, settings, login, self._config.variable)
 
     async def models(self) -> tuple[str, ...]:
         """Full names, in the order in which a default is looked for; those that never are one come last."""
-        entries = sorted(self._entries().items(), key=lambda entry: _rank(entry[1][0]))
-        offers = await asyncio.gather(*(plug.models(settings) for _, (plug, settings) in entries))
+        await self.refresh()
+        entries = self._ranked()
+        offers = await asyncio.gather(*(entry.plug.models(entry.settings) for _, entry in entries))
         return tuple(f"{name}/{model}" for (name, _), offer in zip(entries, offers, strict=True) for model in offer)
 
     async def default(self) -> str:
         """The configured model; else the best of the first provider that is usable here; else ""."""
         if self._config.default_model:
             return self._config.default_model
-        for name, (plug, settings) in sorted(self._entries().items(), key=lambda entry: _rank(entry[1][0])):
-            if plug.rank is not None and (models := await plug.models(settings)):
+        await self.refresh()
+        for name, entry in self._ranked():
+            if entry.plug.rank is not None and (models := await entry.plug.models(entry.settings)):
                 return f"{name}/{models[0]}"
         return ""
 
-    def choose(self, full_name: str) -> Chosen:
-        """Raises: ProviderError for a name nobody answers to, or for none."""
+    async def listed(self) -> tuple[tuple[str, ...], str]:
+        """What a client may choose from, and the default, which is always among them."""
+        models, default = await self.models(), await self.default()
+        return (models if not default or default in models else (default, *models)), default
+
+    def _ranked(self) -> list[tuple[str, Entry]]:
+        return sorted(self.entries().items(), key=lambda item: _rank(item[1].plug))
+
+    def variants(self, full_name: str) -> tuple[str, ...]:
+        """Those one may choose for a model; none for a model that nobody speaks to."""
+        name, _, model = full_name.partition("/")
+        entry = self.entries().get(name)
+        return tuple(self._variants(name, entry, model)) if entry else ()
+
+    def _variants(self, name: str, entry: Entry, model: str) -> dict[str, dict[str, Any]]:
+        chosen = entry.settings.models.get(model, ModelConfig())
+        return variants(name, entry.plug.name, model, chosen, self._config)
+
+    def choose(self, full_name: str, variant: str = "") -> Chosen:
+        """The settings carry the key, and the payload of the variant. A variant that the model does not have is
+        ignored, as ECA does it: agents name one for whichever model comes.
+
+        Raises: ProviderError for a name nobody answers to, or for none.
+        """
         if not full_name:
             raise ProviderError(NO_MODEL)
         provider, slash, model = full_name.partition("/")
-        entries = self._entries()
+        entries = self.entries()
         if not (slash and model):
             raise ProviderError(
                 f"{full_name!r} is not a model. Write PROVIDER/MODEL; `%eca models` lists those there are."
@@ -67,8 +131,21 @@ class Catalog:
             raise ProviderError(
                 f"There is no provider {provider!r}. Known are {known}; `%eca models` lists the models there are."
             )
-        plug, settings = entries[provider]
-        return Chosen(plug, model, settings)
+        entry = entries[provider]
+        settings = entry.settings
+        if variant:
+            settings = self._varied(provider, entry, model, variant)
+        return Chosen(entry.plug, model, settings)
+
+    def _varied(self, name: str, entry: Entry, model: str, variant: str) -> ProviderConfig:
+        settings = entry.settings
+        payload = self._variants(name, entry, model).get(variant)
+        if payload is None:
+            _log.warning("%s/%s has no variant %r; it is left out", name, model, variant)
+            return settings
+        chosen = settings.models.get(model, ModelConfig())
+        varied = chosen.model_copy(update={"extra_payload": laid(chosen.extra_payload, payload)})
+        return settings.model_copy(update={"models": {**settings.models, model: varied}})
 
 
 def _rank(plug: Provider) -> float:

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 from jupyter_eca.engine.delta import UsageDelta
 from jupyter_eca.errors import ProviderError
-from jupyter_eca.providers.anthropic import AnthropicProvider, is_here
+from jupyter_eca.providers.anthropic import AnthropicProvider
+from jupyter_eca.providers.messages.url import is_here
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator

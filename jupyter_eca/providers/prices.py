@@ -7,10 +7,12 @@ import logging
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from genai_prices.types import PriceCalculation
+from jupyter_eca.engine.delta import UsageDelta
 
-    from jupyter_eca.engine.delta import UsageDelta
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from genai_prices.types import PriceCalculation
 
 _log = logging.getLogger(__name__)
 
@@ -27,6 +29,19 @@ def cost(provider: str, model: str, usage: UsageDelta) -> float | None:
     """In US dollars; None for a model without a price."""
     found = _look_up(provider, model, usage)
     return None if found is None else float(found.total_price)
+
+
+async def rates(provider: str, models: Iterable[str]) -> dict[str, tuple[float, float]]:
+    """US dollars for a million tokens read and written, of those models whose price is known."""
+    return await asyncio.to_thread(lambda: {model: found for model in models if (found := _rate(provider, model))})
+
+
+def _rate(provider: str, model: str) -> tuple[float, float] | None:
+    """From what a million tokens cost: long prompts may cost more, so it is worked out for a short one."""
+    short = 1_000
+    read = cost(provider, model, UsageDelta(short, 0))
+    written = cost(provider, model, UsageDelta(0, short))
+    return None if read is None or written is None else (round(read * 1_000, 6), round(written * 1_000, 6))
 
 
 def _look_up(provider: str, model: str, usage: UsageDelta) -> PriceCalculation | None:

@@ -51,7 +51,7 @@ def _selection(session: EcaSession, id: str) -> chats.ChatSelection:
         model=choice.model or None,
         agent=session.host.agent(choice.agent),
         variant=choice.variant,
-        variants=session.host.variants(choice.model),
+        variants=session.host.catalog.variants(choice.model),
         trust=bool(choice.trust),
     )
 

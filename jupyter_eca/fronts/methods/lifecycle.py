@@ -6,9 +6,11 @@ import asyncio
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from jupyter_eca.host import AGENTS
+from jupyter_eca.announce import chat_config
+from jupyter_eca.config import agent, primary
 from jupyter_eca.paths import path_of
 from jupyter_eca.protocol import lifecycle, mcp
+from jupyter_eca.protocol.content import Origin
 from jupyter_eca.protocol.dialect import Dialect
 from jupyter_eca.workspace.base import Files
 
@@ -31,8 +33,8 @@ async def initialize(session: EcaSession, params: lifecycle.InitializeParams) ->
     return lifecycle.InitializeResult(
         models=models,
         chat_default_model=default,
-        chat_behaviors=AGENTS,
-        chat_default_behavior=config.default_agent,
+        chat_behaviors=primary(config),
+        chat_default_behavior=agent(config).name,
         chat_welcome_message=config.welcome_message,
     )
 
@@ -46,14 +48,13 @@ async def _models(session: EcaSession) -> tuple[tuple[str, ...], str]:
         return (), configured
     try:
         async with asyncio.timeout(MODELS_SECONDS):
-            default = await host.catalog.default()
-            models = await host.catalog.models()
+            return await host.catalog.listed()
     except TimeoutError:
         return (configured,) if configured else (), configured
-    return models if not default or default in models else (default, *models), default
 
 
 def initialized(session: EcaSession, _params: Model) -> None:
+    session.host.index.look()
     session.start(_announce(session))
 
 
@@ -61,23 +62,19 @@ async def _announce(session: EcaSession) -> None:
     """The set-up of this server, once the client is ready for it. Looking for models may take half a second."""
     host = session.host
     await _progress(session, "start")
-    tools = host.offered(host.config.default_agent, host.surroundings("", session.kernel))
-    shown = tuple(
-        mcp.ServerTool(name=t.spec.name, description=t.spec.description, parameters=t.spec.parameters) for t in tools
+    tools = host.offered(agent(host.config).name, host.surroundings("", session.kernel))
+    offered = tuple(
+        mcp.ServerTool(name=t.spec.name, description=t.spec.description, parameters=t.spec.parameters)
+        for t in tools
+        if t.spec.origin is Origin.NATIVE
     )
-    await session.notify("tool/serverUpdated", mcp.ToolServerUpdatedParams(tools=shown))
-    models = await host.catalog.models()
-    default = await host.catalog.default()
-    config = lifecycle.ChatConfig(
-        models=models if not default or default in models else (default, *models),
-        agents=AGENTS,
-        behaviors=AGENTS,
-        select_model=default or None,
-        select_agent=host.config.default_agent,
-        select_behavior=host.config.default_agent,
-        welcome_message=host.config.welcome_message,
-    )
-    await session.notify("config/updated", lifecycle.ConfigUpdatedParams(chat=config))
+    await session.notify("tool/serverUpdated", mcp.ToolServerUpdatedParams(tools=offered))
+    for server in host.mcp.servers():
+        await session.notify("tool/serverUpdated", server)
+    await session.notify("config/updated", lifecycle.ConfigUpdatedParams(chat=await chat_config(host)))
+    for warning in host.config.warnings:
+        shown = lifecycle.ShowMessageParams(type=lifecycle.MessageType.WARNING, message=warning)
+        await session.notify("$/showMessage", shown)
     await _progress(session, "finish")
 
 

@@ -8,7 +8,7 @@ reasoning goes back only to the model that signed it.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from jupyter_eca.engine.spec import ReasoningPart, TextPart, ToolResultPart, ToolUsePart
 
@@ -22,6 +22,9 @@ Block = dict[str, Any]
 # The smallest output limit of the models still served (Claude Opus 4.1), and far more than an answer in a notebook
 # needs. Only what is written is paid for. A model's `extraPayload.max_tokens` overrides it.
 MAX_TOKENS = 32_000
+
+# The API's own least budget for thinking.
+MIN_BUDGET = 1_024
 
 # The API takes four marks; three are enough: tools, system, and the chat so far. Whatever comes before a mark is read
 # from the cache at a tenth of the price or less.
@@ -41,7 +44,19 @@ def body(model_id: str, request: ModelRequest, extra: Mapping[str, Any]) -> dict
     if request.tools:
         tools = [_tool(tool) for tool in request.tools]
         made["tools"] = [*tools[:-1], tools[-1] | _MARK]
-    return {**made, **extra, "stream": True}
+    return _fitting({**made, **extra, "stream": True})
+
+
+def _fitting(made: Block) -> Block:
+    """A budget for thinking must be below the limit of the whole answer, and have a least size: half of it, or none."""
+    thinking: Any = made.get("thinking")
+    budget: Any = cast("Block", thinking).get("budget_tokens") if isinstance(thinking, dict) else None
+    if not isinstance(budget, int) or budget < made["max_tokens"]:
+        return made
+    room = max(made["max_tokens"] // 2, MIN_BUDGET)
+    if room < made["max_tokens"]:
+        return made | {"thinking": cast("Block", thinking) | {"budget_tokens": room}}
+    return {name: value for name, value in made.items() if name != "thinking"}
 
 
 def sealed(model: str, signature: str) -> str:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import logging
+import os
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -11,35 +11,12 @@ import pytest
 from jupyter_eca.config import Config, ProviderConfig, merge, read
 from jupyter_eca.engine.approval import Decision
 from jupyter_eca.errors import ConfigError
+from tests.config.files import globally, locally, write
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 KEY = "sk-very-secret"
-
-
-@pytest.fixture
-def home(tmp_path: Path) -> Path:
-    return tmp_path / "home"
-
-
-@pytest.fixture
-def project(tmp_path: Path) -> Path:
-    return tmp_path / "project"
-
-
-def write(file: Path, content: str | dict[str, Any]) -> Path:
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(content if isinstance(content, str) else json.dumps(content), encoding="utf-8")
-    return file
-
-
-def globally(home: Path, content: str | dict[str, Any]) -> Path:
-    return write(home / "eca" / "config.json", content)
-
-
-def locally(project: Path, content: str | dict[str, Any]) -> Path:
-    return write(project / ".eca" / "config.json", content)
 
 
 def refusal(home: Path, content: str | dict[str, Any]) -> str:
@@ -67,21 +44,73 @@ def test_without_any_file_what_only_looks_is_allowed_and_all_else_asks(home: Pat
     assert config.tool_call.approval.by_default is Decision.ASK
 
 
-def test_the_project_wins_over_the_user_and_the_client_over_both(home: Path, project: Path) -> None:
+def test_the_project_wins_over_the_user_and_both_over_the_client(home: Path, project: Path) -> None:
     files = (
-        globally(home, {"defaultModel": "a/a", "defaultAgent": "plan", "welcomeMessage": "Hi"}),
+        globally(home, {"defaultModel": "a/a", "defaultAgent": "plan"}),
         locally(project, {"defaultModel": "b/b", "defaultAgent": "agent"}),
     )
-    config = read((project,), client={"defaultModel": "c/c"}, home=home)
-    assert (config.default_model, config.default_agent, config.welcome_message) == ("c/c", "agent", "Hi")
+    options = {"defaultModel": "c/c", "welcomeMessage": "Hi"}
+    config = read((project,), client=options, home=home)
+    assert (config.default_model, config.default_agent, config.welcome_message) == ("b/b", "code", "Hi")
     assert config.sources == tuple(map(str, files))
+
+
+def test_the_text_in_the_environment_is_between_the_client_and_the_files(home: Path, project: Path) -> None:
+    locally(project, {"welcomeMessage": "file"})
+    text = '{"welcomeMessage": "text", "defaultModel": "text/m", /* mine */}'
+    config = read((project,), client={"defaultModel": "c/c"}, home=home, environment={"ECA_CONFIG": text})
+    assert (config.default_model, config.welcome_message) == ("text/m", "file")
+
+
+def test_a_text_in_the_environment_that_is_no_json_is_named(home: Path) -> None:
+    with pytest.raises(ConfigError, match="ECA_CONFIG is not JSON"):
+        read((), home=home, environment={"ECA_CONFIG": "{"})
+
+
+def test_extra_files_win_over_all_others_and_may_be_missing(home: Path, project: Path) -> None:
+    locally(project, {"extraConfigs": [".eca/mine.json", "no/such.json"], "defaultModel": "a/a"})
+    extra = write(project / ".eca" / "mine.json", {"defaultModel": "b/b"})
+    config = read((project,), home=home)
+    assert config.default_model == "b/b"
+    assert str(extra) in config.sources
+
+
+def test_a_pure_client_is_read_alone(home: Path, project: Path) -> None:
+    globally(home, {"welcomeMessage": "global"})
+    locally(project, {"defaultModel": "a/a"})
+    options = {"pureConfig": True, "defaultModel": "c/c"}
+    config = read((project,), client=options, home=home, environment={"ECA_CONFIG": "{broken"})
+    assert (config.default_model, config.sources) == ("c/c", ())
+    assert config.welcome_message != "global"
+
+
+@pytest.mark.parametrize("key", ["chatAgent", "chatBehavior"])
+def test_the_agent_that_a_client_selects_wins_over_the_files(home: Path, key: str) -> None:
+    globally(home, {"defaultAgent": "code"})
+    assert read((), client={key: "plan"}, home=home).default_agent == "plan"
+
+
+def test_older_names_of_agents_mean_todays(home: Path) -> None:
+    globally(home, {"defaultBehavior": "build", "behavior": {"agent": {"variant": "low"}}, "agent": {"mine": {}}})
+    config = read((), home=home)
+    assert config.default_agent == "code"
+    assert set(config.agent) == {"code", "mine"}
+
+
+def test_what_the_client_adds_to_the_environment_is_looked_up_and_stays_out_of_this_process(home: Path) -> None:
+    globally(home, {"defaultModel": "${env:MODEL_OF_MINE}"})
+    config = read((), client={"env": {"MODEL_OF_MINE": "a/b", "odd": 5}}, home=home)
+    assert config.default_model == "a/b"
+    assert config.variable("MODEL_OF_MINE") == "a/b"
+    assert "MODEL_OF_MINE" not in os.environ
+    assert "a/b" not in str(config.variables) + str(config.model_dump()["variables"]) + repr(config.variables)
 
 
 def test_the_file_that_was_asked_for_stands_in_for_all_others(home: Path, project: Path, tmp_path: Path) -> None:
     globally(home, {"defaultAgent": "plan"})
     only = write(tmp_path / "only.json", {"defaultModel": "a/a"})
     config = read((project,), only, home=home)
-    assert (config.default_agent, config.default_model, config.sources) == ("agent", "a/a", (str(only),))
+    assert (config.default_agent, config.default_model, config.sources) == ("code", "a/a", (str(only),))
 
 
 def test_the_users_folder_is_where_xdg_says(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,59 @@
+"""What clients are told of the host's set-up: when they come, and when it changes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from jupyter_eca.audience import Notice
+from jupyter_eca.config import agent, primary
+from jupyter_eca.protocol.lifecycle import ChatConfig, ConfigUpdatedParams, MessageType, ShowMessageParams
+
+if TYPE_CHECKING:
+    from jupyter_eca.host import Host
+    from jupyter_eca.protocol.provider import ProviderStatus
+
+
+async def chat_config(host: Host) -> ChatConfig:
+    """What one may choose from, and what is chosen for a new chat. Looking for models may take half a second."""
+    selected = agent(host.config)
+    models, default = await host.catalog.listed()
+    chosen = selected.default_model or default
+    agents = primary(host.config)
+    return ChatConfig(
+        models=models if not chosen or chosen in models else (chosen, *models),
+        agents=agents,
+        behaviors=agents,
+        select_model=chosen or None,
+        select_agent=selected.name,
+        select_behavior=selected.name,
+        variants=host.catalog.variants(chosen),
+        select_variant=selected.variant or "",
+        select_trust=host.config.chat.default_trust,
+        welcome_message=host.config.welcome_message,
+    )
+
+
+async def reconfigured(host: Host) -> None:
+    config = await chat_config(host)
+    host.audiences.tell(Notice("config/updated", ConfigUpdatedParams(chat=config)))
+    for warning in host.config.warnings:
+        warned(host, warning)
+
+
+def warned(host: Host, message: str) -> None:
+    shown = ShowMessageParams(type=MessageType.WARNING, message=message)
+    host.audiences.tell(Notice("$/showMessage", shown))
+
+
+def refused(host: Host, message: str) -> None:
+    """A configuration that was changed to something that cannot be used; the one before stays in force."""
+    shown = ShowMessageParams(type=MessageType.ERROR, message=message)
+    host.audiences.tell(Notice("$/showMessage", shown))
+
+
+async def signed(host: Host, status: ProviderStatus, default: str | None) -> None:
+    """Somebody signed in or out: all clients see it, and the models there are now."""
+    host.audiences.tell(Notice("providers/updated", status))
+    models, _ = await host.catalog.listed()
+    config = ConfigUpdatedParams(chat=ChatConfig(models=models, select_model=default))
+    host.audiences.tell(Notice("config/updated", config))

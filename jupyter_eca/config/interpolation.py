@@ -1,0 +1,153 @@
+"""`${env:NAME}` and its kin in the strings of a configuration (ECA, "dynamic string contents").
+
+What cannot be filled in is empty, with a warning that names the layer and never a value: most of these are keys.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from jupyter_eca.config.keys import state
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from jupyter_eca.config.keys import State
+
+# A password manager may ask its owner; more than this is a command that waits for nobody.
+COMMAND_SECONDS = 30.0
+
+_DYNAMIC = re.compile(r"\$\{(env|file|netrc|cmd|classpath):([^}]*)\}")
+# A command may hold braces of its own (`awk '{print $1}'`) when it is all there is.
+_COMMAND = re.compile(r"\$\{cmd:(.*)\}", re.DOTALL)
+
+
+@dataclass
+class Found:
+    """What one reading of the configuration has seen so far."""
+
+    warnings: list[str] = field(default_factory=list[str])
+    watched: dict[str, State | None] = field(default_factory=dict[str, "State | None"])
+    commands: dict[str, str] = field(default_factory=dict[str, str])
+
+    def watch(self, path: Path) -> None:
+        """To be called before the path is read: then no change to it is missed."""
+        self.watched.setdefault(str(path), state(path))
+
+
+@dataclass(frozen=True)
+class Layer:
+    """What the strings of one layer may reach. `within` is the folder that a project's files may not leave, since they
+    come with what somebody else wrote; `own` is the user's own configuration, which alone may run commands."""
+
+    where: str
+    folder: Path
+    environment: Mapping[str, str]
+    found: Found
+    own: bool = False
+    within: Path | None = None
+
+    def filled(self, value: Any, netrc_file: str | None = None) -> Any:
+        """The value with all its strings filled in."""
+        match value:
+            case str():
+                if whole := _COMMAND.fullmatch(value):
+                    return self._command(whole[1])
+                return _DYNAMIC.sub(lambda part: self._part(part[1], part[2], netrc_file), value)
+            case dict():
+                return {name: self.filled(item, netrc_file) for name, item in cast("dict[str, Any]", value).items()}
+            case list():
+                return [self.filled(item, netrc_file) for item in cast("list[Any]", value)]
+            case _:
+                return value
+
+    def path(self, text: str) -> Path:
+        """Relative ones start at the layer's folder; `~` is the user's."""
+        home = self.environment.get("HOME")
+        return self.folder / (home + text[1:] if home and text.startswith("~/") else Path(text).expanduser())
+
+    def _part(self, kind: str, what: str, netrc_file: str | None) -> str:
+        match kind:
+            case "env":
+                name, _, default = what.partition(":")
+                return self.environment.get(name) or default
+            case "file":
+                return self._file(what)
+            case "netrc":
+                return self._netrc(what, netrc_file)
+            case "cmd":
+                return self._command(what)
+            case _:
+                return ""  # a resource of ECA's own: empty means ours
+
+    def _warn(self, sentence: str) -> str:
+        self.found.warnings.append(f"{self.where}: {sentence}")
+        return ""
+
+    def _file(self, what: str) -> str:
+        try:
+            path = self.path(what).resolve()
+            if self.within is not None and not path.is_relative_to(self.within.resolve()):
+                return self._warn(f"${{file:{what}}} is outside of the project and was not read.")
+            self.found.watch(path)
+            return path.read_text(encoding="utf-8").strip()
+        except (OSError, ValueError, RuntimeError) as error:
+            reason = error.strerror if isinstance(error, OSError) else "it is not text"
+            return self._warn(f"${{file:{what}}} cannot be read: {reason}.")
+
+    def _netrc(self, what: str, netrc_file: str | None) -> str:
+        from netrc import NetrcParseError, netrc
+
+        machine, _, wanted = what.partition("/")
+        user, _, machine = machine.rpartition("@")
+        home = Path(self.environment.get("HOME") or Path.home())
+        files = [self.path(netrc_file)] if netrc_file else [home / ".netrc", home / "_netrc"]
+        file = next((file for file in files if file.is_file()), files[0])
+        self.found.watch(file)
+        try:
+            login, account, password = netrc(str(file)).hosts[machine]
+        except (OSError, NetrcParseError, UnicodeError):
+            return self._warn(f"${{netrc:{what}}}: {file} cannot be read.")
+        except KeyError:
+            return self._warn(f"${{netrc:{what}}}: {file} has no such machine.")
+        if user and user != login:
+            return self._warn(f"${{netrc:{what}}}: {file} has another login for that machine.")
+        return {"login": login, "account": account}.get(wanted, password) or ""
+
+    def _command(self, command: str) -> str:
+        if not self.own:
+            return self._warn("${cmd:...} runs only from your own configuration (~/.config/eca); it was left empty.")
+        if command not in self.found.commands:
+            self.found.commands[command] = self._run(command)
+        return self.found.commands[command]
+
+    def _run(self, command: str) -> str:
+        # Its words on stderr stay out of the warning: they may quote the secret.
+        process = subprocess.Popen(  # noqa: S602  # the user's own words in the user's own file
+            command, shell=True, text=True, encoding="utf-8", errors="replace", env=dict(self.environment),
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+            cwd=self.folder, start_new_session=True,
+        )  # fmt: skip
+        with process:
+            try:
+                said, _ = process.communicate(timeout=COMMAND_SECONDS)
+            except subprocess.TimeoutExpired:
+                _kill(process)
+                return self._warn(f"a ${{cmd:...}} did not end in {COMMAND_SECONDS:g} s and was stopped.")
+        if process.returncode != 0:
+            return self._warn(f"a ${{cmd:...}} ended with status {process.returncode}.")
+        return said.strip()
+
+
+def _kill(process: subprocess.Popen[str]) -> None:
+    """With its children: one that lives on holds the pipe that we read to its end."""
+    if hasattr(os, "killpg"):
+        os.killpg(process.pid, signal.SIGKILL)
+    else:
+        process.kill()

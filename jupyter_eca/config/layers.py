@@ -1,0 +1,228 @@
+"""Where the configuration is read from, and which layer wins.
+
+ECA's order (3.13), later ones win: what is built in, the client's `initializationOptions`, the text in `ECA_CONFIG`,
+then `--config-file` alone or the user's and each project's `config.json`, at last the files named in `extraConfigs`.
+So what the user wrote wins over what an editor sends as its defaults, and an ECA user's set-up means here what it means
+there. Only the agent that a client selects (`chatAgent`, `chatBehavior`) is no default but a choice, and wins over all.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from pydantic import ValidationError
+
+from jupyter_eca.config import markdown
+from jupyter_eca.config.interpolation import Found, Layer
+from jupyter_eca.config.keys import ALIASES, AgentConfig, Config
+from jupyter_eca.config.merging import merge
+from jupyter_eca.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+Json = dict[str, Any]
+
+# What only looks, or only asks, is allowed; what changes or runs something asks first (ECA 3.3 has the same list).
+_HARMLESS = (
+    *("read_file", "directory_tree", "grep", "variables", "preview_file_change", "ask_user", "task"),
+    *("editor_diagnostics", "editor_definition", "editor_references"),
+)
+_ALLOWED: Json = {
+    **{name: {} for name in _HARMLESS},
+    "bg_job": {"argsMatchers": {"action": ["list", "read_output"]}},
+}
+_DEFAULTS: Json = {"toolCall": {"approval": {"allow": _ALLOWED}}}
+
+# Keys of a client's options that are no configuration.
+_PRIVATE = frozenset({"pureConfig", "env", "chatAgent", "chatBehavior"})
+
+
+def read(
+    folders: Iterable[Path],
+    only: Path | None = None,
+    client: Mapping[str, Any] | None = None,
+    home: Path | None = None,
+    environment: Mapping[str, str] | None = None,
+) -> Config:
+    """`only` stands in for the global and project files (`--config-file`), `home` for the user's folder of
+    configurations. Blocks: it reads files and may run the user's commands.
+
+    Raises: ConfigError, naming the file and the place in it.
+    """
+    options = dict(client or {})
+    added = _strings(options.get("env"))
+    around = {**(os.environ if environment is None else environment), **added}
+    base = home or Path(around.get("XDG_CONFIG_HOME") or Path.home() / ".config")
+    reading = _Reading(tuple(folders), base / "eca", around)
+    reading.variables = added
+    reading.client(options)
+    if options.get("pureConfig") is not True:
+        reading.text()
+        reading.files(only)
+        reading.extras()
+    selected = options.get("chatAgent") or options.get("chatBehavior")
+    if isinstance(selected, str):
+        reading.add({"defaultAgent": selected}, "the client's options")
+    return reading.config
+
+
+@dataclass
+class _Reading:
+    """One reading, layer by layer, so that an error is put down to the one that made it."""
+
+    folders: tuple[Path, ...]
+    home: Path
+    environment: Mapping[str, str]
+    found: Found = field(default_factory=Found)
+    sources: list[str] = field(default_factory=list[str])
+    variables: dict[str, str] = field(default_factory=dict[str, str])
+    data: Json = field(default_factory=lambda: dict(_DEFAULTS))
+
+    @property
+    def first(self) -> Path:
+        return self.folders[0] if self.folders else Path.cwd()
+
+    @property
+    def config(self) -> Config:
+        return self._parsed("the configuration")
+
+    def add(self, settings: Mapping[str, Any], where: str) -> None:
+        self.data = merge(self.data, settings)
+        self._parsed(where)
+
+    def client(self, options: Json) -> None:
+        settings = {name: value for name, value in options.items() if name not in _PRIVATE}
+        self._settle(settings, self._layer("the client's options", self.first))
+
+    def text(self) -> None:
+        """`ECA_CONFIG`: whoever starts the server writes it on the command line."""
+        if text := self.environment.get("ECA_CONFIG", "").strip():
+            self._settle(_object(text, "ECA_CONFIG"), self._layer("ECA_CONFIG", self.first))
+
+    def files(self, only: Path | None) -> None:
+        if only is not None:
+            self._file(only, own=True, needed=True)
+            return
+        self._agents(self.home, own=True)
+        self._file(self.home / "config.json", own=True)
+        for folder in self.folders:
+            self._agents(folder / ".eca", within=folder)
+            self._file(folder / ".eca" / "config.json", within=folder)
+
+    def extras(self) -> None:
+        """Paths start at the workspace; one that is missing is passed over, as it may be on another machine."""
+        named: Any = self.data.get("extraConfigs")
+        layer = self._layer("extraConfigs", self.first)
+        for text in cast("list[Any]", named) if isinstance(named, list) else ():
+            if isinstance(text, str):
+                path = layer.path(text)
+                # The user's own are those beside the user's own: a project may name any file.
+                own = path.resolve().is_relative_to(self.home.resolve())
+                self._file(path, own=own, within=None if own else self.first)
+
+    def _layer(self, where: str, folder: Path, *, own: bool = False, within: Path | None = None) -> Layer:
+        return Layer(where, folder, self.environment, self.found, own, within)
+
+    def _file(self, path: Path, *, own: bool = False, within: Path | None = None, needed: bool = False) -> None:
+        self.found.watch(path)
+        settings = _loaded(path, needed=needed)
+        if settings is not None:
+            self.sources.append(str(path))
+            self._settle(settings, self._layer(str(path), path.parent, own=own, within=within))
+
+    def _agents(self, folder: Path, *, own: bool = False, within: Path | None = None) -> None:
+        """Agents written as Markdown. A bad one costs itself alone, not the start of the server (ECA 6.1, class 44)."""
+        self.found.watch(folder / "agents")
+        for path in _markdown(folder / "agents"):
+            self.found.watch(path)
+            try:
+                layer = self._layer(str(path), path.parent, own=own, within=within)
+                written = layer.filled(markdown.agent(path.read_text(encoding="utf-8")))
+                AgentConfig.model_validate(written)
+            except (OSError, ValueError) as error:
+                self.found.warnings.append(f"{path} is no agent and was left out: {_reason(error)}.")
+            else:
+                self.sources.append(str(path))
+                self.add({"agent": {ALIASES.get(path.stem, path.stem): written}}, str(path))
+
+    def _settle(self, settings: Json, layer: Layer) -> None:
+        netrc_file = settings.get("netrcFile") or self.data.get("netrcFile")
+        filled = _modern(layer.filled(settings, netrc_file if isinstance(netrc_file, str) else None))
+        providers: Any = filled.get("providers")
+        for provider in cast("Json", providers).values() if isinstance(providers, dict) else ():
+            if isinstance(provider, dict):
+                cast("Json", provider).setdefault("folder", str(layer.folder))
+        self.add(filled, layer.where)
+
+    def _parsed(self, where: str) -> Config:
+        own: Json = {"sources": self.sources, "watched": self.found.watched, "warnings": self.found.warnings}
+        try:
+            return Config.model_validate({**self.data, **own, "variables": self.variables})
+        except ValidationError as error:
+            # Not `from error`: pydantic's own words quote the values, and one of them may be a key.
+            raise ConfigError(f"{where}: {_reason(error)}. Mend this key, or remove it.") from None
+
+
+def _markdown(folder: Path) -> list[Path]:
+    try:
+        return sorted(folder.glob("*.md"))
+    except OSError:
+        return []
+
+
+def _reason(error: Exception) -> str:
+    """Without the values."""
+    match error:
+        case ValidationError():
+            first = error.errors(include_url=False, include_input=False)[0]
+            return f"{'.'.join(str(part) for part in first['loc'])}: {first['msg']}"
+        case OSError():
+            return str(error.strerror)
+        case _:
+            return str(error)
+
+
+def _strings(value: object) -> dict[str, str]:
+    pairs = cast("Json", value).items() if isinstance(value, dict) else ()
+    return {name: item for name, item in pairs if isinstance(item, str)}
+
+
+def _modern(settings: Json) -> Json:
+    """Older spellings of agents: `behavior`, `defaultBehavior`, and the names in `ALIASES`."""
+    moved = {name: value for name, value in settings.items() if name not in {"behavior", "defaultBehavior"}}
+    if "defaultBehavior" in settings:
+        moved.setdefault("defaultAgent", settings["defaultBehavior"])
+    named: Json = {}
+    for key in ("behavior", "agent"):
+        given: Any = settings.get(key)
+        if isinstance(given, dict):
+            named = merge(named, {ALIASES.get(name, name): value for name, value in cast("Json", given).items()})
+    return {**moved, "agent": named} if named else moved
+
+
+def _loaded(path: Path, *, needed: bool) -> Json | None:
+    try:
+        if not needed and not path.is_file():
+            return None
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise ConfigError(f"{path} cannot be read: {error.strerror}. Mend or remove it.") from error
+    except UnicodeError as error:
+        raise ConfigError(f"{path} is not JSON: it is not UTF-8. Mend it, or move it away.") from error
+    return _object(text, str(path))
+
+
+def _object(text: str, where: str) -> Json:
+    import json5  # 40 ms, and only needed by those who have a file
+
+    try:
+        data = json5.loads(text)  # pyright: ignore[reportUnknownMemberType]  # untyped library
+    except (ValueError, RecursionError) as error:
+        raise ConfigError(f"{where} is not JSON: {error}. Mend it, or move it away.") from error
+    if not isinstance(data, dict):
+        raise ConfigError(f"{where} must hold one JSON object.")
+    return cast("Json", data)

@@ -1,0 +1,53 @@
+"""Tells when the configuration has changed on disk. Polls, as ECA does: a few `stat` calls cost less than a library."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from jupyter_eca.config.keys import state
+from jupyter_eca.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Iterable
+
+    from jupyter_eca.config.keys import Config, State
+
+# ECA's own interval (3.13).
+EVERY_SECONDS = 3.0
+
+
+async def watch(
+    current: Config,
+    read: Callable[[], Config],
+    changed: Callable[[Config], Awaitable[None]],
+    failed: Callable[[str], None],
+    every: float = EVERY_SECONDS,
+) -> None:
+    """Until cancelled. `read` runs in a thread. After a bad edit `failed` is told once and `current` stays in force;
+    a file that was only touched changes nothing. What changed since `current` was read counts too."""
+    seen = current.watched
+    while True:
+        await asyncio.sleep(every)
+        now = await asyncio.to_thread(_states, seen)
+        if now == seen:
+            continue
+        try:
+            fresh = await asyncio.to_thread(read)
+        except ConfigError as error:
+            seen = now
+            failed(str(error))
+            continue
+        seen = fresh.watched
+        before, current = current, fresh
+        if not _same(before, fresh):
+            await changed(fresh)
+
+
+def _states(paths: Iterable[str]) -> dict[str, State | None]:
+    return {path: state(Path(path)) for path in paths}
+
+
+def _same(one: Config, other: Config) -> bool:
+    return one == other.model_copy(update={"watched": one.watched})

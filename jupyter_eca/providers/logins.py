@@ -1,0 +1,210 @@
+"""Signing in: who is, how one does, and what happens then. Knows no client; a key goes in and never comes out."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Final
+
+from pydantic import SecretStr
+
+from jupyter_eca.credentials import Login
+from jupyter_eca.errors import LocalError, ProviderError
+from jupyter_eca.protocol import provider as wire
+from jupyter_eca.providers import prices
+from jupyter_eca.providers.base import Keyed
+from jupyter_eca.providers.messages.url import is_here
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping
+
+    from jupyter_eca.config import ProviderConfig
+    from jupyter_eca.credentials import Credentials
+    from jupyter_eca.providers.catalog import Catalog, Entry
+
+# ECA's names of the way in which a key is typed in: for the vendor itself, and for a server of somebody else's.
+MANUAL: Final = "manual"
+API_KEY: Final = "api-key"
+_LABEL = "Enter an API key"
+
+_NO_PROVIDER = "There is no provider {name!r}. Known are {known}."
+_NO_KEY_WANTED = "{name} wants no key: there is nothing to sign in to."
+_NO_METHOD = "{name} has no way to sign in called {method!r}. There is {known}."
+_NOTHING_TYPED = "No key was typed in. Paste the whole key."
+_ODD_KEY = "That is no key: it has characters no key has. Copy it again."
+_NO_URL = "That is no address: it must start with https:// or http://."
+_NOT_TAKEN = "{name} did not take this key, and it was not kept. Is it mistyped or expired?"
+_NOT_KEPT = "The key cannot be kept: {reason}."
+_UNCHECKED = "The key was kept. It could not be tried yet: {reason}"
+_CONFIGURED = "The key was kept, but `providers.{name}.key` of the configuration comes first. Remove that to use it."
+
+# What the tables of others do not say. Every Claude since 3 reads images; a model in this process has no tools.
+_SEES: Final = "claude"
+_NO_TOOLS: Final = "local"
+
+
+class Logins:
+    """`changed` is told the new status, and the default model if there was none before."""
+
+    def __init__(
+        self,
+        catalog: Catalog,
+        credentials: Credentials,
+        changed: Callable[[wire.ProviderStatus, str | None], Awaitable[None]],
+    ) -> None:
+        self._catalog = catalog
+        self._credentials = credentials
+        self._changed = changed
+
+    async def list(self) -> tuple[wire.ProviderStatus, ...]:
+        """Every provider somebody could use here; one that only the configuration can make useful is left out until it
+        does (`scripted`)."""
+        await self._catalog.refresh()
+        configured = self._catalog.config.providers
+        shown = [
+            (name, entry)
+            for name, entry in self._catalog.entries().items()
+            if entry.plug.rank is not None or name in configured
+        ]
+        return tuple(await asyncio.gather(*(self._status(name, entry) for name, entry in shown)))
+
+    async def status(self, name: str) -> wire.ProviderStatus:
+        """Raises: LocalError for a provider that is not there."""
+        await self._catalog.refresh()
+        return await self._status(name, self._entry(name))
+
+    async def login(self, name: str, method: str | None = None) -> wire.LoginStep:
+        """What to ask the user for. Raises: LocalError when there is nothing to sign in to, or not so."""
+        entry, _ = self._keyed(name)
+        known = _method(name, entry)
+        if method not in {None, "", known.key}:
+            raise LocalError(_NO_METHOD.format(name=name, method=method, known=known.key))
+        fields = [wire.LoginField(key="key", label="API key", type="secret")]
+        if _asks_for_url(name, entry):
+            fields.append(wire.LoginField(key="url", label="Address of the server"))
+        return wire.LoginStep(action=wire.LoginAction.INPUT, fields=tuple(fields))
+
+    async def enter(self, name: str, data: Mapping[str, str]) -> wire.LoginStep:
+        """Keep what was typed in. Raises: LocalError, with what is wrong with it; then nothing was kept."""
+        entry, plug = self._keyed(name)
+        key, url = _key(data), entry.settings.url
+        if _asks_for_url(name, entry):
+            url = _url(data) or url
+        settings = entry.settings.model_copy(update={"key": SecretStr(key), "url": url})
+        said = await _tried(name, plug, settings)
+        if entry.key.source == "config":
+            said = _CONFIGURED.format(name=name)
+        before = await self._catalog.default()
+        await self._write(lambda: self._credentials.store(name, Login(key, url)))
+        await self._tell(name, before)
+        return wire.LoginStep(action=wire.LoginAction.DONE, message=said)
+
+    async def logout(self, name: str) -> None:
+        """Forget what was typed in; twice is once. Raises: LocalError for a provider that is not there."""
+        self._entry(name)
+        before = await self._catalog.default()
+        await self._write(lambda: self._credentials.forget(name))
+        await self._tell(name, before)
+
+    async def _write(self, work: Callable[[], None]) -> None:
+        try:
+            await asyncio.to_thread(work)
+        except OSError as error:
+            raise LocalError(_NOT_KEPT.format(reason=error.strerror)) from error
+
+    async def _tell(self, name: str, before: str) -> None:
+        default = None if before else await self._catalog.default() or None
+        await self._changed(await self.status(name), default)
+
+    def _entry(self, name: str) -> Entry:
+        entries = self._catalog.entries()
+        if name not in entries:
+            raise LocalError(_NO_PROVIDER.format(name=name, known=", ".join(sorted(entries))))
+        return entries[name]
+
+    def _keyed(self, name: str) -> tuple[Entry, Keyed]:
+        entry = self._entry(name)
+        if not isinstance(entry.plug, Keyed):
+            raise LocalError(_NO_KEY_WANTED.format(name=name))
+        return entry, entry.plug
+
+    # -- what is shown
+
+    async def _status(self, name: str, entry: Entry) -> wire.ProviderStatus:
+        models = await entry.plug.models(entry.settings)
+        auth = _auth(entry, usable=bool(models))
+        keyed = isinstance(entry.plug, Keyed)
+        return wire.ProviderStatus(
+            id=name,
+            label=entry.plug.label if isinstance(entry.plug, Keyed) and name == entry.plug.name else None,
+            configured=name in self._catalog.config.providers or bool(models),
+            auth=auth,
+            login=wire.ProviderLogin(methods=(_method(name, entry),)) if keyed else None,
+            models=await self._models(name, entry, models),
+        )
+
+    async def _models(self, name: str, entry: Entry, models: tuple[str, ...]) -> tuple[wire.ProviderModel, ...]:
+        chosen = entry.settings.models
+        vendors = {model: (model in chosen and chosen[model].model_name) or model for model in models}
+        own_price = isinstance(entry.plug, Keyed) and not entry.settings.url
+        rates = await prices.rates(entry.plug.name, vendors.values()) if own_price and models else {}
+        return tuple(
+            wire.ProviderModel(
+                id=model,
+                capabilities=wire.ModelCapabilities(
+                    reason=bool(self._catalog.variants(f"{name}/{model}")),
+                    vision=_SEES in vendor,
+                    tools=entry.plug.name != _NO_TOOLS,
+                ),
+                cost=wire.ModelCost(input=rates[vendor][0], output=rates[vendor][1]) if vendor in rates else None,
+            )
+            for model, vendor in vendors.items()
+        )
+
+
+def _auth(entry: Entry, *, usable: bool) -> wire.ProviderAuth:
+    key = entry.key
+    if key.source is not None and isinstance(entry.plug, Keyed):
+        variable = key.variable if key.source == "env" else None
+        status = wire.AuthStatus.AUTHENTICATED
+        return wire.ProviderAuth(status=status, type="api-key", source=key.source, env_var=variable)
+    if not isinstance(entry.plug, Keyed):
+        return wire.ProviderAuth(status=wire.AuthStatus.LOCAL if usable else wire.AuthStatus.NOT_RUNNING)
+    if entry.settings.url and is_here(entry.settings.url):
+        return wire.ProviderAuth(status=wire.AuthStatus.LOCAL)  # a server of one's own, and no key is often right
+    return wire.ProviderAuth(status=wire.AuthStatus.UNAUTHENTICATED, env_var=key.variable)
+
+
+def _method(name: str, entry: Entry) -> wire.LoginMethod:
+    return wire.LoginMethod(key=MANUAL if name == entry.plug.name else API_KEY, label=_LABEL)
+
+
+def _asks_for_url(name: str, entry: Entry) -> bool:
+    """A server of somebody else's whose address nobody has written down; one that was typed in may be changed."""
+    return name != entry.plug.name and (entry.settings.url is None or entry.key.source == "login")
+
+
+def _key(data: Mapping[str, str]) -> str:
+    key = next((data[name].strip() for name in ("key", "api-key", "apiKey") if data.get(name)), "")
+    if not key:
+        raise LocalError(_NOTHING_TYPED)
+    if not (key.isascii() and key.isprintable()) or " " in key:
+        raise LocalError(_ODD_KEY)
+    return key
+
+
+def _url(data: Mapping[str, str]) -> str | None:
+    url = data.get("url", "").strip()
+    if url and not url.startswith(("https://", "http://")):
+        raise LocalError(_NO_URL)
+    return url or None
+
+
+async def _tried(name: str, plug: Keyed, settings: ProviderConfig) -> str | None:
+    """What to say of a key that was kept. Raises: LocalError for a wrong one."""
+    try:
+        await plug.check(settings)
+    except ProviderError as error:
+        if error.status == 401:
+            raise LocalError(_NOT_TAKEN.format(name=name)) from None
+        return _UNCHECKED.format(reason=error)
+    return None

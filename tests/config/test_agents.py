@@ -1,0 +1,181 @@
+"""Agents: the built-in ones, the user's own, and those written as Markdown."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from jupyter_eca.config import Config, agent, agents, primary, read
+from jupyter_eca.engine.approval import Decision, decide
+from jupyter_eca.engine.spec import ToolSpec
+from tests.config.files import globally, write
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from jupyter_eca.config import Agent
+
+LOOK = ToolSpec("grep", "", {})
+WRITE = ToolSpec("write_file", "", {})
+PREVIEW = ToolSpec("preview_file_change", "", {})
+THEIRS = ToolSpec("search", "", {}, server="github")
+
+
+def config(**given: Any) -> Config:
+    return Config.model_validate(given)
+
+
+def has(one: Agent, tool: ToolSpec, *, reads: bool = False) -> bool:
+    return one.has(tool, reads=reads)
+
+
+@pytest.mark.parametrize("name", ["", "code", "agent", "build"])
+def test_todays_default_agent_answers_to_its_older_names(name: str) -> None:
+    assert agent(config(), name).name == "code"
+
+
+def test_an_unknown_name_is_the_default_agent_and_logged(caplog: pytest.LogCaptureFixture) -> None:
+    assert agent(config(defaultAgent="plan"), "nobody").name == "plan"
+    assert "there is no agent 'nobody'" in caplog.text
+
+
+def test_an_unknown_default_is_the_agent_that_is_always_there() -> None:
+    assert agent(config(defaultAgent="nobody")).name == "code"
+
+
+def test_plan_has_no_tool_that_changes_anything_and_keeps_the_preview() -> None:
+    plan = agent(config(toolCall={"approval": {"byDefault": "allow"}}), "plan")
+    assert not has(plan, WRITE)
+    assert has(plan, LOOK, reads=True)
+    assert plan.has(PREVIEW, reads=True, agents=frozenset({"plan"}))
+    assert not agent(config(), "code").has(PREVIEW, reads=True, agents=frozenset({"plan"}))
+
+
+def test_an_agent_that_inherits_from_plan_only_looks_too() -> None:
+    mine = agent(config(agent={"mine": {"inherit": "plan", "prompt": "Be kind."}}), "mine")
+    assert (mine.kind, mine.prompt, mine.looks_only) == ("plan", "Be kind.", True)
+    assert not has(mine, WRITE)
+
+
+@pytest.mark.parametrize("selector", ["write_file", "eca__write_file", "eca"])
+def test_a_disabled_tool_is_nobodys(selector: str) -> None:
+    assert not has(agent(config(disabledTools=[selector])), WRITE)
+
+
+def test_a_tool_disabled_for_one_agent_is_there_for_the_others() -> None:
+    given = config(agent={"code": {"disabledTools": ["github"]}})
+    assert not has(agent(given, "code"), THEIRS)
+    assert has(agent(given, "plan"), THEIRS, reads=True)
+
+
+def test_a_bare_name_disables_no_tool_of_a_server() -> None:
+    assert has(agent(config(disabledTools=["search", "github__other"])), THEIRS)
+
+
+@pytest.mark.parametrize("name", ["search", "github__search"])
+def test_a_servers_tool_is_disabled_by_both_names_however_it_is_called(name: str) -> None:
+    tool = ToolSpec(name, "", {}, server="github")
+    assert not has(agent(config(disabledTools=["github__search"])), tool)
+
+
+def test_an_agents_rules_go_over_the_global_ones() -> None:
+    given = config(
+        toolCall={"approval": {"allow": {"grep": {}}, "byDefault": "ask"}},
+        agent={"mine": {"toolCall": {"approval": {"deny": {"github": {}}, "byDefault": "allow"}}}},
+    )
+    policy = agent(given, "mine").policy
+    assert decide(policy, THEIRS, {}, frozenset()) is Decision.DENY
+    assert decide(policy, WRITE, {}, frozenset()) is Decision.ALLOW
+    assert "grep" in policy.allow
+    assert decide(agent(given).policy, WRITE, {}, frozenset()) is Decision.ASK
+
+
+def test_what_an_agent_does_not_say_comes_from_the_one_it_inherits_from() -> None:
+    given = config(
+        agent={
+            "base": {
+                "defaultModel": "a/b",
+                "variant": "low",
+                "maxSteps": 5,
+                "disabledTools": ["grep"],
+                "mode": "subagent",
+            },
+            "mine": {"inherit": "base", "variant": "high", "disabledTools": ["write_file"]},
+        }
+    )
+    mine = agent(given, "mine")
+    assert (mine.default_model, mine.variant, mine.max_steps) == ("a/b", "high", 5)
+    assert set(mine.disabled_tools) == {"grep", "write_file"}
+
+
+def test_a_circle_of_agents_ends() -> None:
+    given = config(agent={"a": {"inherit": "b", "prompt": "A"}, "b": {"inherit": "a", "variant": "low"}})
+    assert (agent(given, "a").prompt, agent(given, "a").variant, agent(given, "b").prompt) == ("A", "low", "A")
+
+
+def test_an_agent_that_inherits_from_nobody_known_stands_alone(caplog: pytest.LogCaptureFixture) -> None:
+    assert agent(config(agent={"a": {"inherit": "gone", "prompt": "A"}}), "a").prompt == "A"
+    assert "inherits from 'gone'" in caplog.text
+
+
+def test_a_user_chooses_among_primary_agents_and_sees_the_default_first() -> None:
+    given = config(defaultAgent="mine", agent={"mine": {}, "helper": {"mode": "subagent"}, "both": {"mode": "both"}})
+    assert primary(given) == ("mine", "code", "plan", "both")
+    assert "helper" in agents(given)
+
+
+def test_a_built_in_agent_may_be_changed() -> None:
+    plan = agent(config(agent={"plan": {"systemPrompt": "Plan.", "defaultModel": "a/b"}}), "plan")
+    assert (plan.prompt, plan.default_model, plan.looks_only) == ("Plan.", "a/b", True)
+
+
+# Markdown -----------------------------------------------------------------------------------------------------------
+
+REVIEWER = """---
+mode: subagent
+description: Reviews changes
+model: openai/gpt
+variant: high
+steps: 7
+tools:
+  byDefault: ask
+  deny:
+    - github__search
+  allow: [grep]
+---
+
+Review the changes.
+"""
+
+
+def test_an_agent_may_be_written_as_markdown(home: Path, project: Path) -> None:
+    write(project / ".eca" / "agents" / "reviewer.md", REVIEWER)
+    found = agent(read((project,), home=home), "reviewer")
+    assert (found.mode, found.default_model, found.variant, found.max_steps) == ("subagent", "openai/gpt", "high", 7)
+    assert (found.description, found.prompt) == ("Reviews changes", "Review the changes.")
+    assert decide(found.policy, THEIRS, {}, frozenset()) is Decision.DENY
+
+
+def test_markdown_without_front_matter_is_a_prompt(home: Path) -> None:
+    write(home / "eca" / "agents" / "poet.md", "Answer in rhyme.\n\n---\nAlways.")
+    assert agent(read((), home=home), "poet").prompt == "Answer in rhyme.\n\n---\nAlways."
+
+
+def test_the_configuration_wins_over_markdown_of_the_same_place(home: Path) -> None:
+    write(home / "eca" / "agents" / "poet.md", "---\nvariant: low\n---\nRhyme.")
+    globally(home, {"agent": {"poet": {"variant": "high"}}})
+    found = agent(read((), home=home), "poet")
+    assert (found.variant, found.prompt) == ("high", "Rhyme.")
+
+
+@pytest.mark.parametrize(
+    "front", ["a: [", "- list", "mode: nonsense", "steps: -1", "description: {a: b}", "x: !!python/object:os.system {}"]
+)
+def test_a_bad_markdown_agent_is_left_out_with_a_warning_and_costs_no_other(home: Path, front: str) -> None:
+    bad = write(home / "eca" / "agents" / "bad.md", f"---\n{front}\n---\nHello")
+    write(home / "eca" / "agents" / "good.md", "Good.")
+    found = read((), home=home)
+    assert set(found.agent) == {"good"}
+    assert len(found.warnings) == 1
+    assert str(bad) in found.warnings[0]

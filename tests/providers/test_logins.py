@@ -1,0 +1,79 @@
+"""Signing in without any wire: what is told to whom, where nothing was set up before."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import pytest
+
+from jupyter_eca.config import Config
+from jupyter_eca.credentials import Credentials
+from jupyter_eca.errors import LocalError
+from jupyter_eca.providers.anthropic import AnthropicProvider
+from jupyter_eca.providers.catalog import Catalog
+from jupyter_eca.providers.logins import Logins
+from tests.loopback import LoopbackAnthropic
+from tests.providers.ask import KEY, says
+from tests.test_credentials import NoRing
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from jupyter_eca.protocol.provider import ProviderStatus
+
+pytestmark = pytest.mark.asyncio
+
+
+@dataclass
+class Told:
+    statuses: list[ProviderStatus] = field(default_factory=list["ProviderStatus"])
+    defaults: list[str | None] = field(default_factory=list["str | None"])
+
+    async def changed(self, status: ProviderStatus, default: str | None) -> None:
+        self.statuses.append(status)
+        self.defaults.append(default)
+
+
+def logins(folder: Path, url: str | None, told: Told) -> Logins:
+    credentials = Credentials(folder / "auth.json", NoRing())
+    providers = {"house": {"api": "anthropic", "models": {"claude-haiku-5-5": None}} | ({"url": url} if url else {})}
+    catalog = Catalog({"a": AnthropicProvider()}, Config.model_validate({"providers": providers}), credentials)
+    return Logins(catalog, credentials, told.changed)
+
+
+async def test_the_first_model_there_is_becomes_the_default_and_leaves_with_its_key(tmp_path: Path) -> None:
+    with LoopbackAnthropic(says("Hi"), key=KEY) as server:
+        told = Told()
+        mine = logins(tmp_path, None, told)
+        await mine.enter("house", {"key": KEY, "url": server.url})
+        await mine.logout("house")
+    assert told.defaults == ["house/claude-haiku-5-5", None]
+    assert [status.auth.source for status in told.statuses] == ["login", None]
+
+
+async def test_two_sign_ins_at_once_are_both_kept(tmp_path: Path) -> None:
+    with LoopbackAnthropic(says("Hi"), key=KEY) as server:
+        told = Told()
+        mine = logins(tmp_path, server.url, told)
+        await asyncio.gather(mine.enter("house", {"key": KEY}), mine.enter("house", {"key": KEY}))
+        assert (await mine.status("house")).auth.source == "login"
+
+
+async def test_a_key_for_an_address_that_is_none_is_not_sent_anywhere(tmp_path: Path) -> None:
+    told = Told()
+    with pytest.raises(LocalError, match="no address"):
+        await logins(tmp_path, None, told).enter("house", {"key": KEY, "url": "house.example"})
+    assert told.statuses == []
+
+
+async def test_a_key_in_the_configuration_comes_first_and_that_is_said(tmp_path: Path) -> None:
+    with LoopbackAnthropic(says("Hi"), key=KEY) as server:
+        credentials = Credentials(tmp_path / "auth.json", NoRing())
+        config = Config.model_validate({"providers": {"anthropic": {"key": "configured", "url": server.url}}})
+        mine = Logins(Catalog({"a": AnthropicProvider()}, config, credentials), credentials, Told().changed)
+        step = await mine.enter("anthropic", {"key": KEY})
+        assert step.message is not None
+        assert "comes first" in step.message
+        assert (await mine.status("anthropic")).auth.source == "config"
