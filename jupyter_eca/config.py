@@ -65,6 +65,12 @@ class ToolCallConfig(Model):
     approval: Policy = Policy()
 
 
+class AssistConfig(Model):
+    """Help at the cursor: who gives it."""
+
+    model: str | None = None
+
+
 class Config(Model):
     """`sources` are the files it was read from."""
 
@@ -73,6 +79,8 @@ class Config(Model):
     default_agent: str = "agent"
     welcome_message: str = "Ask about this notebook, its data or its errors."
     tool_call: ToolCallConfig = ToolCallConfig()
+    rewrite: AssistConfig = AssistConfig()
+    completion: AssistConfig = AssistConfig()
     sources: tuple[str, ...] = ()
 
 

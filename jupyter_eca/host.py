@@ -21,6 +21,7 @@ from jupyter_eca.engine.chat import ChatState, step
 from jupyter_eca.engine.effects import AskUser, CallModel, CancelModel, CancelTool, Effect, RunTool
 from jupyter_eca.engine.prompt import Environment, context_text, system_prompt
 from jupyter_eca.engine.recovery import restore
+from jupyter_eca.engine.spec import ChatMessage, ModelRequest, TextPart
 from jupyter_eca.engine.turn import TurnStatus
 from jupyter_eca.errors import BusyError, IllegalSignal, ProviderError, ToolError, UnknownChat
 from jupyter_eca.protocol.content import RejectReason
@@ -36,9 +37,10 @@ if TYPE_CHECKING:
     from jupyter_eca.config import Config
     from jupyter_eca.protocol.context import ChatContext
     from jupyter_eca.protocol.event import Event
+    from jupyter_eca.providers.base import Logins
     from jupyter_eca.store import ChatRow
     from jupyter_eca.tools.base import Tool
-    from jupyter_eca.workspace.base import Kernel, Workspace
+    from jupyter_eca.workspace.base import Kernel, McpServers, Workspace
 
 _log = logging.getLogger(__name__)
 
@@ -76,7 +78,6 @@ class _Chat:
 
     state: ChatState
     last: int
-    choice: Choice = NO_CHOICE
     kernel: Kernel | None = None
     tasks: dict[str, asyncio.Task[None]] = field(default_factory=dict[str, "asyncio.Task[None]"])
 
@@ -105,6 +106,10 @@ class Host:
         self._loading = asyncio.Lock()
         self.audiences = Audiences()
         self._ended = asyncio.Event()
+        self.started = _now()
+        self.logins: Logins | None = None
+        self.mcp: McpServers | None = None
+        self._choices: dict[str, Choice] = {}
 
     async def run(self) -> None:
         """Serve until `close`; every turn that is under way then is stopped and stored."""
@@ -146,9 +151,8 @@ class Host:
         chat = await self._chat(prompt.chat)
         if chat.state.status is not TurnStatus.IDLE:
             raise BusyError(BUSY)
-        row = await self._store.chat(prompt.chat)
-        chat.choice = choice = prompt.choice.over(chat.choice)
-        model = choice.model or (row and row.model) or await self.catalog.default()
+        choice = self._choices[prompt.chat] = prompt.choice.over(self.chosen(prompt.chat))
+        model = await self.model(prompt.chat)
         context = "".join([await self._context(item) for item in prompt.contexts])
         chat.kernel = kernel
         setup = self._setup(model, self.agent(choice.agent), self.surroundings(prompt.chat, kernel))
@@ -190,9 +194,29 @@ class Host:
         return live is not None and live.state.status is not TurnStatus.IDLE
 
     def choose(self, chat: str, choice: Choice) -> None:
-        """For the turns to come."""
-        if live := self._chats.get(chat):
-            live.choice = choice.over(live.choice)
+        """For the turns to come, also of a chat that has none yet."""
+        self._choices[chat] = choice.over(self.chosen(chat))
+
+    def chosen(self, chat: str) -> Choice:
+        return self._choices.get(chat, NO_CHOICE)
+
+    async def model(self, chat: str) -> str:
+        """The full name of the model that answers in a chat; "" when there is none."""
+        row = await self._store.chat(chat)
+        return self.chosen(chat).model or (row and row.model) or await self.catalog.default()
+
+    async def stored(self, chat: str) -> list[Event]:
+        """Everything said in a chat so far; unlike `replay` it closes no turn, and knows no unknown chat."""
+        await self._store.settled()
+        return await self._store.events(chat)
+
+    async def draft(self, chat: str, message: str = "", kernel: Kernel | None = None) -> ModelRequest:
+        """What the model would be sent now. Nothing is sent or stored."""
+        live = await self._chat(chat)
+        around = self.surroundings(chat, kernel)
+        setup = self._setup(await self.model(chat), self.agent(self.chosen(chat).agent), around)
+        asked = (ChatMessage("user", (TextPart(message),)),) if message else ()
+        return ModelRequest(setup.model, setup.system, (*live.state.history, *asked), setup.tools)
 
     def agent(self, name: str) -> str:
         name = _AGENT_NAMES.get(name, name)

@@ -24,7 +24,7 @@ MAX_LINES = {OURS: 400, "tests": 600}
 BASE = frozenset({"", "errors", "paths", "plugins"})
 CORE = BASE | {"protocol", "engine"}
 SHELL = frozenset({"workspace", "providers", "tools", "contexts", "store", "config"})
-INNER = CORE | SHELL | {"links", "client", "audience", "host", "fronts"}
+INNER = CORE | SHELL | {"links", "client", "audience", "host", "commands", "fronts"}
 
 MAY_IMPORT: dict[str, frozenset[str]] = {
     "": frozenset({"kernel", "server"}),
@@ -38,8 +38,9 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     "client": frozenset({"", "errors", "protocol", "links"}),
     "audience": CORE | SHELL,
     "host": CORE | SHELL | {"audience"},
-    "fronts": CORE | SHELL | {"audience", "host", "links"},
-    "doctor": INNER,
+    "doctor": CORE | SHELL | {"host"},
+    "commands": CORE | SHELL | {"audience", "host", "doctor"},
+    "fronts": CORE | SHELL | {"audience", "host", "commands", "links"},
     "process": INNER | {"doctor"},
     "cli": INNER | {"process"},
     "__main__": frozenset({"cli"}),

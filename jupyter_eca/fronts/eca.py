@@ -14,6 +14,7 @@ from pydantic import ValidationError
 from jupyter_eca import plugins
 from jupyter_eca.audience import Notice
 from jupyter_eca.errors import BusyError, LocalError, RemoteError, ToolError
+from jupyter_eca.fronts.assist import Assist
 from jupyter_eca.fronts.linked import LinkEditor, LinkKernel
 from jupyter_eca.fronts.project import project
 from jupyter_eca.host import Choice
@@ -86,6 +87,8 @@ class EcaSession:
         self.choice = Choice()
         self._link = link
         self.peer = Peer(link, self._answer, self._heed)
+        self.assist = Assist(self)
+        self._working: set[asyncio.Task[None]] = set()
         self._host: Host | None = None
         self._behind: list[Event | Notice] = []
         self._shown: dict[str, int] = {}
@@ -101,16 +104,19 @@ class EcaSession:
                 serving = tasks.create_task(self.peer.run())
                 ending = tasks.create_task(self.ended.wait())
                 await asyncio.wait((serving, ending), return_when=asyncio.FIRST_COMPLETED)
-                for task in (showing, serving, ending):
+                for task in (showing, serving, ending, *self._working):
                     task.cancel()
         finally:
             if self._host is not None:
                 self._host.leave(self)
             await self._link.close()
 
-    def start(self, work: Coroutine[Any, Any, None]) -> None:
+    def start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         """Work that ends with the session at the latest."""
-        self._tasks.create_task(work)
+        task = self._tasks.create_task(work)
+        self._working.add(task)
+        task.add_done_callback(self._working.discard)
+        return task
 
     # -- the audience
 

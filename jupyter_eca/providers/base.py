@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
+    from collections.abc import AsyncGenerator, Mapping
 
     from jupyter_eca.config import ProviderConfig
     from jupyter_eca.engine.delta import Delta
     from jupyter_eca.engine.spec import ModelRequest
+    from jupyter_eca.protocol.provider import LoginStep, ProviderStatus
 
 
 class Provider(Protocol):
@@ -37,3 +38,22 @@ class Provider(Protocol):
         Raises: ProviderError, whose message says what happened and what to do, never the key.
         """
         ...
+
+
+@runtime_checkable
+class ShowsRequest(Protocol):
+    """A provider that can tell what it would send."""
+
+    def request_body(self, model: str, request: ModelRequest, settings: ProviderConfig) -> dict[str, Any]:
+        """The JSON that `stream` sends for the same arguments. The key is no part of it."""
+        ...
+
+
+class Logins(Protocol):
+    """Who is signed in where, and the way in. What it raises are errors of ours that never show a secret."""
+
+    async def list(self) -> tuple[ProviderStatus, ...]: ...
+
+    async def login(self, provider: str, method: str | None = None) -> LoginStep: ...
+
+    async def login_input(self, provider: str, data: Mapping[str, str]) -> LoginStep: ...
