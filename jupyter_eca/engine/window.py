@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING
 
 from jupyter_eca.engine.spec import ReasoningPart, TextPart, ToolResultPart, ToolUsePart
@@ -41,7 +42,9 @@ def breakdown(request: ModelRequest, usage: UsageContent | None = None) -> Conte
     estimated = {name: -(-count // CHARS_PER_TOKEN) for name, count in characters.items()}
     whole = sum(estimated.values())
     used = usage.session_tokens if usage is not None and usage.session_tokens else whole
-    tokens = {name: round(count * used / whole) if whole else 0 for name, count in estimated.items()}
+    # Rounded as running sums, so that the parts are exactly the whole.
+    ends = [round(sum_ * used / whole) if whole else 0 for sum_ in accumulate(estimated.values(), initial=0)]
+    tokens = {name: end - start for name, (start, end) in zip(estimated, pairwise(ends), strict=True)}
     limit = usage.limit.context if usage is not None and usage.limit is not None else None
     return ContextBreakdown(
         categories=tuple(ContextCategory(name=name, tokens=tokens[name], emoji=EMOJI[name]) for name in EMOJI),
@@ -78,10 +81,9 @@ def drawn(parts: ContextBreakdown) -> str:
     rows = [(one.emoji, one.name, one.tokens) for one in parts.categories]
     if parts.free_tokens is not None:
         rows.append((FREE, "Free", parts.free_tokens))
-    squares = [sum(tokens for _, _, tokens in rows[: at + 1]) * BAR_SQUARES // whole for at in range(len(rows))]
-    bar = "".join(
-        row[0] * max(end - start, 0) for row, start, end in zip(rows, [0, *squares[:-1]], squares, strict=True)
-    )
+    ends = accumulate((tokens for _, _, tokens in rows), initial=0)
+    squares = pairwise(end * BAR_SQUARES // whole for end in ends)
+    bar = "".join(row[0] * (end - start) for row, (start, end) in zip(rows, squares, strict=True))
     size = f" of {parts.context_limit:,}" if parts.context_limit else ""
     lines = [f"| {emoji} | {name} | {tokens:,} | {tokens / whole:.0%} |" for emoji, name, tokens in rows]
     head = f"About {parts.used_tokens:,}{size} tokens are used."
