@@ -84,7 +84,7 @@ class _Dialogue:
                 return None
             data[field.key] = answer.strip()
             told = ""
-        return await self._logins.login_input(provider, data)
+        return await self._logins.enter(provider, data)
 
     async def _ask(self, question: str, options: Sequence[QuestionOption] = ()) -> str | None:
         params = ChatAskQuestionParams(

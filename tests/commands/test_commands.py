@@ -16,6 +16,8 @@ from jupyter_eca.host import Choice
 from jupyter_eca.protocol.jsonrpc import Result
 from tests.desk import answer, desk, said
 from tests.fronts.line import line
+from tests.loopback import LoopbackAnthropic
+from tests.providers.ask import KEY, says
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -140,16 +142,28 @@ async def test_the_prompt_that_is_shown_is_what_the_model_would_get(tmp_path: Pa
         assert str(tmp_path) in body["system"]
 
 
-async def test_a_prompt_for_anthropic_is_shown_as_it_is_sent_and_without_a_key(tmp_path: Path) -> None:
-    anthropic = {"key": "sk-hidden", "models": {"best": {"extraPayload": {"max_tokens": 5, "api_key": "sk-hidden"}}}}
+@pytest.mark.usefixtures("sdk")
+@pytest.mark.parametrize("api", ["anthropic", "ollama"])
+async def test_the_prompt_that_is_shown_is_word_for_word_what_is_sent(tmp_path: Path, api: str) -> None:
+    with LoopbackAnthropic(says("ok")) as server:
+        provider = {"api": api, "url": server.url, "key": KEY, "models": {"best": {"extraPayload": {"max_tokens": 5}}}}
+        async with desk(tmp_path, HELLO) as table:
+            table.host.config.providers["mine"] = ProviderConfig.model_validate(provider)
+            client = await table.client()
+            await ask(table.host, "/model mine/best")
+            await answer(client, "hello")
+            text = await ask(table.host, "/prompt-show and now?")
+            await answer(client, "and now?")
+        assert block(text) == server.requests[-1].body
+        assert KEY not in text
+
+
+async def test_a_key_among_the_parameters_of_a_model_is_not_shown(tmp_path: Path) -> None:
+    provider = {"api": "anthropic", "models": {"best": {"extraPayload": {"api_key": KEY, "more": {"token": KEY}}}}}
     async with desk(tmp_path, HELLO) as table:
-        table.host.config.providers["anthropic"] = ProviderConfig.model_validate(anthropic)
-        await ask(table.host, "/model anthropic/best")
-        text = await ask(table.host, "/prompt-show hello")
-        body = block(text)
-        assert (body["model"], body["max_tokens"], body["stream"]) == ("best", 5, True)
-        assert body["messages"][0]["content"][0]["text"] == "hello"
-        assert "sk-hidden" not in text
+        table.host.config.providers["mine"] = ProviderConfig.model_validate(provider)
+        await ask(table.host, "/model mine/best")
+        assert KEY not in await ask(table.host, "/prompt-show hello")
 
 
 async def test_the_configuration_is_shown_with_its_files_and_without_its_secrets(tmp_path: Path) -> None:

@@ -46,9 +46,9 @@ class Logins:
         asked = ProviderStatus(id="anthropic", configured=False, auth=auth, login=ProviderLogin(methods=METHODS))
         return (asked, ProviderStatus(id="local", configured=True, auth=ProviderAuth(status=AuthStatus.LOCAL)))
 
-    async def login(self, provider: str, method: str | None = None) -> LoginStep:
-        if provider != "anthropic":
-            raise LocalError(f"There is no provider {provider!r}.")
+    async def login(self, name: str, method: str | None = None) -> LoginStep:
+        if name != "anthropic":
+            raise LocalError(f"There is no provider {name!r}.")
         match method:
             case None:
                 return LoginStep(action=LoginAction.CHOOSE_METHOD, methods=METHODS)
@@ -58,10 +58,10 @@ class Logins:
             case _:
                 return LoginStep(action=LoginAction.DEVICE_CODE, url="https://example.org", code="AB-1", message="Go")
 
-    async def login_input(self, provider: str, data: Mapping[str, str]) -> LoginStep:
+    async def enter(self, name: str, data: Mapping[str, str]) -> LoginStep:
         if not data["key"].startswith("sk-"):
             raise LocalError("That is no key.")
-        self.keys[provider] = data["key"]
+        self.keys[name] = data["key"]
         return LoginStep(action=LoginAction.DONE)
 
 
