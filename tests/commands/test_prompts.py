@@ -57,6 +57,15 @@ async def test_a_file_does_not_take_the_place_of_a_native_command(tmp_path: Path
         ]
 
 
+async def test_a_folder_of_the_machine_is_no_slip_of_the_finger(tmp_path: Path, project: Path) -> None:
+    (project / "usrs.md").write_text("List the users")
+    (project / "users.md").write_text("List the users")
+    async with desk(tmp_path, []) as table:
+        assert await commands.run(table.host, "chat", "/usr") is None
+        made = await commands.run(table.host, "chat", "/uses")
+        assert made == Answer("There is no command `/uses`. Did you mean `/users`? `/help` lists them all.")
+
+
 async def test_a_file_that_is_no_command_is_passed_over(tmp_path: Path, project: Path) -> None:
     outside = tmp_path.parent / f"{tmp_path.name}-outside.md"
     outside.write_text("Not the project's")

@@ -7,13 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from jupyter_eca.engine.delta import Delta, Remark, TextDelta
 from jupyter_eca.fronts.assist import Assist
 from jupyter_eca.protocol.jsonrpc import Code, Failure, Message, Notification, Result
+from jupyter_eca.providers.catalog import Catalog
 from tests.desk import PATIENCE, answer, desk, said
 from tests.fronts.line import Line, line
 
 if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator
     from pathlib import Path
+
+    from jupyter_eca.config import ProviderConfig
+    from jupyter_eca.engine.spec import ModelRequest
 
 pytestmark = pytest.mark.asyncio
 
@@ -120,6 +126,38 @@ async def test_a_rewrite_that_came_to_nothing_says_so_and_does_not_finish(
         await client.until(ended)
         assert contents(client)[-1]["type"] == "error"
         assert told in contents(client)[-1]["message"]
+
+
+class Plug:
+    """A provider of somebody else's: its answer is cut off, or it has a bug."""
+
+    name = "plug"
+    rank = None
+
+    async def models(self, settings: ProviderConfig) -> tuple[str, ...]:
+        return tuple(settings.models)
+
+    async def stream(self, model: str, request: ModelRequest, settings: ProviderConfig) -> AsyncGenerator[Delta]:  # noqa: ARG002
+        yield TextDelta("x = ")
+        yield Remark("The answer was cut off.")
+        raise ZeroDivisionError("a bug")
+
+
+class Broken(Plug):
+    async def stream(self, model: str, request: ModelRequest, settings: ProviderConfig) -> AsyncGenerator[Delta]:  # noqa: ARG002
+        yield TextDelta("x = ")
+        raise ZeroDivisionError("a bug")
+
+
+@pytest.mark.parametrize(("plug", "told"), [(Plug(), "was cut off"), (Broken(), "failed inside: ZeroDivisionError")])
+async def test_half_an_answer_is_an_error_and_leaves_the_session_working(tmp_path: Path, plug: Plug, told: str) -> None:
+    async with desk(tmp_path, [], rewrite={"model": "plug/x"}) as table, line(table) as client:
+        table.host.catalog = Catalog({"plug": plug}, table.host.config)
+        await client.ask("rewrite/prompt", ASK)
+        await client.until(ended)
+        assert kinds(client) == ["started", "text", "error"]
+        assert told in contents(client)[-1]["message"]
+        assert isinstance(await client.ask("chat/list", {}), Result)
 
 
 async def test_a_model_that_nobody_has_is_told_in_the_reply(tmp_path: Path) -> None:
