@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from jupyter_eca import announce, plugins
+from jupyter_eca import announce, commands, plugins
 from jupyter_eca.archive import Archive
 from jupyter_eca.audience import Asking, Audiences, Notice
 from jupyter_eca.checkpoints import Checkpoints, Keeper
@@ -21,9 +21,11 @@ from jupyter_eca.credentials import Credentials
 from jupyter_eca.engine import inputs
 from jupyter_eca.engine.approval import hidden
 from jupyter_eca.engine.chat import step
+from jupyter_eca.engine.commands import shown
 from jupyter_eca.engine.plan import restored as plan_of
 from jupyter_eca.engine.prompt import Environment, system_prompt
 from jupyter_eca.engine.recovery import restore
+from jupyter_eca.engine.spec import ChatMessage, ModelRequest, TextPart
 from jupyter_eca.engine.turn import TurnStatus
 from jupyter_eca.errors import BusyError, IllegalSignal, UnknownChat
 from jupyter_eca.live import Choice, LiveChat, chosen
@@ -64,6 +66,7 @@ class Host:
         self.logins = Logins(self.catalog, credentials, partial(announce.signed, self))
         self.audiences = Audiences()
         self.ready = asyncio.Event()
+        self.started = now()
         self.store = Store(database, str(workspace.files.roots[0]), self._publish)
         self.archive = Archive(self)
         self.index = Index(workspace.files)
@@ -131,12 +134,13 @@ class Host:
         """
         chat = await self.load(prompt.chat)
         choice = prompt.choice.over(chat.choice)
-        choice = replace(choice, model=await self.model(choice))
+        choice = replace(choice, model=await self._model(choice))
+        local = await commands.answered_here(self, prompt.message)
         if chat.state.status is not TurnStatus.IDLE:
             raise BusyError(BUSY)
         chat.choice, chat.kernel, chat.prompt = choice, kernel, prompt
         setup = self.setup(choice, self.surroundings(prompt.chat, kernel))
-        self.feed(chat, inputs.Prompted(now(), fresh_id(), prompt.message, fresh_id(), setup))
+        self.feed(chat, inputs.Prompted(now(), fresh_id(), shown(prompt.message), fresh_id(), setup, local))
         return choice.model
 
     def stop(self, chat: str) -> None:
@@ -224,6 +228,19 @@ class Host:
     def live(self, id: str) -> LiveChat | None:
         return self._chats.get(id)
 
+    async def stored(self, chat: str) -> list[Event]:
+        """Everything said in a chat so far; of an unknown one nothing."""
+        await self.store.settled()
+        return await self.store.events(chat)
+
+    async def draft(self, chat: str, message: str = "", kernel: Kernel | None = None) -> ModelRequest:
+        """What the model would be sent now. Nothing is sent or stored."""
+        live = await self.load(chat)
+        choice = replace(live.choice, model=await self._model(live.choice))
+        setup = self.setup(choice, self.surroundings(chat, kernel))
+        asked = (ChatMessage("user", (TextPart(message),)),) if message else ()
+        return ModelRequest(setup.model, setup.system, (*live.state.history, *asked), setup.tools, setup.variant)
+
     async def chats(self) -> list[ChatRow]:
         return await self.store.chats()
 
@@ -238,8 +255,11 @@ class Host:
 
     # -- what a turn is run with
 
-    async def model(self, choice: Choice) -> str:
-        """The full name of the model that a turn would be run with; empty when there is none."""
+    async def model(self, chat: str) -> str:
+        """The full name of the model that answers in a chat; empty when there is none."""
+        return await self._model((await self.load(chat)).choice)
+
+    async def _model(self, choice: Choice) -> str:
         return choice.model or agent(self.config, choice.agent).default_model or await self.catalog.default()
 
     def agent(self, name: str) -> str:

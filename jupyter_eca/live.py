@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 from jupyter_eca.engine.plan import Plan
 from jupyter_eca.store import Selection
@@ -51,6 +51,18 @@ def chosen(row: ChatRow | None) -> Choice:
     return Choice(row.model or "", row.agent or "", row.variant, None if row.trust is None else bool(row.trust))
 
 
+class Asker(Protocol):
+    """Whoever asked, for commands."""
+
+    def sees(self, chat: str) -> bool:
+        """Whether they may know of a chat."""
+        ...
+
+    def resume(self, chat: str) -> None:
+        """Show them a chat in place of the one they asked in."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Prompt:
     """A question from a front. `chat` may be new."""
@@ -59,6 +71,7 @@ class Prompt:
     message: str
     choice: Choice = NO_CHOICE
     contexts: tuple[ChatContext, ...] = ()
+    asker: Asker | None = None
 
 
 @dataclass

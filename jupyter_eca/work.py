@@ -8,6 +8,7 @@ import time
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Any, assert_never
 
+from jupyter_eca import commands
 from jupyter_eca.checkpoints import Keeper
 from jupyter_eca.contexts.gathering import materials, mentioned
 from jupyter_eca.engine import inputs
@@ -79,10 +80,20 @@ class Work:
         prompt = chat.prompt
         if prompt is None:
             raise LocalError("there is nothing to gather for")
+        sees = prompt.asker.sees if prompt.asker else None
+        came_of_it = await commands.run(self._host, prompt.chat, prompt.message, chat.kernel, sees)
+        if isinstance(came_of_it, commands.Answer):
+            failed = not chat.state.local
+            self._host.feed(chat, inputs.Answered(now(), came_of_it.text, failed), late=True)
+            if came_of_it.opens and prompt.asker:
+                prompt.asker.resume(came_of_it.opens)
+            return
+        meant = came_of_it.message if came_of_it else ""
         around = self._host.contexts_around(prompt.chat, chat.kernel)
-        pointed_at = [*prompt.contexts, *await mentioned(around, prompt.message)]
+        pointed_at = [*prompt.contexts, *await mentioned(around, meant or prompt.message)]
         found = await materials(around, fresh(chat, pointed_at))
-        text = "".join(context_text(material.label, material.text) for material in found if material.text)
+        text = f"\n\n{meant}" if meant else ""
+        text += "".join(context_text(material.label, material.text) for material in found if material.text)
         images = tuple(image for material in found for image in material.images)
         self._host.feed(chat, inputs.Gathered(now(), text, images), late=True)
 

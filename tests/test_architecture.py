@@ -26,7 +26,7 @@ CORE = BASE | {"protocol", "engine"}
 SHELL = frozenset({"workspace", "providers", "tools", "contexts", "store", "config", "credentials"})
 # The host, and what it is made of.
 HOST = frozenset({"host", "live", "work", "archive", "checkpoints", "announce"})
-INNER = CORE | SHELL | HOST | {"links", "client", "audience", "fronts"}
+INNER = CORE | SHELL | HOST | {"links", "client", "audience", "commands", "fronts"}
 
 MAY_IMPORT: dict[str, frozenset[str]] = {
     "": frozenset({"kernel", "server"}),
@@ -39,9 +39,10 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     "links": frozenset({"errors", "protocol"}),
     "client": frozenset({"", "errors", "protocol", "links"}),
     "audience": CORE | SHELL,
-    **dict.fromkeys(HOST, CORE | SHELL | HOST | {"audience"}),
-    "fronts": CORE | SHELL | HOST | {"audience", "links"},
-    "doctor": INNER,
+    **dict.fromkeys(HOST, CORE | SHELL | HOST | {"audience", "commands"}),
+    "doctor": CORE | SHELL | {"host"},
+    "commands": CORE | SHELL | HOST | {"audience", "doctor"},
+    "fronts": CORE | SHELL | HOST | {"audience", "commands", "links"},
     "process": INNER | {"doctor"},
     "cli": INNER | {"process"},
     "__main__": frozenset({"cli"}),

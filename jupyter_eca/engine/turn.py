@@ -53,10 +53,10 @@ St, Si, Mo = TurnStatus, TurnSignal, TurnMove
 # acting      the model's reply ended in tool calls; at least one is not terminal yet
 # stopping    somebody said stop; running tools are winding down
 #
-# `carried out` and `refused` end a command of ours, which no model is asked about. `settled` says that every tool call
-# of the reply is terminal, `exhausted` that besides the agent has had its steps. `steer` has words for the model's next
-# step: they are noted, and told before it. `calls` goes by what was received, not by the stop reason that the model's
-# server wrote beside it: some mislabel it, and the calls would be lost.
+# `carried out` ends a command of ours, which no model is asked about; `refused` one that came to nothing. `settled`
+# says that every tool call of the reply is terminal, `exhausted` that besides the agent has had its steps. `steer` has
+# words for the model's next step: they are noted, and told before it. `calls` goes by what was received, not by the
+# stop reason that the model's server wrote beside it: some mislabel it, and the calls would be lost.
 TURNS: Table[TurnStatus, TurnSignal, TurnMove] = Table(
     {
         (St.IDLE, Si.PROMPT): (St.GATHERING, (Mo.GATHER,)),
@@ -64,6 +64,7 @@ TURNS: Table[TurnStatus, TurnSignal, TurnMove] = Table(
         (St.IDLE, Si.COMMAND): (St.COMMANDED, (Mo.GATHER,)),
         (St.COMMANDED, Si.CARRIED_OUT): (St.IDLE, (Mo.COMPLETE,)),
         (St.COMMANDED, Si.REFUSED): (St.IDLE, (Mo.FAILED,)),
+        (St.GATHERING, Si.REFUSED): (St.IDLE, (Mo.FAILED,)),
         (St.GATHERING, Si.STEER): (St.GATHERING, (Mo.NOTE,)),
         (St.COMMANDED, Si.STOP): (St.IDLE, (Mo.CANCEL_GATHERING, Mo.STOPPED)),
         (St.GATHERING, Si.STOP): (St.IDLE, (Mo.CANCEL_GATHERING, Mo.STOPPED)),

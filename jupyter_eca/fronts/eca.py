@@ -14,12 +14,13 @@ from pydantic import ValidationError
 from jupyter_eca import plugins
 from jupyter_eca.audience import Again, Notice
 from jupyter_eca.errors import BusyError, LocalError, RemoteError, ToolError
+from jupyter_eca.fronts.assist import Assist
 from jupyter_eca.fronts.linked import LinkEditor, LinkKernel
 from jupyter_eca.fronts.methods.jobs import seen
 from jupyter_eca.fronts.project import arranged, opened_chat, project
 from jupyter_eca.links.peer import Peer
 from jupyter_eca.protocol import dialect, lifecycle
-from jupyter_eca.protocol.chats import ChatStatusChangedParams
+from jupyter_eca.protocol.chats import ChatOpenParams, ChatStatusChangedParams
 from jupyter_eca.protocol.event import Event, merged
 from jupyter_eca.protocol.job import JobsListResult
 from jupyter_eca.protocol.jsonrpc import Code
@@ -96,6 +97,8 @@ class EcaSession:
         self.choices: dict[str, Choice] = {}
         self._link = link
         self.peer = Peer(link, self._answer, self._heed)
+        self.assist = Assist(self)
+        self._working: set[asyncio.Task[None]] = set()
         self._host: Host | None = None
         self._hello: lifecycle.InitializeParams | None = None
         self._behind: list[Item] = []
@@ -112,16 +115,19 @@ class EcaSession:
                 serving = tasks.create_task(self.peer.run())
                 ending = tasks.create_task(self.ended.wait())
                 await asyncio.wait((serving, ending), return_when=asyncio.FIRST_COMPLETED)
-                for task in (showing, serving, ending):
+                for task in (showing, serving, ending, *self._working):
                     task.cancel()
         finally:
             if self._host is not None:
                 self._host.leave(self)
             await self._link.close()
 
-    def start(self, work: Coroutine[Any, Any, None]) -> None:
+    def start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         """Work that ends with the session at the latest."""
-        self._tasks.create_task(work)
+        task = self._tasks.create_task(work)
+        self._working.add(task)
+        task.add_done_callback(self._working.discard)
+        return task
 
     # -- the audience
 
@@ -149,6 +155,14 @@ class EcaSession:
     def show_anew(self, again: Again) -> None:
         self._behind.append(again)
         self._wake.set()
+
+    def resume(self, chat: str) -> None:
+        """`live.Asker`: as if the client had asked for the chat itself."""
+        self.own.setdefault(chat, chat)
+        self.start(self._resume(chat))
+
+    async def _resume(self, chat: str) -> None:
+        await handlers()["chat/open"](self, ChatOpenParams(chat_id=self.wire_id(chat)))
 
     async def ask(self, question: ChatAskQuestionParams) -> ChatAskQuestionResult:
         params = question.model_copy(update={"chat_id": self.wire_id(str(question.chat_id))})

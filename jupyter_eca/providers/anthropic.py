@@ -74,12 +74,16 @@ class AnthropicProvider:
             return configured or MODELS  # another server need not have ours
         return (*configured, *(m for m in MODELS if m not in configured)) if _key(settings, self.name) else ()
 
+    def request_body(self, model: str, request: ModelRequest, settings: ProviderConfig) -> dict[str, Any]:
+        chosen = settings.models.get(model, ModelConfig())
+        return body(chosen.model_name or model, request, chosen.extra_payload)
+
     async def stream(self, model: str, request: ModelRequest, settings: ProviderConfig) -> AsyncGenerator[Delta]:
         provider = request.model.partition("/")[0]
         chosen = settings.models.get(model, ModelConfig())
         model_id = chosen.model_name or model
         asked = _checked(Asked(provider, model_id, _url(settings), _key(settings, provider)), settings)
-        wanted = body(model_id, request, chosen.extra_payload)
+        wanted = self.request_body(model, request, settings)
         reading = Reading(request.model)
         client = await _client(asked, self.connect, self.idle)
         import httpx2

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -57,4 +57,13 @@ class Keyed(Protocol):
 
         Raises: ProviderError; with status 401 for a key that it does not take, another when that cannot be told.
         """
+        ...
+
+
+@runtime_checkable
+class ShowsRequest(Protocol):
+    """A provider that can tell what it would send."""
+
+    def request_body(self, model: str, request: ModelRequest, settings: ProviderConfig) -> dict[str, Any]:
+        """The JSON that `stream` sends for the same arguments. The key is no part of it."""
         ...

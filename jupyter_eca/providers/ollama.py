@@ -8,7 +8,7 @@ import urllib.request
 from contextlib import aclosing
 from dataclasses import replace
 from http.client import HTTPException
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from jupyter_eca.engine.delta import UsageDelta
 from jupyter_eca.errors import ProviderError
@@ -44,6 +44,9 @@ class OllamaProvider:
             return configured  # another machine is not asked just to fill a list
         there = await asyncio.to_thread(_tags, url)
         return (*configured, *(name for name in there if name not in configured)) if there else ()
+
+    def request_body(self, model: str, request: ModelRequest, settings: ProviderConfig) -> dict[str, Any]:
+        return _MESSAGES.request_body(model, request, settings)
 
     async def stream(self, model: str, request: ModelRequest, settings: ProviderConfig) -> AsyncGenerator[Delta]:
         settings = settings.model_copy(update={"url": settings.url or URL})

@@ -23,9 +23,8 @@ async def prompt(session: EcaSession, params: chat.ChatPromptParams) -> chat.Cha
     session.own[id] = wire_id
     choice = Choice(params.model or "", params.agent or params.behavior or "", params.variant, params.trust)
     selected = session.choices.get(id, NO_CHOICE).over(session.choices.get("", NO_CHOICE))
-    model = await session.host.prompt(
-        Prompt(id, params.message, choice.over(selected), params.contexts), session.kernel
-    )
+    asked = Prompt(id, params.message, choice.over(selected), params.contexts, session)
+    model = await session.host.prompt(asked, session.kernel)
     return chat.ChatPromptResult(chat_id=wire_id, model=model)
 
 

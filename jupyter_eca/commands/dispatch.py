@@ -1,0 +1,83 @@
+"""From a message to the command that it is: native ones first, then the project's, the user's, the tool servers'."""
+
+from __future__ import annotations
+
+import asyncio
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from jupyter_eca import plugins
+from jupyter_eca.commands import custom, prompts
+from jupyter_eca.commands.base import Answer, Place, Replacement
+from jupyter_eca.engine.commands import NATIVE, expand, meant, parse
+from jupyter_eca.errors import EcaError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from jupyter_eca.commands.base import Command, Sees
+    from jupyter_eca.engine.commands import Called
+    from jupyter_eca.host import Host
+    from jupyter_eca.protocol.command import ChatCommand
+    from jupyter_eca.workspace.base import Kernel
+
+
+@cache
+def native() -> Mapping[str, Command]:
+    found = plugins.find("commands", "COMMANDS")
+    return {name: command for commands in found.values() for name, command in commands.items()}
+
+
+async def offered(host: Host) -> tuple[ChatCommand, ...]:
+    """Every command there is; of two with the same name the one that would run."""
+    custom_ones = [one.described for one in (await custom.find(host.workspace.files)).values()]
+    every = (*NATIVE, *custom_ones, *prompts.listed(host))
+    return tuple({one.name: one for one in reversed(every)}[name] for name in dict.fromkeys(one.name for one in every))
+
+
+async def answered_here(host: Host, message: str) -> bool:
+    """Whether `run` would answer, as far as can be told without running anything: then no model is to hear of it."""
+    called = parse(message)
+    if called is None:
+        return False
+    names = [one.name for one in await offered(host)]
+    return called.name in native() or (called.name not in names and await _slip(called, names) != "")
+
+
+async def run(
+    host: Host, chat: str, message: str, kernel: Kernel | None = None, sees: Sees | None = None
+) -> Answer | Replacement | None:
+    """None for a message that is no command. `sees` tells which chats the asker may know of: by default this one."""
+    called = parse(message)
+    if called is None:
+        return None
+    place = Place(host, chat, kernel, sees or (lambda other: other == chat))
+    try:
+        return await _run(place, called)
+    except EcaError as error:
+        return Answer(str(error))
+
+
+async def _run(place: Place, called: Called) -> Answer | Replacement | None:
+    if command := native().get(called.name):
+        return await command(place, called)
+    if file := (await custom.find(place.host.workspace.files)).get(called.name):
+        return Replacement(expand(file.template, called))
+    if ":" in called.name:
+        return await prompts.asked(place.host, called)
+    return await _unknown(place.host, called)
+
+
+async def _unknown(host: Host, called: Called) -> Answer | None:
+    """A slip of the finger is told; `/tmp` and `/content` are folders, and words for the model."""
+    wanted = await _slip(called, [one.name for one in await offered(host)])
+    if not wanted:
+        return None
+    return Answer(f"There is no command `/{called.name}`. Did you mean `/{wanted}`? `/help` lists them all.")
+
+
+async def _slip(called: Called, names: list[str]) -> str:
+    """The command that was meant, "" for the name of something else."""
+    wanted = "" if ":" in called.name else meant(called.name, names)
+    return "" if not wanted or await asyncio.to_thread(Path("/", called.name).exists) else wanted

@@ -1,0 +1,131 @@
+"""The `/` commands of a chat as words: what is one, which there are, and what a custom one says. Runs none of them."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Final
+
+from jupyter_eca.protocol.command import ChatCommand, CommandArgument
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+# A name, or a server's prompt; then a space or the end. `/home/ada` has a second slash and is a path.
+_COMMAND = re.compile(r"/(?P<name>[A-Za-z][\w.-]*(?::[\w.-]+)?)(?:\s+(?P<text>.*))?\s*", re.DOTALL)
+
+# One pass over the template, so that an argument that holds `$1` is not filled in once more.
+_PLACE = re.compile(r"\$ARGS\b|\$(?P<number>[1-9]\d?)(?!\d)|\{\{\s*(?P<name>[A-Za-z_][\w-]*)\s*\}\}")
+_NAMED = re.compile(r"(?P<name>[A-Za-z_][\w-]*)=(?P<value>.*)", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Called:
+    """`text` is everything behind the name, as it was written; `arguments` are its words."""
+
+    name: str
+    text: str = ""
+    arguments: tuple[str, ...] = ()
+
+
+def parse(message: str) -> Called | None:
+    """None for a message that is no command; whether there is one of that name is not known here."""
+    found = _COMMAND.fullmatch(message.strip())
+    if found is None:
+        return None
+    text = (found["text"] or "").strip()
+    return Called(found["name"], text, words(text))
+
+
+def words(text: str) -> tuple[str, ...]:
+    """Split as a shell does; a text with a lone quote in it ("don't") at its spaces."""
+    try:
+        return tuple(shlex.split(text))
+    except ValueError:
+        return tuple(text.split())
+
+
+def _native(name: str, description: str, *arguments: tuple[str, str]) -> ChatCommand:
+    described = tuple(CommandArgument(name=name, description=about) for name, about in arguments)
+    return ChatCommand(name=name, description=description, arguments=described)
+
+
+NATIVE: Final = (
+    _native("login", "Sign in to a model provider", ("provider", "which one; asked for when left out")),
+    _native("model", "Show or choose the model of this chat", ("name", "PROVIDER/MODEL")),
+    _native("costs", "Tokens and costs of this chat and of this session"),
+    _native("context", "Show what fills the model's context window"),
+    _native("resume", "List earlier chats, or go on with one", ("chat", "its number in the list, or its id")),
+    _native("config", "Show the configuration that holds, and the files it is from"),
+    _native("doctor", "Show what is set up, what is missing and what to do about it"),
+    _native("prompt-show", "Show the exact request a model would get", ("message", "what would be asked")),
+    _native("export", "Write this chat to a Markdown file", ("file", "in the workspace; must not be there yet")),
+    _native("help", "List the commands"),
+)
+
+
+def matching(commands: Iterable[ChatCommand], query: str) -> tuple[ChatCommand, ...]:
+    """Those with the query in their name or description."""
+    wanted = query.strip().removeprefix("/").casefold()
+    return tuple(one for one in commands if wanted in one.name.casefold() or wanted in one.description.casefold())
+
+
+def meant(name: str, names: Iterable[str]) -> str:
+    """The command that a mistyped name was meant to be, "" when it looks like none."""
+    # Two thirds alike: `cost` and `modle` are found, `opt`, `tmp` and `data` are not.
+    return next(iter(get_close_matches(name, names, n=1, cutoff=0.67)), "")
+
+
+def shown(message: str) -> str:
+    """A message as it may be kept: whatever stands behind the provider of a `/login` is a key that does not belong
+    there."""
+    called = parse(message)
+    if called is None or called.name != "login" or len(called.arguments) < 2:
+        return message
+    return f"/login {called.arguments[0]} …"
+
+
+def placeholders(template: str) -> tuple[CommandArgument, ...]:
+    """The arguments a custom command has, in the order in which they are filled."""
+    found = list(_PLACE.finditer(template))
+    numbers = sorted({int(match["number"]) for match in found if match["number"]})
+    names = list(dict.fromkeys(match["name"] for match in found if match["name"]))
+    every = ["args"] if any(match[0] == "$ARGS" for match in found) else []
+    return tuple(CommandArgument(name=name) for name in (*map(str, numbers), *names, *every))
+
+
+def expand(template: str, called: Called) -> str:
+    """The prompt a custom command stands for. A template without a place for arguments gets them at its end."""
+    names = [match["name"] for match in _PLACE.finditer(template) if match["name"]]
+    values = bound(tuple(dict.fromkeys(names)), called.arguments)
+
+    def fill(match: re.Match[str]) -> str:
+        if match["name"]:
+            return values.get(match["name"], "")
+        if match["number"]:
+            at = int(match["number"]) - 1
+            return called.arguments[at] if at < len(called.arguments) else ""
+        return called.text
+
+    if _PLACE.search(template) is None and called.text:
+        return f"{template.rstrip()}\n\n{called.text}"
+    return _PLACE.sub(fill, template)
+
+
+def bound(names: Sequence[str], arguments: Sequence[str]) -> dict[str, str]:
+    """Arguments by name: `name=value` goes to its name, the others to the names that are left, in order; the last one
+    takes all the words that remain."""
+    values: dict[str, str] = {}
+    loose: list[str] = []
+    for argument in arguments:
+        named = _NAMED.fullmatch(argument)
+        if named is not None and named["name"] in names:
+            values[named["name"]] = named["value"]
+        else:
+            loose.append(argument)
+    free = [name for name in names if name not in values]
+    for at, name in enumerate(free[: len(loose)]):
+        values[name] = " ".join(loose[at:]) if name == free[-1] else loose[at]
+    return values
