@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def _prompts(host: Host) -> Iterator[tuple[str, ServerPrompt]]:
-    for server in host.mcp.servers() if host.mcp is not None else ():
+    for server in host.mcp.servers():
         for prompt in server.prompts or ():
             yield server.name, prompt
 
@@ -37,7 +37,7 @@ def listed(host: Host) -> tuple[ChatCommand, ...]:
 async def asked(host: Host, called: Called) -> Answer | Replacement | None:
     """None for a prompt nobody has. Raises: ToolError when the server does not give it."""
     for server, prompt in _prompts(host):
-        if f"{server}:{prompt.name}" == called.name and host.mcp is not None:
+        if f"{server}:{prompt.name}" == called.name:
             arguments = bound([argument.name for argument in prompt.arguments], called.arguments)
             missing = [one.name for one in prompt.arguments if one.required and one.name not in arguments]
             if missing:

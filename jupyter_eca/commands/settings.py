@@ -29,6 +29,7 @@ async def model(place: Place, called: Called) -> Answer:
         return Answer("\n".join([f"{head} `/model PROVIDER/MODEL` chooses another.", "", *lines]))
     name = next((one for one in models if one.partition("/")[2] == called.text), called.text)
     host.catalog.choose(name)
+    await host.load(place.chat)
     host.choose(place.chat, Choice(model=name))
     selected = ConfigUpdatedParams(chat=ChatConfig(select_model=name), chat_id=place.chat)
     host.audiences.tell(Notice("config/updated", selected, place.chat))

@@ -42,6 +42,10 @@ if TYPE_CHECKING:
 MAX_BEHIND: Final = 20_000
 
 
+# An editor that gives up before it began may still say goodbye.
+BEFORE_INITIALIZE: Final = frozenset({"initialize", "shutdown"})
+
+
 class Door(Protocol):
     """What a transport decides for its sessions."""
 
@@ -238,8 +242,9 @@ class EcaSession:
             raise RemoteError(f"there is no request {method!r}", Code.METHOD_NOT_FOUND)
         self._learn(method, params)
         try:
-            if method != "initialize":
+            if method not in BEFORE_INITIALIZE:
                 await self.opened.wait()
+                _ = self.host  # raises when there is none
             result = await handler(self, _parsed(method, params))
         except BusyError as error:
             raise RemoteError(str(error), Code.BUSY) from error

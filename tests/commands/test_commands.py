@@ -12,7 +12,6 @@ from jupyter_eca.commands import Answer
 from jupyter_eca.commands.secrets import MASK, masked
 from jupyter_eca.config import ModelConfig, ProviderConfig
 from jupyter_eca.engine.commands import NATIVE
-from jupyter_eca.host import Choice
 from jupyter_eca.protocol.jsonrpc import Result
 from tests.desk import answer, desk, said
 from tests.fronts.line import line
@@ -83,7 +82,7 @@ async def test_a_model_is_chosen_for_one_chat_even_before_its_first_prompt(tmp_p
 async def test_a_model_nobody_has_is_refused_and_changes_nothing(tmp_path: Path) -> None:
     async with desk(tmp_path, HELLO) as table:
         assert "no provider 'nobody'" in await ask(table.host, "/model nobody/none")
-        assert table.host.chosen("chat") == Choice()
+        assert "`scripted/test`" in await ask(table.host, "/model")
 
 
 async def test_costs_are_those_of_the_chat_and_of_all_chats_of_the_session(tmp_path: Path) -> None:

@@ -86,7 +86,7 @@ async def talk(client: Line, *answers: str | None) -> list[dict[str, Any]]:
 
 async def dialogue(folder: Path, message: str, *answers: str | None) -> tuple[object, list[dict[str, Any]], Logins]:
     async with desk(folder, []) as table, line(table, **CAN) as client:
-        table.host.logins = logins = Logins()
+        table.host.logins = logins = Logins()  # pyright: ignore[reportAttributeAccessIssue]
         async with asyncio.TaskGroup() as tasks:
             running = tasks.create_task(commands.run(table.host, "chat", message))
             asked = tasks.create_task(talk(client, *answers))
@@ -132,5 +132,5 @@ async def test_a_key_that_is_typed_into_the_chat_is_refused(tmp_path: Path) -> N
 
 async def test_a_client_that_cannot_be_asked_is_told_the_other_ways(tmp_path: Path) -> None:
     async with desk(tmp_path, []) as table, line(table):
-        table.host.logins = Logins()
+        table.host.logins = Logins()  # pyright: ignore[reportAttributeAccessIssue]
         assert await commands.run(table.host, "chat", "/login") == Answer(BY_HAND)

@@ -116,7 +116,7 @@ async def test_a_prompt_of_a_server_is_asked_for_with_its_arguments(
     tmp_path: Path, text: str, arguments: dict[str, Any]
 ) -> None:
     async with desk(tmp_path, []) as table:
-        table.host.mcp = servers = Servers()
+        table.host.mcp = servers = Servers()  # pyright: ignore[reportAttributeAccessIssue]
         made = await commands.run(table.host, "chat", f"/docs:ask {text}")
         assert made == Replacement(f"About {arguments['topic']}")
         assert servers.asked == [("docs", "ask", arguments)]
@@ -124,7 +124,7 @@ async def test_a_prompt_of_a_server_is_asked_for_with_its_arguments(
 
 async def test_a_prompt_that_cannot_be_had_is_told_and_not_sent_to_the_model(tmp_path: Path) -> None:
     async with desk(tmp_path, []) as table:
-        table.host.mcp = Servers()
+        table.host.mcp = Servers()  # pyright: ignore[reportAttributeAccessIssue]
         missing = await commands.run(table.host, "chat", "/docs:ask tone=dry")
         assert missing == Answer("`/docs:ask` needs topic: write `/docs:ask topic=… tone=…`.")
         failed = await commands.run(table.host, "chat", "/docs:ask nothing")
@@ -133,7 +133,7 @@ async def test_a_prompt_that_cannot_be_had_is_told_and_not_sent_to_the_model(tmp
 
 async def test_prompts_of_servers_are_listed_with_their_arguments(tmp_path: Path) -> None:
     async with desk(tmp_path, []) as table:
-        table.host.mcp = Servers()
+        table.host.mcp = Servers()  # pyright: ignore[reportAttributeAccessIssue]
         listed = [one.wire() for one in await commands.offered(table.host) if one.type == "mcpPrompt"]
         arguments = [{"name": "topic", "required": True}, {"name": "tone", "required": False}]
         assert listed == [
