@@ -15,7 +15,7 @@ from jupyter_eca import announce, commands, plugins
 from jupyter_eca.archive import Archive
 from jupyter_eca.audience import Asking, Audiences, Notice
 from jupyter_eca.checkpoints import Checkpoints, Keeper
-from jupyter_eca.config import agent
+from jupyter_eca.config import agent, watch
 from jupyter_eca.contexts.base import Surroundings
 from jupyter_eca.credentials import Credentials
 from jupyter_eca.engine import inputs
@@ -43,6 +43,7 @@ from jupyter_eca.workspace.jobs import BackgroundJobs
 from jupyter_eca.workspace.mcp import Manager
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from jupyter_eca.audience import Audience
@@ -52,13 +53,17 @@ if TYPE_CHECKING:
     from jupyter_eca.protocol.event import Event
     from jupyter_eca.store import ChatRow
     from jupyter_eca.tools.base import Tool
-    from jupyter_eca.workspace.base import Kernel, Workspace
+    from jupyter_eca.workspace.base import Files, Kernel, Workspace
 
 BUSY = "This chat is still answering. Wait for it, or stop it first."
 
 
 class Host:
-    def __init__(self, config: Config, workspace: Workspace, database: Path) -> None:
+    def __init__(
+        self, config: Config, workspace: Workspace, database: Path, read: Callable[[], Config] | None = None
+    ) -> None:
+        """With `read`, which blocks, the configuration is read again whenever its files change."""
+        self._read = read
         self.config = config
         self.workspace = workspace
         credentials = Credentials(database.with_name("auth.json"))
@@ -90,7 +95,10 @@ class Host:
         await self.store.open()
         async with asyncio.TaskGroup() as tasks:
             self._work = Work(self, tasks)
-            serving = [tasks.create_task(work) for work in (self.store.run(), self.index.run(), self.mcp.run())]
+            works = [self.store.run(), self.index.run(), self.mcp.run()]
+            if self._read is not None:
+                works.append(watch(self.config, self._read, self.configure, partial(announce.refused, self)))
+            serving = [tasks.create_task(work) for work in works]
             self.ready.set()
             await self._ended.wait()
             for chat in self._chats:
@@ -111,6 +119,12 @@ class Host:
         self.catalog.configure(config)
         await self.mcp.apply(config)
         await announce.reconfigured(self)
+
+    def move(self, files: Files) -> None:
+        """Other folders, from the next look at them on."""
+        self.workspace = replace(self.workspace, files=files)
+        self.index.move(files)
+        self.mcp.move(files.roots)
 
     def join(self, audience: Audience) -> None:
         self.audiences.join(audience)

@@ -148,6 +148,8 @@ class Work:
                 raise ToolError(f"{name} is gone: its server has left.")
             context = self._host.surroundings(chat.state.id, chat.kernel, effect.call)
             result = await tool.run(context, effect.arguments)
+            if not tool.reads:
+                self._host.index.changed()
             if isinstance(context.keeper, Keeper):
                 await context.keeper.done()
         except ToolError as error:
