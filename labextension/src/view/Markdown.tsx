@@ -1,0 +1,36 @@
+/** What an assistant says. Rendered piece by piece, so that text which grows costs what its last piece costs. */
+
+import * as React from 'react';
+
+import { segments } from '../segments';
+import { useEnv } from './env';
+import { LongText } from './LongText';
+
+/** One piece as long as this is no prose: shown as it is, part by part, because a parser would hold up the page. */
+const LONGEST_PIECE = 50_000;
+
+export const Markdown = React.memo(function Markdown({ text }: { readonly text: string }): React.ReactElement {
+  return (
+    <div className="eca-Markdown">
+      {segments(text).map((piece, index) => (
+        <Piece key={index} text={piece} />
+      ))}
+    </div>
+  );
+});
+
+const Piece = React.memo(function Piece({ text }: { readonly text: string }): React.ReactElement {
+  const { markdown } = useEnv();
+  const host = React.useRef<HTMLDivElement>(null);
+  const long = text.length > LONGEST_PIECE;
+  React.useLayoutEffect(() => {
+    if (host.current !== null) {
+      void markdown(host.current, text);
+    }
+  }, [markdown, text, long]);
+  return long ? (
+    <LongText text={text} />
+  ) : (
+    <div className="eca-Piece jp-RenderedHTMLCommon jp-RenderedMarkdown" dir="auto" ref={host} />
+  );
+});
