@@ -12,6 +12,8 @@ export class PanelPlace extends Widget {
     super();
     this.id = 'jupyter-eca:panel';
     this.layout = new PanelLayout();
+    // Narrower than this, code and buttons do not fit. Here because the style sheet is loaded later.
+    this.node.style.minWidth = '320px';
   }
 
   protected override onAfterShow(message: Message): void {

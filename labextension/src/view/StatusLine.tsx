@@ -56,7 +56,7 @@ function Used({ usage }: { readonly usage: UsageContent | null }): React.ReactEl
 function Meter({ usage }: { readonly usage: UsageContent }): React.ReactElement {
   const { trans } = useEnv();
   const most = usage.limit?.context ?? 0;
-  const says = trans.__('Context: %1 tokens', count(usage.sessionTokens));
+  const says = trans.__('Context %1', count(usage.sessionTokens));
   if (most === 0) {
     return <span className="eca-Meter">{says}</span>;
   }

@@ -67,14 +67,22 @@ function Arguments({ block }: { readonly block: ToolBlock }): React.ReactElement
   return given.length === 0 ? null : (
     <dl className="eca-Arguments">
       {given.map(([name, value]) => (
-        <React.Fragment key={name}>
-          <dt>{plain(name)}</dt>
-          <dd>
-            <LongText text={typeof value === 'string' ? value : JSON.stringify(value, undefined, 1)} />
-          </dd>
-        </React.Fragment>
+        <Argument key={name} name={name} text={typeof value === 'string' ? value : JSON.stringify(value, undefined, 1)} />
       ))}
     </dl>
+  );
+}
+
+/** What fits on the line of its name stands there. */
+const SHORT = 60;
+
+function Argument({ name, text }: { readonly name: string; readonly text: string }): React.ReactElement {
+  const short = text.length <= SHORT && !text.includes('\n');
+  return (
+    <div className={short ? 'eca-mod-short' : undefined}>
+      <dt>{plain(name)}</dt>
+      <dd>{short ? plain(text) : <LongText text={text} />}</dd>
+    </div>
   );
 }
 
