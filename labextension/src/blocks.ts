@@ -96,11 +96,7 @@ export type Block = UserBlock | TextBlock | ReasonBlock | ToolBlock | LinkBlock 
 export type Blocks = readonly Block[];
 
 type ToolContent =
-  | ToolCallPrepareContent
-  | ToolCallRunContent
-  | ToolCallRunningContent
-  | ToolCalledContent
-  | ToolCallRejectedContent;
+  ToolCallPrepareContent | ToolCallRunContent | ToolCallRunningContent | ToolCalledContent | ToolCallRejectedContent;
 
 /** A call only moves to a stage with a higher rank. */
 const RANK: Readonly<Record<ToolStatus, number>> = {
@@ -118,7 +114,9 @@ const RANK: Readonly<Record<ToolStatus, number>> = {
 export function told(blocks: Blocks, { role, content, at }: ChatContentReceivedParams): Blocks {
   switch (content.type) {
     case 'text':
-      return role === 'user' ? asked(blocks, content, at) : said(blocks, role === 'system' ? 'system' : 'text', content);
+      return role === 'user'
+        ? asked(blocks, content, at)
+        : said(blocks, role === 'system' ? 'system' : 'text', content);
     case 'reasonStarted':
       return reasoned(blocks, content.id, '');
     case 'reasonText':

@@ -58,7 +58,8 @@ function tame(link: Element): void {
   if (LEADS_OUT.test(address)) {
     link.setAttribute('title', address);
     link.setAttribute('target', '_blank');
-    link.setAttribute('rel', 'noopener noreferrer');
+    // Lab sets `rel` itself afterwards, to less than this.
+    link.setAttribute('referrerpolicy', 'no-referrer');
     return;
   }
   link.removeAttribute('href');

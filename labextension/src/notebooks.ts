@@ -76,7 +76,8 @@ export class NotebookSurroundings implements Surroundings {
     const { path } = panel.context;
     const n = panel.content.activeCellIndex + 1;
     const lines = selected(panel)?.split('\n').length ?? 0;
-    const cell = lines > 0 ? this.trans._n('cell %2, %1 line', 'cell %2, %1 lines', lines, n) : this.trans.__('cell %1', n);
+    const cell =
+      lines > 0 ? this.trans._n('cell %2, %1 line', 'cell %2, %1 lines', lines, n) : this.trans.__('cell %1', n);
     return { label: `${base(path)} · ${cell}`, detail: `${path}, ${cell}` };
   }
 }
@@ -103,7 +104,11 @@ function contextOf(panel: NotebookPanel): TextContext {
   const cell = panel.content.activeCell;
   const source = cell?.model.sharedModel.getSource() ?? '';
   const error = cell instanceof CodeCell ? errorOf(cell) : '';
-  return { type: 'text', label: `active cell ${n} of ${path}`, content: error === '' ? source : `${source}\n\n${error}` };
+  return {
+    type: 'text',
+    label: `active cell ${n} of ${path}`,
+    content: error === '' ? source : `${source}\n\n${error}`
+  };
 }
 
 function errorOf(cell: CodeCell): string {

@@ -56,7 +56,8 @@ function activate(
   restorer?.add(place, 'jupyter-eca:panel');
 
   app.commands.addCommand(OPEN, {
-    label: args => (args.area === 'main' ? trans.__('Open the Assistant in the Main Area') : trans.__('Open the Assistant')),
+    label: args =>
+      args.area === 'main' ? trans.__('Open the Assistant in the Main Area') : trans.__('Open the Assistant'),
     caption: trans.__('Talk with the assistant in a panel'),
     icon: assistantIcon,
     describedBy: {

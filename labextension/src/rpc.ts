@@ -26,7 +26,8 @@ export const Code = { parse: -32700, methodNotFound: -32601, internal: -32603 } 
 
 type Table<T> = { [K in keyof T]: { params: unknown; result: unknown } };
 /** Notifications are the methods whose result is `void`; a request without a result answers `null`. */
-export type Requests<T extends Table<T>> = { [K in keyof T]: [T[K]['result']] extends [void] ? never : K }[keyof T] & string;
+export type Requests<T extends Table<T>> = { [K in keyof T]: [T[K]['result']] extends [void] ? never : K }[keyof T] &
+  string;
 export type Notifications<T extends Table<T>> = Exclude<keyof T & string, Requests<T>>;
 
 type Id = string | number;

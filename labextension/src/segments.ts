@@ -15,7 +15,7 @@ export function segments(text: string): readonly string[] {
   let fence = '';
   let maths = false;
   let blank = false;
-  for (let at = 0; at < text.length; ) {
+  for (let at = 0; at < text.length;) {
     const end = text.indexOf('\n', at) + 1 || text.length;
     const line = text.slice(at, end);
     if (blank && fence === '' && !maths && at > start && line.trim() !== '' && !GOES_ON.test(line)) {

@@ -267,11 +267,7 @@ export class Session implements Attendant {
   }
 
   /** Takes a message and all that followed back, and asks again. A server that cannot is asked once more. */
-  async again(
-    contentId: string | undefined,
-    message: string,
-    contexts: readonly ChatContext[] = []
-  ): Promise<boolean> {
+  async again(contentId: string | undefined, message: string, contexts: readonly ChatContext[] = []): Promise<boolean> {
     if (contentId !== undefined && this.client !== undefined) {
       try {
         await this.client.request('chat/rollback', { chatId: this.chat.id, contentId, include: ['messages'] });

@@ -123,7 +123,11 @@ export function reduce(state: State, action: Action): State {
     case 'told':
       return heard(state, action);
     case 'connection':
-      return { ...state, connection: action.connection, ...(action.connection !== 'open' && { chats: unasked(state) }) };
+      return {
+        ...state,
+        connection: action.connection,
+        ...(action.connection !== 'open' && { chats: unasked(state) })
+      };
     case 'listed':
       return { ...state, list: action.chats };
     case 'shown': {

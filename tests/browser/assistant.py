@@ -11,8 +11,8 @@ if TYPE_CHECKING:
 
     from tests.browser.lab import Lab
 
-# Lab starts, and the panel connects, within it on a busy machine. Each wait ends as soon as what it waits for is there.
-SECONDS = 60
+# The panel is loaded and connects within it on a busy machine. Each wait ends as soon as what it waits for is there.
+SECONDS = 20
 
 _OPEN = "() => window.jupyterapp.commands.execute('eca:open-panel')"
 
@@ -26,7 +26,7 @@ class Panel:
 
     @classmethod
     def open(cls, page: Page, lab: Lab, path: str = "") -> Self:
-        """In a Lab that shows `path`, a notebook say."""
+        """In a Lab that shows `path`, a notebook say, or nothing yet."""
         page.goto(lab.address(path))
         return cls.show(page)
 

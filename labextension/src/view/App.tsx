@@ -108,7 +108,13 @@ function Header({ title, listing, onList, onNew }: HeaderProps): React.ReactElem
   );
 }
 
-function Messages({ session, messages }: { readonly session: Session; readonly messages: State['messages'] }): React.ReactElement {
+function Messages({
+  session,
+  messages
+}: {
+  readonly session: Session;
+  readonly messages: State['messages'];
+}): React.ReactElement {
   const { trans } = useEnv();
   return (
     <div className="eca-Messages">

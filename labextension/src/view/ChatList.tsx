@@ -33,7 +33,9 @@ export function ChatList({ chats, current, onOpen, onRename, onDelete }: Props):
         }}
       />
       {found.length === 0 && (
-        <p className="eca-Note">{chats.length === 0 ? trans.__('No chats yet.') : trans.__('No chat is called that.')}</p>
+        <p className="eca-Note">
+          {chats.length === 0 ? trans.__('No chats yet.') : trans.__('No chat is called that.')}
+        </p>
       )}
       <ul>
         {found.map(chat => (
@@ -89,7 +91,11 @@ function Row({ chat, current, onOpen, onRename, onDelete }: RowProps): React.Rea
           {title}
         </span>
         <span className="eca-Chats-when">
-          {chat.status === 'idle' ? <When at={chat.updatedAt} /> : <span className="eca-Shimmer">{trans.__('running')}</span>}
+          {chat.status === 'idle' ? (
+            <When at={chat.updatedAt} />
+          ) : (
+            <span className="eca-Shimmer">{trans.__('running')}</span>
+          )}
         </span>
       </button>
       {doing === 'deleting' ? (
@@ -137,7 +143,13 @@ function Row({ chat, current, onOpen, onRename, onDelete }: RowProps): React.Rea
 }
 
 /** An empty answer is none. */
-function Rename({ title, onDone }: { readonly title: string; readonly onDone: (title: string) => void }): React.ReactElement {
+function Rename({
+  title,
+  onDone
+}: {
+  readonly title: string;
+  readonly onDone: (title: string) => void;
+}): React.ReactElement {
   const { trans } = useEnv();
   const [name, setName] = React.useState(title);
   return (
@@ -167,7 +179,12 @@ function Rename({ title, onDone }: { readonly title: string; readonly onDone: (t
           setName(event.target.value);
         }}
       />
-      <button type="submit" className="eca-IconButton" aria-label={trans.__('Save the name')} title={trans.__('Save the name')}>
+      <button
+        type="submit"
+        className="eca-IconButton"
+        aria-label={trans.__('Save the name')}
+        title={trans.__('Save the name')}
+      >
         <Icon name="check" />
       </button>
     </form>

@@ -35,7 +35,11 @@ export function Chips({ around, aroundOn, onAround, contexts, onRemove }: Props)
             type="button"
             className="eca-Chip"
             aria-pressed={aroundOn}
-            title={aroundOn ? trans.__('%1 is sent along. Click to keep it back.', around.detail) : trans.__('Not sent. Click to send %1 along.', around.detail)}
+            title={
+              aroundOn
+                ? trans.__('%1 is sent along. Click to keep it back.', around.detail)
+                : trans.__('Not sent. Click to send %1 along.', around.detail)
+            }
             onClick={() => {
               onAround(!aroundOn);
             }}

@@ -183,7 +183,13 @@ export function Composer(props: Props): React.ReactElement {
       <div className="eca-Composer-bar">
         {props.children}
         {busy && (
-          <button type="button" className="eca-Send eca-mod-stop" title={trans.__('Stop')} aria-label={trans.__('Stop')} onClick={onStop}>
+          <button
+            type="button"
+            className="eca-Send eca-mod-stop"
+            title={trans.__('Stop')}
+            aria-label={trans.__('Stop')}
+            onClick={onStop}
+          >
             <StopIcon />
           </button>
         )}

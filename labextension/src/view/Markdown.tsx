@@ -19,18 +19,17 @@ export const Markdown = React.memo(function Markdown({ text }: { readonly text: 
   );
 });
 
-const Piece = React.memo(function Piece({ text }: { readonly text: string }): React.ReactElement {
+function Piece({ text }: { readonly text: string }): React.ReactElement {
+  return text.length > LONGEST_PIECE ? <LongText text={text} /> : <Rendered text={text} />;
+}
+
+const Rendered = React.memo(function Rendered({ text }: { readonly text: string }): React.ReactElement {
   const { markdown } = useEnv();
   const host = React.useRef<HTMLDivElement>(null);
-  const long = text.length > LONGEST_PIECE;
   React.useLayoutEffect(() => {
     if (host.current !== null) {
       void markdown(host.current, text);
     }
-  }, [markdown, text, long]);
-  return long ? (
-    <LongText text={text} />
-  ) : (
-    <div className="eca-Piece jp-RenderedHTMLCommon jp-RenderedMarkdown" dir="auto" ref={host} />
-  );
+  }, [markdown, text]);
+  return <div className="eca-Piece jp-RenderedHTMLCommon jp-RenderedMarkdown" dir="auto" ref={host} />;
 });

@@ -44,7 +44,13 @@ function Used({ usage }: { readonly usage: UsageContent | null }): React.ReactEl
   const cost = usage.sessionCost ?? usage.messageCost ?? usage.lastMessageCost;
   return (
     <>
-      <span title={trans.__('Tokens of the last message: read %1, written %2', usage.messageInputTokens, usage.messageOutputTokens)}>
+      <span
+        title={trans.__(
+          'Tokens of the last message: read %1, written %2',
+          usage.messageInputTokens,
+          usage.messageOutputTokens
+        )}
+      >
         {trans.__('↑ %1 ↓ %2', count(usage.messageInputTokens), count(usage.messageOutputTokens))}
       </span>
       {cost !== undefined && <span title={trans.__('Cost of this chat')}>{dollars(cost)}</span>}

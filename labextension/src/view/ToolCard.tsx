@@ -43,7 +43,9 @@ export const ToolCard = React.memo(function ToolCard({ block, onApprove, onRejec
           setChosen(!open);
         }}
       >
-        <span className="eca-Tool-icon">{icon === undefined ? <span className="eca-Spinner" /> : <Icon name={icon} />}</span>
+        <span className="eca-Tool-icon">
+          {icon === undefined ? <span className="eca-Spinner" /> : <Icon name={icon} />}
+        </span>
         <span className="eca-Tool-title" dir="auto">
           {plain(block.summary ?? block.name)}
         </span>

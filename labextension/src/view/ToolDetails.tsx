@@ -67,7 +67,11 @@ function Arguments({ block }: { readonly block: ToolBlock }): React.ReactElement
   return given.length === 0 ? null : (
     <dl className="eca-Arguments">
       {given.map(([name, value]) => (
-        <Argument key={name} name={name} text={typeof value === 'string' ? value : JSON.stringify(value, undefined, 1)} />
+        <Argument
+          key={name}
+          name={name}
+          text={typeof value === 'string' ? value : JSON.stringify(value, undefined, 1)}
+        />
       ))}
     </dl>
   );

@@ -55,7 +55,11 @@ function FirstRun({ report }: Pick<Props, 'report'>): React.ReactElement {
   return (
     <div className="eca-Welcome" role="region" aria-label={trans.__('First steps')}>
       <h2>{trans.__('No model is set up yet')}</h2>
-      <p>{trans.__('The server looked for a key, a local server and an offline model, and found none of them. Choose one:')}</p>
+      <p>
+        {trans.__(
+          'The server looked for a key, a local server and an offline model, and found none of them. Choose one:'
+        )}
+      </p>
       <ol className="eca-Steps">
         <li>
           <strong>{trans.__('A key')}</strong>

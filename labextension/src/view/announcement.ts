@@ -13,7 +13,9 @@ export function announcement({ connection }: State, chat: Chat, trans: Translati
   if (question !== undefined) {
     return trans.__('The assistant asks: %1', question.question);
   }
-  const waiting = chat.blocks.findLast((block): block is ToolBlock => block.kind === 'tool' && block.status === 'waiting');
+  const waiting = chat.blocks.findLast(
+    (block): block is ToolBlock => block.kind === 'tool' && block.status === 'waiting'
+  );
   if (waiting !== undefined) {
     return trans.__('Your approval is needed: %1', waiting.summary ?? waiting.name);
   }
