@@ -4,6 +4,7 @@ import { IRenderMimeRegistry, renderMarkdown } from '@jupyterlab/rendermime';
 import { ITranslator, TranslationBundle } from '@jupyterlab/translation';
 
 import { inert } from './inert';
+import { plain } from './text';
 import { CodeTools } from './view/env';
 
 type Render = (host: HTMLElement, text: string) => Promise<void>;
@@ -20,7 +21,7 @@ export function markdownInto(rendermime: IRenderMimeRegistry, code: CodeTools, t
   const once: Render = async (host, source) => {
     await renderMarkdown({
       host,
-      source,
+      source: plain(source),
       trusted: false,
       resolver: null,
       linkHandler: null,

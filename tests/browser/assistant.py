@@ -32,7 +32,9 @@ class Panel:
 
     @classmethod
     def show(cls, page: Page) -> Self:
-        page.wait_for_function("() => window.jupyterapp?.commands?.hasCommand('eca:open-panel')", timeout=SECONDS * 1000)
+        page.wait_for_function(
+            "() => window.jupyterapp?.commands?.hasCommand('eca:open-panel')", timeout=SECONDS * 1000
+        )
         page.evaluate("() => window.jupyterapp.restored")
         page.evaluate(_OPEN)
         panel = cls(page)

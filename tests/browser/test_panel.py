@@ -13,7 +13,7 @@ from tests.browser.lab import LabSettings
 from tests.browser.notebook import Notebook
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page, WebSocketRoute
+    from playwright.sync_api import Page, Response, WebSocketRoute
 
     from tests.browser.lab import Lab
 
@@ -273,8 +273,12 @@ def test_a_long_answer_does_not_hold_up_the_page(page: Page, lab: Lab) -> None:
 
 def test_the_panel_is_loaded_when_it_is_first_shown(page: Page, lab: Lab) -> None:
     loaded: list[int] = []
-    static = "/extensions/jupyter-eca/static/"
-    page.on("requestfinished", lambda request: static in request.url and loaded.append(len(request.response().body())))
+
+    def on_response(response: Response) -> None:
+        if "/extensions/jupyter-eca/static/" in response.url:
+            loaded.append(len(response.body()))
+
+    page.on("response", on_response)
     page.goto(lab.address(""))
     page.wait_for_function("() => window.jupyterapp?.commands?.hasCommand('eca:open-panel')", timeout=SECONDS * 1000)
     page.evaluate("() => window.jupyterapp.restored")

@@ -165,7 +165,7 @@ export function Composer(props: Props): React.ReactElement {
         aria-expanded={open}
         aria-controls={open ? id : undefined}
         aria-activedescendant={open ? `${id}-${String(completing.active)}` : undefined}
-        placeholder={busy ? trans.__('Steer the assistant…') : trans.__('Ask anything. @ adds context, / commands')}
+        placeholder={busy ? trans.__('Steer the assistant…') : trans.__('Ask… @ adds context, / commands')}
         onChange={event => {
           setText(event.target.value);
           setCursor(event.target.selectionStart);

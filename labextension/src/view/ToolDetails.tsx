@@ -12,7 +12,9 @@ import { LongText } from './LongText';
 
 export function ToolDetails({ block }: { readonly block: ToolBlock }): React.ReactElement {
   const { trans } = useEnv();
-  const output = block.outputs.map(({ text }) => text).join('\n');
+  // A change that was made says the same in its diff.
+  const told = block.details?.type === 'fileChange' && block.status === 'done';
+  const output = told ? '' : block.outputs.map(({ text }) => text).join('\n');
   return (
     <div className="eca-Tool-body">
       <Given block={block} />
