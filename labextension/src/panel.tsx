@@ -6,6 +6,7 @@ import { IRenderMimeRegistry } from '@jupyterlab/rendermime';
 import { ITranslator } from '@jupyterlab/translation';
 import { ReactWidget } from '@jupyterlab/ui-components';
 import { UUID } from '@lumino/coreutils';
+import { Message } from '@lumino/messaging';
 import * as React from 'react';
 
 import '../style/panel.css';
@@ -30,6 +31,7 @@ export class AssistantPanel extends ReactWidget {
   private readonly session: Session;
   private readonly surroundings: NotebookSurroundings;
   private readonly env: Env;
+  private wantsFocus = false;
 
   constructor({ settings, tracker, rendermime, translator, openPath }: PanelParts) {
     super();
@@ -63,9 +65,20 @@ export class AssistantPanel extends ReactWidget {
     super.dispose();
   }
 
-  /** Where the keyboard goes when the panel is opened. */
+  /** Where the keyboard goes when the panel is opened: at once or, on its first opening, when it is drawn. */
   focus(): void {
-    this.node.querySelector('textarea')?.focus();
+    const box = this.node.querySelector('textarea');
+    box?.focus();
+    this.wantsFocus = box === null;
+  }
+
+  protected override onUpdateRequest(message: Message): void {
+    super.onUpdateRequest(message);
+    void this.renderPromise?.then(() => {
+      if (this.wantsFocus) {
+        this.focus();
+      }
+    });
   }
 
   protected override render(): React.ReactElement {

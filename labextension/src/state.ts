@@ -205,9 +205,21 @@ function received(state: State, params: ChatContentReceivedParams): State {
     return shown(titled(state, chatId, content.title), params);
   }
   const next = shown(state, params);
-  return content.type === 'text' && params.role === 'user'
-    ? within(next, chatId, chat => ({ ...chat, steers: chat.steers.filter(words => !content.text.includes(words)) }))
-    : next;
+  switch (content.type) {
+    case 'text':
+      return params.role === 'user'
+        ? within(next, chatId, chat => ({
+            ...chat,
+            steers: chat.steers.filter(words => !content.text.includes(words))
+          }))
+        : next;
+    // Answered elsewhere: the call that asked is over.
+    case 'toolCalled':
+    case 'toolCallRejected':
+      return within(next, chatId, chat => unquestioned(chat, question => question.toolCallId !== content.id));
+    default:
+      return next;
+  }
 }
 
 /**

@@ -87,6 +87,18 @@ test('a connection that breaks takes its questions with it', () => {
   expect(reduce(asked, { type: 'connection', connection: 'lost' }).chats.a?.questions).toEqual([]);
 });
 
+test('a question that was answered elsewhere goes when the call that asked it is over', () => {
+  const question = { key: 1, chatId: 'a', question: 'Which?', toolCallId: 't', allowFreeform: true };
+  const asked = reduce(initial('a'), { type: 'asked', question });
+  const over = (id: string): Case['messages'][number] => {
+    const call = { id, name: 'ask_user', server: 'ECA', origin: 'native', arguments: {} };
+    const content = { type: 'toolCalled', ...call, error: false, outputs: [], totalTimeMs: 1 };
+    return { method: 'chat/contentReceived', params: { chatId: 'a', role: 'assistant', content } };
+  };
+  expect(told(asked, over('another')).chats.a?.questions).toEqual([question]);
+  expect(told(asked, over('t')).chats.a?.questions).toEqual([]);
+});
+
 test('a set-up without a model is known as such, and what is absent is unchanged', () => {
   const empty = told(initial('a'), { method: 'config/updated', params: { chat: { models: [], agents: ['agent'] } } });
   expect(empty).toMatchObject({ configured: true, models: [], agents: ['agent'] });

@@ -66,10 +66,11 @@ def test_a_question_is_answered_and_the_chat_is_named_after_it(page: Page, lab: 
 
 
 def test_a_key_opens_the_panel_ready_to_be_typed_into(page: Page, lab: Lab) -> None:
-    Panel.open(page, lab)
-    page.locator("#jp-top-panel").click()
+    panel = Panel.open(page, lab)
+    expect(panel.box).to_be_focused()
+    page.evaluate("() => document.activeElement.blur()")
     page.keyboard.press("Control+Alt+i")
-    expect(Panel(page).box).to_be_focused()
+    expect(panel.box).to_be_focused()
 
 
 def test_an_answer_streams_in_and_is_stopped(page: Page, lab: Lab) -> None:
