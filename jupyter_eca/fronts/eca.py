@@ -149,8 +149,9 @@ class EcaSession:
             await self._wake.wait()
             self._wake.clear()
             async with self._sending:
-                behind, self._behind = _compact(self._behind), []
-                for item in behind:
+                # Before they are merged: a merged one could not be told from its parts that a replay has shown.
+                behind, self._behind = [item for item in self._behind if not self._was_shown(item)], []
+                for item in _compact(behind):
                     await self._send(item)
 
     async def _send(self, item: Event | Notice) -> None:
@@ -158,12 +159,15 @@ class EcaSession:
         if isinstance(item, Notice):
             await self.notify(item.method, item.params, item.chat)
             return
+        if self._was_shown(item):
+            return
         if item.seq:
-            if item.seq <= self._shown.get(item.chat, 0):
-                return
             self._shown[item.chat] = item.seq
         for method, params in project(item, self.wire_id(item.chat), envelope=self.can.envelope):
             await self.notify(method, params)
+
+    def _was_shown(self, item: Event | Notice) -> bool:
+        return isinstance(item, Event) and 0 < item.seq <= self._shown.get(item.chat, 0)
 
     async def replay(self, chat: str, after: int, before: list[Notice], events: list[Event]) -> None:
         """Show a chat again: `before` first, then these events, and nothing of the chat that came in the meantime
