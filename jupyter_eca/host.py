@@ -55,6 +55,10 @@ if TYPE_CHECKING:
     from jupyter_eca.tools.base import Tool
     from jupyter_eca.workspace.base import Files, Kernel, Workspace
 
+# Seconds that a call waits for somebody to approve it after the last client who could has gone: a page is reloaded, a
+# laptop sleeps, a connection breaks, and the question is still there afterwards.
+GRACE_SECONDS = 60.0
+
 BUSY = "This chat is still answering. Wait for it, or stop it first."
 
 
@@ -86,6 +90,7 @@ class Host:
         self._tools: dict[str, Tool] = {
             tool.spec.name: tool for tools in plugins.find("tools", "TOOLS").values() for tool in tools
         }
+        self.grace = GRACE_SECONDS
         self._chats: dict[str, LiveChat] = {}
         self._loading = asyncio.Lock()
         self._ended = asyncio.Event()
@@ -103,8 +108,7 @@ class Host:
             await self._ended.wait()
             for chat in self._chats:
                 self.stop(chat)
-            working = [task for chat in self._chats.values() for task in chat.tasks.values()]
-            await asyncio.gather(*working, return_exceptions=True)
+            await self._work.ended(self._chats.values())
             await self.jobs.close()
             for task in serving:
                 task.cancel()
@@ -130,14 +134,13 @@ class Host:
         self.audiences.join(audience)
 
     def leave(self, audience: Audience) -> None:
-        """Calls that only this audience could have approved are denied: nobody is there to answer."""
+        """Calls that only this audience could have approved are denied after a while: nobody is there to answer."""
         self.audiences.leave(audience)
         for chat in self._chats.values():
             if chat.kernel is not None and chat.kernel is audience.kernel:
                 chat.kernel = None
-            if not self.audiences.attended(chat.state.id):
-                for call in chat.state.calls:
-                    self.feed(chat, inputs.Rejected(now(), call.id, RejectReason.NOBODY), late=True)
+            if any(not call.terminal for call in chat.state.calls) and not self.audiences.attended(chat.state.id):
+                self._work.deny_unattended(chat, self.grace)
 
     # -- what happens to a chat
 

@@ -66,9 +66,27 @@ class Work:
             case _:
                 assert_never(effect)
 
+    def deny_unattended(self, chat: LiveChat, grace: float) -> None:
+        """Anew each time somebody goes."""
+        self._cancel(chat, "deny")
+        self._start(chat, "deny", self._deny(chat, grace))
+
+    async def ended(self, chats: Iterable[LiveChat]) -> None:
+        """Returns when everything of these chats has ended that was told to."""
+        for chat in chats:
+            self._cancel(chat, "deny")
+            await asyncio.gather(*tuple(chat.tasks.values()), return_exceptions=True)
+
+    async def _deny(self, chat: LiveChat, grace: float) -> None:
+        turn = chat.state.turn
+        await asyncio.sleep(grace)
+        if chat.state.turn == turn and not self._host.audiences.attended(chat.state.id):
+            for call in chat.state.calls:
+                self._host.feed(chat, inputs.Rejected(now(), call.id, RejectReason.NOBODY), late=True)
+
     def _start(self, chat: LiveChat, name: str, work: Coroutine[Any, Any, None]) -> None:
         task = chat.tasks[name] = self._tasks.create_task(work, name=f"{chat.state.id} {name}")
-        task.add_done_callback(lambda _: chat.tasks.pop(name, None))
+        task.add_done_callback(lambda done: chat.tasks.pop(name) if chat.tasks.get(name) is done else None)
 
     def _cancel(self, chat: LiveChat, name: str) -> None:
         if task := chat.tasks.get(name):
