@@ -116,8 +116,8 @@ class ProgressParams(Model):
 
 
 class CancelParams(Model):
-    """A request of the sender that needs no answer any more: a question that somebody else has answered. Either side may
-    send it."""
+    """A request of the sender that needs no answer any more: a question that somebody else has answered, say. Either
+    side may send it."""
 
     id: str | int
 
