@@ -143,7 +143,9 @@ def has(data: dict[str, Any], fields: dict[str, Any]) -> bool:
 
 
 def about(message: Message, chat: Any) -> bool:
-    return isinstance(message, Notification) and isinstance(message.params, dict) and message.params.get("chatId") == chat
+    return (
+        isinstance(message, Notification) and isinstance(message.params, dict) and message.params.get("chatId") == chat
+    )
 
 
 def name_of(message: Message) -> str:

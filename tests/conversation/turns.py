@@ -63,7 +63,11 @@ async def set_up(at: Caller) -> None:
     """What a client is told before it can do anything: models, agents, tools; no progress is left open."""
     config = (await at.told("config/updated"))["chat"]
     assert "scripted/test" in config["models"]
-    assert (config["selectModel"], config["selectAgent"], config["agents"]) == ("scripted/test", "code", ["code", "plan"])
+    assert (config["selectModel"], config["selectAgent"], config["agents"]) == (
+        "scripted/test",
+        "code",
+        ["code", "plan"],
+    )
     await at.told("$/progress", type="finish")
     told = [m.params for m in at.heard if getattr(m, "method", "") == "$/progress"]
     started = {params["taskId"] for params in told if params["type"] == "start"}
