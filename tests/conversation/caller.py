@@ -87,8 +87,7 @@ class Caller:
         """Parameters of the next notification with these fields."""
 
         def wanted(message: Message) -> bool:
-            named = isinstance(message, Notification) and message.method == method
-            return named and has(message.params, fields)
+            return isinstance(message, Notification) and message.method == method and has(message.params, fields)
 
         return (await self.until(wanted)).params
 
@@ -134,8 +133,9 @@ class Caller:
 
 def content_params(message: Message) -> dict[str, Any]:
     """Empty for anything else."""
-    told = isinstance(message, Notification) and message.method == "chat/contentReceived"
-    return message.params if told else {}
+    if isinstance(message, Notification) and message.method == "chat/contentReceived":
+        return message.params
+    return {}
 
 
 def has(data: dict[str, Any], fields: dict[str, Any]) -> bool:
@@ -143,9 +143,7 @@ def has(data: dict[str, Any], fields: dict[str, Any]) -> bool:
 
 
 def about(message: Message, chat: Any) -> bool:
-    return (
-        isinstance(message, Notification) and isinstance(message.params, dict) and message.params.get("chatId") == chat
-    )
+    return isinstance(message, Notification) and has(message.params, {"chatId": chat})
 
 
 def name_of(message: Message) -> str:

@@ -43,11 +43,11 @@ class Client:
     status: str = "prompting"
 
 
-QUERIES = (
+QUERIES: tuple[tuple[str, Any], ...] = (
     ("chat/queryContext", {"query": "", "contexts": []}),
     ("chat/queryCommands", {"query": "co"}),
 )
-SETTINGS = (("providers/list", {}), ("jobs/list", {}), ("chat/queryFiles", {"query": "a"}))
+SETTINGS: tuple[tuple[str, Any], ...] = (("providers/list", {}), ("jobs/list", {}), ("chat/queryFiles", {"query": "a"}))
 PROBLEM = {
     "uri": "file:///a.py", "severity": "error", "source": "ty", "message": "an error",
     "range": {"start": {"line": 0, "character": 0}, "end": {"line": 0, "character": 3}},
@@ -95,7 +95,7 @@ HEADER = re.compile(rb"Content-Length: (\d+)\r\n\r\n")
 
 @dataclass
 class Pipe:
-    """The pipes of a process, read as strictly as the strictest editor does: one header, then the body, nothing else."""
+    """The pipes of a process, read as the strictest editor does: one header, then the body, nothing else."""
 
     process: asyncio.subprocess.Process
     frame: Callable[[Message], bytes]

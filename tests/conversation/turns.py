@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from jupyter_eca.protocol.jsonrpc import Code
+from jupyter_eca.protocol.jsonrpc import Code, Notification
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -69,7 +69,7 @@ async def set_up(at: Caller) -> None:
         ["code", "plan"],
     )
     await at.told("$/progress", type="finish")
-    told = [m.params for m in at.heard if getattr(m, "method", "") == "$/progress"]
+    told = [m.params for m in at.heard if isinstance(m, Notification) and m.method == "$/progress"]
     started = {params["taskId"] for params in told if params["type"] == "start"}
     assert started == {params["taskId"] for params in told if params["type"] == "finish"}
 
