@@ -61,6 +61,9 @@ GRACE_SECONDS = 60.0
 
 BUSY = "This chat is still answering. Wait for it, or stop it first."
 
+# In milliseconds.
+DAY = 24 * 60 * 60 * 1000
+
 
 class Host:
     def __init__(
@@ -98,6 +101,7 @@ class Host:
     async def run(self) -> None:
         """Serve until `close`; every turn that is under way then is stopped and stored."""
         await self.store.open()
+        await self._expire()
         async with asyncio.TaskGroup() as tasks:
             self._work = Work(self, tasks)
             works = [self.store.run(), self.index.run(), self.mcp.run()]
@@ -113,6 +117,12 @@ class Host:
             for task in serving:
                 task.cancel()
         await self.store.close()
+
+    async def _expire(self) -> None:
+        """Chats that nobody used for long go, when the user wants that."""
+        if days := self.config.chat_retention_days:
+            before = now() - days * DAY
+            await self.store.do(lambda tables: tables.expire(before, alive))
 
     def close(self) -> None:
         self._ended.set()
@@ -153,11 +163,13 @@ class Host:
         choice = prompt.choice.over(chat.choice)
         choice = replace(choice, model=await self._model(choice))
         local = await commands.answered_here(self, prompt.message)
-        if chat.state.status is not TurnStatus.IDLE:
+        # Meanwhile somebody may have begun a turn, or cut the chat back: then this is no longer what it is like.
+        if chat.busy or self._chats.get(prompt.chat) is not chat:
             raise BusyError(BUSY)
         chat.choice, chat.kernel, chat.prompt = choice, kernel, prompt
         setup = self.setup(choice, self.surroundings(prompt.chat, kernel))
         self.feed(chat, inputs.Prompted(now(), fresh_id(), shown(prompt.message), fresh_id(), setup, local))
+        self.store.select(prompt.chat, choice.selection)
         return choice.model
 
     def stop(self, chat: str) -> None:
@@ -182,6 +194,7 @@ class Host:
         """For the turns to come; trust holds from the next tool call on."""
         if live := self._chats.get(chat):
             live.choice = choice.over(live.choice)
+            self.store.select(chat, live.choice.selection)
             if choice.trust is not None:
                 self.feed(live, inputs.Trusted(now(), choice.trust))
 
@@ -200,7 +213,7 @@ class Host:
             if not late:
                 raise
             return
-        self.store.append(events, chat.choice.selection)
+        self.store.append(events)
         for effect in effects:
             self._work.run(chat, effect)
 
@@ -223,9 +236,11 @@ class Host:
             row = await self.store.chat(id) if live is None or live.state.status is TurnStatus.IDLE else None
             if live is not None and (row is None or row.last <= live.last):
                 return live
-            if row is None and must_exist:
+            # A chat of another workspace is opened by nobody but who asks in it.
+            foreign = row is not None and row.workspace != self.store.workspace and live is None
+            if must_exist and (row is None or foreign):
                 raise UnknownChat(f"There is no chat {id!r}. `%eca new` starts one.")
-            if row and row.owner not in {None, self.store.owner} and alive(row.owner):
+            if row and self.answered_elsewhere(row):
                 raise BusyError("This chat is being answered by another program. Wait for it, or start a new chat.")
             events = await self.store.events(id) if row else []
             restored = restore(id, events, now())
@@ -234,9 +249,13 @@ class Host:
             plan = plan_of(event.content for event in events)
             chat = self._chats[id] = LiveChat(state, row.last if row else 0, chosen(row), plan=plan)
             if restored.missing:
-                self.store.append(restored.missing, chat.choice.selection)
+                self.store.append(restored.missing)
                 await self.store.settled()
             return chat
+
+    def answered_elsewhere(self, row: ChatRow) -> bool:
+        """Whether another process answers in a chat now."""
+        return row.owner not in {None, self.store.owner} and alive(row.owner)
 
     def forget(self, id: str) -> LiveChat | None:
         """The chat is loaded anew when it is next needed."""

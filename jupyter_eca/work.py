@@ -19,6 +19,7 @@ from jupyter_eca.errors import LocalError, ProviderError, ToolError
 from jupyter_eca.protocol.content import RejectReason
 from jupyter_eca.protocol.context import CursorContext
 from jupyter_eca.tools.base import ToolResult
+from jupyter_eca.whole import whole
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Iterable, Mapping
@@ -165,11 +166,13 @@ class Work:
             if tool is None:
                 raise ToolError(f"{name} is gone: its server has left.")
             context = self._host.surroundings(chat.state.id, chat.kernel, effect.call)
-            result = await tool.run(context, effect.arguments)
-            if not tool.reads:
-                self._host.index.changed()
-            if isinstance(context.keeper, Keeper):
-                await context.keeper.done()
+            try:
+                result = await tool.run(context, effect.arguments)
+            finally:
+                if not tool.reads:
+                    self._host.index.changed()
+                if isinstance(context.keeper, Keeper) and context.keeper.kept:
+                    await whole(context.keeper.done())
         except ToolError as error:
             result = ToolResult(str(error), error=True)
         except Exception as error:  # noqa: BLE001  # the boundary to plugs: whatever they raise, the turn must go on

@@ -124,8 +124,7 @@ async def list(session: EcaSession, params: chats.ChatListParams) -> chats.ChatL
 
 
 async def clear(session: EcaSession, params: chats.ChatClearParams) -> Done:
-    if params.messages:
-        await session.host.archive.clear(session.known(params.chat_id))
+    await session.host.archive.clear(session.known(params.chat_id), messages=params.messages)
     return Done()
 
 
