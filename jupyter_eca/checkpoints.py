@@ -92,13 +92,13 @@ class _Unkept:
 _UNKEPT = _Unkept()
 
 
-def _looked_at(path: Path) -> list[tuple[Path, bytes | None | _Unkept]]:
+def _looked_at(path: Path) -> list[tuple[Path, bytes | _Unkept | None]]:
     """What is there; before it the outermost folder on its way that is not."""
     missing = [parent for parent in path.parents if not parent.exists()]
     return [*((folder, None) for folder in missing[-1:]), (path, _to_keep(path))]
 
 
-def _to_keep(path: Path) -> bytes | None | _Unkept:
+def _to_keep(path: Path) -> bytes | _Unkept | None:
     try:
         if path.is_symlink() or (path.exists() and not path.is_file()) or _size(path) > MAX_BYTES:
             return _UNKEPT
@@ -112,7 +112,7 @@ def _size(path: Path) -> int:
     return path.stat().st_size if path.exists() else 0
 
 
-def _checkpoint(turn: str, path: Path, before: bytes | None | _Unkept) -> Checkpoint:
+def _checkpoint(turn: str, path: Path, before: bytes | _Unkept | None) -> Checkpoint:
     if isinstance(before, _Unkept):
         return Checkpoint(turn, str(path), None, UNKEPT)
     return Checkpoint(turn, str(path), before, None)
