@@ -106,9 +106,7 @@ async def edit_file(
     The line ends of the file are kept. Does not edit notebooks.
     """
     await _keep(context, context.files.resolve(path))
-    return await whole(
-        asyncio.to_thread(_edit, context.files, path, original_content, new_content, all_occurrences)
-    )
+    return await whole(asyncio.to_thread(_edit, context.files, path, original_content, new_content, all_occurrences))
 
 
 @tool(reads=True, agents=["plan"], summary="Previewing a change of {path}", preview=_edit_preview)
