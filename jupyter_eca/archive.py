@@ -91,8 +91,8 @@ class Archive:
     async def _clear(self, id: str, *, messages: bool) -> None:
         async with self._idle(id) as (chat, events):
             if messages:
-                # A turn goes whole, with the title it gave: what is left of one looks like the work of a crash.
-                gone = [event for event in events if event.turn or not isinstance(event.content, MetadataContent)]
+                # The title stays in the chat's row: left as an event, it would be a turn that never ended.
+                gone = events
                 await self._host.checkpoints.forget(id, {event.turn for event in events})
             else:
                 gone = [event for event in events if isinstance(event.content, UsageContent)]

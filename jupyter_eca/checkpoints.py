@@ -125,13 +125,15 @@ def _all_put_back(kept: Mapping[str, list[Checkpoint]], files: Files) -> Restore
     done: list[str] = []
     made = [Path(path) for path, of_path in kept.items() if of_path[0].before is None]
     left = {path: why for path, of_path in kept.items() if (why := _why_not(path, of_path, files))}
-    # A file that was moved, and the place that it came from is taken now: there is no other copy of it.
+    # A file that was moved, and cannot go back where it came from: there is no other copy of it. What was not kept may
+    # be any of those that are new.
+    unkept = any(of_path[0].after == UNKEPT for of_path in kept.values())
     homeless = {_digest_of(kept[path][0].before) for path in left} - {"absent"}
     for path, of_path in kept.items():
         if path in left or Path(path).is_dir():
             continue
-        if of_path[0].before is None and _digest(Path(path)) in homeless:
-            left[path] = "the place that it came from is taken"
+        if of_path[0].before is None and (unkept or _digest(Path(path)) in homeless):
+            left[path] = "it may be the only copy of what was moved there"
             continue
         try:
             if _put_back(Path(path), of_path[0].before, made):

@@ -6,6 +6,7 @@ Almost the identity, since the engine speaks in ECA's contents.
 from __future__ import annotations
 
 import asyncio
+from contextlib import asynccontextmanager
 from functools import cache
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final, Protocol
@@ -29,7 +30,7 @@ from jupyter_eca.protocol.methods import METHODS, Sender
 from jupyter_eca.protocol.question import ChatAskQuestionResult
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Mapping, Sequence
+    from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 
     from jupyter_eca.host import Host
     from jupyter_eca.links.base import Link
@@ -110,6 +111,7 @@ class EcaSession:
         self._behind: list[Item] = []
         self.shown: dict[str, int] = {}
         self.sending = asyncio.Lock()
+        self._replaying = False
         self._wake = asyncio.Event()
 
     async def run(self) -> None:
@@ -148,13 +150,16 @@ class EcaSession:
 
     def show(self, events: list[Event]) -> None:
         self._behind += events
-        if len(self._behind) > MAX_BEHIND:
-            self._behind = _compact(self._behind)
+        # Not during a replay: an event that is partly in it would be shown a second time.
+        if len(self._behind) > MAX_BEHIND and not self._replaying:
+            self._behind = compact(item for item in self._behind if not self._is_shown(item))
         if len(self._behind) > MAX_BEHIND:
             self.ended.set()
         self._wake.set()
 
     def tell(self, notice: Notice) -> None:
+        if notice.method == "chat/deleted" and notice.chat is not None:
+            self.choices.pop(notice.chat, None)
         self._behind.append(notice)
         self._wake.set()
 
@@ -185,45 +190,57 @@ class EcaSession:
             self._wake.clear()
             async with self.sending:
                 behind, self._behind = self._behind, []
-                for are_events, run in groupby(behind, key=lambda item: isinstance(item, Event)):
-                    await (self._send_events if are_events else self._send_others)(list(run))
+                for run in runs(behind):
+                    # What a replay has shown goes before the rest is merged, or it would be in there once more.
+                    for item in compact([item for item in run if not self._is_shown(item)]):
+                        await self._send(item)
 
-    async def _send_events(self, items: list[Item]) -> None:
-        """Each once, also when it was in a replay. That is looked at before they are merged: a merged one could not be
-        told from its parts."""
-        events = (item for item in items if isinstance(item, Event))
-        # Without a number: the disk is full, and only those who see it now will ever see it.
-        for event in merged(e for e in events if not e.seq or e.seq > self.shown.get(e.chat, 0)):
-            self.shown[event.chat] = event.seq or self.shown.get(event.chat, 0)
-            await self._show_event(event)
+    def _is_shown(self, item: Item) -> bool:
+        return isinstance(item, Event) and 0 < item.seq <= self.shown.get(item.chat, 0)
 
-    async def _send_others(self, items: list[Item]) -> None:
-        for item in items:
-            match item:
-                case Notice(method=method, params=JobsListResult(jobs=jobs)):
-                    await self.notify(method, seen(self, jobs))
-                case Notice(method=method, params=params, chat=chat):
-                    await self.notify(method, params, chat)
-                case Again(chat=chat):
+    @asynccontextmanager
+    async def replaying(self) -> AsyncGenerator[None]:
+        """What is read while this is held can be given to `show_again`."""
+        async with self.sending:
+            self._replaying = True
+            try:
+                yield
+            finally:
+                self._replaying = False
+
+    async def _send(self, item: Item) -> None:
+        match item:
+            case Notice(method=method, params=JobsListResult(jobs=jobs)):
+                await self.notify(method, seen(self, jobs))
+            case Notice(method=method, params=params, chat=chat):
+                await self.notify(method, params, chat)
+            case Again(chat=chat):
+                self._replaying = True
+                try:
                     row = await self.host.chat(chat)
                     await self.show_again(chat, row and row.title, await self.host.store.events(chat), anew=True)
-                case Event():
-                    pass
+                finally:
+                    self._replaying = False
+            case Event(chat=chat, seq=seq):
+                self.shown[chat] = max(seq, self.shown.get(chat, 0))
+                await self._show_event(item)
 
     async def _show_event(self, event: Event, *, again: bool = False) -> None:
         wire_id = self.wire_id(event.chat)
         for method, params in project(event, wire_id, envelope=self.can.envelope, again=again):
             await self.notify(method, params)
 
-    async def show_again(self, chat: str, title: str | None, events: Sequence[Event], *, anew: bool) -> None:
-        """Events of the past, `anew` in place of all that was shown of the chat. They must have been read while
-        `sending` was held: then nothing that comes meanwhile is lost or shown twice."""
+    async def show_again(
+        self, chat: str, title: str | None, events: Sequence[Event], flags: Sequence[Event] = (), *, anew: bool
+    ) -> None:
+        """Events of the past, `anew` in place of all that was shown of the chat. They must have been read in
+        `replaying`: then nothing that comes meanwhile is lost or shown twice. `flags` are those of the whole chat."""
         wire_id = self.wire_id(chat)
         if anew:
             for method, params in opened_chat(wire_id, title):
                 await self.notify(method, params)
         shown = merged(events)
-        for event in shown if self.can.envelope else arranged(shown):
+        for event in shown if self.can.envelope else arranged(shown, flags):
             await self._show_event(event, again=True)
         self.shown[chat] = max((event.seq for event in shown), default=0 if anew else self.shown.get(chat, 0))
         status = ChatStatusChangedParams(chat_id=wire_id, status=self.host.status(chat))
@@ -311,17 +328,21 @@ class EcaSession:
 Item = Event | Notice | Again
 
 
-def _compact(items: list[Item]) -> list[Item]:
-    """Events that are next to each other merged, all else where it was."""
-    compact: list[Item] = []
-    events: list[Event] = []
-    for item in items:
-        if isinstance(item, Event):
-            events.append(item)
+def runs(items: Iterable[Item]) -> Iterator[list[Item]]:
+    """Events that are next to each other, all else by itself."""
+    for is_event, run in groupby(items, lambda item: isinstance(item, Event)):
+        if is_event:
+            yield list(run)
         else:
-            compact += (*merged(events), item)
-            events = []
-    return [*compact, *merged(events)]
+            yield from ([item] for item in run)
+
+
+def compact(items: Iterable[Item]) -> list[Item]:
+    """Events that are next to each other merged, all else where it was."""
+    found: list[Item] = []
+    for run in runs(items):
+        found += merged(item for item in run if isinstance(item, Event)) or run
+    return found
 
 
 def _parsed(method: str, params: Any) -> Model:

@@ -45,9 +45,12 @@ def content_of(event: Event, wire_id: ChatId, *, envelope: bool) -> chat.ChatCon
     return received
 
 
-def arranged(events: Sequence[Event]) -> list[Event]:
-    """Each flag after the message it is at: clients draw it where it comes."""
+def arranged(events: Sequence[Event], of_chat: Sequence[Event] = ()) -> list[Event]:
+    """Each flag after the message it is at: clients draw it where it comes. Flags of the chat that stand on another
+    page are here too when their message is."""
+    here = {event.seq for event in events}
     flags = [event for event in events if isinstance(event.content, FlagContent)]
+    flags += [event for event in of_chat if event.seq not in here]
     placed: list[Event] = []
     for event in events:
         if isinstance(event.content, FlagContent):

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Final
 
 from jupyter_eca.archive import CursorExpired
 from jupyter_eca.errors import UnknownChat
-from jupyter_eca.fronts.project import content_of
+from jupyter_eca.fronts.project import arranged, content_of
 from jupyter_eca.live import Choice
 from jupyter_eca.protocol import chats, lifecycle
 from jupyter_eca.protocol.base import Done
 from jupyter_eca.protocol.content import MetadataContent, Role
-from jupyter_eca.protocol.event import Event, merged
+from jupyter_eca.protocol.event import Event
 
 if TYPE_CHECKING:
     from jupyter_eca.engine.page import Page
@@ -25,7 +25,7 @@ async def open(session: EcaSession, params: chats.ChatOpenParams) -> chats.ChatO
     id = session.known(params.chat_id)
     before, after = _cursor(params.before), _cursor(params.after)
     archive = session.host.archive
-    async with session.sending:
+    async with session.replaying():
         try:
             # What was shown since the client came back cannot be told from a piece that holds it and what it missed.
             after = None if after is not None and session.shown.get(id, 0) > after else after
@@ -37,10 +37,11 @@ async def open(session: EcaSession, params: chats.ChatOpenParams) -> chats.ChatO
                 expired = chats.PageError(code=chats.PageErrorCode.CURSOR_EXPIRED, message=str(error))
                 return chats.ChatOpenResult(found=True, chat_id=params.chat_id, error=expired)
             after, page = None, await archive.page(id, params.limit, None, None)
+        flags = await archive.flags(id)
         row = await session.host.chat(id)
         title = row.title if row else None
         session.own.setdefault(id, params.chat_id)
-        await session.show_again(id, title, page.events, anew=after is None)
+        await session.show_again(id, title, page.events, flags, anew=after is None)
         selection = _selection(session, id)
         await _tell_selection(session, id, title, selection)
     return chats.ChatOpenResult(found=True, chat_id=params.chat_id, title=title, selection=selection, meta=_meta(page))
@@ -86,7 +87,8 @@ async def history(session: EcaSession, params: chats.ChatHistoryParams) -> chats
         code = chats.PageErrorCode.CURSOR_EXPIRED
         return chats.ChatHistoryResult(error=chats.PageError(code=code, message=str(error)))
     wire_id, envelope = session.wire_id(id), session.can.envelope
-    shown = [content_of(event, wire_id, envelope=envelope) for event in merged(page.events)]
+    events = page.events if envelope else arranged(page.events, await session.host.archive.flags(id))
+    shown = [content_of(event, wire_id, envelope=envelope) for event in events]
     return chats.ChatHistoryResult(contents=tuple(shown), meta=_meta(page))
 
 
