@@ -301,9 +301,16 @@ class EcaSession:
 
     def known(self, id: ChatId) -> str:
         """The host's id of a chat the client may speak about. Raises: RemoteError."""
-        if not self.sees(str(id)):
+        known = self.host_id(id)
+        if not self.sees(known):
             raise RemoteError("this client did not ask in that chat", Code.REFUSED)
-        return str(id)
+        return known
+
+    def host_id(self, id: ChatId) -> str:
+        """A number is the client's own count (nvim's first chat is always 1): it means a chat of this session alone."""
+        if isinstance(id, str):
+            return id
+        return next((host for host, wire in self.own.items() if wire == id), str(id))
 
     async def open(self, params: lifecycle.InitializeParams) -> Host:
         """Raises: RemoteError the second time; ConfigError, after which the client may try again."""

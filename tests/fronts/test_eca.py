@@ -15,6 +15,7 @@ from jupyter_eca.links.peer import Peer
 from jupyter_eca.protocol.jsonrpc import Code, Failure, Message, Notification, Request, Result
 from jupyter_eca.protocol.methods import METHODS, Sender
 from tests.desk import PATIENCE, Desk, Door, desk
+from tests.raw import raw
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -184,3 +185,14 @@ async def test_a_handler_that_fails_inside_is_answered_and_the_peer_goes_on() ->
         await ours.close()
     with pytest.raises(RemoteError, match="has left"):
         await asking.request("anything", {})
+
+
+async def test_a_chat_that_a_client_counts_as_its_first_is_not_the_first_one_of_another_client(tmp_path: Path) -> None:
+    async with desk(tmp_path, HELLO) as table:
+        for _ in range(2):
+            at = raw(table)
+            await at.initialize()
+            for _ in range(2):
+                assert (await at.result("chat/prompt", {"chatId": 1, "message": "hello"}))["chatId"] == 1
+                await at.finished()
+        assert [row.prompts for row in await table.host.chats()] == [2, 2]

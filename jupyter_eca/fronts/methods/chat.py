@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
 async def prompt(session: EcaSession, params: chat.ChatPromptParams) -> chat.ChatPromptResult:
     wire_id = uuid.uuid4().hex if params.chat_id is None else params.chat_id
-    id = str(wire_id)
+    id = session.host_id(wire_id)
+    if isinstance(wire_id, int) and id not in session.own:
+        id = uuid.uuid4().hex
     if not session.door.sees_all and id not in session.own and await session.host.chat(id):
         raise RemoteError("this client did not ask in that chat", Code.REFUSED)
     session.own[id] = wire_id

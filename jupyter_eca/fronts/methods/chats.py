@@ -28,7 +28,8 @@ async def open(session: EcaSession, params: chats.ChatOpenParams) -> chats.ChatO
     async with session.replaying():
         try:
             # What was shown since the client came back cannot be told from a piece that holds it and what it missed.
-            after = None if after is not None and session.shown.get(id, 0) > after else after
+            if after is not None and session.can.envelope and session.shown.get(id, 0) > after:
+                after = None
             page = await archive.page(id, params.limit, before, after)
         except UnknownChat:
             return chats.ChatOpenResult(found=False)
