@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,10 @@ if TYPE_CHECKING:
     from jupyter_eca.host import Host
     from jupyter_eca.live import LiveChat
     from jupyter_eca.protocol.event import Event
+
+
+# How long the end of what a chat runs is waited for, so that whoever watches sees it; what ends later says no more.
+END_SECONDS = 2.0
 
 
 class CursorExpired(LocalError):
@@ -51,8 +56,11 @@ class Archive:
         """A chat that is answering is stopped first."""
         if live := self._host.live(id):
             self._host.stop(id)
-            for task in tuple(live.tasks.values()):
+            ending = tuple(live.tasks.values())
+            for task in ending:
                 task.cancel()
+            if ending:
+                await asyncio.wait(ending, timeout=END_SECONDS)
         self._host.forget(id)
         await self._host.store.do(lambda tables: tables.delete(id))
         self._host.audiences.tell(Notice("chat/deleted", chats.ChatDeletedParams(chat_id=id), id))

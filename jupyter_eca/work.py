@@ -18,7 +18,7 @@ from jupyter_eca.engine.toolcall import parsed
 from jupyter_eca.errors import LocalError, ProviderError, ToolError
 from jupyter_eca.protocol.content import RejectReason
 from jupyter_eca.protocol.context import CursorContext
-from jupyter_eca.tools.base import ToolResult
+from jupyter_eca.tools.base import ToolResult, capped
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Iterable, Mapping
@@ -34,6 +34,9 @@ _log = logging.getLogger(__name__)
 
 # Seconds that telling what a call would do may hold up asking about it: it reads a file or two.
 PREVIEW_SECONDS = 2.0
+
+# What servers answer to an image that they cannot read, that is too large, or that the model has no eyes for.
+REFUSES = frozenset({400, 413, 415, 422})
 
 
 def now() -> int:
@@ -108,7 +111,8 @@ class Work:
                 async for delta in deltas:
                     self._host.feed(chat, inputs.Streamed(now(), number, delta))
         except ProviderError as error:
-            self._host.feed(chat, inputs.ModelFailed(now(), number, str(error)))
+            images = error.status in REFUSES and "image" in str(error)
+            self._host.feed(chat, inputs.ModelFailed(now(), number, str(error), images))
         except Exception as error:  # noqa: BLE001  # the boundary to plugs: whatever they raise, the turn must end
             _log.exception("the provider of %s failed", effect.request.model)
             message = f"The provider of {effect.request.model} failed inside: {error!r}. The log has the details."
@@ -151,15 +155,18 @@ class Work:
             if isinstance(context.keeper, Keeper):
                 await context.keeper.done()
         except ToolError as error:
-            result = ToolResult(str(error), error=True)
+            result = capped(ToolResult(str(error), error=True))
         except Exception as error:  # noqa: BLE001  # the boundary to plugs: whatever they raise, the turn must go on
             _log.exception("the tool %s failed", name)
-            result = ToolResult(f"{name} failed inside: {error!r}", error=True)
+            result = capped(ToolResult(f"{name} failed inside: {error!r}", error=True))
         finally:
             if result.interrupted:
                 self._host.stop(chat.state.id)
             # Also when cancelled: the engine waits for the end of every call it started.
-            done = inputs.ToolFinished(now(), effect.call, result.text, result.error, result.details, result.images)
+            tools = self._host.changed_tools(chat)
+            done = inputs.ToolFinished(
+                now(), effect.call, result.text, result.error, result.details, result.images, tools
+            )
             self._host.feed(chat, done, late=True)
 
 
