@@ -80,6 +80,14 @@ class Work:
     # -- what was pointed at
 
     async def _gather(self, chat: LiveChat) -> None:
+        try:
+            await self._prepare(chat)
+        except Exception as error:  # noqa: BLE001  # the boundary to plugs: whatever they raise, the turn must end
+            _log.exception("the prompt of %s could not be prepared", chat.state.id)
+            message = f"The prompt could not be prepared: {error!r}. The log has the details."
+            self._host.feed(chat, inputs.Answered(now(), message, failed=True), late=True)
+
+    async def _prepare(self, chat: LiveChat) -> None:
         prompt = chat.prompt
         if prompt is None:
             raise LocalError("there is nothing to gather for")

@@ -14,7 +14,7 @@ from jupyter_eca.protocol.content import ToolCalledContent, UsageContent
 from jupyter_eca.protocol.context import ImageContext, TextContext
 from jupyter_eca.protocol.chat import ChatPromptParams, ChatPromptResult
 from tests.desk import PATIENCE, answer, outcomes, said, tool_states
-from tests.faults.vendor import Fault, events, vendor
+from tests.faults.vendor import Fault, events, shows, vendor
 from tests.providers.ask import script
 
 if TYPE_CHECKING:
@@ -27,9 +27,7 @@ pytestmark = [pytest.mark.asyncio, pytest.mark.usefixtures("sdk")]
 
 TEXT = {"type": "text", "text": "Let me see."}
 # The smallest PNG there is: one white pixel.
-PIXEL = (
-    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR4nGP4////fwAJ+wP9KobjigAAAABJRU5ErkJggg=="
-)
+PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR4nGP4////fwAJ+wP9KobjigAAAABJRU5ErkJggg=="
 PICTURE = ImageContext(media_type="image/png", base64=PIXEL)
 
 
@@ -39,24 +37,6 @@ def use(id: str, **input: Any) -> dict[str, Any]:
 
 def yes(_call: ToolCallRunContent) -> Decision:
     return Decision(approved=True)
-
-
-async def shows(client: Client, message: str, *contexts: Any, chat: str = "chat") -> list[Any]:
-    """A turn with contexts: everything received in it."""
-    received: list[Any] = []
-    ended = asyncio.Event()
-
-    def hear(item: Any) -> None:
-        received.append(item)
-        if item.outcome is not None:
-            ended.set()
-
-    client.listen(chat, hear)
-    params = ChatPromptParams(chat_id=chat, message=message, contexts=contexts)
-    await client.request("chat/prompt", params, ChatPromptResult)
-    await asyncio.wait_for(ended.wait(), PATIENCE)
-    client.listen(chat, None)
-    return received
 
 
 @pytest.mark.parametrize("reason", ["end_turn", "stop_sequence", "max_tokens", "", "something new"])
@@ -80,7 +60,12 @@ async def test_no_call_is_lost_for_an_empty_or_repeated_id(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     "fault",
     [
-        Fault(events=(*events(TEXT, reason=None), {"type": "error", "error": {"type": "overloaded_error", "message": "x"}})),
+        Fault(
+            events=(
+                *events(TEXT, reason=None),
+                {"type": "error", "error": {"type": "overloaded_error", "message": "x"}},
+            )
+        ),
         Fault(events=events(TEXT, reason=None)),
         Fault(events=events(TEXT), cut=200),
         Fault(status=500, said="boom"),
@@ -205,7 +190,9 @@ async def test_another_key_is_used_from_the_next_request_on(tmp_path: Path) -> N
         client = await table.client()
         assert "key" in said(await answer(client, "one"), "system")
         providers = {"anthropic": {"url": server.url, "key": "sk-ant-renewed"}}
-        fresh = table.host.config.model_validate({"providers": providers, "defaultModel": "anthropic/claude-sonnet-5-5"})
+        fresh = table.host.config.model_validate(
+            {"providers": providers, "defaultModel": "anthropic/claude-sonnet-5-5"}
+        )
         await table.host.configure(fresh)
         assert said(await answer(client, "two")) == "Hello."
         assert server.requests[-1].key == "sk-ant-renewed"

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
-from tests.desk import Desk, desk
+from jupyter_eca.protocol.chat import ChatPromptParams, ChatPromptResult
+from tests.desk import PATIENCE, Desk, desk
 from tests.loopback import Fault, LoopbackAnthropic
 from tests.providers.ask import KEY, says
 
@@ -13,10 +15,11 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterable
     from pathlib import Path
 
+    from jupyter_eca.client import Client
     from jupyter_eca.providers.scripted import Script
 
 MODEL = "anthropic/claude-sonnet-5-5"
-__all__ = ["MODEL", "Fault", "events", "vendor"]
+__all__ = ["MODEL", "Fault", "events", "shows", "vendor"]
 
 
 @asynccontextmanager
@@ -40,3 +43,21 @@ def events(*blocks: dict[str, Any], reason: str | None = "end_turn") -> tuple[di
     if reason is not None:
         made += [{"type": "message_delta", "delta": {"stop_reason": reason}, "usage": usage}, {"type": "message_stop"}]
     return tuple(made)
+
+
+async def shows(client: Client, message: str, *contexts: Any, chat: str = "chat") -> list[Any]:
+    """A turn with contexts: everything received in it."""
+    received: list[Any] = []
+    ended = asyncio.Event()
+
+    def hear(item: Any) -> None:
+        received.append(item)
+        if item.outcome is not None:
+            ended.set()
+
+    client.listen(chat, hear)
+    params = ChatPromptParams(chat_id=chat, message=message, contexts=contexts)
+    await client.request("chat/prompt", params, ChatPromptResult)
+    await asyncio.wait_for(ended.wait(), PATIENCE)
+    client.listen(chat, None)
+    return received
