@@ -197,7 +197,9 @@ async def test_a_client_may_add_a_server_with_every_field_there_is(
         added = await at.result("mcp/addServer", {"name": "far-one", **fields})
         assert "hush" not in json.dumps(added)
         await at.close()
-    written = json.loads((tmp_path / "home" / "eca" / "config.json").read_text())["mcpServers"]["far-one"]  # noqa: ASYNC240  # a small file of the test's own
+    written = json.loads((tmp_path / "home" / "eca" / "config.json").read_text())["mcpServers"][
+        "far-one"
+    ]  # a small file of the test's own
     assert written == fields
     config = Config.model_validate({"mcpServers": {"far-one": written}}).mcp_servers["far-one"]
     assert (config.client_id, config.oauth_port, config.auth_scope) == ("id", 4567, "read")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import base64
 from typing import TYPE_CHECKING, Any
 
@@ -12,15 +11,13 @@ from jupyter_eca.client import Decision
 from jupyter_eca.protocol.chats import ChatOpenParams, ChatOpenResult
 from jupyter_eca.protocol.content import ToolCalledContent, UsageContent
 from jupyter_eca.protocol.context import ImageContext, TextContext
-from jupyter_eca.protocol.chat import ChatPromptParams, ChatPromptResult
-from tests.desk import PATIENCE, answer, outcomes, said, tool_states
+from tests.desk import answer, outcomes, said, tool_states
 from tests.faults.vendor import Fault, events, shows, vendor
 from tests.providers.ask import script
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from jupyter_eca.client import Client
     from jupyter_eca.protocol.content import ToolCallRunContent
 
 pytestmark = [pytest.mark.asyncio, pytest.mark.usefixtures("sdk")]
