@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
-from jupyter_eca.protocol.jsonrpc import Request, Result
+from jupyter_eca.protocol.jsonrpc import Notification, Request, Result
 from tests.desk import Desk, desk
 from tests.raw import Raw, raw
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 # What a client of today says of itself, without the editor.
 TODAY: dict[str, Any] = {"chat": True, "chatCapabilities": {"askQuestion": True}}
+CONTENT = "chat/contentReceived"
 ALLOW_ALL: dict[str, Any] = {"approval": {"byDefault": "allow"}}
 
 
@@ -40,8 +41,8 @@ async def prompt(at: Raw, message: str, chat: str = "c", **more: Any) -> str:
 
 
 def words(at: Raw, since: int = 0, role: str = "assistant") -> str:
-    told = [one.params for one in at.heard[since:] if getattr(one, "method", "") == "chat/contentReceived"]  # pyright: ignore[reportAttributeAccessIssue]  # by its method it is a notification
-    return "".join(p["content"]["text"] for p in told if p["role"] == role and p["content"]["type"] == "text")
+    said = [one.params for one in at.heard[since:] if isinstance(one, Notification) and one.method == CONTENT]
+    return "".join(p["content"]["text"] for p in said if p["role"] == role and p["content"]["type"] == "text")
 
 
 async def asked(at: Raw, method: str, answer: Any) -> dict[str, Any]:
@@ -54,8 +55,9 @@ async def asked(at: Raw, method: str, answer: Any) -> dict[str, Any]:
 async def told(at: Raw, method: str, **fields: Any) -> dict[str, Any]:
     """The next notification of a method, with these parameters."""
 
-    def wanted(message: Any) -> bool:
-        params = getattr(message, "params", None)
-        return getattr(message, "method", "") == method and all(params.get(k) == v for k, v in fields.items())
+    def wanted(message: object) -> bool:
+        if not (isinstance(message, Notification) and message.method == method):
+            return False
+        return all(message.params.get(name) == value for name, value in fields.items())
 
     return (await at.until(wanted)).params

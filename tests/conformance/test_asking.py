@@ -112,7 +112,7 @@ async def test_a_place_is_asked_for_counting_from_1_until_the_editors_server_has
 
 @pytest.mark.parametrize("tool", ["editor_diagnostics", "editor_definition", "editor_references"])
 async def test_an_editor_is_not_asked_for_what_it_did_not_declare(tmp_path: Path, tool: str) -> None:
-    can = {"chat": True, "editor": {}}
+    can: dict[str, Any] = {"chat": True, "editor": {}}
     async with seat(tmp_path, calls(tool, path="a.py", line=1, symbol="x"), can) as (_, at):
         assert f"There is no tool '{tool}'" in await prompt(at, "hi")
         assert not [message for message in at.heard if isinstance(message, Request)]

@@ -1,4 +1,4 @@
-"""What is beside the chat: contexts of each type, settings pages, tool servers, jobs, as a client of today sees them."""
+"""What is beside the chat: contexts of each type, settings pages, tool servers, jobs, as clients see them."""
 
 from __future__ import annotations
 

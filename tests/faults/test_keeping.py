@@ -16,6 +16,7 @@ from jupyter_eca.protocol.chats import ChatDeleteParams, ChatListParams, ChatLis
 from jupyter_eca.protocol.notebook import KernelExecuteResult, KernelVariablesResult, RunStatus
 from jupyter_eca.workspace.base import Files, Workspace
 from tests.desk import PATIENCE, answer, desk, outcomes, said
+from tests.raw import raw
 from tests.test_plugins import install
 from tests.workspace.mcp.house import raw as mcp
 
@@ -127,7 +128,7 @@ async def test_no_word_of_a_prompt_breaks_it(tmp_path: Path, message: str) -> No
 
 
 async def test_names_in_a_clients_options_keep_their_letters(tmp_path: Path) -> None:
-    rules = {"approval": {"deny": {"my-server__deny-tool": {}}}}
+    rules: dict[str, Any] = {"approval": {"deny": {"my-server__deny-tool": {}}}}
     servers = {"my-server": {"command": "run", "env": {"MY_KEY-x": "1"}, "disabled": True}}
     config = read((tmp_path,), client={"mcpServers": servers, "toolCall": rules}, home=tmp_path)
     assert list(config.mcp_servers["my-server"].env) == ["MY_KEY-x"]
@@ -184,8 +185,6 @@ async def test_the_tools_are_worked_out_once_a_turn_and_not_once_a_piece(
 async def test_a_client_may_add_a_server_with_every_field_there_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from tests.raw import raw
-
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "home"))
     fields = {
         "url": "http://127.0.0.1:9/mcp", "headers": {"X-My_Header-a": "1"}, "clientId": "id", "clientSecret": "hush",
@@ -197,9 +196,8 @@ async def test_a_client_may_add_a_server_with_every_field_there_is(
         added = await at.result("mcp/addServer", {"name": "far-one", **fields})
         assert "hush" not in json.dumps(added)
         await at.close()
-    written = json.loads((tmp_path / "home" / "eca" / "config.json").read_text())["mcpServers"][
-        "far-one"
-    ]  # a small file of the test's own
+    file = tmp_path / "home" / "eca" / "config.json"
+    written = json.loads(await asyncio.to_thread(file.read_text))["mcpServers"]["far-one"]
     assert written == fields
     config = Config.model_validate({"mcpServers": {"far-one": written}}).mcp_servers["far-one"]
     assert (config.client_id, config.oauth_port, config.auth_scope) == ("id", 4567, "read")

@@ -10,7 +10,7 @@ import pytest
 from jupyter_eca.client import Decision
 from jupyter_eca.commands import dispatch
 from jupyter_eca.protocol.chats import ChatListParams, ChatListResult
-from jupyter_eca.protocol.content import TextContent, ToolCalledContent
+from jupyter_eca.protocol.content import TextContent, ToolCalledContent, ToolCallRunContent
 from tests.contexts.near import sent
 from tests.desk import PATIENCE, Notebook, answer, desk, outcomes, said, tool_states
 from tests.faults.vendor import Fault, shows, vendor
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from jupyter_eca.client import Client
-    from jupyter_eca.protocol.content import ToolCallRunContent
 
 pytestmark = pytest.mark.asyncio
 
@@ -95,7 +94,7 @@ async def test_a_stop_leaves_nothing_that_the_next_request_is_refused_for(tmp_pa
         client = await table.client()
         async with asyncio.timeout(PATIENCE):
             async for item in client.ask("chat", "write"):
-                if getattr(item.content, "manual_approval", False):
+                if isinstance(item.content, ToolCallRunContent):
                     await client.stop("chat")
         assert said(await answer(client, "go on")) == "Hello."
         blocks = [block for message in server.requests[-1].body["messages"] for block in message["content"]]
@@ -110,7 +109,7 @@ async def test_a_call_that_waits_for_approval_holds_up_nobody(tmp_path: Path) ->
         client, other = await table.client(Notebook()), await table.client()
         async with asyncio.timeout(PATIENCE):
             async for item in client.ask("chat", "run"):
-                if getattr(item.content, "manual_approval", False):
+                if isinstance(item.content, ToolCallRunContent):
                     assert said(await answer(other, "you", chat="other")) == "Hello, you"
                     listed = await client.request("chat/list", ChatListParams(), ChatListResult)
                     assert {chat.id: chat.status for chat in listed.chats} == {"chat": "running", "other": "idle"}
