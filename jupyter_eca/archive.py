@@ -3,27 +3,34 @@
 from __future__ import annotations
 
 import asyncio
+import sys
+from contextlib import asynccontextmanager
 from dataclasses import replace
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from jupyter_eca.audience import Notice
 from jupyter_eca.engine.page import Page, from_message, page
 from jupyter_eca.engine.prompt import forked, restored_text
-from jupyter_eca.engine.turn import TurnStatus
 from jupyter_eca.errors import BusyError, LocalError
 from jupyter_eca.protocol import chats
-from jupyter_eca.protocol.content import FlagContent, MetadataContent, TextContent
+from jupyter_eca.protocol.content import (
+    FlagContent,
+    MetadataContent,
+    TextContent,
+    ToolCallRunningContent,
+    UsageContent,
+)
+from jupyter_eca.protocol.event import merged
+from jupyter_eca.whole import whole
+from jupyter_eca.work import now
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import AsyncGenerator, Collection, Iterable, Sequence
 
     from jupyter_eca.host import Host
     from jupyter_eca.live import LiveChat
     from jupyter_eca.protocol.event import Event
-
-
-# How long the end of what a chat runs is waited for, so that whoever watches sees it; what ends later says no more.
-END_SECONDS = 2.0
 
 
 class CursorExpired(LocalError):
@@ -31,7 +38,7 @@ class CursorExpired(LocalError):
 
 
 class Archive:
-    """Every change is for idle chats. Raises, each: UnknownChat, BusyError."""
+    """Every change is for idle chats, and is made to its end. Raises, each: UnknownChat, BusyError."""
 
     def __init__(self, host: Host) -> None:
         self._host = host
@@ -46,58 +53,34 @@ class Archive:
             raise CursorExpired("That place of the chat is gone. Open the chat anew.")
         if after is not None and row is not None and not row.intact(after):
             raise CursorExpired("The chat was cut back since. Open it anew.")
-        return page(events, limit, before, after)
+        return page(merged_between(events, before, after), limit, before, after)
 
-    async def clear(self, id: str) -> None:
-        chat, events = await self._idle(id)
-        await self._cut(chat, [event.seq for event in events if not isinstance(event.content, MetadataContent)])
+    async def flags(self, id: str) -> list[Event]:
+        return [event for event in await self._host.store.events(id) if isinstance(event.content, FlagContent)]
+
+    async def clear(self, id: str, *, messages: bool = True) -> None:
+        """Without `messages`, only what was used is forgotten."""
+        await whole(self._clear(id, messages=messages))
 
     async def delete(self, id: str) -> None:
-        """A chat that is answering is stopped first."""
-        if live := self._host.live(id):
-            self._host.stop(id)
-            ending = tuple(live.tasks.values())
-            for task in ending:
-                task.cancel()
-            if ending:
-                await asyncio.wait(ending, timeout=END_SECONDS)
-        self._host.forget(id)
-        await self._host.store.do(lambda tables: tables.delete(id))
-        self._host.audiences.tell(Notice("chat/deleted", chats.ChatDeletedParams(chat_id=id), id))
+        """A chat that is answering is stopped first. Raises: BusyError when another process answers in it."""
+        await whole(self._delete(id))
 
     async def rollback(self, id: str, content_id: str, *, messages: bool, files: bool) -> None:
         """To before the turn of a user's message: the chat, the files that tools changed since, or both."""
-        chat, events = await self._idle(id)
-        gone = events[self._place(events, content_id) :]
-        turns = {event.turn for event in gone if event.turn}
-        report = ""
-        if files:
-            restored = await self._host.checkpoints.restore(id, turns, self._host.workspace.files)
-            report = restored_text(restored.done, restored.left)
-        if messages:
-            chat = await self._cut(chat, _seqs(events, turns))
-        if report:
-            self._host.mark(chat, TextContent(text=report))
+        await whole(self._rollback(id, content_id, messages=messages, files=files))
 
     async def fork(self, id: str, content_id: str, new: str) -> None:
         """A new chat that goes on from the end of the turn of a user's message."""
-        chat, events = await self._idle(id)
-        turn = events[self._place(events, content_id)].turn
-        last = max(event.seq for event in events if event.turn == turn)
-        row = await self._host.chat(id)
-        title = f"{(row and row.title) or 'Chat'} (fork)"
-        await self._host.store.do(lambda tables: tables.copy(id, last, new, title))
-        self._host.audiences.show_anew(new)
-        self._host.mark(chat, TextContent(text=forked(title)))
+        await whole(self._fork(id, content_id, new))
 
     async def flag(self, id: str, content_id: str, text: str) -> None:
-        chat, events = await self._idle(id)
-        self._place(events, content_id)
-        self._host.mark(chat, FlagContent(text=text, content_id=content_id))
+        async with self._idle(id) as (chat, events):
+            self._place(events, content_id)
+            self._host.mark(chat, FlagContent(text=text, content_id=content_id))
 
     async def unflag(self, id: str, content_id: str) -> None:
-        chat, events = await self._idle(id)
-        await self._cut(chat, _flags(events, {content_id}))
+        await whole(self._unflag(id, content_id))
 
     async def rename(self, id: str, title: str) -> None:
         chat = await self._host.load(id, must_exist=True)
@@ -105,26 +88,103 @@ class Archive:
 
     # -- how
 
-    async def _idle(self, id: str) -> tuple[LiveChat, list[Event]]:
+    async def _clear(self, id: str, *, messages: bool) -> None:
+        async with self._idle(id) as (chat, events):
+            if messages:
+                # A turn goes whole, with the title it gave: what is left of one looks like the work of a crash.
+                gone = [event for event in events if event.turn or not isinstance(event.content, MetadataContent)]
+                await self._host.checkpoints.forget(id, {event.turn for event in events})
+            else:
+                gone = [event for event in events if isinstance(event.content, UsageContent)]
+            await self._cut(chat, [event.seq for event in gone])
+
+    async def _delete(self, id: str) -> None:
+        live, row = self._host.live(id), await self._host.chat(id)
+        if row is not None and self._host.answered_elsewhere(row):
+            raise BusyError("This chat is being answered by another program. Wait for it, then delete it.")
+        if live is None and row is not None and row.workspace != self._host.store.workspace:
+            return
+        if live is not None:
+            live.held = True
+            self._host.stop(id)
+            await asyncio.gather(*live.tasks.values(), return_exceptions=True)
+        self._host.forget(id)
+        await self._host.store.do(lambda tables: tables.delete(id))
+        self._host.audiences.tell(Notice("chat/deleted", chats.ChatDeletedParams(chat_id=id), id))
+
+    async def _rollback(self, id: str, content_id: str, *, messages: bool, files: bool) -> None:
+        async with self._idle(id) as (chat, events):
+            gone = events[self._place(events, content_id) :]
+            turns = {event.turn for event in gone if event.turn}
+            report = ""
+            if files:
+                restored = await self._host.checkpoints.restore(id, turns, self._host.workspace.files)
+                report = restored_text(restored.done, restored.left, self._not_taken_back(gone))
+            if messages:
+                # What the files are like now is what the user wanted to keep.
+                await self._host.checkpoints.forget(id, turns)
+                chat = await self._cut(chat, _seqs(events, turns))
+            if report:
+                self._host.mark(chat, TextContent(text=report))
+
+    def _not_taken_back(self, gone: Iterable[Event]) -> list[str]:
+        """The tools that ran and may have changed what we know nothing of."""
+        ran = dict.fromkeys(e.content.name for e in gone if isinstance(e.content, ToolCallRunningContent))
+        found = ((name, self._host.tool(name)) for name in ran)
+        return [name for name, tool in found if tool is None or not (tool.reads or tool.keeps)]
+
+    async def _fork(self, id: str, content_id: str, new: str) -> None:
+        async with self._idle(id) as (chat, events):
+            turn = events[self._place(events, content_id)].turn
+            last = max(event.seq for event in events if event.turn == turn)
+            row = await self._host.chat(id)
+            title = f"{(row and row.title) or 'Chat'} (fork)"
+            at = now()
+            await self._host.store.do(lambda tables: tables.copy(id, last, new, title, at))
+            self._host.audiences.show_anew(new)
+            self._host.mark(chat, TextContent(text=forked(title)))
+
+    async def _unflag(self, id: str, content_id: str) -> None:
+        async with self._idle(id) as (chat, events):
+            await self._cut(chat, _flags(events, {content_id}))
+
+    @asynccontextmanager
+    async def _idle(self, id: str) -> AsyncGenerator[tuple[LiveChat, list[Event]]]:
+        """The chat and all its events; no turn begins in it meanwhile."""
         chat = await self._host.load(id, must_exist=True)
-        if chat.state.status is not TurnStatus.IDLE:
+        if chat.busy:
             raise BusyError("This chat is still answering. Wait for it, or stop it first.")
-        return chat, await self._host.store.events(id)
+        chat.held = True
+        try:
+            await self._host.store.settled()
+            yield chat, await self._host.store.events(id)
+        finally:
+            chat.held = False
 
     def _place(self, events: Sequence[Event], content_id: str) -> int:
         if (at := from_message(events, content_id)) is None:
             raise LocalError(f"There is no message {content_id!r} in this chat.")
         return at
 
-    async def _cut(self, chat: LiveChat, seqs: Iterable[int]) -> LiveChat:
-        id, gone = chat.state.id, tuple(seqs)
-        await self._host.store.do(lambda tables: tables.cut(id, gone))
+    async def _cut(self, chat: LiveChat, seqs: Collection[int]) -> LiveChat:
+        id = chat.state.id
+        if not seqs:
+            return chat
+        await self._host.store.do(lambda tables: tables.cut(id, seqs))
         self._host.forget(id)
         anew = await self._host.load(id)
         anew.state = replace(anew.state, remembered=chat.state.remembered)
         anew.kernel = chat.kernel
         self._host.audiences.show_anew(id)
         return anew
+
+
+def merged_between(events: Sequence[Event], *cursors: int | None) -> list[Event]:
+    """Merged, but not over the places that a client knows."""
+    ends = [0, *sorted(cursor for cursor in cursors if cursor is not None), sys.maxsize]
+    return [
+        event for last, end in pairwise(ends) for event in merged(event for event in events if last < event.seq <= end)
+    ]
 
 
 def _seqs(events: Iterable[Event], turns: set[str]) -> list[int]:

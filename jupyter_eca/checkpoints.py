@@ -6,14 +6,14 @@ import asyncio
 import hashlib
 import logging
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from jupyter_eca.errors import ToolError
-from jupyter_eca.store import Checkpoint
+from jupyter_eca.store import UNKEPT, Checkpoint
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
-    from pathlib import Path
+    from collections.abc import Collection, Mapping, Sequence
 
     from jupyter_eca.store import Store
     from jupyter_eca.workspace.base import Files
@@ -37,14 +37,12 @@ class Checkpoints:
         self._store = store
 
     async def keep(self, chat: str, turn: str, path: Path) -> None:
-        try:
-            before = await asyncio.to_thread(_content, path)
-        except OSError:
-            _log.warning("%s could not be kept as it was", path)
-            return
-        if before is None or len(before) <= MAX_BYTES:
-            checkpoint = Checkpoint(turn, str(path), before, None)
-            await self._store.do(lambda tables: tables.keep(chat, checkpoint))
+        """Folders that are to be made for it are noted too: they go with it."""
+        found = await asyncio.to_thread(_looked_at, path)
+        await self._store.do(lambda tables: [tables.keep(chat, _checkpoint(turn, *one)) for one in found])
+        now = found[-1][1]
+        if not isinstance(now, _Unkept):
+            await self._store.do(lambda tables: tables.found(chat, turn, str(path), _digest_of(now)))
 
     async def left(self, chat: str, turn: str, paths: Collection[Path]) -> None:
         """What a tool made of the files that it kept first."""
@@ -53,21 +51,18 @@ class Checkpoints:
             await self._store.do(lambda tables, path=path, digest=digest: tables.left(chat, turn, str(path), digest))
 
     async def restore(self, chat: str, turns: Collection[str], files: Files) -> Restored:
-        """Each file as the first of these turns found it, unless somebody else has changed it since the last."""
+        """Each file as the first of these turns found it, unless somebody else has changed it since."""
         all_of_chat = await self._store.do(lambda tables: tables.checkpoints(chat))
         mine: dict[str, list[Checkpoint]] = {}
         for checkpoint in all_of_chat:
             if checkpoint.turn in turns:
                 mine.setdefault(checkpoint.path, []).append(checkpoint)
-        done: list[str] = []
-        left: list[tuple[str, str]] = []
-        for path, kept in mine.items():
-            if problem := await asyncio.to_thread(_put_back, path, kept[0].before, kept[-1].after, files):
-                left.append((path, problem))
-            else:
-                done.append(path)
+        restored = await asyncio.to_thread(_all_put_back, mine, files)
+        await self.forget(chat, turns)
+        return restored
+
+    async def forget(self, chat: str, turns: Collection[str]) -> None:
         await self._store.do(lambda tables: tables.forget(chat, turns))
-        return Restored(tuple(done), tuple(left))
 
 
 @dataclass(slots=True)
@@ -87,23 +82,107 @@ class Keeper:
         await self.checkpoints.left(self.chat, self.turn, self.kept)
 
 
-def _put_back(path: str, before: bytes | None, after: str | None, files: Files) -> str | None:
-    """Gives the reason when it was left alone."""
+# -- keeping
+
+
+class _Unkept:
+    """In the place of a content: there is something, and it cannot be put back."""
+
+
+_UNKEPT = _Unkept()
+
+
+def _looked_at(path: Path) -> list[tuple[Path, bytes | _Unkept | None]]:
+    """What is there; before it the outermost folder on its way that is not."""
+    missing = [parent for parent in path.parents if not parent.exists()]
+    return [*((folder, None) for folder in missing[-1:]), (path, _to_keep(path))]
+
+
+def _to_keep(path: Path) -> bytes | _Unkept | None:
     try:
-        file = files.resolve(path)
-        now = _digest(file)
-        if now == _digest_of(before):
-            return None
-        if after is None or now != after:
-            return "it was changed since"
-        if before is None:
-            file.unlink()
-        else:
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_bytes(before)
-    except (OSError, ToolError) as error:
-        return str(error)
-    return None
+        if path.is_symlink() or (path.exists() and not path.is_file()) or _size(path) > MAX_BYTES:
+            return _UNKEPT
+        return _content(path)
+    except OSError:
+        _log.warning("%s could not be kept as it was", path)
+        return _UNKEPT
+
+
+def _size(path: Path) -> int:
+    return path.stat().st_size if path.exists() else 0
+
+
+def _checkpoint(turn: str, path: Path, before: bytes | _Unkept | None) -> Checkpoint:
+    if isinstance(before, _Unkept):
+        return Checkpoint(turn, str(path), None, UNKEPT)
+    return Checkpoint(turn, str(path), before, None)
+
+
+# -- putting back
+
+
+def _all_put_back(kept: Mapping[str, list[Checkpoint]], files: Files) -> Restored:
+    done: list[str] = []
+    made = [Path(path) for path, of_path in kept.items() if of_path[0].before is None]
+    left = {path: why for path, of_path in kept.items() if (why := _why_not(path, of_path, files))}
+    # A file that was moved, and the place that it came from is taken now: there is no other copy of it.
+    homeless = {_digest_of(kept[path][0].before) for path in left} - {"absent"}
+    for path, of_path in kept.items():
+        if path in left or Path(path).is_dir():
+            continue
+        if of_path[0].before is None and _digest(Path(path)) in homeless:
+            left[path] = "the place that it came from is taken"
+            continue
+        try:
+            if _put_back(Path(path), of_path[0].before, made):
+                done.append(path)
+        except OSError as error:
+            left[path] = error.strerror or "it could not be written"
+    return Restored(
+        tuple(_shown(path, files) for path in done), tuple((_shown(path, files), why) for path, why in left.items())
+    )
+
+
+def _shown(path: str, files: Files) -> str:
+    try:
+        return files.shown(files.resolve(path))
+    except ToolError:
+        return path
+
+
+def _why_not(path: str, kept: Sequence[Checkpoint], files: Files) -> str | None:
+    first = kept[0]
+    if first.after == UNKEPT:
+        return "it is too large or no plain file, and was not kept"
+    if Path(path).is_dir() and first.before is None:
+        return None
+    try:
+        if files.resolve(path) != Path(path):
+            return "a link leads elsewhere now"
+        now = _digest(Path(path))
+    except OSError as error:
+        return error.strerror or "it could not be read"
+    except ToolError:
+        return "it is outside of the workspace"
+    # From one turn to the next it must be what the last one left.
+    unbroken = [one.after for one in kept] == [*(_digest_of(one.before) for one in kept[1:]), now]
+    return None if unbroken or now == _digest_of(first.before) else "it was changed since"
+
+
+def _put_back(file: Path, before: bytes | None, made: Collection[Path]) -> bool:
+    """Whether there was anything to do."""
+    if _content(file) == before:
+        return False
+    if before is not None:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(before)
+        return True
+    file.unlink()
+    for folder in file.parents:
+        if not any(folder.is_relative_to(one) for one in made) or any(folder.iterdir()):
+            break
+        folder.rmdir()
+    return True
 
 
 def _content(path: Path) -> bytes | None:

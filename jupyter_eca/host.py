@@ -15,7 +15,7 @@ from jupyter_eca import announce, commands, plugins
 from jupyter_eca.archive import Archive
 from jupyter_eca.audience import Asking, Audiences, Notice
 from jupyter_eca.checkpoints import Checkpoints, Keeper
-from jupyter_eca.config import agent
+from jupyter_eca.config import agent, watch
 from jupyter_eca.contexts.base import Surroundings
 from jupyter_eca.credentials import Credentials
 from jupyter_eca.engine import inputs
@@ -43,6 +43,7 @@ from jupyter_eca.workspace.jobs import BackgroundJobs
 from jupyter_eca.workspace.mcp import Manager
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from jupyter_eca.audience import Audience
@@ -53,13 +54,24 @@ if TYPE_CHECKING:
     from jupyter_eca.protocol.event import Event
     from jupyter_eca.store import ChatRow
     from jupyter_eca.tools.base import Tool
-    from jupyter_eca.workspace.base import Kernel, Workspace
+    from jupyter_eca.workspace.base import Files, Kernel, Workspace
+
+# Seconds that a call waits for somebody to approve it after the last client who could has gone: a page is reloaded, a
+# laptop sleeps, a connection breaks, and the question is still there afterwards.
+GRACE_SECONDS = 60.0
 
 BUSY = "This chat is still answering. Wait for it, or stop it first."
 
+# In milliseconds.
+DAY = 24 * 60 * 60 * 1000
+
 
 class Host:
-    def __init__(self, config: Config, workspace: Workspace, database: Path) -> None:
+    def __init__(
+        self, config: Config, workspace: Workspace, database: Path, read: Callable[[], Config] | None = None
+    ) -> None:
+        """With `read`, which blocks, the configuration is read again whenever its files change."""
+        self._read = read
         self.config = config
         self.workspace = workspace
         credentials = Credentials(database.with_name("auth.json"))
@@ -83,6 +95,7 @@ class Host:
         self._tools: dict[str, Tool] = {
             tool.spec.name: tool for tools in plugins.find("tools", "TOOLS").values() for tool in tools
         }
+        self.grace = GRACE_SECONDS
         self._chats: dict[str, LiveChat] = {}
         self._loading = asyncio.Lock()
         self._ended = asyncio.Event()
@@ -90,19 +103,28 @@ class Host:
     async def run(self) -> None:
         """Serve until `close`; every turn that is under way then is stopped and stored."""
         await self.store.open()
+        await self._expire()
         async with asyncio.TaskGroup() as tasks:
             self._work = Work(self, tasks)
-            serving = [tasks.create_task(work) for work in (self.store.run(), self.index.run(), self.mcp.run())]
+            works = [self.store.run(), self.index.run(), self.mcp.run()]
+            if self._read is not None:
+                works.append(watch(self.config, self._read, self.configure, partial(announce.refused, self)))
+            serving = [tasks.create_task(work) for work in works]
             self.ready.set()
             await self._ended.wait()
             for chat in self._chats:
                 self.stop(chat)
-            working = [task for chat in self._chats.values() for task in chat.tasks.values()]
-            await asyncio.gather(*working, return_exceptions=True)
+            await self._work.ended(self._chats.values())
             await self.jobs.close()
             for task in serving:
                 task.cancel()
         await self.store.close()
+
+    async def _expire(self) -> None:
+        """Chats that nobody used for long go, when the user wants that."""
+        if days := self.config.chat_retention_days:
+            before = now() - days * DAY
+            await self.store.do(lambda tables: tables.expire(before, alive))
 
     def close(self) -> None:
         self._ended.set()
@@ -114,18 +136,23 @@ class Host:
         await self.mcp.apply(config)
         await announce.reconfigured(self)
 
+    def move(self, files: Files) -> None:
+        """Other folders, from the next look at them on."""
+        self.workspace = replace(self.workspace, files=files)
+        self.index.move(files)
+        self.mcp.move(files.roots)
+
     def join(self, audience: Audience) -> None:
         self.audiences.join(audience)
 
     def leave(self, audience: Audience) -> None:
-        """Calls that only this audience could have approved are denied: nobody is there to answer."""
+        """Calls that only this audience could have approved are denied after a while: nobody is there to answer."""
         self.audiences.leave(audience)
         for chat in self._chats.values():
             if chat.kernel is not None and chat.kernel is audience.kernel:
                 chat.kernel = None
-            if not self.audiences.attended(chat.state.id):
-                for call in chat.state.calls:
-                    self.feed(chat, inputs.Rejected(now(), call.id, RejectReason.NOBODY), late=True)
+            if any(not call.terminal for call in chat.state.calls) and not self.audiences.attended(chat.state.id):
+                self._work.deny_unattended(chat, self.grace)
 
     # -- what happens to a chat
 
@@ -138,11 +165,13 @@ class Host:
         choice = prompt.choice.over(chat.choice)
         choice = replace(choice, model=await self._model(choice))
         local = await commands.answered_here(self, prompt.message)
-        if chat.state.status is not TurnStatus.IDLE:
+        # Meanwhile somebody may have begun a turn, or cut the chat back: then this is no longer what it is like.
+        if chat.busy or self._chats.get(prompt.chat) is not chat:
             raise BusyError(BUSY)
         chat.choice, chat.kernel, chat.prompt = choice, kernel, prompt
         setup = self.setup(choice, self.surroundings(prompt.chat, kernel))
         self.feed(chat, inputs.Prompted(now(), fresh_id(), shown(prompt.message), fresh_id(), setup, local))
+        self.store.select(prompt.chat, choice.selection)
         return choice.model
 
     def stop(self, chat: str) -> None:
@@ -167,6 +196,7 @@ class Host:
         """For the turns to come; trust holds from the next tool call on."""
         if live := self._chats.get(chat):
             live.choice = choice.over(live.choice)
+            self.store.select(chat, live.choice.selection)
             if choice.trust is not None:
                 self.feed(live, inputs.Trusted(now(), choice.trust))
 
@@ -187,7 +217,7 @@ class Host:
             if not late:
                 raise
             return
-        self.store.append(events, chat.choice.selection)
+        self.store.append(events)
         for effect in effects:
             self._work.run(chat, effect)
 
@@ -210,9 +240,11 @@ class Host:
             row = await self.store.chat(id) if live is None or live.state.status is TurnStatus.IDLE else None
             if live is not None and (row is None or row.last <= live.last):
                 return live
-            if row is None and must_exist:
+            # A chat of another workspace is opened by nobody but who asks in it.
+            foreign = row is not None and row.workspace != self.store.workspace and live is None
+            if must_exist and (row is None or foreign):
                 raise UnknownChat(f"There is no chat {id!r}. `%eca new` starts one.")
-            if row and row.owner not in {None, self.store.owner} and alive(row.owner):
+            if row and self.answered_elsewhere(row):
                 raise BusyError("This chat is being answered by another program. Wait for it, or start a new chat.")
             events = await self.store.events(id) if row else []
             restored = restore(id, events, now())
@@ -221,9 +253,13 @@ class Host:
             plan = plan_of(event.content for event in events)
             chat = self._chats[id] = LiveChat(state, row.last if row else 0, chosen(row), plan=plan)
             if restored.missing:
-                self.store.append(restored.missing, chat.choice.selection)
+                self.store.append(restored.missing)
                 await self.store.settled()
             return chat
+
+    def answered_elsewhere(self, row: ChatRow) -> bool:
+        """Whether another process answers in a chat now."""
+        return row.owner not in {None, self.store.owner} and alive(row.owner)
 
     def forget(self, id: str) -> LiveChat | None:
         """The chat is loaded anew when it is next needed."""

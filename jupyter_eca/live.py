@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Protocol
 
 from jupyter_eca.engine.plan import Plan
+from jupyter_eca.engine.turn import TurnStatus
 from jupyter_eca.store import Selection
 
 if TYPE_CHECKING:
@@ -76,7 +77,8 @@ class Prompt:
 
 @dataclass
 class LiveChat:
-    """Its state, its running tasks, the kernel of whoever asked last, and the cursor that the model was last told."""
+    """Its state, its running tasks, the kernel of whoever asked last, and the cursor that the model was last told.
+    While it is `held` it is being cut back or copied, and takes no prompt."""
 
     state: ChatState
     last: int
@@ -84,5 +86,10 @@ class LiveChat:
     kernel: Kernel | None = None
     prompt: Prompt | None = None
     cursor: CursorContext | None = None
+    held: bool = False
     plan: Plan = field(default_factory=Plan)
     tasks: dict[str, asyncio.Task[None]] = field(default_factory=dict[str, "asyncio.Task[None]"])
+
+    @property
+    def busy(self) -> bool:
+        return self.held or self.state.status is not TurnStatus.IDLE

@@ -7,6 +7,7 @@ import importlib
 import sys
 import uuid
 from contextlib import asynccontextmanager, contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from jupyter_eca import config, plugins
@@ -49,9 +50,10 @@ async def running(
     folders: Sequence[Path], only: Path | None, options: dict[str, Any] | None = None
 ) -> AsyncGenerator[Host]:
     """A host over some folders, with a kernel of its own when a tool needs one. Raises: ConfigError."""
-    settings = await asyncio.to_thread(config.read, folders, only, options)
+    read = partial(config.read, folders, only, options)
+    settings = await asyncio.to_thread(read)
     kernel = LocalKernel(folders[0])
-    host = Host(settings, Workspace(Files(tuple(folders)), kernel), database())
+    host = Host(settings, Workspace(Files(tuple(folders)), kernel), database(), read)
     with _alone():
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(host.run())

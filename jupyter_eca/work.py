@@ -19,6 +19,7 @@ from jupyter_eca.errors import LocalError, ProviderError, ToolError
 from jupyter_eca.protocol.content import RejectReason
 from jupyter_eca.protocol.context import CursorContext
 from jupyter_eca.tools.base import ToolResult, capped
+from jupyter_eca.whole import whole
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Iterable, Mapping
@@ -69,9 +70,27 @@ class Work:
             case _:
                 assert_never(effect)
 
+    def deny_unattended(self, chat: LiveChat, grace: float) -> None:
+        """Anew each time somebody goes."""
+        self._cancel(chat, "deny")
+        self._start(chat, "deny", self._deny(chat, grace))
+
+    async def ended(self, chats: Iterable[LiveChat]) -> None:
+        """Returns when everything of these chats has ended that was told to."""
+        for chat in chats:
+            self._cancel(chat, "deny")
+            await asyncio.gather(*tuple(chat.tasks.values()), return_exceptions=True)
+
+    async def _deny(self, chat: LiveChat, grace: float) -> None:
+        turn = chat.state.turn
+        await asyncio.sleep(grace)
+        if chat.state.turn == turn and not self._host.audiences.attended(chat.state.id):
+            for call in chat.state.calls:
+                self._host.feed(chat, inputs.Rejected(now(), call.id, RejectReason.NOBODY), late=True)
+
     def _start(self, chat: LiveChat, name: str, work: Coroutine[Any, Any, None]) -> None:
         task = chat.tasks[name] = self._tasks.create_task(work, name=f"{chat.state.id} {name}")
-        task.add_done_callback(lambda _: chat.tasks.pop(name, None))
+        task.add_done_callback(lambda done: chat.tasks.pop(name) if chat.tasks.get(name) is done else None)
 
     def _cancel(self, chat: LiveChat, name: str) -> None:
         if task := chat.tasks.get(name):
@@ -159,9 +178,13 @@ class Work:
             if tool is None:
                 raise ToolError(f"{name} is gone: its server has left.")
             context = self._host.surroundings(chat.state.id, chat.kernel, effect.call)
-            result = await tool.run(context, effect.arguments)
-            if isinstance(context.keeper, Keeper):
-                await context.keeper.done()
+            try:
+                result = await tool.run(context, effect.arguments)
+            finally:
+                if not tool.reads:
+                    self._host.index.changed()
+                if isinstance(context.keeper, Keeper) and context.keeper.kept:
+                    await whole(context.keeper.done())
         except ToolError as error:
             result = capped(ToolResult(str(error), error=True))
         except Exception as error:  # noqa: BLE001  # the boundary to plugs: whatever they raise, the turn must go on

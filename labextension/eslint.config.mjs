@@ -2,7 +2,7 @@ import { defineConfig, globalIgnores } from 'eslint/config';
 import { configs } from 'typescript-eslint';
 
 export default defineConfig(globalIgnores(['lib']), {
-  files: ['src/**/*.ts', 'test/**/*.ts'],
+  files: ['src/**/*.{ts,tsx}', 'test/**/*.{ts,tsx}'],
   extends: [configs.strictTypeChecked, configs.stylisticTypeChecked],
   languageOptions: { parserOptions: { project: 'test/tsconfig.json' } },
   rules: {

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import settings
 
 # Examples are small; a slow one tells of a busy machine, not of the code.
 settings.register_profile("here", deadline=None)
 settings.load_profile("here")
+
+# What helpers assert is told as well as what tests do.
+pytest.register_assert_rewrite("tests.conversation")

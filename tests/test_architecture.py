@@ -21,7 +21,7 @@ OURS = "jupyter_eca"
 MAX_LINES = {OURS: 400, "tests": 600}
 
 # A part is a folder or a module of the package; the empty one is `__init__`, the version and the hooks.
-BASE = frozenset({"", "errors", "paths", "plugins"})
+BASE = frozenset({"", "errors", "paths", "plugins", "whole"})
 CORE = BASE | {"protocol", "engine"}
 SHELL = frozenset({"workspace", "providers", "tools", "contexts", "store", "config", "credentials"})
 # The host, and what it is made of.
@@ -33,6 +33,7 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     "errors": frozenset(),
     "paths": frozenset(),
     "plugins": frozenset(),
+    "whole": frozenset(),
     "protocol": frozenset({"errors"}),
     "engine": frozenset({"errors", "protocol"}),
     **dict.fromkeys(SHELL, CORE | SHELL),

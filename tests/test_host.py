@@ -111,6 +111,7 @@ async def test_with_nobody_there_a_call_that_needs_approval_is_denied(tmp_path: 
 
 async def test_when_the_last_approver_leaves_a_waiting_call_is_denied_and_the_turn_ends(tmp_path: Path) -> None:
     async with desk(tmp_path, RUN) as table:
+        table.host.grace = 0.0
         asker, other = await table.client(Notebook()), await table.client(unattended=True)
         heard: list[ChatContentReceivedParams] = []
         ended = asyncio.Event()
@@ -128,6 +129,32 @@ async def test_when_the_last_approver_leaves_a_waiting_call_is_denied_and_the_tu
             await asker.close()
             await ended.wait()
         assert "It did not run." in said(heard)
+
+
+async def test_a_waiting_call_is_still_there_for_whoever_comes_back(tmp_path: Path) -> None:
+    notebook = Notebook()
+    async with desk(tmp_path, RUN) as table:
+        first = await table.client(notebook)
+        async with asyncio.timeout(PATIENCE):
+            async for item in first.ask("chat", "run"):
+                if isinstance(item.content, ToolCallRunContent):
+                    break
+            await first.close()
+            back = await table.client(notebook)
+            heard: list[ChatContentReceivedParams] = []
+            ended = asyncio.Event()
+
+            def hear(item: ChatContentReceivedParams) -> None:
+                heard.append(item)
+                if item.outcome is not None:
+                    ended.set()
+
+            back.listen("chat", hear)
+            await back.request("chat/open", ChatOpenParams(chat_id="chat"), ChatOpenResult)
+            (waiting,) = [r.content for r in heard if isinstance(r.content, ToolCallRunContent)]
+            await back.decide("chat", waiting.id, Decision(approved=True))
+            await ended.wait()
+        assert "toolCalled" in tool_states(heard)
 
 
 async def test_a_prompt_in_a_busy_chat_is_refused_and_the_running_answer_goes_on(tmp_path: Path) -> None:

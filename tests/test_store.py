@@ -113,9 +113,7 @@ async def test_events_survive_the_process(path: Path) -> None:
     run = ToolCallRunContent(id="1", name="n", server="eca", arguments={"a": [None, 0.5, "é"]}, manual_approval=True)
     usage = UsageContent(session_tokens=1, message_input_tokens=1, message_output_tokens=0)
     async with opened(path) as book:
-        book.store.append(
-            [asked(), event("Hello", aside="[aside]"), event(run), event(usage), ended()], Selection("a/b")
-        )
+        book.store.append([asked(), event("Hello", aside="[aside]"), event(run), event(usage), ended()])
     async with opened(path) as again:
         assert await again.store.events("c") == book.shown
     assert [found.seq for found in book.shown] == [1, 2, 3, 4, 5]
@@ -181,7 +179,8 @@ async def test_many_chats_do_not_mix(path: Path) -> None:
 async def test_a_chat_is_listed_with_its_title_model_and_prompts(path: Path) -> None:
     async with opened(path) as book:
         title = event(MetadataContent(title="Greeting"), role=Role.SYSTEM)
-        book.store.append([asked(at=5), title, event("Hello"), ended(at=9)], Selection("a/b"))
+        book.store.append([asked(at=5), title, event("Hello"), ended(at=9)])
+        book.store.select("c", Selection("a/b"))
         book.store.append([asked(at=12)])
         await book.store.settled()
         (row,) = await book.store.chats()

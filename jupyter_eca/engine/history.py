@@ -35,7 +35,7 @@ def remember(history: History, event: Event) -> History:
         case ImageContent(media_type=media_type, base64=base64):
             return _add(history, "user", ImagePart(media_type, base64))
         case ProgressContent() if event.role is Role.USER and event.aside:
-            return _add(history, "user", TextPart(event.aside))
+            return _grow(history, TextPart(event.aside), lambda p: isinstance(p, TextPart), "user")
         case TextContent(text=text) if event.role is Role.USER:
             return _add(history, "user", TextPart(text + event.aside))
         case TextContent() if event.role is Role.SYSTEM and event.aside == NO_IMAGES:
@@ -81,9 +81,11 @@ def _add(history: History, role: str, part: Part) -> History:
     return (*history, ChatMessage(role, (part,)))
 
 
-def _grow(history: History, piece: TextPart | ReasoningPart, same: Callable[[Part], bool]) -> History:
-    if not (history and history[-1].role == "assistant" and same(history[-1].parts[-1])):
-        return _add(history, "assistant", piece)
+def _grow(
+    history: History, piece: TextPart | ReasoningPart, same: Callable[[Part], bool], role: str = "assistant"
+) -> History:
+    if not (history and history[-1].role == role and same(history[-1].parts[-1])):
+        return _add(history, role, piece)
     last = history[-1]
     part = last.parts[-1]
     if isinstance(part, TextPart | ReasoningPart):

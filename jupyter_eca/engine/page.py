@@ -31,7 +31,7 @@ def page(
         last = next((i for i, event in enumerate(events) if event.seq >= before), last)
     if after is not None:
         first = next((i for i, event in enumerate(events) if event.seq > after), last)
-    if limit and last - first > limit:
+    if limit and limit > 0 and last - first > limit:
         if after is None:
             first = last - limit
         else:
@@ -52,8 +52,10 @@ def page(
 
 
 def _within(events: Sequence[Event], at: int) -> bool:
-    """Whether the event there belongs to the same turn as the one before it."""
-    return bool(events[at].turn) and events[at].turn == events[at - 1].turn
+    """Whether a turn has begun before that place and goes on there; another title may stand in the middle of one."""
+    here = next((event.turn for event in events[at:] if event.turn), None)
+    before = next((event.turn for event in reversed(events[:at]) if event.turn), None)
+    return here is not None and here == before
 
 
 def from_message(events: Sequence[Event], content_id: str) -> int | None:

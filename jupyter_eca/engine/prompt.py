@@ -79,9 +79,11 @@ def forked(title: str) -> str:
     return f"Forked: the new chat is called “{title}”."
 
 
-def restored_text(done: Sequence[str], left: Sequence[tuple[str, str]]) -> str:
-    """What rolling back did to files, empty when there were none."""
+def restored_text(done: Sequence[str], left: Sequence[tuple[str, str]], other: Sequence[str] = ()) -> str:
+    """What rolling back did to files, empty when there were none; `other` tools ran whose doings cannot be undone."""
     lines = [f"Restored: {path}" for path in done] + [f"Not restored: {path} ({why})" for path, why in left]
+    if other:
+        lines.append(f"Not taken back: what {', '.join(other)} did.")
     return "\n".join(lines)
 
 

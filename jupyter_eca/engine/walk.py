@@ -110,11 +110,11 @@ class Walk:
 
     def gathered(self, gathered: Gathered) -> None:
         TURNS.take(self.state.status, TurnSignal.READY)
-        for image in gathered.images:
-            self.emit(ImageContent(media_type=image.media_type, base64=image.base64), Role.USER)
         if gathered.context:
             progress = ProgressContent(state="running", text="Read what was pointed at")
             self.emit(progress, Role.USER, aside=gathered.context)
+        for image in gathered.images:
+            self.emit(ImageContent(media_type=image.media_type, base64=image.base64), Role.USER)
         self.signal(TurnSignal.READY)
 
     def answered(self, text: str, *, failed: bool) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from functools import cache
+from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from pydantic import ValidationError
@@ -84,7 +85,8 @@ class EcaSession:
     """An audience of the host. `kernel` is set for a client that runs code for its own chats.
 
     `own` are the chats it asked in, by the host's id, as the client writes them; `choices` is what it selected for a
-    chat, or ("") for none in particular. Whoever holds `sending` is alone in showing things to the client.
+    chat, or ("") for none in particular. Whoever holds `sending` is alone in showing things to the client; `shown` is
+    how far it has been shown each chat.
     """
 
     def __init__(self, link: Link, door: Door) -> None:
@@ -106,7 +108,7 @@ class EcaSession:
         self._host: Host | None = None
         self._hello: lifecycle.InitializeParams | None = None
         self._behind: list[Item] = []
-        self._shown: dict[str, int] = {}
+        self.shown: dict[str, int] = {}
         self.sending = asyncio.Lock()
         self._wake = asyncio.Event()
 
@@ -182,25 +184,31 @@ class EcaSession:
             await self._wake.wait()
             self._wake.clear()
             async with self.sending:
-                behind, self._behind = _compact(self._behind), []
-                for item in behind:
-                    await self._send(item)
+                behind, self._behind = self._behind, []
+                for are_events, run in groupby(behind, key=lambda item: isinstance(item, Event)):
+                    await (self._send_events if are_events else self._send_others)(list(run))
 
-    async def _send(self, item: Item) -> None:
-        """Each event once, also when it is both in a replay and among what has just happened."""
-        match item:
-            case Notice(method=method, params=JobsListResult(jobs=jobs)):
-                await self.notify(method, seen(self, jobs))
-            case Notice(method=method, params=params, chat=chat):
-                await self.notify(method, params, chat)
-            case Again(chat=chat):
-                row = await self.host.chat(chat)
-                await self.show_again(chat, row and row.title, await self.host.store.events(chat), anew=True)
-            case Event(chat=chat, seq=seq):
-                if 0 < seq <= self._shown.get(chat, 0):
-                    return
-                self._shown[chat] = seq
-                await self._show_event(item)
+    async def _send_events(self, items: list[Item]) -> None:
+        """Each once, also when it was in a replay. That is looked at before they are merged: a merged one could not be
+        told from its parts."""
+        events = (item for item in items if isinstance(item, Event))
+        # Without a number: the disk is full, and only those who see it now will ever see it.
+        for event in merged(e for e in events if not e.seq or e.seq > self.shown.get(e.chat, 0)):
+            self.shown[event.chat] = event.seq or self.shown.get(event.chat, 0)
+            await self._show_event(event)
+
+    async def _send_others(self, items: list[Item]) -> None:
+        for item in items:
+            match item:
+                case Notice(method=method, params=JobsListResult(jobs=jobs)):
+                    await self.notify(method, seen(self, jobs))
+                case Notice(method=method, params=params, chat=chat):
+                    await self.notify(method, params, chat)
+                case Again(chat=chat):
+                    row = await self.host.chat(chat)
+                    await self.show_again(chat, row and row.title, await self.host.store.events(chat), anew=True)
+                case Event():
+                    pass
 
     async def _show_event(self, event: Event, *, again: bool = False) -> None:
         wire_id = self.wire_id(event.chat)
@@ -217,7 +225,7 @@ class EcaSession:
         shown = merged(events)
         for event in shown if self.can.envelope else arranged(shown):
             await self._show_event(event, again=True)
-        self._shown[chat] = max((event.seq for event in shown), default=0 if anew else self._shown.get(chat, 0))
+        self.shown[chat] = max((event.seq for event in shown), default=0 if anew else self.shown.get(chat, 0))
         status = ChatStatusChangedParams(chat_id=wire_id, status=self.host.status(chat))
         await self.notify("chat/statusChanged", status)
 

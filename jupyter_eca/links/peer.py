@@ -7,10 +7,10 @@ import logging
 from typing import TYPE_CHECKING, Any
 
 from jupyter_eca.errors import FrameError, RemoteError
-from jupyter_eca.protocol.jsonrpc import Code, Failure, Id, Notification, Request, Result
+from jupyter_eca.protocol.jsonrpc import CANCEL, Code, Failure, Id, Notification, Request, Result
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Coroutine
 
     from jupyter_eca.links.base import Link
 
@@ -27,31 +27,41 @@ class Peer:
         self._answer = answer
         self._heed = heed
         self._waiting: dict[Id, asyncio.Future[Any]] = {}
+        self._serving: dict[Id, asyncio.Task[None]] = {}
+        self._cancelled: set[Id] = set()
+        self._working: set[asyncio.Task[None]] = set()
         self._sent = 0
         self._left = False
 
     async def run(self) -> None:
         """Until the peer leaves; then requests of ours that wait fail, and answers of ours are cancelled."""
-        answering: set[asyncio.Task[None]] = set()
         try:
-            async with asyncio.TaskGroup() as tasks:
-                async for message in self._link:
-                    if isinstance(message, Request):
-                        task = tasks.create_task(self._serve(message))
-                        answering.add(task)
-                        task.add_done_callback(answering.discard)
-                    else:
-                        await self._take(message)
-                for task in answering:
+            async with asyncio.TaskGroup() as self._tasks:
+                try:
+                    async for message in self._link:
+                        if isinstance(message, Request):
+                            self._serving[message.id] = self._start(self._serve(message))
+                        else:
+                            await self._take(message)
+                finally:
+                    self._left = True
+                for task in self._working:
                     task.cancel()
         finally:
-            self._left = True
             for future in self._waiting.values():
                 if not future.done():
                     future.set_exception(RemoteError("the other side has left"))
 
+    def _start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        task = self._tasks.create_task(work)
+        self._working.add(task)
+        task.add_done_callback(self._working.discard)
+        return task
+
     async def _take(self, message: Notification | Result | Failure | FrameError) -> None:
         match message:
+            case Notification(method, params) if method == CANCEL:
+                self._cancel(params)
             case Notification(method, params):
                 try:
                     self._heed(method, params)
@@ -68,21 +78,42 @@ class Peer:
             case FrameError():
                 await self._link.send(Failure(None, message.code, str(message)))
 
+    def _cancel(self, params: Any) -> None:
+        """One that is answered already, or was never asked, is none of our business."""
+        match params:
+            case {"id": str() | int() as id} if id in self._serving:
+                # A task that is cancelled before its first step would end without an answer.
+                asyncio.get_running_loop().call_soon(self._end, id)
+            case _:
+                pass
+
+    def _end(self, id: Id) -> None:
+        if task := self._serving.get(id):
+            self._cancelled.add(id)
+            task.cancel()
+
     async def _serve(self, request: Request) -> None:
         try:
             answer = Result(request.id, await self._answer(request.method, request.params))
+        except asyncio.CancelledError:
+            if request.id not in self._cancelled:
+                raise
+            answer = Failure(request.id, Code.CANCELLED, f"{request.method} was cancelled")
         except RemoteError as error:
             answer = Failure(request.id, error.code, str(error))
         except Exception as error:  # noqa: BLE001  # the boundary to a peer: a bug of ours must be answered, not hang it
             _log.exception("%s failed", request.method)
             answer = Failure(request.id, Code.INTERNAL, f"{request.method} failed inside: {error}")
+        finally:
+            self._serving.pop(request.id, None)
+            self._cancelled.discard(request.id)
         await self._link.send(answer)
 
     async def notify(self, method: str, params: Any) -> None:
         await self._link.send(Notification(method, params))
 
     async def request(self, method: str, params: Any) -> Any:
-        """Raises: RemoteError when the answer is an error or the peer leaves before it."""
+        """Cancelling it takes it back. Raises: RemoteError when the answer is an error or the peer leaves before it."""
         if self._left:
             raise RemoteError("the other side has left")
         # Not a small integer: nvim takes a request with an id it knows for the reply to its own.
@@ -92,5 +123,13 @@ class Peer:
         try:
             await self._link.send(Request(id, method, params))
             return await future
+        except asyncio.CancelledError:
+            self._take_back(id)
+            raise
         finally:
             self._waiting.pop(id, None)
+
+    def _take_back(self, id: Id) -> None:
+        """Beside whoever is cancelled: it must not wait for a peer that reads slowly."""
+        if not self._left:
+            self._start(self._link.send(Notification(CANCEL, {"id": id})))

@@ -34,6 +34,12 @@ class Code(IntEnum):
     NOT_INITIALIZED = -32002
     BUSY = -32001
     REFUSED = -32000
+    # From the Language Server Protocol, whose `$/cancelRequest` this answers.
+    CANCELLED = -32800
+
+
+CANCEL = "$/cancelRequest"
+"""Either side may take back a request of its own that is not answered yet; the answer comes nevertheless."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -115,6 +115,13 @@ class ProgressParams(Model):
     title: str = ""
 
 
+class CancelParams(Model):
+    """A request of the sender that needs no answer any more: a question that somebody else has answered, say. Either
+    side may send it."""
+
+    id: str | int
+
+
 class ChatConfig(Model):
     """An absent field is "unchanged". `behaviors`, `select_behavior` and the `default_...` are older names.
 

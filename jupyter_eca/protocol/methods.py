@@ -21,6 +21,7 @@ from jupyter_eca.protocol import (
     rewrite,
 )
 from jupyter_eca.protocol.base import Done, Empty, Model
+from jupyter_eca.protocol.jsonrpc import CANCEL
 
 
 class Sender(StrEnum):
@@ -60,6 +61,7 @@ METHODS: Final = _table(
     Method("workspace/didChangeWorkspaceFolders", C, lifecycle.DidChangeWorkspaceFoldersParams),
     Method("$/showMessage", S, lifecycle.ShowMessageParams),
     Method("$/progress", S, lifecycle.ProgressParams),
+    Method(CANCEL, S, lifecycle.CancelParams),
     Method("config/updated", S, lifecycle.ConfigUpdatedParams),
     Method("chat/prompt", C, chat.ChatPromptParams, chat.ChatPromptResult),
     Method("chat/promptStop", C, chat.ChatPromptStopParams),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import importlib
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -43,10 +44,11 @@ class Rooms:
         from jupyter_eca.workspace.server import ServerKernel
 
         folder = Path(self._serverapp.root_dir)
-        settings = await asyncio.to_thread(config.read, (folder,))
+        read = partial(config.read, (folder,))
+        settings = await asyncio.to_thread(read)
         self._kernel = ServerKernel(self._serverapp.kernel_manager)
         workspace = Workspace(Files((folder,)), self._kernel)
-        host = Host(settings, workspace, database())
+        host = Host(settings, workspace, database(), read)
         running = self._running = asyncio.get_running_loop().create_task(host.run())
         ready = asyncio.ensure_future(host.ready.wait())
         await asyncio.wait((running, ready), return_when=asyncio.FIRST_COMPLETED)

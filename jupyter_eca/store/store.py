@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from jupyter_eca.errors import ConfigError
 from jupyter_eca.protocol.event import Event, merged
 from jupyter_eca.store.schema import connect
-from jupyter_eca.store.tables import NOTHING_SELECTED, Tables
+from jupyter_eca.store.tables import Tables
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -39,7 +39,7 @@ class Store:
         """`publish` is called on the event loop with events that are committed, in order, `seq` filled in."""
         self.owner: Final = f"{os.getpid()}:{time.time_ns()}"
         self._path = path
-        self._workspace = workspace
+        self.workspace: Final = workspace
         self._publish = publish
         self._pending: list[Event] = []
         self._selected: dict[str, Selection] = {}
@@ -53,7 +53,7 @@ class Store:
             self._db = await self._run(partial(connect, self._path))
         except (sqlite3.Error, OSError) as error:
             raise ConfigError(f"{self._path} cannot be used: {error}. Mend it, or move it away.") from error
-        self._tables = Tables(self._db, self._workspace, self.owner)
+        self._tables = Tables(self._db, self.workspace, self.owner)
 
     async def run(self) -> None:
         """Commit and publish what is appended, until cancelled."""
@@ -67,13 +67,15 @@ class Store:
         await self._run(self._db.close)
         self._thread.shutdown()
 
-    def append(self, events: Sequence[Event], selected: Selection = NOTHING_SELECTED) -> None:
-        """`selected` is noted as what the chat was last run with."""
+    def append(self, events: Sequence[Event]) -> None:
         if events:
             self._pending += events
-            if selected != NOTHING_SELECTED:
-                self._selected[events[-1].chat] = selected
             self._wake.set()
+
+    def select(self, chat: str, selected: Selection) -> None:
+        """What the turns of a chat are run with from now on. A chat that nobody asked in yet is not noted."""
+        self._selected[chat] = selected
+        self._wake.set()
 
     async def settled(self) -> None:
         """Returns once everything appended so far is committed and published."""
@@ -103,14 +105,15 @@ class Store:
         async with self._flushing:
             events, self._pending = merged(self._pending), []
             selected, self._selected = self._selected, {}
-            if not events:
+            if not events and not selected:
                 return
             try:
                 events = await self._run(partial(self._tables.write, events, selected))
             except sqlite3.Error:
                 # A full or broken disk must not take the answer away from who is reading it: it is shown, not kept.
                 _log.exception("%d events could not be stored in %s", len(events), self._path)
-            self._publish(events)
+            if events:
+                self._publish(events)
 
 
 def alive(owner: str | None) -> bool:

@@ -13,7 +13,7 @@ from jupyter_eca.protocol.event import Event, Outcome
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Collection, Generator, Mapping
+    from collections.abc import Callable, Collection, Generator, Mapping
 
 _CONTENT: Final[TypeAdapter[Content]] = TypeAdapter(Content)
 
@@ -21,7 +21,7 @@ _ROWS: Final = """
     SELECT id, created, updated, title, model, owner,
         (SELECT coalesce(max(seq), 0) FROM events WHERE chat = id),
         (SELECT count(*) FROM events WHERE chat = id AND role = 'user' AND json_extract(content, '$.type') = 'text'),
-        agent, variant, trust, cut_from, cut_to
+        agent, variant, trust, cut_from, cut_to, workspace
     FROM chats
 """
 
@@ -34,9 +34,6 @@ class Selection:
     agent: str | None = None
     variant: str | None = None
     trust: bool | None = None
-
-
-NOTHING_SELECTED: Final = Selection()
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +54,7 @@ class ChatRow:
     trust: bool | None
     cut_from: int | None
     cut_to: int | None
+    workspace: str
 
     def intact(self, after: int) -> bool:
         """Whether everything up to this sequence number is still as it was shown."""
@@ -66,12 +64,17 @@ class ChatRow:
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
     """A file as it was before a turn changed it (`before` is None: it was not there), and the digest of what the turn
-    left (None: it ended otherwise)."""
+    left (None: it ended otherwise), or why it cannot be put back: UNKEPT, CHANGED."""
 
     turn: str
     path: str
     before: bytes | None
     after: str | None
+
+
+UNKEPT: Final = "unkept"
+CHANGED: Final = "changed"
+"""In the place of a digest: the file could not be kept; somebody else changed it while the turn ran."""
 
 
 class Tables:
@@ -98,7 +101,7 @@ class Tables:
         with self._all_or_nothing():
             for event in events:
                 if event.role is Role.USER or isinstance(event.content, MetadataContent) or event.outcome:
-                    self._note(event, selected.get(event.chat, NOTHING_SELECTED))
+                    self._note(event)
                 row = self._db.execute(
                     "INSERT INTO events (chat, turn, role, at, content, aside, outcome, local)"
                     " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
@@ -114,9 +117,11 @@ class Tables:
                     ),
                 )
                 stored.append(event.model_copy(update={"seq": row.lastrowid}))
+            for chat, selection in selected.items():
+                self._select(chat, selection)
         return stored
 
-    def _note(self, event: Event, selected: Selection) -> None:
+    def _note(self, event: Event) -> None:
         """Keep the chat's row: made by its first prompt, owned while a turn runs."""
         title = event.content.title if isinstance(event.content, MetadataContent) else None
         if not event.turn:
@@ -124,19 +129,16 @@ class Tables:
             return
         owner = None if event.outcome else self._owner
         self._db.execute(
-            "INSERT INTO chats (id, workspace, created, updated, title, owner, model, agent, variant, trust)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+            "INSERT INTO chats (id, workspace, created, updated, title, owner) VALUES (?, ?, ?, ?, ?, ?)"
             " ON CONFLICT (id) DO UPDATE SET updated = excluded.updated, title = coalesce(excluded.title, title),"
-            " owner = excluded.owner, model = coalesce(excluded.model, model), agent = coalesce(excluded.agent, agent),"
-            " variant = coalesce(excluded.variant, variant), trust = coalesce(excluded.trust, trust)",
-            (event.chat, self._workspace, event.at, event.at, title, owner, *_columns(selected)),
+            " owner = excluded.owner",
+            (event.chat, self._workspace, event.at, event.at, title, owner),
         )
 
-    def select(self, chat: str, selected: Selection) -> None:
+    def _select(self, chat: str, selected: Selection) -> None:
+        """All of it: the variant of another model must not stay."""
         self._db.execute(
-            "UPDATE chats SET model = coalesce(?, model), agent = coalesce(?, agent), variant = coalesce(?, variant),"
-            " trust = coalesce(?, trust) WHERE id = ?",
-            (*_columns(selected), chat),
+            "UPDATE chats SET model = ?, agent = ?, variant = ?, trust = ? WHERE id = ?", (*_columns(selected), chat)
         )
 
     def events(self, chat: str, after: int) -> list[Event]:
@@ -192,19 +194,21 @@ class Tables:
             ):
                 self._db.execute(statement, (chat,))
 
-    def expire(self, before: int) -> None:
-        """Chats of this workspace that were last used before then, in milliseconds since the epoch."""
-        old = "SELECT id FROM chats WHERE workspace = ? AND updated < ? AND owner IS NULL"
-        for (chat,) in self._db.execute(old, (self._workspace, before)).fetchall():
-            self.delete(chat)
+    def expire(self, before: int, alive: Callable[[str | None], bool]) -> None:
+        """Chats of this workspace that were last used before then, in milliseconds since the epoch. Those that somebody
+        `alive` answers in stay."""
+        old = "SELECT id, owner FROM chats WHERE workspace = ? AND updated < ?"
+        for chat, owner in self._db.execute(old, (self._workspace, before)).fetchall():
+            if not alive(owner):
+                self.delete(chat)
 
-    def copy(self, chat: str, last: int, new: str, title: str) -> None:
-        """A chat with the events of another up to `last`."""
+    def copy(self, chat: str, last: int, new: str, title: str, at: int) -> None:
+        """A chat with the events of another up to `last`, and a title of its own."""
         with self._all_or_nothing():
             self._db.execute(
                 "INSERT INTO chats (id, workspace, created, updated, title, model, agent, variant, trust)"
-                " SELECT ?, workspace, updated, updated, ?, model, agent, variant, trust FROM chats WHERE id = ?",
-                (new, title, chat),
+                " SELECT ?1, workspace, ?3, ?3, ?2, model, agent, variant, trust FROM chats WHERE id = ?4",
+                (new, title, at, chat),
             )
             self._db.execute(
                 "INSERT INTO events (chat, turn, role, at, content, aside, outcome, local)"
@@ -212,19 +216,32 @@ class Tables:
                 " ORDER BY seq",
                 (new, chat, last),
             )
+            self._db.execute(
+                "INSERT INTO events (chat, turn, role, at, content, aside) VALUES (?, '', ?, ?, ?, '')",
+                (new, Role.SYSTEM, at, MetadataContent(title=title).model_dump_json(by_alias=True)),
+            )
 
     # -- files as they were
 
     def keep(self, chat: str, checkpoint: Checkpoint) -> None:
         """The first one of a turn counts: it is what the turn found."""
         self._db.execute(
-            "INSERT OR IGNORE INTO checkpoints (chat, turn, path, before) VALUES (?, ?, ?, ?)",
-            (chat, checkpoint.turn, checkpoint.path, checkpoint.before),
+            "INSERT OR IGNORE INTO checkpoints (chat, turn, path, before, after) VALUES (?, ?, ?, ?, ?)",
+            (chat, checkpoint.turn, checkpoint.path, checkpoint.before, checkpoint.after),
         )
 
-    def left(self, chat: str, turn: str, path: str, after: str | None) -> None:
+    def found(self, chat: str, turn: str, path: str, now: str) -> None:
+        """The digest of a file before a turn changes it once more: it must be what the turn left."""
         self._db.execute(
-            "UPDATE checkpoints SET after = ? WHERE chat = ? AND turn = ? AND path = ?", (after, chat, turn, path)
+            "UPDATE checkpoints SET after = ? WHERE chat = ? AND turn = ? AND path = ? AND after NOT IN (?, ?)",
+            (CHANGED, chat, turn, path, now, UNKEPT),
+        )
+
+    def left(self, chat: str, turn: str, path: str, after: str) -> None:
+        self._db.execute(
+            "UPDATE checkpoints SET after = ? WHERE chat = ? AND turn = ? AND path = ?"
+            " AND coalesce(after, '') NOT IN (?, ?)",
+            (after, chat, turn, path, UNKEPT, CHANGED),
         )
 
     def checkpoints(self, chat: str) -> list[Checkpoint]:

@@ -85,7 +85,7 @@ class Preview(Protocol):
 
 class Tool(Protocol):
     """`reads` tools change nothing, so plan mode keeps them; one without its `needs` is not offered; one with `agents`
-    only to those."""
+    only to those. One that `keeps` files before it changes them can be taken back."""
 
     @property
     def spec(self) -> ToolSpec: ...
@@ -98,6 +98,9 @@ class Tool(Protocol):
 
     @property
     def agents(self) -> frozenset[str]: ...
+
+    @property
+    def keeps(self) -> bool: ...
 
     @property
     def preview(self) -> Preview | None: ...
@@ -117,6 +120,7 @@ class NativeTool:
     reads: bool
     needs: frozenset[Need]
     agents: frozenset[str]
+    keeps: bool
     preview: Preview | None
 
     async def run(self, context: ToolContext, arguments: dict[str, Any]) -> ToolResult:
@@ -137,6 +141,7 @@ def tool(
     reads: bool = False,
     needs: Iterable[Need] = (),
     agents: Iterable[str] = (),
+    keeps: bool = False,
     summary: str = "",
     remembers: Remembers = Remembers.TOOL,
     preview: Preview | None = None,
@@ -160,7 +165,7 @@ def tool(
             field.pop("title", None)
         description = inspect.getdoc(function) or ""
         spec = ToolSpec(function.__name__, description, schema, summary=summary, remembers=remembers)
-        return NativeTool(spec, model, function, reads, frozenset(needs), frozenset(agents), preview)
+        return NativeTool(spec, model, function, reads, frozenset(needs), frozenset(agents), keeps, preview)
 
     return make
 

@@ -6,6 +6,7 @@ import asyncio
 import os
 import threading
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,6 +17,7 @@ from jupyter_eca.protocol.content import FileChangeDetails
 from jupyter_eca.tools import textfile, transcript
 from jupyter_eca.tools.base import MAX_RESULT_CHARS, ToolContext, ToolResult, tool
 from jupyter_eca.tools.replacing import lines, replace
+from jupyter_eca.whole import whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,6 +26,9 @@ if TYPE_CHECKING:
 
 # Calls of one turn run in parallel, and each change reads before it writes.
 _one_change = threading.Lock()
+
+# Files of a moved folder that are kept as they were: each is copied, and a data set has more.
+MAX_KEPT = 1000
 
 # Room in a result for the line that says which lines it has.
 _HEADER_CHARS = 200
@@ -77,16 +82,17 @@ async def _move_preview(context: ToolContext, arguments: dict[str, Any]) -> File
 _EDIT_ARGUMENTS = ("original_content", "new_content", "all_occurrences")
 
 
-@tool(summary="Writing {path}", preview=_write_preview)
+@tool(keeps=True, summary="Writing {path}", preview=_write_preview)
 async def write_file(context: ToolContext, path: FilePath, content: Content) -> ToolResult:
     """Create a text file, or replace all of an existing one. Missing folders are made.
 
     To change a part of a file use edit_file. Does not replace notebooks.
     """
-    return await asyncio.to_thread(_write, context.files, path, content)
+    await _keep(context, context.files.resolve(path))
+    return await whole(asyncio.to_thread(_write, context.files, path, content))
 
 
-@tool(summary="Editing {path}", preview=_edit_preview)
+@tool(keeps=True, summary="Editing {path}", preview=_edit_preview)
 async def edit_file(
     context: ToolContext,
     path: FilePath,
@@ -99,7 +105,8 @@ async def edit_file(
     Read the file first. original_content must occur exactly once: take as many lines around it as that needs.
     The line ends of the file are kept. Does not edit notebooks.
     """
-    return await asyncio.to_thread(_edit, context.files, path, original_content, new_content, all_occurrences)
+    await _keep(context, context.files.resolve(path))
+    return await whole(asyncio.to_thread(_edit, context.files, path, original_content, new_content, all_occurrences))
 
 
 @tool(reads=True, agents=["plan"], summary="Previewing a change of {path}", preview=_edit_preview)
@@ -120,13 +127,40 @@ async def preview_file_change(
     return ToolResult(f"Shown to the user; nothing was changed:\n{found.diff}", details=found)
 
 
-@tool(summary="Moving {source} to {destination}", preview=_move_preview)
+@tool(keeps=True, summary="Moving {source} to {destination}", preview=_move_preview)
 async def move_file(context: ToolContext, source: Source, destination: Destination) -> ToolResult:
     """Move or rename a file or folder. Never overwrites. Missing folders are made."""
-    return await asyncio.to_thread(_move, context.files, source, destination)
+    await _keep(context, *await asyncio.to_thread(_moving, context.files, source, destination))
+    return await whole(asyncio.to_thread(_move, context.files, source, destination))
 
 
 TOOLS = (read_file, write_file, edit_file, preview_file_change, move_file)
+
+
+async def _keep(context: ToolContext, *paths: Path) -> None:
+    if context.keeper is not None:
+        for path in paths:
+            await context.keeper.keep(path)
+
+
+def _moving(files: Files, source: str, destination: str) -> list[Path]:
+    """Everything that a move changes, where it is and where it will be; too large a folder is named, not gone
+    through. Nothing when the move will be refused."""
+    try:
+        with textfile.reported(f"{source} to {destination}"):
+            move = _moved(files, source, destination)
+            if not move.old.is_dir():
+                return [move.old, move.new]
+            found = list(islice((path for path in move.old.rglob("*") if _is_file(path)), MAX_KEPT + 1))
+    except ToolError:
+        return []
+    if len(found) > MAX_KEPT:
+        return [move.old]
+    return [kept for path in found for kept in (path, move.new / path.relative_to(move.old))]
+
+
+def _is_file(path: Path) -> bool:
+    return path.is_symlink() or not path.is_dir()
 
 
 def _read(files: Files, path: str, offset: int, limit: int) -> str:

@@ -80,6 +80,11 @@ class Index:
             self._wanted.clear()
             self._looked.set()
 
+    def move(self, files: Files) -> None:
+        """Other folders from now on."""
+        self._files = files
+        self._stale = True
+
     def look(self) -> None:
         """Somebody is going to type: whoever then asks first need not wait."""
         if (self._stale or monotonic() >= self._fresh_until) and not self._wanted.is_set():

@@ -1,20 +1,76 @@
-/** What the panel asks of the server, typed. Knows no socket and no user interface. */
+/** What is asked of the server, typed. Knows no socket and no user interface. */
 
-import { ChatId, ChatListResult, ChatSummary, ClientMethods, ServerMethods } from './protocol';
-import { Link, Peer } from './rpc';
+import {
+  ChatAskQuestionParams,
+  ChatAskQuestionResult,
+  ChatId,
+  ChatListResult,
+  ChatSummary,
+  ClientMethods,
+  CodeAssistant,
+  ServerMethods
+} from './protocol';
+import { Link, Notifications, Peer, Requests } from './rpc';
+
+/** Everything that the server tells: requests are answered apart. */
+const TOLD = [
+  '$/showMessage',
+  'chat/cleared',
+  'chat/contentReceived',
+  'chat/deleted',
+  'chat/opened',
+  'chat/statusChanged',
+  'config/updated',
+  'jobs/updated',
+  'providers/updated',
+  'tool/serverRemoved',
+  'tool/serverUpdated'
+] as const satisfies readonly Notifications<ServerMethods>[];
+
+export type ToldMethod = (typeof TOLD)[number];
+
+/** Somebody who sees what the server tells, approves tool calls and answers questions. */
+export interface Attendant {
+  told(method: ToldMethod, params: unknown): void;
+  asked(question: ChatAskQuestionParams): Promise<ChatAskQuestionResult>;
+  gone(): void;
+}
+
+const UNATTENDED: CodeAssistant = { chat: true, envelope: true, unattended: true };
+const ATTENDED: CodeAssistant = { chat: true, envelope: true, chatCapabilities: { askQuestion: true } };
 
 export class Client {
   private constructor(private readonly peer: Peer<ClientMethods, ServerMethods>) {}
 
-  /** Greets the server, as one who cannot approve tool calls: no view shows them. Throws: LinkError, RpcError. */
-  static async connect(link: Link): Promise<Client> {
-    const peer = new Peer<ClientMethods, ServerMethods>(link);
+  /** Greets the server; without an attendant as one who cannot approve tool calls. Throws: LinkError, RpcError. */
+  static async connect(link: Link, attendant?: Attendant): Promise<Client> {
+    const peer = new Peer<ClientMethods, ServerMethods>(link, () => attendant?.gone());
+    if (attendant !== undefined) {
+      for (const method of TOLD) {
+        peer.handle(method, params => {
+          attendant.told(method, params);
+        });
+      }
+      peer.handle('chat/askQuestion', params => attendant.asked(params));
+    }
     await peer.request('initialize', {
       clientInfo: { name: 'jupyter-eca' },
-      capabilities: { codeAssistant: { chat: true, envelope: true, unattended: true } }
+      capabilities: { codeAssistant: attendant === undefined ? UNATTENDED : ATTENDED }
     });
     peer.notify('initialized', {});
     return new Client(peer);
+  }
+
+  /** Throws: LinkError, RpcError. */
+  request<K extends Requests<ClientMethods>>(
+    method: K,
+    params: ClientMethods[K]['params']
+  ): Promise<ClientMethods[K]['result']> {
+    return this.peer.request(method, params);
+  }
+
+  notify<K extends Notifications<ClientMethods>>(method: K, params: ClientMethods[K]['params']): void {
+    this.peer.notify(method, params);
   }
 
   chatList(): Promise<ChatListResult> {

@@ -1,5 +1,6 @@
 /** The plugins that JupyterLab loads. */
 
 import { commands } from './commands';
+import { opening } from './opening';
 
-export default [commands];
+export default [commands, opening];

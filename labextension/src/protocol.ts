@@ -2,6 +2,14 @@
 
 export type AuthStatus = 'authenticated' | 'expiring' | 'expired' | 'unauthenticated' | 'local' | 'not-running';
 
+/**
+ * A request of the sender that needs no answer any more: a question that somebody else has answered. Either side may
+ * send it.
+ */
+export interface CancelParams {
+  readonly id: ChatId;
+}
+
 export interface ChatAddFlagParams {
   readonly chatId: ChatId;
   readonly contentId: string;
@@ -1234,6 +1242,7 @@ export interface ClientMethods {
 
 /** What the server sends. */
 export interface ServerMethods {
+  '$/cancelRequest': { params: CancelParams; result: void };
   '$/progress': { params: ProgressParams; result: void };
   '$/showMessage': { params: ShowMessageParams; result: void };
   'chat/askQuestion': { params: ChatAskQuestionParams; result: ChatAskQuestionResult };

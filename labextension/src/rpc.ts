@@ -26,8 +26,9 @@ export const Code = { parse: -32700, methodNotFound: -32601, internal: -32603 } 
 
 type Table<T> = { [K in keyof T]: { params: unknown; result: unknown } };
 /** Notifications are the methods whose result is `void`; a request without a result answers `null`. */
-type Requests<T extends Table<T>> = { [K in keyof T]: [T[K]['result']] extends [void] ? never : K }[keyof T] & string;
-type Notifications<T extends Table<T>> = Exclude<keyof T & string, Requests<T>>;
+export type Requests<T extends Table<T>> = { [K in keyof T]: [T[K]['result']] extends [void] ? never : K }[keyof T] &
+  string;
+export type Notifications<T extends Table<T>> = Exclude<keyof T & string, Requests<T>>;
 
 type Id = string | number;
 interface Failure {
@@ -54,7 +55,11 @@ export class Peer<Ours extends Table<Ours>, Theirs extends Table<Theirs>> {
   private lastId = 0;
   private closed = false;
 
-  constructor(private readonly link: Link) {
+  /** `gone` is told once that the link is closed, by either end. */
+  constructor(
+    private readonly link: Link,
+    private readonly gone: () => void = () => undefined
+  ) {
     link.listen(
       text => void this.receive(text),
       () => {
@@ -131,7 +136,11 @@ export class Peer<Ours extends Table<Ours>, Theirs extends Table<Theirs>> {
   }
 
   private end(): void {
+    if (this.closed) {
+      return;
+    }
     this.closed = true;
+    this.gone();
     for (const { reject } of this.waiting.values()) {
       reject(new LinkError('the link closed before the answer came'));
     }

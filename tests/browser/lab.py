@@ -44,8 +44,9 @@ class Lab:
     log: Path
 
     def address(self, path: str) -> str:
-        """Where a browser finds a file of `root`, in a workspace without the tabs of an earlier test."""
-        return f"{self.url}lab/tree/{path}?reset&token={self.token}"
+        """Where a browser finds a file of `root`, or only Lab, in a workspace without the tabs of an earlier test."""
+        place = f"lab/tree/{path}" if path else "lab"
+        return f"{self.url}{place}?reset&token={self.token}"
 
     def write_notebook(self, name: str, sources: Sequence[str]) -> Path:
         cells = [_code(f"c{n}", source) for n, source in enumerate(sources)]

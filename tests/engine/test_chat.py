@@ -83,7 +83,7 @@ def test_the_model_is_asked_with_its_setup_and_all_that_was_said() -> None:
 def test_contexts_are_told_to_the_model_and_not_shown() -> None:
     talk = Talk().asks("Hi", context=" [cell 1]")
     assert talk.words(Role.USER) == "Hi"
-    assert talk.asked() == (ChatMessage("user", (TextPart("Hi"), TextPart(" [cell 1]"))),)
+    assert talk.asked() == (user("Hi [cell 1]"),)
 
 
 def test_only_the_first_prompt_gives_the_chat_its_title() -> None:

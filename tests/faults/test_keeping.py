@@ -13,6 +13,8 @@ from jupyter_eca.config import Config, read
 from jupyter_eca.host import Host
 from jupyter_eca.protocol.base import Done
 from jupyter_eca.protocol.chats import ChatDeleteParams, ChatListParams, ChatListResult
+from jupyter_eca.protocol.content import ProgressContent, Role, TextContent
+from jupyter_eca.protocol.event import Event, Outcome
 from jupyter_eca.protocol.notebook import KernelExecuteResult, KernelVariablesResult, RunStatus
 from jupyter_eca.workspace.base import Files, Workspace
 from tests.desk import PATIENCE, answer, desk, outcomes, said
@@ -64,24 +66,36 @@ class Stubborn:
         return KernelVariablesResult(variables=())
 
 
-async def test_a_chat_that_was_deleted_while_it_worked_does_not_come_back(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("jupyter_eca.archive.END_SECONDS", 0.05)
+async def test_a_chat_that_was_deleted_while_it_worked_does_not_come_back(tmp_path: Path) -> None:
     kernel = Stubborn()
     async with desk(tmp_path, RULES) as table:
         table.host.workspace = Workspace(Files((tmp_path,)), kernel)
         client = await table.client()
         turn = asyncio.create_task(answer(client, "run", yes))
         await asyncio.wait_for(kernel.started.wait(), PATIENCE)
-        await client.request("chat/delete", ChatDeleteParams(chat_id="chat"), Done)
-        assert await listed(client) == []
         kernel.released.set()
+        await client.request("chat/delete", ChatDeleteParams(chat_id="chat"), Done)
         await asyncio.wait_for(kernel.ended.wait(), PATIENCE)
         assert await table.host.stored("chat") == []
         assert await listed(client) == []
         turn.cancel()
         assert said(await answer(client, "hi", chat="other")) == "Hello"
+
+
+async def test_a_chat_that_is_in_use_is_not_too_old_whenever_it_began(tmp_path: Path) -> None:
+    async with desk(tmp_path, RULES) as table:
+        for chat in ("left", "used"):
+            said_then = TextContent(text="long ago", content_id=chat)
+            then = Event(chat=chat, turn=chat, role=Role.USER, content=said_then, at=1)
+            over = ProgressContent(state="finished")
+            end = Event(chat=chat, turn=chat, role=Role.SYSTEM, content=over, at=2, outcome=Outcome.COMPLETED)
+            table.host.store.append([then, end])
+        await table.host.store.settled()
+        client = await table.client()
+        assert sorted(await listed(client)) == ["left", "used"]
+        await answer(client, "hi", chat="used")
+    async with desk(tmp_path, RULES, chatRetentionDays=1) as table:
+        assert await listed(await table.client()) == ["used"]
 
 
 async def test_no_chat_vanishes_when_the_folders_come_in_another_order(tmp_path: Path) -> None:

@@ -27,6 +27,8 @@ async def open(session: EcaSession, params: chats.ChatOpenParams) -> chats.ChatO
     archive = session.host.archive
     async with session.sending:
         try:
+            # What was shown since the client came back cannot be told from a piece that holds it and what it missed.
+            after = None if after is not None and session.shown.get(id, 0) > after else after
             page = await archive.page(id, params.limit, before, after)
         except UnknownChat:
             return chats.ChatOpenResult(found=False)
@@ -122,8 +124,7 @@ async def list(session: EcaSession, params: chats.ChatListParams) -> chats.ChatL
 
 
 async def clear(session: EcaSession, params: chats.ChatClearParams) -> Done:
-    if params.messages:
-        await session.host.archive.clear(session.known(params.chat_id))
+    await session.host.archive.clear(session.known(params.chat_id), messages=params.messages)
     return Done()
 
 

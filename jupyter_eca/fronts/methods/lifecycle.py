@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from jupyter_eca.announce import chat_config, native_tools
@@ -85,7 +84,7 @@ def folders_changed(session: EcaSession, params: lifecycle.DidChangeWorkspaceFol
     kept = tuple(root for root in host.workspace.files.roots if root not in gone)
     roots = tuple(dict.fromkeys((*kept, *_folders(event.added))))
     if roots:
-        host.workspace = replace(host.workspace, files=Files(roots))
+        host.move(Files(roots))
 
 
 def _folders(named: Iterable[lifecycle.WorkspaceFolder]) -> list[Path]:

@@ -80,6 +80,10 @@ class Manager:
                 if self._owners:
                     await asyncio.wait(self._owners)
 
+    def move(self, folders: tuple[Path, ...]) -> None:
+        """Other folders for the servers that are started from now on."""
+        self._folders = folders
+
     async def apply(self, config: Config) -> None:
         """Make it so: servers that are new, gone or other than before are started, removed, started again."""
         async with self._changing:

@@ -27,6 +27,7 @@ class McpTool:
     reads: bool
     needs: frozenset[Need] = frozenset()
     agents: frozenset[str] = frozenset()
+    keeps: bool = False
     preview: Preview | None = None
 
     async def run(self, context: ToolContext, arguments: dict[str, Any]) -> ToolResult:  # noqa: ARG002

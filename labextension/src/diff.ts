@@ -1,0 +1,35 @@
+/** A diff in the unified format, line by line. Pure. */
+
+export type DiffKind = 'add' | 'remove' | 'same' | 'gap';
+
+/** `old` and `new` are the numbers of the line in the two files. */
+export interface DiffLine {
+  readonly kind: DiffKind;
+  readonly text: string;
+  readonly old?: number;
+  readonly new?: number;
+}
+
+const HUNK = /^@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@ ?(.*)$/;
+
+export function parseDiff(diff: string): readonly DiffLine[] {
+  const lines: DiffLine[] = [];
+  let [before, after] = [0, 0];
+  let inside = false;
+  for (const line of diff.replace(/\n$/, '').split('\n')) {
+    const hunk = HUNK.exec(line);
+    if (hunk !== null) {
+      [before, after, inside] = [Number(hunk[1]), Number(hunk[2]), true];
+      lines.push({ kind: 'gap', text: hunk[3] ?? '' });
+    } else if (!inside || line.startsWith('\\')) {
+      continue;
+    } else if (line.startsWith('+')) {
+      lines.push({ kind: 'add', text: line.slice(1), new: after++ });
+    } else if (line.startsWith('-')) {
+      lines.push({ kind: 'remove', text: line.slice(1), old: before++ });
+    } else {
+      lines.push({ kind: 'same', text: line.slice(1), old: before++, new: after++ });
+    }
+  }
+  return lines;
+}

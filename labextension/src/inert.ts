@@ -1,0 +1,89 @@
+/**
+ * HTML that a model wrote, made safe to look at: it loads nothing, looks like nothing of Lab's, and leads nowhere
+ * unseen. Comes after Lab's own sanitiser, which keeps scripts out but lets remote images, media and styles in.
+ */
+
+const TAGS = new Set(
+  (
+    'A ABBR B BLOCKQUOTE BR CITE CODE DD DEL DETAILS DIV DL DT EM FIGCAPTION FIGURE H1 H2 H3 H4 H5 H6 HR I IMG INPUT ' +
+    'INS KBD LI MARK OL P PRE Q S SAMP SMALL SPAN STRONG SUB SUMMARY SUP TABLE TBODY TD TFOOT TH THEAD TR U UL VAR'
+  ).split(' ')
+);
+const ATTRIBUTES = new Set(['align', 'alt', 'checked', 'class', 'colspan', 'dir', 'disabled', 'href', 'lang']);
+for (const name of ['open', 'rowspan', 'src', 'start', 'title', 'type']) {
+  ATTRIBUTES.add(name);
+}
+/** Those of highlighted code. Others could borrow the looks of a dialog of Lab's. */
+const CLASSES = /^(language-[\w+#-]+|cm-[\w-]+|ͼ\w+)$/;
+const DRAWN = /^data:image\/(png|jpeg|gif|webp|svg\+xml)[;,]/i;
+const LEADS_OUT = /^(https?:|mailto:)/i;
+
+/** Marks a link to a file of the workspace, which is opened in Lab; see `pathOf`. */
+const PATH = 'data-eca-path';
+
+/** `remote` names an image that is not loaded. */
+export function inert(html: string, remote: (alt: string) => string): string {
+  const page = new DOMParser().parseFromString(html, 'text/html');
+  for (const element of [...page.body.querySelectorAll('*')]) {
+    if (!TAGS.has(element.tagName)) {
+      element.replaceWith(...element.childNodes);
+      continue;
+    }
+    for (const name of element.getAttributeNames()) {
+      if (!ATTRIBUTES.has(name)) {
+        element.removeAttribute(name);
+      }
+    }
+    element.classList.remove(...[...element.classList].filter(name => !CLASSES.test(name)));
+    if (element.tagName === 'A') {
+      tame(element);
+    } else if (element.tagName === 'IMG' && !DRAWN.test(element.getAttribute('src') ?? '')) {
+      element.replaceWith(instead(page, element, remote));
+    } else if (element.tagName === 'INPUT' && element.getAttribute('type') !== 'checkbox') {
+      element.remove();
+    }
+  }
+  return page.body.innerHTML;
+}
+
+/** The file that a click in what `inert` made is to open. */
+export function pathOf(target: EventTarget | null): string | undefined {
+  const link = target instanceof Element ? target.closest(`[${PATH}]`) : null;
+  return link?.getAttribute(PATH) ?? undefined;
+}
+
+/** A link out says where it leads; one into the page would take Lab away, so it opens a file. */
+function tame(link: Element): void {
+  const address = link.getAttribute('href') ?? '';
+  if (LEADS_OUT.test(address)) {
+    link.setAttribute('title', address);
+    link.setAttribute('target', '_blank');
+    // Lab sets `rel` itself afterwards, to less than this.
+    link.setAttribute('referrerpolicy', 'no-referrer');
+    return;
+  }
+  link.removeAttribute('href');
+  if (address !== '' && !address.startsWith('#') && !/^([a-z][\w+.-]*:|\/\/)/i.test(address)) {
+    link.setAttribute(PATH, decoded(address));
+    link.setAttribute('title', decoded(address));
+    link.setAttribute('role', 'link');
+    link.setAttribute('tabindex', '0');
+  }
+}
+
+function instead(page: Document, image: Element, remote: (alt: string) => string): Element {
+  const address = image.getAttribute('src') ?? '';
+  const link = page.createElement('a');
+  link.textContent = remote(image.getAttribute('alt') ?? '');
+  link.setAttribute('href', address);
+  tame(link);
+  return link;
+}
+
+function decoded(address: string): string {
+  try {
+    return decodeURIComponent(address);
+  } catch {
+    return address;
+  }
+}

@@ -1,0 +1,87 @@
+/** Markdown into an element, by Lab's own parser, highlighter, sanitiser and typesetter. */
+
+import { IRenderMimeRegistry, renderMarkdown } from '@jupyterlab/rendermime';
+import { ITranslator, TranslationBundle } from '@jupyterlab/translation';
+
+import { inert } from './inert';
+import { plain } from './text';
+import { CodeTools } from './view/env';
+
+type Render = (host: HTMLElement, text: string) => Promise<void>;
+
+/** One rendering of an element at a time, the newest text last: a parser may take longer over less. */
+export function markdownInto(rendermime: IRenderMimeRegistry, code: CodeTools, translator: ITranslator): Render {
+  const trans = translator.load('jupyter_eca');
+  const wanted = new WeakMap<HTMLElement, string>();
+  const busy = new WeakSet<HTMLElement>();
+  const sanitizer = {
+    sanitize: (dirty: string) =>
+      inert(rendermime.sanitizer.sanitize(dirty), alt => trans.__('Image, not loaded: %1', alt || trans.__('untitled')))
+  };
+  const once: Render = async (host, source) => {
+    await renderMarkdown({
+      host,
+      source: plain(source),
+      trusted: false,
+      resolver: null,
+      linkHandler: null,
+      shouldTypeset: true,
+      latexTypesetter: rendermime.latexTypesetter,
+      markdownParser: rendermime.markdownParser,
+      translator,
+      sanitizer
+    });
+    for (const block of host.querySelectorAll<HTMLElement>('pre > code')) {
+      equip(block, code, trans);
+    }
+  };
+  return async (host, text) => {
+    wanted.set(host, text);
+    if (busy.has(host)) {
+      return;
+    }
+    busy.add(host);
+    try {
+      for (let now = wanted.get(host); now !== undefined; now = wanted.get(host)) {
+        wanted.delete(host);
+        await once(host, now);
+      }
+    } catch (error) {
+      console.warn('ECA: Markdown could not be rendered', error);
+      host.textContent = text;
+    } finally {
+      busy.delete(host);
+    }
+  };
+}
+
+/** With what can be done with the code. */
+function equip(block: HTMLElement, code: CodeTools, trans: TranslationBundle): void {
+  const frame = block.parentElement;
+  if (frame === null) {
+    return;
+  }
+  const text = (): string => block.textContent.replace(/\n$/, '');
+  const tools = document.createElement('div');
+  tools.className = 'eca-Code-tools';
+  tools.append(
+    button('copy', trans.__('Copy'), () => void code.copy(text())),
+    button('insert', trans.__('Insert below the active cell'), () => code.place?.insertBelow(text())),
+    button('replace', trans.__('Replace the active cell'), () => code.place?.replaceCell(text()))
+  );
+  const around = document.createElement('div');
+  around.className = 'eca-Code';
+  frame.replaceWith(around);
+  frame.tabIndex = 0;
+  around.append(frame, tools);
+}
+
+function button(icon: string, label: string, act: () => void): HTMLButtonElement {
+  const made = document.createElement('button');
+  made.type = 'button';
+  made.className = `eca-Code-tool eca-mod-${icon}`;
+  made.title = label;
+  made.setAttribute('aria-label', label);
+  made.addEventListener('click', act);
+  return made;
+}

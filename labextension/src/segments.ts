@@ -1,0 +1,37 @@
+/** Cuts Markdown that is being written at places where what comes later cannot change how it looks. Pure. */
+
+const FENCE = /^ {0,3}(`{3,}|~{3,})/;
+/** What may go on across an empty line: lists, indented text, quotes, tables' rows, definitions, HTML. */
+const GOES_ON = /^(\s|[-*+>|<[]|\d+[.)])/;
+
+/**
+ * The pieces, in order and complete: all but the last stay as they are when more text comes.
+ *
+ * Each is rendered alone, so an answer of any length costs what its last paragraph costs.
+ */
+export function segments(text: string): readonly string[] {
+  const found: string[] = [];
+  let start = 0;
+  let fence = '';
+  let maths = false;
+  let blank = false;
+  for (let at = 0; at < text.length;) {
+    const end = text.indexOf('\n', at) + 1 || text.length;
+    const line = text.slice(at, end);
+    if (blank && fence === '' && !maths && at > start && line.trim() !== '' && !GOES_ON.test(line)) {
+      found.push(text.slice(start, at));
+      start = at;
+    }
+    const mark = FENCE.exec(line)?.[1];
+    if (fence !== '') {
+      fence = mark?.startsWith(fence) === true && line.trim() === mark ? '' : fence;
+    } else if (mark !== undefined) {
+      fence = mark;
+    } else if ((line.match(/\$\$/g)?.length ?? 0) % 2 === 1) {
+      maths = !maths;
+    }
+    blank = line.trim() === '' && fence === '';
+    at = end;
+  }
+  return start < text.length ? [...found, text.slice(start)] : found;
+}

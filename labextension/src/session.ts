@@ -1,0 +1,395 @@
+/**
+ * The panel's end of the connection: what the server tells goes into the state, what the user does goes to the server.
+ *
+ * One link at a time. When it breaks it is opened again, later each time, and every chat that was shown is replayed.
+ * Knows no user interface and no socket: links and the clock come from outside.
+ */
+
+import { Attendant, Client, ToldMethod } from './client';
+import {
+  ChatAskQuestionParams,
+  ChatAskQuestionResult,
+  ChatContext,
+  ChatId,
+  ClientMethods,
+  ShowMessageParams
+} from './protocol';
+import { Code, Link, LinkError, Requests, RpcError } from './rpc';
+import { Action, Chat, initial, newChat, reduce, Selection, State } from './state';
+
+/** What the session needs of the world. `later` calls once and returns how to take it back. */
+export interface World {
+  open(): Promise<Link>;
+  newId(): string;
+  later(call: () => void, ms: number): () => void;
+}
+
+const FIRST_RETRY_MS = 500;
+const LAST_RETRY_MS = 15_000;
+/** Ten times a second is as much as a reader of text that grows can see. */
+const FRAME_MS = 100;
+/** A message that is not an error goes away by itself, after long enough to be read. */
+const READING_MS = 8000;
+
+export class Session implements Attendant {
+  state: State;
+  /** Text that comes back to the prompt box: words of a turn that was stopped, or of a message taken back. */
+  onDraft: (text: string) => void = () => undefined;
+  private client: Client | undefined;
+  private readonly watchers = new Set<() => void>();
+  private readonly waiting = new Map<number, (answer: ChatAskQuestionResult) => void>();
+  private lastKey = 0;
+  private retryMs = FIRST_RETRY_MS;
+  private resting: (() => void) | undefined;
+  private stale = false;
+  private retrying: (() => void) | undefined;
+  private ended = false;
+
+  constructor(private readonly world: World) {
+    this.state = initial(world.newId());
+  }
+
+  readonly subscribe = (watcher: () => void): (() => void) => {
+    this.watchers.add(watcher);
+    return () => this.watchers.delete(watcher);
+  };
+
+  get chat(): Chat {
+    const { chats, current } = this.state;
+    return chats[String(current)] ?? newChat(current);
+  }
+
+  // -- the connection
+
+  async connect(): Promise<void> {
+    this.retrying?.();
+    this.retrying = undefined;
+    try {
+      const client = await Client.connect(await this.world.open(), this);
+      if (this.ended) {
+        client.close();
+        return;
+      }
+      this.client = client;
+      this.retryMs = FIRST_RETRY_MS;
+      this.act({ type: 'connection', connection: 'open' });
+      await this.catchUp();
+    } catch (error) {
+      this.failed(error);
+    }
+  }
+
+  /** Ends it for good. */
+  close(): void {
+    this.ended = true;
+    this.retrying?.();
+    this.resting?.();
+    this.client?.close();
+  }
+
+  gone(): void {
+    this.client = undefined;
+    this.waiting.clear();
+    if (!this.ended) {
+      this.act({ type: 'connection', connection: 'lost' });
+      this.retry();
+    }
+  }
+
+  private failed(error: unknown): void {
+    if (this.ended || this.retrying !== undefined) {
+      return;
+    }
+    if (this.client !== undefined && !(error instanceof LinkError)) {
+      this.complain(error);
+      return;
+    }
+    const { connection } = this.state;
+    this.act({ type: 'connection', connection: connection === 'lost' || connection === 'open' ? 'lost' : 'absent' });
+    if (error instanceof LinkError) {
+      this.retry();
+    } else {
+      // It is there and does not want us, for a wrong configuration say: it will not want us in a second either.
+      this.complain(error);
+    }
+  }
+
+  private retry(): void {
+    if (this.retrying === undefined) {
+      this.retrying = this.world.later(() => void this.connect(), this.retryMs);
+      this.retryMs = Math.min(2 * this.retryMs, LAST_RETRY_MS);
+    }
+  }
+
+  /** What happened in the meantime. */
+  private async catchUp(): Promise<void> {
+    await this.list();
+    const shown = Object.values(this.state.chats).filter(chat => chat.seq > 0);
+    await Promise.all(shown.map(chat => this.replay(chat)));
+  }
+
+  /**
+   * A chat that is running is replayed whole: what comes of it while the replay is asked for could not be told from
+   * the replay, which begins with `chat/cleared` only then.
+   */
+  private async replay(chat: Chat): Promise<void> {
+    const running = this.state.list.some(({ id, status }) => id === chat.id && status !== 'idle');
+    const whole = running || chat.status !== 'idle' || chat.seq === 0;
+    this.act({ type: 'replaying', chatId: chat.id, whole });
+    let found = true;
+    try {
+      const opened = await this.ask('chat/open', { chatId: chat.id, ...(!whole && { after: chat.seq }) });
+      found = opened?.found ?? true;
+      const { model, agent, variant, variants } = opened?.selection ?? {};
+      const selection = {
+        ...(model !== undefined && { model }),
+        ...(agent !== undefined && { agent }),
+        ...(variant !== undefined && { variant }),
+        ...(variants !== undefined && { variants })
+      };
+      this.act({ type: 'chosen', chatId: chat.id, selection });
+    } finally {
+      this.act({ type: 'replayed', chatId: chat.id, found });
+    }
+  }
+
+  // -- what the server says
+
+  told(method: ToldMethod, params: unknown): void {
+    if (method === '$/showMessage') {
+      const { type, message } = params as ShowMessageParams;
+      this.say(type, message);
+      return;
+    }
+    const running = this.running();
+    try {
+      // The generated types are trusted here; the reducer ignores what does not fit them.
+      this.state = reduce(this.state, { type: 'told', method, params } as Action);
+    } catch (error) {
+      console.warn('ECA: a message was ignored', method, error);
+      return;
+    }
+    if (method === 'chat/contentReceived') {
+      this.drawSoon();
+    } else {
+      this.draw();
+    }
+    for (const chatId of running) {
+      this.settle(chatId);
+    }
+  }
+
+  asked(question: ChatAskQuestionParams): Promise<ChatAskQuestionResult> {
+    const key = ++this.lastKey;
+    this.act({ type: 'asked', question: { ...question, key } });
+    return new Promise(resolve => this.waiting.set(key, resolve));
+  }
+
+  private running(): readonly ChatId[] {
+    return Object.values(this.state.chats).flatMap(({ id, status }) => (status === 'idle' ? [] : [id]));
+  }
+
+  /** At the end of a turn: what it was to be told and was not is the next question. */
+  private settle(chatId: ChatId): void {
+    const chat = this.state.chats[String(chatId)];
+    if (chat?.status !== 'idle') {
+      return;
+    }
+    void this.list();
+    for (const { key } of chat.questions) {
+      this.answer(key, { cancelled: true });
+    }
+    if (chat.steers.length > 0) {
+      const words = chat.steers.join('\n\n');
+      this.act({ type: 'steered', chatId, steers: [] });
+      void this.prompt(words, [], chat).then(done => {
+        if (!done) {
+          this.onDraft(words);
+        }
+      });
+    }
+  }
+
+  // -- what the user does
+
+  /** Asks; whether the server took it. */
+  async prompt(message: string, contexts: readonly ChatContext[], chat: Chat = this.chat): Promise<boolean> {
+    const { model, agent, variant } = { ...this.state.selection, ...chat.selection };
+    const taken = await this.ask('chat/prompt', {
+      chatId: chat.id,
+      message,
+      ...(model !== '' && { model }),
+      ...(agent !== '' && { agent }),
+      ...(variant !== '' && { variant }),
+      ...(contexts.length > 0 && { contexts })
+    });
+    return taken !== undefined;
+  }
+
+  /** Words for the turn under way; what it is not told before it ends is asked then. */
+  steer(message: string): void {
+    const chat = this.chat;
+    this.act({ type: 'steered', chatId: chat.id, steers: [...chat.steers, message] });
+    this.client?.notify('chat/promptSteer', { chatId: chat.id, message });
+  }
+
+  unsteer(): void {
+    const chat = this.chat;
+    this.client?.notify('chat/promptSteerRemove', { chatId: chat.id });
+    this.onDraft(chat.steers.join('\n\n'));
+    this.act({ type: 'steered', chatId: chat.id, steers: [] });
+  }
+
+  /** Words that wait for the turn's next step come back to the prompt box: they must not begin another turn. */
+  stop(): void {
+    if (this.chat.steers.length > 0) {
+      this.unsteer();
+    }
+    this.client?.promptStop(this.chat.id);
+  }
+
+  approve(toolCallId: string, session: boolean): void {
+    this.client?.notify('chat/toolCallApprove', {
+      chatId: this.chat.id,
+      toolCallId,
+      ...(session && { save: 'session' as const })
+    });
+  }
+
+  reject(toolCallId: string, reason: string): void {
+    this.client?.notify('chat/toolCallReject', { chatId: this.chat.id, toolCallId, ...(reason !== '' && { reason }) });
+  }
+
+  answer(key: number, answer: ChatAskQuestionResult): void {
+    this.waiting.get(key)?.(answer);
+    this.waiting.delete(key);
+    this.act({ type: 'answered', key });
+  }
+
+  /** Takes a message and all that followed back, and asks again. A server that cannot is asked once more. */
+  async again(contentId: string | undefined, message: string, contexts: readonly ChatContext[] = []): Promise<boolean> {
+    if (contentId !== undefined && this.client !== undefined) {
+      try {
+        await this.client.request('chat/rollback', { chatId: this.chat.id, contentId, include: ['messages'] });
+      } catch (error) {
+        if (!(error instanceof RpcError) || error.code !== Code.methodNotFound) {
+          this.complain(error);
+          return false;
+        }
+      }
+    }
+    return this.prompt(message, contexts);
+  }
+
+  newChat(): void {
+    this.act({ type: 'shown', chatId: this.world.newId() });
+  }
+
+  async openChat(chatId: ChatId): Promise<void> {
+    const known = this.state.chats[String(chatId)];
+    this.act({ type: 'shown', chatId });
+    if (known === undefined) {
+      await this.replay(this.chat);
+    }
+  }
+
+  async renameChat(chatId: ChatId, title: string): Promise<void> {
+    if ((await this.ask('chat/update', { chatId, title })) !== undefined) {
+      await this.list();
+    }
+  }
+
+  async deleteChat(chatId: ChatId): Promise<void> {
+    if ((await this.ask('chat/delete', { chatId })) !== undefined) {
+      this.act({ type: 'told', method: 'chat/deleted', params: { chatId } });
+    }
+  }
+
+  async list(): Promise<void> {
+    const listed = await this.ask('chat/list', {});
+    if (listed !== undefined) {
+      this.act({ type: 'listed', chats: listed.chats });
+    }
+  }
+
+  choose(selection: Partial<Selection>): void {
+    const { chat } = this;
+    this.act({ type: 'chosen', chatId: chat.id, selection });
+    const { model, agent, variant } = { ...this.state.selection, ...this.chat.selection };
+    const known = chat.seq > 0 && { chatId: chat.id };
+    if (selection.agent !== undefined) {
+      this.client?.notify('chat/selectedAgentChanged', { agent, ...known });
+    } else {
+      this.client?.notify('chat/selectedModelChanged', { model, variant, ...known });
+    }
+  }
+
+  /** The answer, or undefined after a message that says why there is none. */
+  async ask<K extends Requests<ClientMethods>>(
+    method: K,
+    params: ClientMethods[K]['params']
+  ): Promise<ClientMethods[K]['result'] | undefined> {
+    try {
+      return await this.request(method, params);
+    } catch (error) {
+      this.complain(error);
+      return undefined;
+    }
+  }
+
+  /** Throws: LinkError, RpcError. */
+  request<K extends Requests<ClientMethods>>(
+    method: K,
+    params: ClientMethods[K]['params']
+  ): Promise<ClientMethods[K]['result']> {
+    return this.client?.request(method, params) ?? Promise.reject(new LinkError('there is no connection'));
+  }
+
+  dismiss(key: number): void {
+    this.act({ type: 'dismissed', key });
+  }
+
+  say(type: 'error' | 'warning' | 'info', text: string): void {
+    const key = ++this.lastKey;
+    this.act({ type: 'message', message: { key, type, text } });
+    if (type === 'info') {
+      this.world.later(() => {
+        this.dismiss(key);
+      }, READING_MS);
+    }
+  }
+
+  /** A broken link is shown already. */
+  private complain(error: unknown): void {
+    if (!(error instanceof LinkError)) {
+      this.say('error', error instanceof Error ? error.message : String(error));
+    }
+  }
+
+  private act(action: Action): void {
+    this.state = reduce(this.state, action);
+    this.draw();
+  }
+
+  /** At once; what comes while the last drawing is fresh is drawn together. */
+  private drawSoon(): void {
+    if (this.resting !== undefined) {
+      this.stale = true;
+      return;
+    }
+    this.draw();
+    this.resting = this.world.later(() => {
+      this.resting = undefined;
+      if (this.stale) {
+        this.drawSoon();
+      }
+    }, FRAME_MS);
+  }
+
+  private draw(): void {
+    this.stale = false;
+    for (const watcher of this.watchers) {
+      watcher();
+    }
+  }
+}

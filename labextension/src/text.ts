@@ -1,0 +1,43 @@
+/** Text and figures for a reader. Pure. */
+
+const ESCAPES =
+  /\u001b(?:\[[0-?]*[ -/]*[@-~]|\][^\u0007\u001b]*(?:\u0007|\u001b\\)?|[@-Z\\-_])|[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f\u202a-\u202e\u2066-\u2069]/g;
+
+/** Without terminal escapes, control characters and marks that turn the direction of what follows. */
+export function plain(text: string): string {
+  return text.replace(ESCAPES, '').replace(/\r\n?/g, '\n');
+}
+
+/** 950, 1.2k, 34k, 1.2M. */
+export function count(n: number): string {
+  if (n < 1000) {
+    return String(n);
+  }
+  const [size, unit] = n < 1e6 ? [n / 1e3, 'k'] : [n / 1e6, 'M'];
+  return `${size < 10 ? size.toFixed(1).replace(/\.0$/, '') : String(Math.round(size))}${unit}`;
+}
+
+/** Two significant figures at least: most answers cost less than a cent. */
+export function dollars(text: string): string {
+  const cost = Number(text);
+  if (!Number.isFinite(cost)) {
+    return '';
+  }
+  return `$${cost === 0 || cost >= 0.1 ? cost.toFixed(2) : cost.toFixed(Math.min(6, 1 - Math.floor(Math.log10(cost))))}`;
+}
+
+/** 40 ms, 2.1 s, 1 min 20 s. */
+export function duration(ms: number): string {
+  if (ms < 1000) {
+    return `${String(Math.round(ms))} ms`;
+  }
+  if (ms < 60_000) {
+    return `${(ms / 1000).toFixed(1)} s`;
+  }
+  return `${String(Math.floor(ms / 60_000))} min ${String(Math.round((ms % 60_000) / 1000))} s`;
+}
+
+/** The last part of a path: what a reader knows a file by. */
+export function base(path: string): string {
+  return path.replace(/\/+$/, '').split('/').at(-1) ?? path;
+}

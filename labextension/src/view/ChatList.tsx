@@ -1,0 +1,204 @@
+/** The chats of the workspace: found, opened, renamed, deleted. */
+
+import * as React from 'react';
+
+import { ChatId, ChatSummary } from '../protocol';
+import { useEnv } from './env';
+import { Icon, IconButton } from './Icon';
+
+interface Props {
+  readonly chats: readonly ChatSummary[];
+  readonly current: ChatId;
+  readonly onOpen: (id: ChatId) => void;
+  readonly onRename: (id: ChatId, title: string) => void;
+  readonly onDelete: (id: ChatId) => void;
+}
+
+export function ChatList({ chats, current, onOpen, onRename, onDelete }: Props): React.ReactElement {
+  const { trans } = useEnv();
+  const [query, setQuery] = React.useState('');
+  const word = query.trim().toLocaleLowerCase();
+  const found = chats.filter(chat => (chat.title ?? '').toLocaleLowerCase().includes(word));
+  return (
+    <div className="eca-Chats">
+      <input
+        type="search"
+        className="eca-Input"
+        autoFocus
+        value={query}
+        aria-label={trans.__('Find a chat')}
+        placeholder={trans.__('Find a chat')}
+        onChange={event => {
+          setQuery(event.target.value);
+        }}
+      />
+      {found.length === 0 && (
+        <p className="eca-Note">
+          {chats.length === 0 ? trans.__('No chats yet.') : trans.__('No chat is called that.')}
+        </p>
+      )}
+      <ul>
+        {found.map(chat => (
+          <Row
+            key={chat.id}
+            chat={chat}
+            current={chat.id === current}
+            onOpen={onOpen}
+            onRename={onRename}
+            onDelete={onDelete}
+          />
+        ))}
+      </ul>
+    </div>
+  );
+}
+
+type RowProps = Pick<Props, 'onOpen' | 'onRename' | 'onDelete'> & {
+  readonly chat: ChatSummary;
+  readonly current: boolean;
+};
+
+function Row({ chat, current, onOpen, onRename, onDelete }: RowProps): React.ReactElement {
+  const { trans } = useEnv();
+  const [doing, setDoing] = React.useState<'renaming' | 'deleting'>();
+  const title = chat.title ?? trans.__('Untitled chat');
+  if (doing === 'renaming') {
+    return (
+      <li>
+        <Rename
+          title={title}
+          onDone={name => {
+            setDoing(undefined);
+            if (name !== '' && name !== title) {
+              onRename(chat.id, name);
+            }
+          }}
+        />
+      </li>
+    );
+  }
+  return (
+    <li className={current ? 'eca-mod-current' : ''}>
+      <button
+        type="button"
+        className="eca-Chats-open"
+        aria-current={current}
+        onClick={() => {
+          onOpen(chat.id);
+        }}
+      >
+        <span className="eca-Chats-title" dir="auto">
+          {title}
+        </span>
+        <span className="eca-Chats-when">
+          {chat.status === 'idle' ? (
+            <When at={chat.updatedAt} />
+          ) : (
+            <span className="eca-Shimmer">{trans.__('running')}</span>
+          )}
+        </span>
+      </button>
+      {doing === 'deleting' ? (
+        <span className="eca-Chats-tools eca-mod-shown">
+          <button
+            type="button"
+            className="eca-Button eca-mod-danger"
+            autoFocus
+            onClick={() => {
+              onDelete(chat.id);
+            }}
+          >
+            {trans.__('Delete')}
+          </button>
+          <button
+            type="button"
+            className="eca-Button"
+            onClick={() => {
+              setDoing(undefined);
+            }}
+          >
+            {trans.__('Keep')}
+          </button>
+        </span>
+      ) : (
+        <span className="eca-Chats-tools">
+          <IconButton
+            icon="edit"
+            label={trans.__('Rename %1', title)}
+            onClick={() => {
+              setDoing('renaming');
+            }}
+          />
+          <IconButton
+            icon="trash"
+            label={trans.__('Delete %1', title)}
+            onClick={() => {
+              setDoing('deleting');
+            }}
+          />
+        </span>
+      )}
+    </li>
+  );
+}
+
+/** An empty answer is none. */
+function Rename({
+  title,
+  onDone
+}: {
+  readonly title: string;
+  readonly onDone: (title: string) => void;
+}): React.ReactElement {
+  const { trans } = useEnv();
+  const [name, setName] = React.useState(title);
+  return (
+    <form
+      className="eca-Chats-rename"
+      onSubmit={event => {
+        event.preventDefault();
+        onDone(name.trim());
+      }}
+      onKeyDown={event => {
+        if (event.key === 'Escape') {
+          event.stopPropagation();
+          onDone('');
+        }
+      }}
+    >
+      <input
+        className="eca-Input"
+        autoFocus
+        dir="auto"
+        value={name}
+        aria-label={trans.__('New name')}
+        onFocus={event => {
+          event.target.select();
+        }}
+        onChange={event => {
+          setName(event.target.value);
+        }}
+      />
+      <button
+        type="submit"
+        className="eca-IconButton"
+        aria-label={trans.__('Save the name')}
+        title={trans.__('Save the name')}
+      >
+        <Icon name="check" />
+      </button>
+    </form>
+  );
+}
+
+const DAY_MS = 86_400_000;
+
+/** The time today, the date before. */
+function When({ at }: { readonly at: number }): React.ReactElement {
+  const date = new Date(at);
+  const today = Date.now() - at < DAY_MS;
+  const text = today
+    ? date.toLocaleTimeString(undefined, { hour: '2-digit', minute: '2-digit' })
+    : date.toLocaleDateString(undefined, { month: 'short', day: 'numeric' });
+  return <time dateTime={date.toISOString()}>{text}</time>;
+}

@@ -1,0 +1,87 @@
+/** Whether the server is there, and what the chat has used. */
+
+import * as React from 'react';
+
+import { UsageContent } from '../protocol';
+import { Connection } from '../state';
+import { count, dollars } from '../text';
+import { useEnv } from './env';
+
+interface Props {
+  readonly connection: Connection;
+  readonly usage: UsageContent | null;
+  readonly onReconnect: () => void;
+}
+
+export function StatusLine({ connection, usage, onReconnect }: Props): React.ReactElement {
+  const { trans } = useEnv();
+  const says: Readonly<Record<Connection, string>> = {
+    connecting: trans.__('Connecting…'),
+    open: trans.__('Connected'),
+    lost: trans.__('Connection lost, trying again…'),
+    absent: trans.__('No assistant on this server')
+  };
+  return (
+    <footer className="eca-Status">
+      <span className={`eca-Connection eca-mod-${connection}`} title={says[connection]}>
+        <span className="eca-Hidden">{says[connection]}</span>
+      </span>
+      {connection === 'open' ? <Used usage={usage} /> : <span>{says[connection]}</span>}
+      {(connection === 'lost' || connection === 'absent') && (
+        <button type="button" className="eca-Link" onClick={onReconnect}>
+          {trans.__('Try now')}
+        </button>
+      )}
+    </footer>
+  );
+}
+
+function Used({ usage }: { readonly usage: UsageContent | null }): React.ReactElement | null {
+  const { trans } = useEnv();
+  if (usage === null) {
+    return null;
+  }
+  const cost = usage.sessionCost ?? usage.messageCost ?? usage.lastMessageCost;
+  return (
+    <>
+      <span
+        title={trans.__(
+          'Tokens of the last message: read %1, written %2',
+          usage.messageInputTokens,
+          usage.messageOutputTokens
+        )}
+      >
+        {trans.__('↑ %1 ↓ %2', count(usage.messageInputTokens), count(usage.messageOutputTokens))}
+      </span>
+      {cost !== undefined && <span title={trans.__('Cost of this chat')}>{dollars(cost)}</span>}
+      <Meter usage={usage} />
+    </>
+  );
+}
+
+function Meter({ usage }: { readonly usage: UsageContent }): React.ReactElement {
+  const { trans } = useEnv();
+  const most = usage.limit?.context ?? 0;
+  const says = trans.__('Context %1', count(usage.sessionTokens));
+  if (most === 0) {
+    return <span className="eca-Meter">{says}</span>;
+  }
+  const share = Math.min(1, usage.sessionTokens / most);
+  const label = trans.__('%1 of %2 tokens of context used', count(usage.sessionTokens), count(most));
+  return (
+    <span
+      className="eca-Meter"
+      role="meter"
+      aria-label={label}
+      aria-valuemin={0}
+      aria-valuemax={most}
+      aria-valuenow={usage.sessionTokens}
+      title={label}
+    >
+      <span className={`eca-Meter-bar${share > 0.8 ? ' eca-mod-full' : ''}`}>
+        <span style={{ inlineSize: `${(100 * share).toFixed(1)}%` }} />
+      </span>
+      {Math.round(100 * share)}%
+    </span>
+  );
+}

