@@ -6,11 +6,14 @@ from typing import TYPE_CHECKING
 
 from jupyter_eca.audience import Notice
 from jupyter_eca.config import agent, primary
+from jupyter_eca.protocol.content import Origin
 from jupyter_eca.protocol.lifecycle import ChatConfig, ConfigUpdatedParams, MessageType, ShowMessageParams
+from jupyter_eca.protocol.mcp import ServerTool, ToolServerUpdatedParams
 
 if TYPE_CHECKING:
     from jupyter_eca.host import Host
     from jupyter_eca.protocol.provider import ProviderStatus
+    from jupyter_eca.workspace.base import Kernel
 
 
 async def chat_config(host: Host) -> ChatConfig:
@@ -30,6 +33,18 @@ async def chat_config(host: Host) -> ChatConfig:
         select_variant=selected.variant or "",
         select_trust=host.config.chat.default_trust,
         welcome_message=host.config.welcome_message,
+    )
+
+
+def native_tools(host: Host, name: str, kernel: Kernel | None) -> ToolServerUpdatedParams:
+    """Our own tools, as far as an agent has them."""
+    tools = host.offered(name, host.surroundings("", kernel))
+    return ToolServerUpdatedParams(
+        tools=tuple(
+            ServerTool(name=t.spec.name, description=t.spec.description, parameters=t.spec.parameters)
+            for t in tools
+            if t.spec.origin is Origin.NATIVE
+        )
     )
 
 

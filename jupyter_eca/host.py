@@ -48,6 +48,7 @@ if TYPE_CHECKING:
 
     from jupyter_eca.audience import Audience
     from jupyter_eca.config import Config
+    from jupyter_eca.engine.spec import ToolSpec
     from jupyter_eca.live import Prompt
     from jupyter_eca.protocol.content import FlagContent, MetadataContent, TextContent
     from jupyter_eca.protocol.event import Event
@@ -79,7 +80,8 @@ class Host:
         self.audiences = Audiences()
         self.ready = asyncio.Event()
         self.started = now()
-        self.store = Store(database, str(workspace.files.roots[0]), self._publish)
+        # Editors name the same folders in another order: the chats must not vanish for it (ECA 6.1, class 42).
+        self.store = Store(database, str(min(workspace.files.roots)), self._publish)
         self.archive = Archive(self)
         self.index = Index(workspace.files)
         self.checkpoints = Checkpoints(self.store)
@@ -207,6 +209,8 @@ class Host:
 
     def feed(self, chat: LiveChat, what: inputs.Input, *, late: bool = False) -> None:
         """`late` inputs may come after what they are about has ended: then they mean nothing."""
+        if self._chats.get(chat.state.id) is not chat:
+            return  # Deleted while something still ended: stored now, it would be there again (ECA 6.1, class 43).
         try:
             chat.state, events, effects = step(chat.state, what)
         except IllegalSignal:
@@ -339,6 +343,12 @@ class Host:
             and not hidden(who.policy, tool.spec)
         ]
 
+    def changed_tools(self, chat: LiveChat) -> tuple[ToolSpec, ...] | None:
+        """Those of the turn under way, when servers have come, gone or changed theirs since it began."""
+        around = self.surroundings(chat.state.id, chat.kernel)
+        tools = tuple(tool.spec for tool in self.offered(chat.state.setup.agent, around))
+        return None if tools == chat.state.setup.tools else tools
+
     def setup(self, choice: Choice, around: ToolContext) -> inputs.Setup:
         """What a turn with this choice is run with."""
         who = agent(self.config, choice.agent)
@@ -348,6 +358,7 @@ class Host:
         )
         return inputs.Setup(
             model=choice.model,
+            agent=who.name,
             system=system_prompt(who.kind, environment, who.prompt),
             tools=tuple(tool.spec for tool in self.offered(who.name, around)),
             policy=who.policy,

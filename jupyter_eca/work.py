@@ -18,7 +18,7 @@ from jupyter_eca.engine.toolcall import parsed
 from jupyter_eca.errors import LocalError, ProviderError, ToolError
 from jupyter_eca.protocol.content import RejectReason
 from jupyter_eca.protocol.context import CursorContext
-from jupyter_eca.tools.base import ToolResult
+from jupyter_eca.tools.base import ToolResult, capped
 from jupyter_eca.whole import whole
 
 if TYPE_CHECKING:
@@ -35,6 +35,9 @@ _log = logging.getLogger(__name__)
 
 # Seconds that telling what a call would do may hold up asking about it: it reads a file or two.
 PREVIEW_SECONDS = 2.0
+
+# What servers answer to an image that they cannot read, that is too large, or that the model has no eyes for.
+REFUSES = frozenset({400, 413, 415, 422})
 
 
 def now() -> int:
@@ -96,6 +99,14 @@ class Work:
     # -- what was pointed at
 
     async def _gather(self, chat: LiveChat) -> None:
+        try:
+            await self._prepare(chat)
+        except Exception as error:  # noqa: BLE001  # the boundary to plugs: whatever they raise, the turn must end
+            _log.exception("the prompt of %s could not be prepared", chat.state.id)
+            message = f"The prompt could not be prepared: {error!r}. The log has the details."
+            self._host.feed(chat, inputs.Answered(now(), message, failed=True), late=True)
+
+    async def _prepare(self, chat: LiveChat) -> None:
         prompt = chat.prompt
         if prompt is None:
             raise LocalError("there is nothing to gather for")
@@ -127,7 +138,8 @@ class Work:
                 async for delta in deltas:
                     self._host.feed(chat, inputs.Streamed(now(), number, delta))
         except ProviderError as error:
-            self._host.feed(chat, inputs.ModelFailed(now(), number, str(error)))
+            images = error.status in REFUSES and "image" in str(error)
+            self._host.feed(chat, inputs.ModelFailed(now(), number, str(error), images))
         except Exception as error:  # noqa: BLE001  # the boundary to plugs: whatever they raise, the turn must end
             _log.exception("the provider of %s failed", effect.request.model)
             message = f"The provider of {effect.request.model} failed inside: {error!r}. The log has the details."
@@ -174,15 +186,18 @@ class Work:
                 if isinstance(context.keeper, Keeper) and context.keeper.kept:
                     await whole(context.keeper.done())
         except ToolError as error:
-            result = ToolResult(str(error), error=True)
+            result = capped(ToolResult(str(error), error=True))
         except Exception as error:  # noqa: BLE001  # the boundary to plugs: whatever they raise, the turn must go on
             _log.exception("the tool %s failed", name)
-            result = ToolResult(f"{name} failed inside: {error!r}", error=True)
+            result = capped(ToolResult(f"{name} failed inside: {error!r}", error=True))
         finally:
             if result.interrupted:
                 self._host.stop(chat.state.id)
             # Also when cancelled: the engine waits for the end of every call it started.
-            done = inputs.ToolFinished(now(), effect.call, result.text, result.error, result.details, result.images)
+            tools = self._host.changed_tools(chat)
+            done = inputs.ToolFinished(
+                now(), effect.call, result.text, result.error, result.details, result.images, tools
+            )
             self._host.feed(chat, done, late=True)
 
 

@@ -72,6 +72,14 @@ def test_no_clause_is_told_twice() -> None:
     assert len(CLAUSES) == len(TABLE["clauses"])
 
 
+def test_every_test_of_a_clause_is_named_by_one() -> None:
+    named = {test for clause in TABLE["clauses"] for test in clause["tests"]}
+    files = [file.relative_to(ROOT).as_posix() for file in sorted((ROOT / "tests/conformance").glob("test_*.py"))]
+    there = {f"{file}::{name}" for file in files for name in names_in(file)}
+    assert there
+    assert there - named == set()
+
+
 # Today's fields ------------------------------------------------------------------------------------------------------
 
 

@@ -112,6 +112,8 @@ def approve(walk: Walk, call: ToolCall, *, remember: bool) -> None:
 
 def finish(walk: Walk, call: ToolCall, finished: ToolFinished) -> None:
     was_stopping = call.status is ToolCallStatus.STOPPING
+    if finished.tools is not None:
+        walk.state = replace(walk.state, setup=replace(walk.state.setup, tools=finished.tools))
     call = _take(walk, call, ToolCallSignal.FINISH)[0]
     text = f"{STOPPED_CALL}\n{finished.text}".strip() if was_stopping else finished.text
     _called(walk, call, text, error=finished.error or was_stopping, details=finished.details or call.details)

@@ -83,8 +83,8 @@ def _model(walk: Walk, input: inputs.Streamed | inputs.ModelFinished | inputs.Mo
         case inputs.ModelFinished(details=details):
             calling.describe(walk, details)
             walk.reply_complete()
-        case inputs.ModelFailed(message=message):
-            walk.fail(message)
+        case inputs.ModelFailed(message=message, images=images):
+            walk.fail(message, images=images)
 
 
 def _call(walk: Walk, input: inputs.ToolFinished | inputs.Approved | inputs.Rejected) -> None:

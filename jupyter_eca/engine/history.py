@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from jupyter_eca.engine.prompt import NO_IMAGES
 from jupyter_eca.engine.spec import ChatMessage, ImagePart, Part, ReasoningPart, TextPart, ToolResultPart, ToolUsePart
 from jupyter_eca.protocol.content import (
     ImageContent,
@@ -37,6 +38,8 @@ def remember(history: History, event: Event) -> History:
             return _grow(history, TextPart(event.aside), lambda p: isinstance(p, TextPart), "user")
         case TextContent(text=text) if event.role is Role.USER:
             return _add(history, "user", TextPart(text + event.aside))
+        case TextContent() if event.role is Role.SYSTEM and event.aside == NO_IMAGES:
+            return _without_images(history)
         case TextContent(text=text) if event.role is Role.ASSISTANT:
             return _grow(history, TextPart(text), lambda p: isinstance(p, TextPart))
         case ReasonTextContent(id=id, text=text):
@@ -52,6 +55,14 @@ def remember(history: History, event: Event) -> History:
             return _add(history, "user", ToolResultPart(id, event.aside, error=True))
         case _:
             return history
+
+
+def _without_images(history: History) -> History:
+    """One that a server refuses is refused with every later request, so none is sent again (ECA 6.1, class 11)."""
+    return tuple(
+        replace(m, parts=tuple(TextPart(NO_IMAGES) if isinstance(p, ImagePart) else p for p in m.parts))
+        for m in history
+    )
 
 
 def uses(history: History, id: str) -> bool:

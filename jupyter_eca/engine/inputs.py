@@ -27,6 +27,7 @@ class Setup:
     variant: str = ""
     trust: bool = False
     max_steps: int = 0
+    agent: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,21 +105,26 @@ class ModelFinished:
 
 @dataclass(frozen=True, slots=True)
 class ModelFailed:
-    """`message` is complete: what happened and what to do."""
+    """`message` is complete: what happened and what to do. `images`: the model's server refused one of those it was
+    sent, and would refuse it every time."""
 
     at: int
     request: int
     message: str
+    images: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class ToolFinished:
+    """`tools` are those there are now, when they are others than the turn began with: a call may make some."""
+
     at: int
     call: str
     text: str
     error: bool = False
     details: ToolCallDetails | None = None
     images: tuple[ImagePart, ...] = ()
+    tools: tuple[ToolSpec, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)

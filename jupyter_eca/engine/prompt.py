@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 TITLE_LENGTH = 60
 
 NOT_JSON = "The call did not run: its arguments are not a JSON object. Call the tool again with valid JSON."
+NO_IMAGES = "(An image stood here. It was refused, so it is no longer sent.)"
 NOTHING_SAID = "The model sent an empty answer. Ask again, or choose another model with `%eca use MODEL`."
 STOPPED_CALL = "The user stopped this call while it was running; it may have been carried out in part."
 CRASHED_CALL = "The server ended while this call was running; it may have been carried out in part."

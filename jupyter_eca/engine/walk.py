@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from jupyter_eca.engine import calling, saying
 from jupyter_eca.engine.effects import CallModel, CancelGathering, CancelModel, Effect, Gather
 from jupyter_eca.engine.history import remember
-from jupyter_eca.engine.prompt import EXHAUSTED, NOTHING_SAID, STOPPED, title_of
+from jupyter_eca.engine.prompt import EXHAUSTED, NO_IMAGES, NOTHING_SAID, STOPPED, title_of
 from jupyter_eca.engine.spec import ModelRequest
 from jupyter_eca.engine.toolcall import ToolCallSignal
 from jupyter_eca.engine.turn import TURNS, TurnMove, TurnSignal, TurnStatus
@@ -164,9 +164,9 @@ class Walk:
             self.emit(TextContent(text=NOTHING_SAID), Role.SYSTEM)
         self.signal(TurnSignal.ANSWER)
 
-    def fail(self, message: str) -> None:
+    def fail(self, message: str, *, images: bool) -> None:
         saying.close_reasoning(self)
-        self.emit(TextContent(text=message), Role.SYSTEM)
+        self.emit(TextContent(text=message), Role.SYSTEM, aside=NO_IMAGES if images else "")
         self.signal(TurnSignal.FAIL)
 
     def settle(self) -> None:

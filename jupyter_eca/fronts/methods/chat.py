@@ -5,9 +5,10 @@ from __future__ import annotations
 import uuid
 from typing import TYPE_CHECKING, Final
 
+from jupyter_eca.announce import native_tools
 from jupyter_eca.errors import RemoteError
 from jupyter_eca.live import NO_CHOICE, Choice, Prompt
-from jupyter_eca.protocol import chat
+from jupyter_eca.protocol import chat, lifecycle
 from jupyter_eca.protocol.jsonrpc import Code
 
 if TYPE_CHECKING:
@@ -52,19 +53,33 @@ def reject(session: EcaSession, params: chat.ChatToolCallRejectParams) -> None:
 
 def select_model(session: EcaSession, params: chat.ChatSelectedModelChangedParams) -> None:
     _choose(session, params.chat_id, Choice(model=params.model, variant=params.variant))
+    session.start(session.notify("config/updated", _variants(session, params), _scope(session, params.chat_id)))
 
 
 def select_agent(session: EcaSession, params: chat.ChatSelectedAgentChangedParams) -> None:
     _choose(session, params.chat_id, Choice(agent=params.agent))
+    session.start(session.notify("tool/serverUpdated", native_tools(session.host, params.agent, session.kernel)))
 
 
 def select_behavior(session: EcaSession, params: chat.ChatSelectedBehaviorChangedParams) -> None:
     _choose(session, None, Choice(agent=params.behavior))
+    session.start(session.notify("tool/serverUpdated", native_tools(session.host, params.behavior, session.kernel)))
+
+
+def _variants(session: EcaSession, params: chat.ChatSelectedModelChangedParams) -> lifecycle.ConfigUpdatedParams:
+    """Each model has its own."""
+    variants = session.host.catalog.variants(params.model)
+    selected = params.variant if params.variant in variants else ""
+    return lifecycle.ConfigUpdatedParams(chat=lifecycle.ChatConfig(variants=variants, select_variant=selected))
+
+
+def _scope(session: EcaSession, chat_id: ChatId | None) -> str | None:
+    return None if chat_id is None else session.known(chat_id)
 
 
 def _choose(session: EcaSession, chat_id: ChatId | None, choice: Choice) -> None:
     """What is selected in one chat stays out of the others (ECA 6.1, class 26)."""
-    id = "" if chat_id is None else session.known(chat_id)
+    id = _scope(session, chat_id) or ""
     session.choices[id] = choice.over(session.choices.get(id, NO_CHOICE))
     if id:
         session.host.choose(id, choice)

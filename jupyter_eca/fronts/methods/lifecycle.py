@@ -5,11 +5,10 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Final
 
-from jupyter_eca.announce import chat_config
+from jupyter_eca.announce import chat_config, native_tools
 from jupyter_eca.config import agent, primary
 from jupyter_eca.paths import path_of
-from jupyter_eca.protocol import lifecycle, mcp
-from jupyter_eca.protocol.content import Origin
+from jupyter_eca.protocol import lifecycle
 from jupyter_eca.protocol.dialect import Dialect
 from jupyter_eca.workspace.base import Files
 
@@ -61,13 +60,7 @@ async def _announce(session: EcaSession) -> None:
     """The set-up of this server, once the client is ready for it. Looking for models may take half a second."""
     host = session.host
     await _progress(session, "start")
-    tools = host.offered(agent(host.config).name, host.surroundings("", session.kernel))
-    offered = tuple(
-        mcp.ServerTool(name=t.spec.name, description=t.spec.description, parameters=t.spec.parameters)
-        for t in tools
-        if t.spec.origin is Origin.NATIVE
-    )
-    await session.notify("tool/serverUpdated", mcp.ToolServerUpdatedParams(tools=offered))
+    await session.notify("tool/serverUpdated", native_tools(host, agent(host.config).name, session.kernel))
     for server in host.mcp.servers():
         await session.notify("tool/serverUpdated", server)
     await session.notify("config/updated", lifecycle.ConfigUpdatedParams(chat=await chat_config(host)))

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, cast
 
-from jupyter_eca.engine.spec import ReasoningPart, TextPart, ToolResultPart, ToolUsePart
+from jupyter_eca.engine.spec import ImagePart, ReasoningPart, TextPart, ToolResultPart, ToolUsePart
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -32,6 +32,11 @@ _MARK: Block = {"cache_control": {"type": "ephemeral"}}
 
 _ILLEGAL = re.compile(r"[^a-zA-Z0-9_-]")
 
+# What the API takes as images; one that it refuses would fail every later request of the chat (ECA 6.1, class 11).
+_IMAGES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
+MAX_IMAGE_CHARS = 5 * 1024 * 1024 * 4 // 3
+
+NO_IMAGE = "(An image stood here that cannot be sent to you: its kind or its size is not one you read.)"
 NO_OUTPUT = "(no output)"
 NO_RESULT = "This call has no result: it did not finish."
 
@@ -83,7 +88,7 @@ def _messages(request: ModelRequest) -> list[Block]:
             _add(made, "assistant", _said(message, request.model))
             unanswered += [part.id for part in message.parts if isinstance(part, ToolUsePart)]
         else:
-            _add(made, "user", [_result(id, results.get(id)) for id in unanswered] + _texts(message))
+            _add(made, "user", [_result(id, results.get(id)) for id in unanswered] + _asked(message))
             unanswered = []
     _add(made, "user", [_result(id, results.get(id)) for id in unanswered])
     if made:
@@ -98,8 +103,20 @@ def _add(made: list[Block], role: str, blocks: list[Block]) -> None:
         made.append({"role": role, "content": blocks})
 
 
-def _texts(message: ChatMessage) -> list[Block]:
-    return [{"type": "text", "text": p.text} for p in message.parts if isinstance(p, TextPart) and p.text.strip()]
+def _asked(message: ChatMessage) -> list[Block]:
+    blocks: list[Block] = []
+    for part in message.parts:
+        match part:
+            case TextPart(text=text) if text.strip():
+                blocks.append({"type": "text", "text": text})
+            case ImagePart(media_type=kind, base64=data) if kind in _IMAGES and 0 < len(data) <= MAX_IMAGE_CHARS:
+                source = {"type": "base64", "media_type": kind, "data": data}
+                blocks.append({"type": "image", "source": source})
+            case ImagePart():
+                blocks.append({"type": "text", "text": NO_IMAGE})
+            case _:
+                pass
+    return blocks
 
 
 def _said(message: ChatMessage, model: str) -> list[Block]:
