@@ -194,7 +194,8 @@ class Turn:
             return await answered(self._surroundings, self._publisher, asked)
         except KeyboardInterrupt:
             self._interrupted.set()
-            return NOBODY
+            # An answer of any kind would let the model go on; the stop takes the question back.
+            return await asyncio.get_running_loop().create_future()
 
     def _take_back(self, questions: set[str]) -> None:
         for id in questions & set(self._asked):
