@@ -11,6 +11,7 @@ import pytest
 from jupyter_eca import commands
 from jupyter_eca.commands import Answer, Replacement
 from jupyter_eca.protocol.jsonrpc import Message, Notification
+from jupyter_eca.protocol.mcp import ToolServerUpdatedParams
 from tests.desk import Desk, desk
 from tests.fronts.line import line
 
@@ -107,9 +108,9 @@ async def documented(folder: Path) -> AsyncGenerator[Desk]:
     async with desk(folder, [], mcpServers=servers) as table, line(table) as client:
 
         def told(message: Message) -> bool:
-            return isinstance(message, Notification) and any(
-                prompt["name"] == "ask" for prompt in (message.params or {}).get("prompts") or ()
-            )
+            if not isinstance(message, Notification) or message.method != "tool/serverUpdated":
+                return False
+            return bool(ToolServerUpdatedParams.model_validate(message.params).prompts)
 
         await client.until(told)
         yield table

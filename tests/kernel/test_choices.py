@@ -91,9 +91,7 @@ async def test_an_unknown_agent_is_one_line_with_those_there_are_and_asks_nothin
 
 
 async def test_a_variant_that_the_model_does_not_have_is_one_line(book: Book) -> None:
-    assert (await book.run("%eca -v high hello")).traceback == [
-        "scripted/test has no variant 'high'. It has none."
-    ]
+    assert (await book.run("%eca -v high hello")).traceback == ["scripted/test has no variant 'high'. It has none."]
 
 
 async def test_a_command_of_the_chat_is_answered_as_formatted_and_bound(book: Book) -> None:

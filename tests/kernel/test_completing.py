@@ -32,8 +32,20 @@ def test_a_command_or_what_is_pointed_at(code: str, expected: Word) -> None:
 
 @pytest.mark.parametrize(
     "code",
-    ["x = a @b", "@decorator", "%ecab /co", "%%ecab\n/co", "%%bash\n/us", "%eca st", "%eca what is /co", "%eca a@b"]
-    + ["%%eca\nfirst\n/co", "%eca? /co", "%%eca\nmail me@home", "/co"],
+    [
+        "x = a @b",
+        "@decorator",
+        "%ecab /co",
+        "%%ecab\n/co",
+        "%%bash\n/us",
+        "%eca st",
+        "%eca what is /co",
+        "%eca a@b",
+        "%%eca\nfirst\n/co",
+        "%eca? /co",
+        "%%eca\nmail me@home",
+        "/co",
+    ],
 )
 def test_other_words_are_somebody_elses(code: str) -> None:
     assert word_at(code, len(code)) is None

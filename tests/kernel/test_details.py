@@ -127,7 +127,13 @@ def test_a_picture_of_a_tool_is_displayed_and_one_of_the_users_is_not() -> None:
 
 @pytest.mark.parametrize(
     "bad",
-    [image('"><script>'), image(""), image(media="image/svg+xml"), image(media="text/html"), image("A" * MAX_BASE64 * 2)],
+    [
+        image('"><script>'),
+        image(""),
+        image(media="image/svg+xml"),
+        image(media="text/html"),
+        image("A" * MAX_BASE64 * 2),
+    ],
     ids=["no base64", "empty", "svg", "html", "huge"],
 )
 def test_a_picture_that_could_do_harm_is_only_named(bad: dict[str, Any]) -> None:

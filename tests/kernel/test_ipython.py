@@ -39,7 +39,10 @@ RULES: list[dict[str, Any]] = [
     {"message": "^sleep", "reply": [SLEEP]},
     {"message": "^between", "reply": [{"tool": "run_code", "arguments": {"code": BETWEEN}}]},
     {"message": "^slow", "reply": [{"text": "and so on " * 1000, "chunk": 5, "delay": 0.05}]},
-    {"message": "^ask", "reply": [{"tool": "ask_user", "arguments": {"question": "Which?", "options": ["Ape", "Bee"]}}]},
+    {
+        "message": "^ask",
+        "reply": [{"tool": "ask_user", "arguments": {"question": "Which?", "options": ["Ape", "Bee"]}}],
+    },
     {"tool": "ask_user", "result": "", "reply": [{"text": "I read: {result}"}]},
     {"message": "^write", "reply": [{"tool": "write_file", "arguments": {"path": "a.py", "content": "x = 2\n"}}]},
     {"tool": "write_file", "result": "", "reply": [{"text": "Written."}]},
@@ -231,7 +234,7 @@ def test_the_plan_is_printed_at_the_end(terminal: Terminal) -> None:
     terminal.see("Planned.\r\n\r\n\\[ \\] look\r\n\\[ \\] leap\r\n")
 
 
-def test_a_key_is_typed_unseen(terminal: Terminal, folder: Path) -> None:
+def test_a_key_is_typed_unseen(terminal: Terminal) -> None:
     with LoopbackAnthropic(SAYS, key=KEY) as server:
         terminal.type(f"%eca /login {HOUSE}")
         terminal.reply(KEY, to="API key.*not shown: ")

@@ -183,7 +183,6 @@ class PageKernel:
         ran.status = reply["content"]["status"]
         return ran
 
-
     async def page(self, code: str) -> Ran:
         """As JupyterLab runs a cell: it shows widgets, and could ask by `input()`."""
         self.client.session.metadata = {"cellId": "a-cell"}
