@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -129,3 +130,20 @@ async def test_a_picture_of_a_tool_is_displayed_beside_the_text(book: Book) -> N
     words, picture = ran.displays
     assert "[image/png, 0.1 kB]" in words["text/plain"]
     assert picture["image/png"].startswith("iVBORw0KGgo")
+
+
+async def test_the_command_line_knows_the_same_agents(folder: Path, book: Book) -> None:  # noqa: ARG001  # its config
+    async def asked(*arguments: str) -> tuple[int | None, str]:
+        command = [sys.executable, "-m", "jupyter_eca", "ask", *arguments, "hello"]
+        piped = asyncio.subprocess.PIPE
+        process = await asyncio.create_subprocess_exec(
+            *command, cwd=folder, stdin=asyncio.subprocess.DEVNULL, stdout=piped, stderr=piped
+        )
+        async with asyncio.timeout(PATIENCE):
+            said, problem = await process.communicate()
+        return process.returncode, (said + problem).decode()
+
+    status, said = await asked("-b", "reviewer")
+    assert (status, "I heard: hello" in said) == (0, True)
+    status, said = await asked("-b", "chat")
+    assert (status, "There is no agent 'chat'. Write `-b code`" in said) == (1, True)
