@@ -57,6 +57,6 @@ def _parser() -> argparse.ArgumentParser:
     ask = commands.add_parser("ask", parents=[shared], help="answer one question in the terminal")
     ask.add_argument("question")
     ask.add_argument("-m", "--model", default="", help="PROVIDER/MODEL")
-    ask.add_argument("-b", "--agent", choices=("agent", "plan"), default="agent", help="act, or only look and plan")
+    ask.add_argument("-b", "--agent", default="", help="code acts, plan only looks and plans; or one of yours")
     commands.add_parser("doctor", parents=[shared], help="what is set up, what is missing, what to do about it")
     return parser

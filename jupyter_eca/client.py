@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from jupyter_eca import __version__
 from jupyter_eca.errors import RemoteError
 from jupyter_eca.links.peer import Peer
-from jupyter_eca.protocol import chat, lifecycle, mcp, notebook
+from jupyter_eca.protocol import chat, chats, command, context, lifecycle, mcp, notebook, question
 from jupyter_eca.protocol.jsonrpc import Code
 from jupyter_eca.protocol.methods import METHODS
 
@@ -24,6 +24,12 @@ if TYPE_CHECKING:
 T = TypeVar("T", bound="Model")
 
 Received = chat.ChatContentReceivedParams
+
+
+class Answers(Protocol):
+    """Asks whoever is there. Raises: RemoteError when nobody can be asked just now."""
+
+    async def __call__(self, asked: question.ChatAskQuestionParams, /) -> question.ChatAskQuestionResult: ...
 
 
 class LiveKernel(Protocol):
@@ -40,6 +46,8 @@ class Setup:
 
     models: tuple[str, ...] = ()
     model: str = ""
+    agents: tuple[str, ...] = ()
+    variants: tuple[str, ...] = ()
     tools: tuple[str, ...] = ()
     known: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -56,11 +64,22 @@ class Decision:
 class Client:
     """Use `async with client.connected(...)`, or keep `run()` going in a task of your own."""
 
-    def __init__(self, link: Link, name: str, kernel: LiveKernel | None = None) -> None:
+    def __init__(
+        self,
+        link: Link,
+        name: str,
+        kernel: LiveKernel | None = None,
+        answer_questions: Answers | None = None,
+    ) -> None:
+        """`answer_questions` is called for each question of the server's, in a task of its own. It is not told when
+        somebody else has answered: that shows in the chat, where the call that asked ends, or the turn."""
         self.setup = Setup()
+        self.opened: Callable[[str], None] | None = None
+        """Called when the server shows a chat from its beginning, with the chat's id."""
         self.left = asyncio.Event()
         self._name = name
         self._kernel = kernel
+        self._answer_questions = answer_questions
         self._peer = Peer(link, self._answer, self._heed)
         self._link = link
         self._listeners: dict[str, Callable[[Received], None]] = {}
@@ -74,7 +93,14 @@ class Client:
 
     async def initialize(self, *, unattended: bool, folders: tuple[str, ...] = (), **options: Any) -> None:
         """Raises: RemoteError, with the server's reason."""
-        can = lifecycle.CodeAssistant(chat=True, envelope=True, kernel=self._kernel is not None, unattended=unattended)
+        asked = self._answer_questions is not None and not unattended
+        can = lifecycle.CodeAssistant(
+            chat=True,
+            envelope=True,
+            kernel=self._kernel is not None,
+            unattended=unattended,
+            chat_capabilities=lifecycle.ChatCapabilities(ask_question=asked),
+        )
         params = lifecycle.InitializeParams(
             client_info=lifecycle.ClientInfo(name=self._name, version=__version__),
             initialization_options=options,
@@ -95,7 +121,9 @@ class Client:
     async def notify(self, method: str, params: Model) -> None:
         await self._peer.notify(method, params.wire())
 
-    async def ask(self, chat_id: str, message: str, model: str = "", agent: str = "") -> AsyncIterator[Received]:
+    async def ask(
+        self, chat_id: str, message: str, model: str = "", agent: str = "", variant: str = ""
+    ) -> AsyncIterator[Received]:
         """Ask, and iterate over what comes until the turn has ended. Leaving the iteration early stops nothing.
 
         Raises: RemoteError when the prompt is refused or the server leaves in mid-answer.
@@ -104,7 +132,9 @@ class Client:
         self._listeners[chat_id] = queue.put_nowait
         gone = asyncio.ensure_future(self.left.wait())
         gone.add_done_callback(lambda _: queue.put_nowait(None))
-        params = chat.ChatPromptParams(chat_id=chat_id, message=message, model=model or None, agent=agent or None)
+        params = chat.ChatPromptParams(
+            chat_id=chat_id, message=message, model=model or None, agent=agent or None, variant=variant or None
+        )
         try:
             await self.request("chat/prompt", params, chat.ChatPromptResult)
             while (received := await queue.get()) is not None:
@@ -115,6 +145,17 @@ class Client:
         finally:
             gone.cancel()
             self._listeners.pop(chat_id, None)
+
+    async def commands(self, chat_id: str, query: str) -> tuple[command.ChatCommand, ...]:
+        """The `/` commands that are meant by what was typed so far. Raises: RemoteError."""
+        params = command.ChatQueryCommandsParams(chat_id=chat_id, query=query)
+        return (await self.request("chat/queryCommands", params, command.ChatQueryCommandsResult)).commands
+
+    async def files(self, chat_id: str, query: str) -> list[context.FileContext | context.DirectoryContext]:
+        """What `@` can point at in a message. Raises: RemoteError."""
+        params = context.ChatQueryContextParams(chat_id=chat_id, query=query)
+        found = await self.request("chat/queryContext", params, context.ChatQueryContextResult)
+        return [one for one in found.contexts if isinstance(one, context.FileContext | context.DirectoryContext)]
 
     def listen(self, chat_id: str, listener: Callable[[Received], None] | None) -> None:
         """Hear what comes of a chat outside of `ask`: a replay, a turn that another client began."""
@@ -149,16 +190,28 @@ class Client:
             case chat.ChatContentReceivedParams():
                 if listener := self._listeners.get(str(message.chat_id)):
                     listener(message)
+            case chats.ChatOpenedParams(chat_id=chat_id):
+                if self.opened is not None:
+                    self.opened(str(chat_id))
             case lifecycle.ConfigUpdatedParams(chat=lifecycle.ChatConfig() as config):
-                self.setup.models = self.setup.models if config.models is None else config.models
-                self.setup.model = self.setup.model if config.select_model is None else config.select_model
-                self.setup.known.set()
+                self._learn(config)
             case mcp.ToolServerUpdatedParams(type="native", tools=tuple(tools)):
                 self.setup.tools = tuple(tool.name for tool in tools)
             case _:
                 pass
 
+    def _learn(self, config: lifecycle.ChatConfig) -> None:
+        setup = self.setup
+        setup.models = setup.models if config.models is None else config.models
+        setup.model = setup.model if config.select_model is None else config.select_model
+        setup.agents = setup.agents if config.agents is None else config.agents
+        setup.variants = setup.variants if config.variants is None else config.variants
+        setup.known.set()
+
     async def _answer(self, method: str, params: Any) -> Any:
+        if method == "chat/askQuestion" and self._answer_questions is not None:
+            asked = question.ChatAskQuestionParams.model_validate(params)
+            return (await self._answer_questions(asked)).wire()
         if self._kernel is None or method not in {"kernel/execute", "kernel/variables"}:
             raise RemoteError(f"there is no request {method!r}", Code.METHOD_NOT_FOUND)
         match METHODS[method].parse(params):

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from jupyter_eca.protocol.lifecycle import InitializeParams
+    from jupyter_eca.protocol.question import ChatAskQuestionParams, ChatAskQuestionResult
 
 # Seconds between two looks at whether the editor still lives; stdin usually tells at once.
 PARENT_EVERY = 2.0
@@ -157,19 +158,27 @@ def _load() -> None:
 async def ask(folder: Path, only: Path | None, question: str, model: str, agent: str) -> int:
     """One question, answered on stdout; tool calls are approved by typing, where there is somebody to type."""
     from jupyter_eca.kernel.approve import typed
+    from jupyter_eca.kernel.choosing import check
+    from jupyter_eca.kernel.options import Ask
+    from jupyter_eca.kernel.question import typed as typed_answer
     from jupyter_eca.kernel.screen import TerminalScreen
     from jupyter_eca.kernel.transcript import Transcript
 
     ours, theirs = pair()
-    chat, screen, transcript = uuid.uuid4().hex, TerminalScreen(), Transcript()
+    chat, screen, transcript = uuid.uuid4().hex, TerminalScreen(), Transcript(Ask(question).command)
     asked: set[str] = set()
+
+    async def answer(question: ChatAskQuestionParams) -> ChatAskQuestionResult:
+        return typed_answer(question)
+
     with _alone():
         async with _door(folder, only) as (door, _), asyncio.TaskGroup() as tasks:
             tasks.create_task(EcaSession(theirs, door).run())
-            client = Client(ours, "jupyter-eca ask")
+            client = Client(ours, "jupyter-eca ask", answer_questions=answer)
             tasks.create_task(client.run())
             try:
                 await client.initialize(unattended=not sys.stdin.isatty(), folders=(folder.as_uri(),))
+                await check(client.setup, model, agent)
                 async for received in client.ask(chat, question, model, agent):
                     transcript.add(received)
                     screen.draw(transcript)

@@ -51,7 +51,7 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     "kernel": INNER | {"doctor"},
 }
 # How a terminal shows an answer and asks is the same in a kernel's console and on the command line.
-TERMINAL = ("approve", "screen", "transcript")
+TERMINAL = ("approve", "choosing", "options", "question", "screen", "transcript")
 EXCEPTIONS = {(part, f"{OURS}.kernel.{name}") for part in ("cli", "process") for name in TERMINAL}
 
 IMPURE = ("asyncio", "time", "random", "uuid", "os", "pathlib", "sqlite3")

@@ -79,16 +79,20 @@ class _Dialogue:
             return None if label is None else await self._logins.login(provider, methods.get(label, label))
         told, data = _told(step), dict[str, str]()
         for field in step.fields or ():
-            answer = await self._ask(f"{told}\n\n{field.label}".strip())
+            answer = await self._ask(f"{told}\n\n{field.label}".strip(), secret=field.type == "secret")
             if not answer:
                 return None
             data[field.key] = answer.strip()
             told = ""
         return await self._logins.enter(provider, data)
 
-    async def _ask(self, question: str, options: Sequence[QuestionOption] = ()) -> str | None:
+    async def _ask(self, question: str, options: Sequence[QuestionOption] = (), *, secret: bool = False) -> str | None:
         params = ChatAskQuestionParams(
-            chat_id=self._chat, question=question, options=tuple(options) or None, allow_freeform=not options
+            chat_id=self._chat,
+            question=question,
+            options=tuple(options) or None,
+            allow_freeform=not options,
+            secret=secret or None,
         )
         answer = await self._questions.ask(params)
         return None if answer.cancelled else answer.answer

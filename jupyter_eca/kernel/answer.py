@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import contextvars
+import uuid
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -12,6 +14,7 @@ from jupyter_eca.kernel.approve import Question
 from jupyter_eca.kernel.approve import ask as ask_user
 from jupyter_eca.kernel.interrupt import in_turn
 from jupyter_eca.kernel.markdown import inert
+from jupyter_eca.kernel.question import NOBODY, answered
 from jupyter_eca.kernel.surroundings import Surroundings, kernel_of, screen_for
 from jupyter_eca.kernel.transcript import Transcript
 from jupyter_eca.protocol.event import Outcome
@@ -23,6 +26,7 @@ if TYPE_CHECKING:
     from jupyter_eca.kernel.execute import ShellKernel
     from jupyter_eca.kernel.options import Ask
     from jupyter_eca.protocol.content import UsageContent
+    from jupyter_eca.protocol.question import ChatAskQuestionParams, ChatAskQuestionResult
 
 T = TypeVar("T")
 
@@ -72,15 +76,28 @@ async def patiently(task: asyncio.Future[T]) -> T:
 
 
 class Turn:
-    def __init__(self, shell: Any, surroundings: Surroundings, client: Client, kernel: ShellKernel, chat: str) -> None:
+    def __init__(
+        self,
+        shell: Any,
+        surroundings: Surroundings,
+        client: Client,
+        kernel: ShellKernel,
+        chat: str,
+        command: str = "",
+    ) -> None:
+        """`command` is the name of the `/` command that is asked for, if it is one."""
         self._shell = shell
         self._surroundings = surroundings
         self._client = client
         self._kernel = kernel
-        self._chat = chat
+        self._command = command
+        self.chat = chat
         self._publisher = shell.display_pub
         self._screen = screen_for(surroundings, shell)
-        self._transcript = Transcript()
+        self._transcript = Transcript(command)
+        # What is displayed belongs to the cell of the context: that of this cell, whoever calls.
+        self._context = contextvars.copy_context()
+        self._asked: dict[str, asyncio.Task[ChatAskQuestionResult]] = {}
         self._questions: dict[str, Question | None] = {}
         self._changed = asyncio.Event()
         self._interrupted = asyncio.Event()
@@ -105,6 +122,7 @@ class Turn:
             raise CellError(str(error)) from None
         finally:
             self._withdraw(keep=frozenset())
+            self._take_back(set(self._asked))
             self._screen.finish(self._transcript)
             if ask.name:
                 self._shell.user_ns[ask.name] = self._answer()
@@ -124,7 +142,7 @@ class Turn:
         self._kernel.cancel()
         following = self._following
         if following is not None and not following.done():
-            await self._client.stop(self._chat)
+            await self._client.stop(self.chat)
             await asyncio.wait((following,), timeout=STOP_PATIENCE)
             following.cancel()
 
@@ -138,9 +156,10 @@ class Turn:
                 await asyncio.wait((stopping,), timeout=HEARTBEAT)
 
     async def _follow(self, ask: Ask, model: str) -> None:
-        async for received in self._client.ask(self._chat, ask.message, model, ask.agent):
+        async for received in self._client.ask(self.chat, ask.message, model, ask.agent, ask.variant):
             self._transcript.add(received)
             self._changed.set()
+            self._take_back({call.id for call in self._transcript.calls if call.ended})
             waiting = {call.id: call for call in self._transcript.waiting}
             self._withdraw(keep=frozenset(waiting))
             for id, call in waiting.items():
@@ -154,13 +173,41 @@ class Turn:
                         self._interrupted.set()
                         break
 
+    async def answer(self, asked: ChatAskQuestionParams) -> ChatAskQuestionResult:
+        """What whoever sits at this cell says to a question of the chat's."""
+        # One of a dialogue takes the place of the one before, which somebody has answered elsewhere.
+        id = asked.tool_call_id or (self._command and f"/{self._command}") or uuid.uuid4().hex
+        self._take_back({id})
+        self._screen.draw(self._transcript, now=True)
+        task = asyncio.get_running_loop().create_task(self._ask_user(asked), context=self._context.copy())
+        self._asked[id] = task
+        try:
+            await asyncio.wait((task,))
+        finally:
+            task.cancel()
+            if self._asked.get(id) is task:
+                del self._asked[id]
+        return NOBODY if task.cancelled() else task.result()
+
+    async def _ask_user(self, asked: ChatAskQuestionParams) -> ChatAskQuestionResult:
+        try:
+            return await answered(self._surroundings, self._publisher, asked)
+        except KeyboardInterrupt:
+            self._interrupted.set()
+            # An answer of any kind would let the model go on; the stop takes the question back.
+            return await asyncio.get_running_loop().create_future()
+
+    def _take_back(self, questions: set[str]) -> None:
+        for id in questions & set(self._asked):
+            self._asked.pop(id).cancel()
+
     def _decider(self, call: str) -> Any:
         def decided(decision: Decision) -> None:
             # At once: the code that was approved may block the kernel before the server's word comes.
             if question := self._questions.get(call):
                 question.withdraw()
             self._questions[call] = None
-            task = asyncio.ensure_future(self._client.decide(self._chat, call, decision))
+            task = asyncio.ensure_future(self._client.decide(self.chat, call, decision))
             self._sending.add(task)
             task.add_done_callback(self._sending.discard)
 
@@ -183,7 +230,7 @@ class Turn:
     def _answer(self) -> Answer:
         transcript = self._transcript
         calls = [ToolCallRecord(call.name, call.arguments, call.state, call.output) for call in transcript.calls]
-        return Answer(transcript.text, calls, transcript.usage, str(transcript.outcome or "stopped"), self._chat)
+        return Answer(transcript.text, calls, transcript.usage, str(transcript.outcome or "stopped"), self.chat)
 
     def _raise_failure(self) -> None:
         if self._transcript.outcome is Outcome.COMPLETED:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import importlib
 from typing import TYPE_CHECKING, Any, Protocol
 
 from jupyter_eca.client import Decision
+from jupyter_eca.kernel.details import plain_about
 from jupyter_eca.kernel.interrupt import in_input
+from jupyter_eca.kernel.row import Row, toolkit
 from jupyter_eca.kernel.surroundings import Surroundings
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ def ask(
     """None when the answer has been given already, or when nobody can give one."""
     match surroundings:
         case Surroundings.NOTEBOOK:
-            return _Buttons(publisher, call, decided)
+            return _buttons(publisher, call, decided)
         case Surroundings.TERMINAL:
             decided(typed(call))
             return None
@@ -42,7 +43,7 @@ def typed(call: Call) -> Decision:
 
     Raises: KeyboardInterrupt.
     """
-    shown = call.arguments.get("code") or call.arguments
+    shown = plain_about(call.arguments, call.details)
     try:
         with in_input():
             answer = input(
@@ -61,47 +62,26 @@ def typed(call: Call) -> Decision:
             return Decision(approved=False, reason=answer.strip())
 
 
-class _Buttons:
-    """A row of buttons in an output of its own; once answered, that output is emptied: nothing dead is saved."""
+def _buttons(publisher: Publisher, call: Call, decided: Callable[[Decision], None]) -> Row:
+    widgets = toolkit()
+    loop = asyncio.get_running_loop()
+    reason = widgets.Text(placeholder="Why not? (optional, the assistant reads it)")
 
-    def __init__(self, publisher: Publisher, call: Call, decided: Callable[[Decision], None]) -> None:
-        widgets: Any = importlib.import_module("ipywidgets")  # half a second, and it ships no types
-        self._decided = decided
-        self._loop = asyncio.get_running_loop()
-        self._publisher = publisher
-        self._display_id = f"eca-ask-{call.id}"
-        self._reason = widgets.Text(placeholder="Why not? (optional, the assistant reads it)")
-        approve = widgets.Button(description="Approve", button_style="success", tooltip=f"Run {call.name} once")
-        session = widgets.Button(
-            description="Approve for this session", tooltip=f"Do not ask again for {call.name} in this chat"
-        )
-        reject = widgets.Button(description="Reject", button_style="danger", tooltip=f"Do not run {call.name}")
-        session.layout.width = "auto"
-        for part in (approve, session, reject, self._reason):
-            part.layout.flex = "0 0 auto"
-        for button, approved, remember in ((approve, True, False), (session, True, True), (reject, False, False)):
-            button.on_click(self._answer(approved=approved, session=remember))
-        # In a narrow notebook the row wraps: a shrunk button could not say what it approves.
-        row = widgets.Layout(flex_flow="row wrap")
-        self._box = widgets.HBox([approve, session, reject, self._reason], layout=row)
-        data = {
-            "application/vnd.jupyter.widget-view+json": {
-                "version_major": 2,
-                "version_minor": 0,
-                "model_id": self._box.model_id,
-            },
-            "text/plain": f"{call.name} waits for approval",
-        }
-        publisher.publish(data, transient={"display_id": self._display_id})
+    def button(name: str, tooltip: str, *, approved: bool, session: bool = False, style: str = "") -> Any:
+        made = widgets.Button(description=name, tooltip=tooltip, button_style=style)
 
-    def _answer(self, *, approved: bool, session: bool) -> Callable[[object], None]:
         def clicked(_button: object) -> None:
-            decision = Decision(approved, session, "" if approved else str(self._reason.value))
+            decision = Decision(approved, session, "" if approved else str(reason.value))
             # On ipykernel before 7.4 a click arrives on a thread of its own.
-            self._loop.call_soon_threadsafe(self._decided, decision)
+            loop.call_soon_threadsafe(decided, decision)
 
-        return clicked
+        made.on_click(clicked)
+        return made
 
-    def withdraw(self) -> None:
-        self._publisher.publish({"text/plain": ""}, transient={"display_id": self._display_id}, update=True)
-        self._box.close()
+    approve = button("Approve", f"Run {call.name} once", approved=True, style="success")
+    always = button(
+        "Approve for this session", f"Do not ask again for {call.name} in this chat", approved=True, session=True
+    )
+    always.layout.width = "auto"
+    reject = button("Reject", f"Do not run {call.name}", approved=False, style="danger")
+    return Row(publisher, f"eca-ask-{call.id}", (approve, always, reject, reason), f"{call.name} waits for approval")

@@ -18,7 +18,7 @@ from jupyter_eca.kernel.surroundings import kernel_of
 from jupyter_eca.links.comm import HELLO, TARGET, TOPIC, CommLink
 
 if TYPE_CHECKING:
-    from jupyter_eca.client import Client
+    from jupyter_eca.client import Answers, Client, Setup
     from jupyter_eca.kernel.execute import ShellKernel
     from jupyter_eca.links.base import Link
 
@@ -37,8 +37,10 @@ AWAITS_COMMS = (7, 4)
 class Engine:
     """The connection of one shell; made on the first question, made anew when the server has gone."""
 
-    def __init__(self, shell: Any) -> None:
+    def __init__(self, shell: Any, answer_questions: Answers) -> None:
         self._shell = shell
+        self._answer_questions = answer_questions
+        self._connecting = asyncio.Lock()
         # Said in every hello: a server that has already opened a comm to this very engine opens no second one.
         self._name = uuid.uuid4().hex
         self._server: CommLink | None = None
@@ -84,15 +86,20 @@ class Engine:
 
     async def client(self, kernel: ShellKernel, *, unattended: bool) -> Client:
         """Raises: ConfigError, RemoteError."""
+        async with self._connecting:
+            if self._client is None or self._client.left.is_set():
+                self._client = await self._connected(kernel, unattended=unattended)
+                self.new_chat()
+            return self._client
+
+    async def _connected(self, kernel: ShellKernel, *, unattended: bool) -> Client:
         from jupyter_eca.client import Client
 
-        if self._client is not None and not self._client.left.is_set():
-            return self._client
         link: Link | None = await self._find_server()
         self.embedded = link is None
         if link is None:
             link = await self._embed()
-        client = Client(link, "jupyter_eca kernel", kernel)
+        client = Client(link, "jupyter_eca kernel", kernel, self._answer_questions)
         self._root(client.run())
         try:
             await asyncio.wait_for(client.initialize(unattended=unattended), ANSWER_PATIENCE)
@@ -102,8 +109,6 @@ class Engine:
             if isinstance(error, RemoteError):
                 raise
             raise RemoteError("The assistant's engine does not answer. Restart the Jupyter server.") from None
-        self._client = client
-        self.new_chat()
         return client
 
     async def _embed(self) -> Link:
@@ -134,8 +139,9 @@ class Engine:
         self.chat = uuid.uuid4().hex
 
     @property
-    def known_models(self) -> tuple[str, ...]:
-        return self._client.setup.models if self._client else ()
+    def setup(self) -> Setup | None:
+        """What is known of the engine, None before the first question."""
+        return self._client.setup if self._client else None
 
     def close(self) -> None:
         for task in self._roots:

@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
-from jupyter_eca.errors import CellError, EcaError
+from jupyter_eca.errors import CellError, EcaError, RemoteError
 from jupyter_eca.kernel import options
+from jupyter_eca.kernel.completing import Completion
 from jupyter_eca.kernel.engine import Engine
 from jupyter_eca.kernel.surroundings import Surroundings, kernel_of, look
 from jupyter_eca.kernel.transform import NAME, transform
 
 if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator
+
     from jupyter_eca.client import Client
     from jupyter_eca.kernel.answer import Turn
     from jupyter_eca.kernel.execute import ShellKernel
     from jupyter_eca.protocol.content import UsageContent
+    from jupyter_eca.protocol.question import ChatAskQuestionParams, ChatAskQuestionResult
+
+# Seconds until a chat that `/resume` goes on with is shown; nothing comes when there was no such chat.
+RESUME_PATIENCE = 1.0
 
 
 class Magic:
@@ -23,7 +31,8 @@ class Magic:
 
     def __init__(self, shell: Any) -> None:
         self._shell = shell
-        self._engine = Engine(shell)
+        self._engine = Engine(shell, self._answer_question)
+        self._completion = Completion(shell, self)
         self._kernel: ShellKernel | None = None
         self._turn: Turn | None = None
         self.model = ""
@@ -42,7 +51,7 @@ class Magic:
         shell.user_ns_hidden[NAME] = self.run
         shell.events.register("pre_run_cell", self._appear)
         self._appear()
-        _complete(shell, self)
+        self._completion.install()
         self._engine.announce()
 
     def uninstall(self) -> None:
@@ -52,6 +61,7 @@ class Magic:
         shell.magics_manager.magics["cell"].pop("eca", None)
         shell.events.unregister("pre_run_cell", self._appear)
         shell.user_ns.pop(NAME, None)
+        self._completion.remove()
         self._engine.close()
 
     def _appear(self, _info: Any = None) -> None:
@@ -102,22 +112,55 @@ class Magic:
                 raise CellError(message)
 
     async def _ask(self, ask: options.Ask) -> None:
-        from jupyter_eca.kernel.answer import Turn
+        from jupyter_eca.kernel.answer import Turn, patiently
+        from jupyter_eca.kernel.choosing import check
 
         surroundings = look(self._shell)
         client = await self.client()
+        model = ask.model or self.model
+        await patiently(asyncio.ensure_future(check(client.setup, model, ask.agent, ask.variant)))
         if ask.new:
             self.new_chat()
         if self._turn is not None:
             # Only a terminal's interrupt leaves one behind: it ends the loop's run, not the turn.
             await self._turn.stop()
-        turn = self._turn = Turn(self._shell, surroundings, client, self.kernel, self._engine.chat)
+        turn = self._turn = Turn(self._shell, surroundings, client, self.kernel, self._engine.chat, ask.command)
         try:
-            await turn.run(ask, ask.model or self.model)
+            async with self._resuming(client, ask):
+                await turn.run(ask, model)
+            await self._completion.learn(client)
         finally:
             self.usage = turn.usage or self.usage
             if self._turn is turn:
                 self._turn = None
+
+    @asynccontextmanager
+    async def _resuming(self, client: Client, ask: options.Ask) -> AsyncGenerator[None]:
+        """`/resume NUMBER`: the cells go on with the chat that the server then shows."""
+        if ask.command != "resume" or len(ask.message.split()) == 1:
+            yield
+            return
+        shown: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+
+        def opened(chat: str) -> None:
+            if chat != self._engine.chat and not shown.done():
+                shown.set_result(chat)
+
+        client.opened = opened
+        try:
+            yield
+            await asyncio.wait((shown,), timeout=RESUME_PATIENCE)
+        finally:
+            client.opened = None
+        if shown.done():
+            self._engine.chat, self.usage = shown.result(), None
+
+    async def _answer_question(self, asked: ChatAskQuestionParams) -> ChatAskQuestionResult:
+        """Raises: RemoteError when no cell waits for an answer in that chat: nobody would see the question."""
+        turn = self._turn
+        if turn is None or turn.chat != str(asked.chat_id):
+            raise RemoteError("no cell waits for an answer in that chat")
+        return await turn.answer(asked)
 
     # -- for the commands
 
@@ -137,19 +180,19 @@ class Magic:
     def answering(self) -> Turn | None:
         return self._turn
 
-    def known_models(self) -> list[str]:
-        """Without waiting for anything: completion runs while the user types."""
-        return list(self._engine.known_models)
-
     async def client(self) -> Client:
         """The connection to the engine. Raises: CellError, which is one line in the cell."""
         from jupyter_eca.kernel.answer import patiently
 
         unattended = look(self._shell) is Surroundings.UNATTENDED
         try:
-            return await patiently(asyncio.ensure_future(self._engine.client(self.kernel, unattended=unattended)))
+            return await patiently(asyncio.ensure_future(self.connected(unattended=unattended)))
         except EcaError as error:
             raise CellError(str(error)) from None
+
+    async def connected(self, *, unattended: bool) -> Client:
+        """As `client`, where no cell waits. Raises: EcaError."""
+        return await self._engine.client(self.kernel, unattended=unattended)
 
     def new_chat(self) -> None:
         self._engine.new_chat()
@@ -168,19 +211,3 @@ class Magic:
 def transform_here(lines: list[str]) -> list[str]:
     """One object of its own, so that it can be found in the shell's list again."""
     return transform(lines)
-
-
-def _complete(shell: Any, magic: Magic) -> None:
-    """Tab completion: commands, options, and the models after `use` and `-m`."""
-
-    def names(_completer: Any, event: Any) -> list[str]:
-        words = event.line.split()
-        before = words[-1] if event.line.endswith(" ") else (words[-2] if len(words) > 1 else "")
-        if before in {"use", "-m"}:
-            return magic.known_models()
-        if before == "-b":
-            return ["agent", "plan"]
-        return [name.partition(" ")[0] for name in options.COMMANDS] + ["-m", "-b", "-n", "->"]
-
-    for trigger in (r"%?eca", r"%%eca"):
-        shell.set_hook("complete_command", names, re_key=f"^{trigger}.*")

@@ -16,12 +16,15 @@ COMMANDS = {
     "doctor": "what is set up, what is missing, what to do about it",
     "help": "this page",
 }
+OPTIONS = ("-m", "-b", "-v", "-n", "->")
 
 HELP = (
-    "`%eca QUESTION` or, over several lines, `%%eca`\n\n"
+    "`%eca QUESTION` or, over several lines, `%%eca`. `@file` in a question shows that file to the assistant; "
+    "`%eca /help` lists the commands of the chat.\n\n"
     "| option | means |\n|---|---|\n"
     "| `-m MODEL` | this model, for this question |\n"
-    "| `-b agent` or `-b plan` | act, or only look and plan |\n"
+    "| `-b code` or `-b plan` | act, or only look and plan; or an agent of your own configuration |\n"
+    "| `-v VARIANT` | how hard the model thinks, where it has a choice |\n"
     "| `-n` | in a new chat |\n"
     "| `-> name` | bind the result: `.text`, `.tool_calls`, `.usage` |\n\n"
     "| command | does |\n|---|---|\n" + "\n".join(f"| `%eca {name}` | {does} |" for name, does in COMMANDS.items())
@@ -35,6 +38,13 @@ class Ask:
     agent: str = ""
     new: bool = False
     name: str = ""
+    variant: str = ""
+
+    @property
+    def command(self) -> str:
+        """The name of the `/` command that the message is; "" for words, though a path may look like one."""
+        found = _SLASH.match(self.message)
+        return found[1] if found else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +61,7 @@ class Misuse:
 
 
 _NAME = re.compile(r"(?:^|\s)->\s*(\w+)\s*$")
-_AGENTS = ("agent", "plan")
+_SLASH = re.compile(r"/([A-Za-z][\w.:-]*)(?=\s|$)")
 
 
 def parse(line: str, body: str | None = None) -> Ask | Command | Misuse:
@@ -63,7 +73,7 @@ def parse(line: str, body: str | None = None) -> Ask | Command | Misuse:
         name, line = found[1], line[: found.start()]
         if not name.isidentifier() or iskeyword(name):
             return Misuse(f"`{name}` cannot be a variable's name.")
-    values = {"-m": "", "-b": ""}
+    values = {"-m": "", "-b": "", "-v": ""}
     new = False
     rest = line.strip()
     while rest.startswith("-"):
@@ -77,12 +87,10 @@ def parse(line: str, body: str | None = None) -> Ask | Command | Misuse:
         else:
             return Misuse(f"`{option}` is not an option: see `%eca help`.")
         rest = rest.strip()
-    if values["-b"] not in {"", *_AGENTS}:
-        return Misuse(f"`-b {values['-b']}` is not known: write `-b agent` or `-b plan`.")
     message = "\n".join(part for part in (rest, (body or "").strip("\n")) if part.strip())
     if not message.strip():
         return Misuse("There is no question. Write it behind `%eca`, or below `%%eca`.")
-    return Ask(message, values["-m"], values["-b"], new, name)
+    return Ask(message, values["-m"], values["-b"], new, name, values["-v"])
 
 
 def _command(line: str) -> Command | None:

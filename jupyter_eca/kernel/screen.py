@@ -9,6 +9,8 @@ import time
 import uuid
 from typing import TYPE_CHECKING, Any, Protocol
 
+from jupyter_eca.kernel.details import plain_checklist
+from jupyter_eca.kernel.pictures import shown
 from jupyter_eca.kernel.transcript import Call, Words, plain
 
 if TYPE_CHECKING:
@@ -53,6 +55,7 @@ class NotebookScreen:
 
     def finish(self, transcript: Transcript) -> None:
         self._show(transcript)
+        _show_pictures(self._publisher, transcript)
 
     def _show(self, transcript: Transcript) -> None:
         text = transcript.markdown()
@@ -63,7 +66,7 @@ class NotebookScreen:
 
 
 class FinalScreen:
-    """nbclient, papermill, nbval: exactly one display, since they compare or keep the first."""
+    """nbclient, papermill, nbval: exactly one display of text, since they compare or keep the first."""
 
     def __init__(self, publisher: Publisher) -> None:
         self._publisher = publisher
@@ -73,6 +76,7 @@ class FinalScreen:
 
     def finish(self, transcript: Transcript) -> None:
         self._publisher.publish({"text/markdown": transcript.markdown(), "text/plain": transcript.plain()})
+        _show_pictures(self._publisher, transcript)
 
 
 class TerminalScreen:
@@ -93,5 +97,12 @@ class TerminalScreen:
 
     def finish(self, transcript: Transcript) -> None:
         self.draw(transcript)
-        sys.stdout.write("\n")
+        plan = transcript.plan
+        sys.stdout.write(f"\n\n{plain_checklist(plan)}\n" if plan else "\n")
         sys.stdout.flush()
+
+
+def _show_pictures(publisher: Publisher, transcript: Transcript) -> None:
+    """Each in an output of its own: of one output a page shows the text or the picture."""
+    for bundle in shown(transcript.pictures):
+        publisher.publish(bundle)

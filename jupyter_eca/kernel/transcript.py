@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import html
-import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from jupyter_eca.kernel import details
+from jupyter_eca.kernel.details import cut
 from jupyter_eca.kernel.markdown import block, code, inert, prose
 from jupyter_eca.protocol.content import (
+    FlagContent,
+    ImageContent,
     ReasonFinishedContent,
     ReasonStartedContent,
     ReasonTextContent,
     RejectReason,
     Role,
+    TaskDetails,
     TextContent,
     ToolCallContent,
     ToolCalledContent,
@@ -27,9 +31,7 @@ from jupyter_eca.protocol.event import Outcome
 
 if TYPE_CHECKING:
     from jupyter_eca.protocol.chat import ChatContentReceivedParams
-
-# What a reader is shown of a tool's result; all of it is in the chat.
-SHOWN_CHARS = 2_000
+    from jupyter_eca.protocol.content import ToolCallDetails
 
 
 @dataclass
@@ -55,6 +57,7 @@ class Call:
     name: str
     last: ToolCallContent
     arguments: dict[str, Any] = field(default_factory=dict[str, Any])
+    details: ToolCallDetails | None = None
 
     @property
     def waits(self) -> bool:
@@ -63,6 +66,10 @@ class Call:
     @property
     def runs(self) -> bool:
         return isinstance(self.last, ToolCallRunningContent)
+
+    @property
+    def ended(self) -> bool:
+        return isinstance(self.last, ToolCalledContent | ToolCallRejectedContent)
 
     @property
     def state(self) -> str:
@@ -85,6 +92,22 @@ class Call:
         return "\n".join(o.text for o in self.last.outputs) if isinstance(self.last, ToolCalledContent) else ""
 
 
+@dataclass
+class Picture:
+    """Of a tool. The display shows it beside the text, in an output of its own."""
+
+    image: ImageContent
+
+    @property
+    def words(self) -> str:
+        return f"[{self.image.media_type}, {len(self.image.base64) * 3 // 4 / 1000:.1f} kB]"
+
+
+@dataclass
+class Flag:
+    text: str
+
+
 _WHY_NOT = {
     RejectReason.USER: "⊘ rejected, not run",
     RejectReason.CONFIG: "⊘ forbidden by your rules, not run",
@@ -96,8 +119,10 @@ _WHY_NOT = {
 class Transcript:
     """Feed it what is received; ask it how the answer looks now."""
 
-    def __init__(self) -> None:
-        self.parts: list[Words | Reasoning | Call] = []
+    def __init__(self, command: str = "") -> None:
+        """`command` is the name of the `/` command that is carried out: then the server's words are the answer."""
+        self.parts: list[Part] = []
+        self._command = command
         self.usage: UsageContent | None = None
         self.outcome: Outcome | None = None
 
@@ -116,6 +141,10 @@ class Transcript:
                     part.took_ms = took
             case ToolCallContent() as content:
                 self._call(content)
+            case ImageContent() as image if received.role is not Role.USER:
+                self.parts.append(Picture(image))
+            case FlagContent(text=text):
+                self.parts.append(Flag(text))
             case UsageContent() as usage:
                 self.usage = usage
             case _:
@@ -139,6 +168,7 @@ class Transcript:
             self.parts.append(call)
         call.last = content
         call.arguments = getattr(content, "arguments", call.arguments)
+        call.details = content.details or call.details
 
     @property
     def calls(self) -> list[Call]:
@@ -150,10 +180,10 @@ class Transcript:
 
     @property
     def text(self) -> str:
-        """What the assistant said, without its reasoning, its calls and the server's remarks."""
-        return "\n\n".join(
-            part.text.strip() for part in self.parts if isinstance(part, Words) and part.role is Role.ASSISTANT
-        )
+        """What the assistant said, without its reasoning, its calls and the server's remarks; or a command's answer."""
+        words = [part for part in self.parts if isinstance(part, Words)]
+        said = [part.text.strip() for part in words if part.role is Role.ASSISTANT]
+        return "\n\n".join(said or [part.text.strip() for part in words if self._command])
 
     @property
     def remark(self) -> str:
@@ -162,12 +192,18 @@ class Transcript:
         return said[-1] if said else ""
 
     @property
-    def shown(self) -> list[Words | Reasoning | Call]:
+    def pictures(self) -> list[ImageContent]:
+        return [part.image for part in self.parts if isinstance(part, Picture)]
+
+    @property
+    def shown(self) -> list[Part]:
         """Without the last remark of a turn that was stopped: the cell ends with the same word, as its error."""
         return self.parts[:-1] if self.outcome is Outcome.STOPPED else self.parts
 
     def markdown(self) -> str:
-        parts = [_markdown(part) for part in self.shown]
+        parts = [_markdown(part, self._command) for part in self.shown]
+        if plan := self.plan:
+            parts.append(details.checklist(plan))
         if self.outcome is None:
             # A question and running text speak for themselves.
             quiet = self.waiting or (self.parts and isinstance(self.parts[-1], Words))
@@ -175,13 +211,26 @@ class Transcript:
         return "\n\n".join(part.strip("\n") for part in parts if part.strip())
 
     def plain(self) -> str:
-        return "\n\n".join(text for part in self.shown if (text := plain(part).strip()))
+        parts = [plain(part) for part in self.shown]
+        if plan := self.plan:
+            parts.append(details.plain_checklist(plan))
+        return "\n\n".join(text for part in parts if (text := part.strip()))
+
+    @property
+    def plan(self) -> TaskDetails | None:
+        """As it stands after the last call that changed it: one list, at the end, however often it was told."""
+        return next((call.details for call in reversed(self.calls) if isinstance(call.details, TaskDetails)), None)
 
 
-def _markdown(part: Words | Reasoning | Call) -> str:
+Part = Words | Reasoning | Call | Picture | Flag
+
+
+def _markdown(part: Part, command: str) -> str:
     match part:
         case Words(role=Role.ASSISTANT, text=text):
             return inert(text)
+        case Words(text=text) if command:
+            return details.folded(text, f"/{command}")
         case Words(text=text):
             # Without blocks: those of a quote stand between lines that are not blank, where `inert` makes no promise.
             return "\n".join(f"> {line}" for line in prose(text).strip().splitlines())
@@ -190,27 +239,24 @@ def _markdown(part: Words | Reasoning | Call) -> str:
             return f"<details><summary>{head}</summary>\n\n{inert(text)}\n\n</details>" if text.strip() else ""
         case Call():
             return _call_markdown(part)
+        case Picture():
+            return html.escape(part.words)
+        case Flag(text=text):
+            return f"⚑ {prose(' '.join(text.split()))}"
 
 
 def _call_markdown(call: Call) -> str:
-    head = f"{code(call.name)} {html.escape(call.state)}"
-    body = _arguments(call)
-    if call.output:
-        body += block(_cut(call.output))
+    head = f"{code(call.name)}{details.headline(call.details)} {html.escape(call.state)}"
+    body = details.about(call.arguments, call.details)
+    if call.output and not isinstance(call.details, TaskDetails):
+        body += block(cut(call.output))
+    body += details.results(call.details)
     if call.waits:
         return f"{head}{body}"
     return f"<details><summary>{head}</summary>{body}\n\n</details>" if body else head
 
 
-def _arguments(call: Call) -> str:
-    """Code is shown as code; other arguments as JSON."""
-    source = call.arguments.get("code")
-    others = {name: value for name, value in call.arguments.items() if name != "code"}
-    shown = block(_cut(source), "python") if isinstance(source, str) else ""
-    return shown + (block(_cut(json.dumps(others, ensure_ascii=False, indent=1)), "json") if others else "")
-
-
-def plain(part: Words | Reasoning | Call) -> str:
+def plain(part: Part) -> str:
     match part:
         case Words(text=text):
             return text
@@ -218,7 +264,7 @@ def plain(part: Words | Reasoning | Call) -> str:
             return ""
         case Call():
             return f"[{part.name}] {part.state}"
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= SHOWN_CHARS else f"{text[:SHOWN_CHARS]}\n… {len(text) - SHOWN_CHARS} characters more"
+        case Picture():
+            return part.words
+        case Flag(text=text):
+            return f"⚑ {text}"

@@ -11,11 +11,14 @@ class QuestionOption(Model):
 
 
 class ChatAskQuestionParams(Model):
+    """`secret` is ours: the answer is a key, say, and must be neither shown nor kept by who asks for it."""
+
     chat_id: ChatId
     question: str
     options: tuple[QuestionOption, ...] | None = None
     tool_call_id: str | None = None
     allow_freeform: bool = True
+    secret: bool | None = None
 
 
 class ChatAskQuestionResult(Model):

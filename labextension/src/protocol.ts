@@ -16,12 +16,14 @@ export interface ChatAddFlagParams {
   readonly text: string;
 }
 
+/** `secret` is ours: the answer is a key, say, and must be neither shown nor kept by who asks for it. */
 export interface ChatAskQuestionParams {
   readonly chatId: ChatId;
   readonly question: string;
   readonly options?: readonly QuestionOption[];
   readonly toolCallId?: string;
   readonly allowFreeform: boolean;
+  readonly secret?: boolean;
 }
 
 export interface ChatAskQuestionResult {

@@ -1,8 +1,10 @@
-"""`/login` as a dialogue with a client that answers questions."""
+"""`/login` as a dialogue with a client that answers questions, up to a vendor that looks at the key."""
 
 from __future__ import annotations
 
 import asyncio
+import json
+import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -10,59 +12,41 @@ import pytest
 from jupyter_eca import commands
 from jupyter_eca.commands import Answer
 from jupyter_eca.commands.login import BY_HAND, CANCELLED, NO_KEYS_HERE
-from jupyter_eca.errors import LocalError
+from jupyter_eca.config import Config
 from jupyter_eca.protocol.jsonrpc import Message, Request, Result
-from jupyter_eca.protocol.provider import (
-    AuthStatus,
-    LoginAction,
-    LoginField,
-    LoginMethod,
-    LoginStep,
-    ProviderAuth,
-    ProviderLogin,
-    ProviderStatus,
-)
 from tests.desk import desk
 from tests.fronts.line import Line, line
+from tests.loopback import LoopbackAnthropic
+from tests.providers.ask import KEY, says
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Generator
     from pathlib import Path
 
-pytestmark = pytest.mark.asyncio
+pytestmark = [pytest.mark.asyncio, pytest.mark.usefixtures("sdk")]
 
-METHODS = (LoginMethod(key="manual", label="API key"), LoginMethod(key="max", label="Subscription"))
 CAN: dict[str, Any] = {"chatCapabilities": {"askQuestion": True}}
+MODELS: dict[str, Any] = {"claude-haiku-5-5": None}
 
 
-class Logins:
-    """One provider with two ways in; its key begins with `sk-`."""
+@pytest.fixture(autouse=True)
+def keyless(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL"):
+        monkeypatch.delenv(name, raising=False)
+    # The keys go to the file beside the chats.
+    monkeypatch.setitem(sys.modules, "keyring", None)
 
-    def __init__(self) -> None:
-        self.keys: dict[str, str] = {}
 
-    async def list(self) -> tuple[ProviderStatus, ...]:
-        auth = ProviderAuth(status=AuthStatus.UNAUTHENTICATED)
-        asked = ProviderStatus(id="anthropic", configured=False, auth=auth, login=ProviderLogin(methods=METHODS))
-        return (asked, ProviderStatus(id="local", configured=True, auth=ProviderAuth(status=AuthStatus.LOCAL)))
+@pytest.fixture
+def vendor() -> Generator[LoopbackAnthropic]:
+    with LoopbackAnthropic(says("Hi"), key=KEY) as server:
+        yield server
 
-    async def login(self, name: str, method: str | None = None) -> LoginStep:
-        if name != "anthropic":
-            raise LocalError(f"There is no provider {name!r}.")
-        match method:
-            case None:
-                return LoginStep(action=LoginAction.CHOOSE_METHOD, methods=METHODS)
-            case "manual":
-                fields = (LoginField(key="key", label="The key", type="secret"),)
-                return LoginStep(action=LoginAction.INPUT, fields=fields)
-            case _:
-                return LoginStep(action=LoginAction.DEVICE_CODE, url="https://example.org", code="AB-1", message="Go")
 
-    async def enter(self, name: str, data: Mapping[str, str]) -> LoginStep:
-        if not data["key"].startswith("sk-"):
-            raise LocalError("That is no key.")
-        self.keys[name] = data["key"]
-        return LoginStep(action=LoginAction.DONE)
+def kept(folder: Path) -> dict[str, Any]:
+    """The keys on the disk, by provider."""
+    file = folder / "auth.json"
+    return {name: entry["key"] for name, entry in json.loads(file.read_text()).items()} if file.exists() else {}
 
 
 async def talk(client: Line, *answers: str | None) -> list[dict[str, Any]]:
@@ -84,53 +68,63 @@ async def talk(client: Line, *answers: str | None) -> list[dict[str, Any]]:
     return asked
 
 
-async def dialogue(folder: Path, message: str, *answers: str | None) -> tuple[object, list[dict[str, Any]], Logins]:
+async def dialogue(
+    folder: Path, vendor: LoopbackAnthropic, message: str, *answers: str | None
+) -> tuple[object, list[dict[str, Any]]]:
+    providers = {
+        "anthropic": {"url": vendor.url, "models": MODELS},
+        "house": {"api": "anthropic", "models": MODELS},
+    }
     async with desk(folder, []) as table, line(table, **CAN) as client:
-        table.host.logins = logins = Logins()  # pyright: ignore[reportAttributeAccessIssue]
+        config = table.host.config.model_dump() | {"providers": providers}
+        await table.host.configure(Config.model_validate(config))
         async with asyncio.TaskGroup() as tasks:
             running = tasks.create_task(commands.run(table.host, "chat", message))
             asked = tasks.create_task(talk(client, *answers))
-        return running.result(), asked.result(), logins
+        return running.result(), asked.result()
 
 
-async def test_a_sign_in_asks_for_provider_method_and_key(tmp_path: Path) -> None:
-    made, asked, logins = await dialogue(tmp_path, "/login", "anthropic", "API key", " sk-1 ")
+async def test_a_sign_in_asks_for_provider_and_key_and_says_that_the_key_is_a_secret(
+    tmp_path: Path, vendor: LoopbackAnthropic
+) -> None:
+    made, asked = await dialogue(tmp_path, vendor, "/login", "anthropic", f" {KEY} ")
     assert made == Answer("You are signed in to anthropic.")
-    assert logins.keys == {"anthropic": "sk-1"}
-    assert [[option["label"] for option in one.get("options", [])] for one in asked] == [
-        ["anthropic"],
-        ["API key", "Subscription"],
-        [],
-    ]
-    assert asked[2]["question"] == "The key"
-    assert {one["chatId"] for one in asked} == {"chat"}
+    assert kept(tmp_path) == {"anthropic": KEY}
+    assert {"anthropic", "house"} <= {option["label"] for option in asked[0]["options"]}
+    assert asked[1] == {"chatId": "chat", "question": "API key", "allowFreeform": True, "secret": True}
+    assert "secret" not in asked[0]
 
 
-async def test_a_code_for_the_browser_is_shown(tmp_path: Path) -> None:
-    made, _, _ = await dialogue(tmp_path, "/login anthropic", "Subscription")
-    assert made == Answer("Go\n\nhttps://example.org\n\nCode: `AB-1`")
+async def test_a_server_of_somebody_elses_is_also_asked_where_it_is(tmp_path: Path, vendor: LoopbackAnthropic) -> None:
+    made, asked = await dialogue(tmp_path, vendor, "/login house", KEY, vendor.url)
+    assert made == Answer("You are signed in to house.")
+    assert [one["question"] for one in asked] == ["API key", "Address of the server"]
+    assert [one.get("secret") for one in asked] == [True, None]
 
 
-@pytest.mark.parametrize("answers", [(None,), ("anthropic", None), ("anthropic", "API key", None)])
-async def test_a_sign_in_can_be_given_up_at_any_step(tmp_path: Path, answers: tuple[str | None, ...]) -> None:
-    made, _, logins = await dialogue(tmp_path, "/login", *answers)
-    assert made == Answer(CANCELLED)
-    assert logins.keys == {}
+@pytest.mark.parametrize("answers", [(None,), ("anthropic", None), ("house", KEY, None)])
+async def test_a_sign_in_can_be_given_up_at_any_step(
+    tmp_path: Path, vendor: LoopbackAnthropic, answers: tuple[str | None, ...]
+) -> None:
+    made, _ = await dialogue(tmp_path, vendor, "/login", *answers)
+    assert (made, kept(tmp_path)) == (Answer(CANCELLED), {})
 
 
-async def test_a_wrong_key_and_a_wrong_provider_are_told(tmp_path: Path) -> None:
-    made, _, _ = await dialogue(tmp_path, "/login anthropic", "API key", "wrong")
-    assert made == Answer("That is no key.")
-    made, _, _ = await dialogue(tmp_path, "/login nobody")
-    assert made == Answer("There is no provider 'nobody'.")
+async def test_a_wrong_key_and_a_wrong_provider_are_told(tmp_path: Path, vendor: LoopbackAnthropic) -> None:
+    made, _ = await dialogue(tmp_path, vendor, "/login anthropic", "sk-ant-wrong")
+    assert isinstance(made, Answer)
+    assert made.text.startswith("anthropic did not take this key")
+    made, _ = await dialogue(tmp_path, vendor, "/login nobody")
+    assert isinstance(made, Answer)
+    assert made.text.startswith("There is no provider 'nobody'.")
+    assert kept(tmp_path) == {}
 
 
-async def test_a_key_that_is_typed_into_the_chat_is_refused(tmp_path: Path) -> None:
-    made, _, logins = await dialogue(tmp_path, "/login anthropic sk-1")
-    assert (made, logins.keys) == (Answer(NO_KEYS_HERE), {})
+async def test_a_key_that_is_typed_into_the_chat_is_refused(tmp_path: Path, vendor: LoopbackAnthropic) -> None:
+    made, _ = await dialogue(tmp_path, vendor, f"/login anthropic {KEY}")
+    assert (made, kept(tmp_path)) == (Answer(NO_KEYS_HERE), {})
 
 
 async def test_a_client_that_cannot_be_asked_is_told_the_other_ways(tmp_path: Path) -> None:
     async with desk(tmp_path, []) as table, line(table):
-        table.host.logins = Logins()  # pyright: ignore[reportAttributeAccessIssue]
         assert await commands.run(table.host, "chat", "/login") == Answer(BY_HAND)

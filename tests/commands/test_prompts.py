@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import sys
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
 
 import pytest
 
 from jupyter_eca import commands
 from jupyter_eca.commands import Answer, Replacement
-from jupyter_eca.errors import ToolError
-from jupyter_eca.protocol.mcp import ServerPrompt, ServerPromptArgument, ServerResource, ToolServerUpdatedParams
-from tests.desk import desk
+from jupyter_eca.protocol.jsonrpc import Message, Notification
+from jupyter_eca.protocol.mcp import ToolServerUpdatedParams
+from tests.desk import Desk, desk
+from tests.fronts.line import line
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import AsyncGenerator
     from pathlib import Path
-
-    from jupyter_eca.engine.spec import ImagePart
 
 pytestmark = pytest.mark.asyncio
 
@@ -80,60 +81,65 @@ async def test_a_file_that_is_no_command_is_passed_over(tmp_path: Path, project:
         assert listed == ["bytes"]
 
 
-class Servers:
-    """One tool server with one prompt."""
+SERVER = """
+from mcp.server.mcpserver import MCPServer
 
-    def __init__(self) -> None:
-        self.asked: list[tuple[str, str, dict[str, str]]] = []
+docs = MCPServer("docs")
 
-    def servers(self) -> tuple[ToolServerUpdatedParams, ...]:
-        arguments = (ServerPromptArgument(name="topic", required=True), ServerPromptArgument(name="tone"))
-        prompt = ServerPrompt(name="ask", description="Ask the docs", arguments=arguments)
-        return (ToolServerUpdatedParams(type="mcp", name="docs", prompts=(prompt,)),)
 
-    def resources(self) -> Mapping[str, tuple[ServerResource, ...]]:
-        return {}
+@docs.prompt()
+def ask(topic: str, tone: str = "") -> str:
+    \"\"\"Ask the docs\"\"\"
+    if topic == "nothing":
+        raise ValueError("nothing to say")
+    return f"About {topic}, {tone or 'in no tone'}"
 
-    async def read_resource(self, server: str, uri: str) -> tuple[str, tuple[ImagePart, ...]]:
-        raise ToolError(f"{server} has no {uri}.")
 
-    async def prompt(self, server: str, name: str, arguments: Mapping[str, str]) -> str:
-        if arguments["topic"] == "nothing":
-            raise ToolError("The server docs has gone away.")
-        self.asked.append((server, name, dict(arguments)))
-        return f"About {arguments['topic']}"
+docs.run("stdio")
+"""
+
+
+@asynccontextmanager
+async def documented(folder: Path) -> AsyncGenerator[Desk]:
+    """With a real tool server that has one prompt, as soon as the prompt is known."""
+    script = folder / "docs.py"
+    script.write_text(SERVER)
+    servers = {"docs": {"command": sys.executable, "args": [str(script)]}}
+    async with desk(folder, [], mcpServers=servers) as table, line(table) as client:
+
+        def told(message: Message) -> bool:
+            if not isinstance(message, Notification) or message.method != "tool/serverUpdated":
+                return False
+            return bool(ToolServerUpdatedParams.model_validate(message.params).prompts)
+
+        await client.until(told)
+        yield table
 
 
 @pytest.mark.parametrize(
-    ("text", "arguments"),
+    ("text", "made"),
     [
-        ("pandas", {"topic": "pandas"}),
-        ("pandas dry and short", {"topic": "pandas", "tone": "dry and short"}),
-        ("tone=dry 'the index'", {"topic": "the index", "tone": "dry"}),
+        ("pandas", "About pandas, in no tone"),
+        ("pandas dry and short", "About pandas, dry and short"),
+        ("tone=dry 'the index'", "About the index, dry"),
     ],
 )
-async def test_a_prompt_of_a_server_is_asked_for_with_its_arguments(
-    tmp_path: Path, text: str, arguments: dict[str, Any]
-) -> None:
-    async with desk(tmp_path, []) as table:
-        table.host.mcp = servers = Servers()  # pyright: ignore[reportAttributeAccessIssue]
-        made = await commands.run(table.host, "chat", f"/docs:ask {text}")
-        assert made == Replacement(f"About {arguments['topic']}")
-        assert servers.asked == [("docs", "ask", arguments)]
+async def test_a_prompt_of_a_server_is_asked_for_with_its_arguments(tmp_path: Path, text: str, made: str) -> None:
+    async with documented(tmp_path) as table:
+        assert await commands.run(table.host, "chat", f"/docs:ask {text}") == Replacement(made)
 
 
 async def test_a_prompt_that_cannot_be_had_is_told_and_not_sent_to_the_model(tmp_path: Path) -> None:
-    async with desk(tmp_path, []) as table:
-        table.host.mcp = Servers()  # pyright: ignore[reportAttributeAccessIssue]
+    async with documented(tmp_path) as table:
         missing = await commands.run(table.host, "chat", "/docs:ask tone=dry")
         assert missing == Answer("`/docs:ask` needs topic: write `/docs:ask topic=… tone=…`.")
         failed = await commands.run(table.host, "chat", "/docs:ask nothing")
-        assert failed == Answer("The server docs has gone away.")
+        assert isinstance(failed, Answer)
+        assert failed.text.startswith("The server 'docs' failed: ")
 
 
 async def test_prompts_of_servers_are_listed_with_their_arguments(tmp_path: Path) -> None:
-    async with desk(tmp_path, []) as table:
-        table.host.mcp = Servers()  # pyright: ignore[reportAttributeAccessIssue]
+    async with documented(tmp_path) as table:
         listed = [one.wire() for one in await commands.offered(table.host) if one.type == "mcpPrompt"]
         arguments = [{"name": "topic", "required": True}, {"name": "tone", "required": False}]
         assert listed == [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -68,6 +69,15 @@ class Ran:
         return [line for output in self.outputs if output["output_type"] == "error" for line in output["traceback"]]
 
 
+@dataclass(frozen=True)
+class Offered:
+    """What Tab offers in place of the code from `start` to `end`."""
+
+    matches: list[str]
+    start: int
+    end: int
+
+
 class Book:
     def __init__(self, client: Any) -> None:
         self._client = client
@@ -81,6 +91,15 @@ class Book:
         except CellExecutionError as error:
             failure = f"{error.ename}: {error.evalue}"
         return Ran(cell.outputs, failure)
+
+    async def tab(self, code: str) -> Offered:
+        """The cursor is at the end of the code."""
+        request = self._client.kc.complete(code, len(code))
+        async with asyncio.timeout(PATIENCE):
+            while (reply := await self._client.kc.get_shell_msg())["parent_header"].get("msg_id") != request:
+                pass
+        content = reply["content"]
+        return Offered(content["matches"], content["cursor_start"], content["cursor_end"])
 
 
 @asynccontextmanager

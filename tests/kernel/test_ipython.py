@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from jupyter_eca.providers.scripted import Script
 from tests.desk import settings
 from tests.kernel.book import LOAD, PATIENCE, surround
+from tests.loopback import LoopbackAnthropic
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -17,6 +19,9 @@ if TYPE_CHECKING:
 
 pexpect: Any = pytest.importorskip("pexpect")  # IPython brings it, but not on Windows
 
+KEY = "sk-ant-typed-by-hand"
+HOUSE = "house"
+SAYS = Script.model_validate({"rules": [{"message": "", "reply": [{"text": "Hi"}]}]})
 CODE = {"tool": "run_code", "arguments": {"code": "loaded = 42\nprint('rows', loaded)"}}
 # Past the capture of what is printed, straight into the terminal: so that a test can wait for it.
 SLEEP = {"tool": "run_code", "arguments": {"code": "import os, time\nos.write(1, b'be' + b'gun')\ntime.sleep(600)"}}
@@ -34,6 +39,15 @@ RULES: list[dict[str, Any]] = [
     {"message": "^sleep", "reply": [SLEEP]},
     {"message": "^between", "reply": [{"tool": "run_code", "arguments": {"code": BETWEEN}}]},
     {"message": "^slow", "reply": [{"text": "and so on " * 1000, "chunk": 5, "delay": 0.05}]},
+    {
+        "message": "^ask",
+        "reply": [{"tool": "ask_user", "arguments": {"question": "Which?", "options": ["Ape", "Bee"]}}],
+    },
+    {"tool": "ask_user", "result": "", "reply": [{"text": "I read: {result}"}]},
+    {"message": "^write", "reply": [{"tool": "write_file", "arguments": {"path": "a.py", "content": "x = 2\n"}}]},
+    {"tool": "write_file", "result": "", "reply": [{"text": "Written."}]},
+    {"message": "^plan", "reply": [{"tool": "task", "arguments": {"op": "plan", "tasks": ["look", "leap"]}}]},
+    {"tool": "task", "result": "", "reply": [{"text": "Planned."}]},
     {"message": "", "reply": [{"text": "I heard: {message}"}]},
 ]
 
@@ -42,7 +56,9 @@ RULES: list[dict[str, Any]] = [
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Generator[Path]:
     folder = tmp_path_factory.mktemp("ipython")
     with pytest.MonkeyPatch.context() as patch:
-        surround(patch, folder, settings(folder, RULES))
+        made = settings(folder, RULES)
+        made["providers"][HOUSE] = {"api": "anthropic", "models": {"claude-haiku-5-5": None}}
+        surround(patch, folder, made)
         patch.setenv("TERM", "dumb")
         yield folder
 
@@ -87,8 +103,8 @@ class Terminal:
         self.see(r"In \[\d+\]: ")
         self._shell.sendline(line)
 
-    def reply(self, words: str) -> None:
-        self.see("Run it?")
+    def reply(self, words: str, to: str = "Run it?") -> None:
+        self.see(to)
         self._shell.sendline(words)
 
     def see(self, pattern: str) -> str:
@@ -180,3 +196,50 @@ def test_approval_for_the_session_asks_no_more(terminal: Terminal) -> None:
     terminal.see("I read: rows 42")
     terminal.type("%eca load once more")
     assert "Run it?" not in terminal.see("I read: rows 42")
+
+
+@pytest.mark.parametrize(("words", "answer"), [("2", "Bee"), ("ape", "Ape"), ("neither", "neither")])
+def test_a_question_is_answered_by_typing(terminal: Terminal, words: str, answer: str) -> None:
+    terminal.type("%eca ask me")
+    terminal.see("Which\\?\r\n1. Ape\r\n2. Bee\r\n")
+    terminal.reply(words, to="Number or answer: ")
+    terminal.see(f"I read: The user answered: {answer}")
+
+
+def test_return_leaves_a_question_unanswered(terminal: Terminal) -> None:
+    terminal.type("%eca ask me")
+    terminal.reply("", to="Number or answer: ")
+    terminal.see("I read: The user did not answer")
+
+
+def test_an_interrupt_of_a_question_of_the_models_stops_the_turn(terminal: Terminal) -> None:
+    terminal.type("%eca ask me")
+    terminal.see("Number or answer: ")
+    terminal.interrupt()
+    terminal.see("Stopped.\r\n\r\n")
+    terminal.type("%eca and now?")
+    terminal.see("I heard: and now")
+
+
+def test_a_change_is_shown_before_it_is_approved(terminal: Terminal) -> None:
+    terminal.type("%eca write it")
+    terminal.see("write_file wants to run:\r\na.py \\(\\+1 -0\\)\r\n")
+    terminal.see("\\+x = 2\r\n")
+    terminal.reply("n")
+    terminal.see("Written.")
+
+
+def test_the_plan_is_printed_at_the_end(terminal: Terminal) -> None:
+    terminal.type("%eca plan it")
+    terminal.see("Planned.\r\n\r\n\\[ \\] look\r\n\\[ \\] leap\r\n")
+
+
+def test_a_key_is_typed_unseen(terminal: Terminal) -> None:
+    with LoopbackAnthropic(SAYS, key=KEY) as server:
+        terminal.type(f"%eca /login {HOUSE}")
+        terminal.reply(KEY, to="API key.*not shown: ")
+        terminal.reply(server.url, to="Address of the server.*Answer: ")
+        said = terminal.see(f"You are signed in to {HOUSE}")
+    terminal.type("'still ' + 'there'")
+    said += terminal.see("still there")
+    assert KEY not in said

@@ -18,6 +18,8 @@ from jupyter_eca.kernel.options import COMMANDS, HELP, Ask, Command, Misuse, par
         ("", "  indented\n\n    more\n", Ask("  indented\n\n    more")),
         ("-m scripted/t hello", None, Ask("hello", model="scripted/t")),
         ("-b plan hello", None, Ask("hello", agent="plan")),
+        ("-b mine hello", None, Ask("hello", agent="mine")),
+        ("-v high hello", None, Ask("hello", variant="high")),
         ("-n hello", None, Ask("hello", new=True)),
         ("-n  -b agent  -m a/b  hello  you -> x", None, Ask("hello  you", "a/b", "agent", True, "x")),
         ("-m a/b -> x", "hello", Ask("hello", "a/b", name="x")),
@@ -68,9 +70,9 @@ def test_a_command_in_a_body_is_a_question() -> None:
     [
         ("-m", None, "`-m` needs a value"),
         ("-n -b", None, "`-b` needs a value"),
+        ("-v", None, "`-v` needs a value"),
         ("-x hello", None, "`-x` is not an option"),
         ("--help", None, "see `%eca help`"),
-        ("-b chat hello", None, "`-b agent` or `-b plan`"),
         ("hello -> 1x", None, "`1x` cannot be a variable's name"),
         ("hello -> class", None, "`class` cannot be a variable's name"),
         ("-m a/b", None, "There is no question"),
@@ -92,4 +94,14 @@ def test_any_words_are_understood_or_refused(line: str, body: str | None) -> Non
 
 def test_help_names_every_command_and_option() -> None:
     assert all(f"`%eca {name}`" in HELP for name in COMMANDS)
-    assert all(option in HELP for option in ("-m MODEL", "-b plan", "-n", "-> name"))
+    assert all(option in HELP for option in ("-m MODEL", "-b plan", "-v VARIANT", "-n", "-> name"))
+
+
+@pytest.mark.parametrize(
+    ("message", "name"),
+    [("/costs", "costs"), ("/resume 2", "resume"), ("/docs:ask\nx", "docs:ask"), ("/data/x is full", ""), ("a /b", "")],
+)
+def test_a_message_that_begins_like_a_command_may_be_one(message: str, name: str) -> None:
+    asked = parse("", message)
+    assert isinstance(asked, Ask)
+    assert asked.command == name

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from jupyter_eca.kernel.transcript import SHOWN_CHARS, Transcript
+from jupyter_eca.kernel.details import SHOWN_CHARS
+from jupyter_eca.kernel.transcript import Transcript
 from jupyter_eca.protocol.chat import ChatContentReceivedParams
 from tests.kernel.page import COMMONMARK, NASTY, Page, problems
 

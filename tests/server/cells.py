@@ -81,6 +81,49 @@ class Watcher:
 
 
 @dataclass
+class Widgets:
+    """The widgets that are open, by the ids of their models, as a page knows them."""
+
+    client: Any
+    models: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
+    shown: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def take(self, kind: str, content: dict[str, Any]) -> None:
+        id, data = content.get("comm_id", ""), content.get("data", {})
+        if kind == "comm_open" and "state" in data:
+            self.models[id] = dict(data["state"])
+        elif kind == "comm_msg" and data.get("method") == "update" and id in self.models:
+            self.models[id] |= data["state"]
+        elif kind == "comm_close":
+            self.models.pop(id, None)
+        self.shown.set()
+
+    def of(self, model: str, **state: str) -> str | None:
+        for id, found in self.models.items():
+            if found.get("_model_name") == model and state.items() <= found.items():
+                return id
+        return None
+
+    async def find(self, model: str, **state: str) -> str:
+        async with asyncio.timeout(PATIENCE):
+            while (id := self.of(model, **state)) is None:
+                self.shown.clear()
+                await self.shown.wait()
+        return id
+
+    async def click(self, description: str) -> None:
+        id = await self.find("ButtonModel", description=description)
+        self._send(id, {"method": "custom", "content": {"event": "click"}})
+
+    async def type(self, model: str, words: str) -> None:
+        self._send(await self.find(model), {"method": "update", "state": {"value": words}, "buffer_paths": []})
+
+    def _send(self, id: str, data: dict[str, Any]) -> None:
+        message = self.client.session.msg("comm_msg", {"comm_id": id, "data": data})
+        self.client.shell_channel.send(message)
+
+
+@dataclass
 class Ran:
     """What a cell put out; `comm` are the messages its kernel sent to comms meanwhile."""
 
@@ -89,6 +132,7 @@ class Ran:
     markdown: str = ""
     stdout: str = ""
     comm: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+    displays: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
 
 
 class PageKernel:
@@ -96,6 +140,7 @@ class PageKernel:
         self.id = id
         self.kernels = serverapp.kernel_manager
         self.client = self._new_client()
+        self.widgets = Widgets(self.client)
 
     def _new_client(self) -> Any:
         manager = self.kernels.get_kernel(self.id)
@@ -109,6 +154,7 @@ class PageKernel:
         """After a restart: channels can be started only once."""
         self.client.stop_channels()
         self.client = self._new_client()
+        self.widgets = Widgets(self.client)
         await self.open()
 
     async def run(self, code: str, **options: Any) -> Ran:
@@ -116,11 +162,13 @@ class PageKernel:
 
         def take(message: dict[str, Any]) -> None:
             content = message["content"]
+            self.widgets.take(message["msg_type"], content)
             match message["msg_type"]:
                 case "stream":
                     ran.stdout += content["text"]
                 case "display_data" | "update_display_data":
                     ran.markdown = content["data"].get("text/markdown", ran.markdown)
+                    ran.displays.append({"id": content["transient"].get("display_id"), **content["data"]})
                 case "comm_msg":
                     ran.comm += content["data"].get("messages", [])
                 case "error":
@@ -134,6 +182,11 @@ class PageKernel:
         )
         ran.status = reply["content"]["status"]
         return ran
+
+    async def page(self, code: str) -> Ran:
+        """As JupyterLab runs a cell: it shows widgets, and could ask by `input()`."""
+        self.client.session.metadata = {"cellId": "a-cell"}
+        return await self.run(code, allow_stdin=True)
 
 
 @asynccontextmanager

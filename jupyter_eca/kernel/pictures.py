@@ -1,0 +1,34 @@
+"""Pictures of tools as what a page displays. Pure."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from jupyter_eca.protocol.content import ImageContent
+
+# Pixels only: a page runs what an SVG says.
+_TYPES: Final = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
+
+# They are kept in the notebook, which is no place for an album.
+MAX_PICTURES: Final = 4
+MAX_BASE64: Final = 2_000_000
+
+
+def shown(pictures: Sequence[ImageContent]) -> Iterator[dict[str, str]]:
+    """MIME bundles of those that can be shown; the text says of each that it was there."""
+    good = [one for one in pictures if one.media_type in _TYPES and len(one.base64) <= MAX_BASE64 and _pure(one.base64)]
+    for one in good[:MAX_PICTURES]:
+        yield {one.media_type: one.base64, "text/plain": f"[{one.media_type}]"}
+
+
+def _pure(text: str) -> bool:
+    """nbconvert writes it into an attribute as it is."""
+    try:
+        return bool(base64.b64decode(text, validate=True))
+    except (binascii.Error, ValueError):
+        return False

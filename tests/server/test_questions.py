@@ -1,0 +1,156 @@
+"""Questions in a cell, answered on the page that shows it: real widgets, a real kernel, and a client that clicks."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from jupyter_eca.protocol.question import ChatAskQuestionParams, ChatAskQuestionResult
+from jupyter_eca.providers.scripted import Script
+from tests.desk import settings
+from tests.loopback import LoopbackAnthropic
+from tests.server.cells import PATIENCE, PageKernel, Ran, Watcher, kernel
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+    from pathlib import Path
+
+KEY = "sk-ant-typed-by-hand"
+ASK = {"question": "Which *one*?", "options": [{"label": "Ape", "description": "big"}, "Bee"]}
+RULES: list[dict[str, Any]] = [
+    {"result": "", "reply": [{"text": "I read: {result}"}]},
+    {"message": "ask", "reply": [{"tool": "ask_user", "arguments": ASK}]},
+    {"message": "choose", "reply": [{"tool": "ask_user", "arguments": {**ASK, "allow_freeform": False}}]},
+    {"message": "write", "reply": [{"tool": "write_file", "arguments": {"path": "made.py", "content": "x = 2\n"}}]},
+    {"message": "", "reply": [{"text": "Hello, {message}"}]},
+]
+
+
+@pytest.fixture
+def house() -> Generator[LoopbackAnthropic]:
+    says = Script.model_validate({"rules": [{"message": "", "reply": [{"text": "Hi"}]}]})
+    with LoopbackAnthropic(says, key=KEY) as server:
+        yield server
+
+
+@pytest.fixture(autouse=True)
+def eca_config(jp_root_dir: Path, tmp_path: Path, house: LoopbackAnthropic, monkeypatch: pytest.MonkeyPatch) -> None:
+    config = settings(tmp_path, RULES)
+    config["providers"]["house"] = {"api": "anthropic", "url": house.url, "models": {"claude-haiku-5-5": None}}
+    (jp_root_dir / ".eca").mkdir()
+    (jp_root_dir / ".eca" / "config.json").write_text(json.dumps(config))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.setenv("JUPYTER_DATA_DIR", str(tmp_path / "data"))
+    monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
+
+
+def asking(at: PageKernel, question: str) -> asyncio.Task[Ran]:
+    return asyncio.create_task(at.page(f"%eca {question}"))
+
+
+def left_over(ran: Ran) -> list[dict[str, Any]]:
+    """The outputs that the saved notebook would have beside the answer: what was displayed last in each."""
+    last = {display["id"]: display for display in ran.displays}
+    return [display for display in last.values() if "text/markdown" not in display and display["text/plain"]]
+
+
+async def test_a_click_on_an_option_answers_and_nothing_dead_is_left(jp_serverapp: Any) -> None:
+    async with kernel(jp_serverapp) as at:
+        await at.run("%load_ext jupyter_eca")
+        running = asking(at, "ask")
+        await at.widgets.find("ButtonModel", description="Ape", tooltip="big")
+        await at.widgets.click("Bee")
+        ran = await running
+        assert "I read: The user answered: Bee" in ran.displays[-1]["text/plain"] + ran.markdown
+        assert any("Which *one*?" in display.get("text/markdown", "") for display in ran.displays)
+        assert (left_over(ran), at.widgets.of("ButtonModel"), at.widgets.of("TextModel")) == ([], None, None)
+
+
+async def test_words_of_ones_own_answer_where_they_may(jp_serverapp: Any) -> None:
+    async with kernel(jp_serverapp) as at:
+        await at.run("%load_ext jupyter_eca")
+        running = asking(at, "ask")
+        await at.widgets.type("TextModel", "neither")
+        await at.widgets.click("Send")
+        assert "The user answered: neither" in (await running).markdown
+        running = asking(at, "choose")
+        await at.widgets.find("ButtonModel", description="Cancel")
+        assert at.widgets.of("TextModel") is None
+        await at.widgets.click("Cancel")
+        assert "The user did not answer" in (await running).markdown
+
+
+async def test_an_interrupt_takes_the_question_away(jp_serverapp: Any) -> None:
+    async with kernel(jp_serverapp) as at:
+        await at.run("%load_ext jupyter_eca")
+        running = asking(at, "ask")
+        await at.widgets.find("ButtonModel", description="Ape")
+        await jp_serverapp.kernel_manager.interrupt_kernel(at.id)
+        ran = await asyncio.wait_for(running, PATIENCE)
+        assert ran.error == "Stopped."
+        assert (left_over(ran), at.widgets.of("ButtonModel")) == ([], None)
+
+
+class Quick(Watcher):
+    """Another client, which answers as soon as the cell shows the question."""
+
+    def __init__(self, host: Any) -> None:
+        super().__init__(host)
+        self.shown = asyncio.Event()
+
+    def answers(self, chat: str) -> bool:  # noqa: ARG002  # all
+        return True
+
+    async def ask(self, question: ChatAskQuestionParams) -> ChatAskQuestionResult:
+        await self.shown.wait()
+        return ChatAskQuestionResult(answer=f"quickly: {question.question}")
+
+
+async def test_an_answer_from_elsewhere_takes_the_question_out_of_the_cell(jp_serverapp: Any) -> None:
+    async with kernel(jp_serverapp) as at:
+        await at.run("%load_ext jupyter_eca")
+        await at.page("%eca hi")
+        (app,) = jp_serverapp.extension_manager.extension_apps["jupyter_eca"]
+        quick = Quick(await app.rooms.host())
+        quick.host.join(quick)
+        running = asking(at, "ask")
+        await at.widgets.find("ButtonModel", description="Ape")
+        quick.shown.set()
+        ran = await running
+        assert "The user answered: quickly" in ran.markdown
+        assert (left_over(ran), at.widgets.of("ButtonModel")) == ([], None)
+
+
+async def test_where_nobody_is_there_the_model_cannot_ask(jp_serverapp: Any) -> None:
+    async with kernel(jp_serverapp) as at:
+        await at.run("%load_ext jupyter_eca")
+        assert "There is no tool 'ask_user'" in (await at.run("%eca ask")).markdown
+        assert at.widgets.models == {}
+
+
+async def test_a_key_is_typed_into_a_field_that_hides_it_and_is_in_no_output_and_no_widget(jp_serverapp: Any) -> None:
+    async with kernel(jp_serverapp) as at:
+        await at.run("%load_ext jupyter_eca")
+        running = asking(at, "/login house")
+        await at.widgets.type("PasswordModel", KEY)
+        await at.widgets.click("Send")
+        ran = await running
+        assert ran.markdown == "You are signed in to house."
+        assert KEY not in json.dumps([ran.displays, ran.stdout, at.widgets.models])
+        assert (left_over(ran), at.widgets.of("PasswordModel")) == ([], None)
+
+
+async def test_a_change_is_shown_as_a_diff_before_it_is_approved(jp_serverapp: Any, jp_root_dir: Path) -> None:
+    async with kernel(jp_serverapp) as at:
+        await at.run("%load_ext jupyter_eca")
+        running = asking(at, "write")
+        await at.widgets.find("ButtonModel", description="Approve")
+        await at.widgets.click("Approve")
+        ran = await running
+        waiting = next(display for display in ran.displays if "waits for your approval" in display["text/plain"])
+        assert "```diff\n" in waiting["text/markdown"]
+        assert "+x = 2" in waiting["text/markdown"]
+        assert (jp_root_dir / "made.py").read_text() == "x = 2\n"
