@@ -3,8 +3,8 @@
 export type AuthStatus = 'authenticated' | 'expiring' | 'expired' | 'unauthenticated' | 'local' | 'not-running';
 
 /**
- * A request of the sender that needs no answer any more: a question that somebody else has answered. Either side may
- * send it.
+ * A request of the sender that needs no answer any more: a question that somebody else has answered, say. Either
+ * side may send it.
  */
 export interface CancelParams {
   readonly id: ChatId;
