@@ -32,7 +32,8 @@ export type ToldMethod = (typeof TOLD)[number];
 /** Somebody who sees what the server tells, approves tool calls and answers questions. */
 export interface Attendant {
   told(method: ToldMethod, params: unknown): void;
-  asked(question: ChatAskQuestionParams): Promise<ChatAskQuestionResult>;
+  /** `taken` tells when somebody else has answered, or nobody needs to any more. */
+  asked(question: ChatAskQuestionParams, taken: AbortSignal): Promise<ChatAskQuestionResult>;
   gone(): void;
 }
 
@@ -51,7 +52,7 @@ export class Client {
           attendant.told(method, params);
         });
       }
-      peer.handle('chat/askQuestion', params => attendant.asked(params));
+      peer.handle('chat/askQuestion', (params, taken) => attendant.asked(params, taken));
     }
     await peer.request('initialize', {
       clientInfo: { name: 'jupyter-eca' },

@@ -21,8 +21,11 @@ export class RpcError extends Error {
   }
 }
 
-/** JSON-RPC 2.0, section 5.1. */
-export const Code = { parse: -32700, methodNotFound: -32601, internal: -32603 } as const;
+/** JSON-RPC 2.0, section 5.1; that a request was taken back is told with the number LSP has for it. */
+export const Code = { parse: -32700, methodNotFound: -32601, internal: -32603, cancelled: -32800 } as const;
+
+/** Takes back the request of its `id`. */
+const CANCEL = '$/cancelRequest';
 
 type Table<T> = { [K in keyof T]: { params: unknown; result: unknown } };
 /** Notifications are the methods whose result is `void`; a request without a result answers `null`. */
@@ -51,7 +54,8 @@ interface Waiting {
 /** What a peer is told is trusted to be of the generated types: both ends are made from one table. */
 export class Peer<Ours extends Table<Ours>, Theirs extends Table<Theirs>> {
   private readonly waiting = new Map<Id, Waiting>();
-  private readonly handlers = new Map<string, (params: unknown) => unknown>();
+  private readonly handlers = new Map<string, (params: unknown, taken: AbortSignal) => unknown>();
+  private readonly answering = new Map<Id, AbortController>();
   private lastId = 0;
   private closed = false;
 
@@ -85,9 +89,10 @@ export class Peer<Ours extends Table<Ours>, Theirs extends Table<Theirs>> {
     this.send({ method, params });
   }
 
+  /** `taken` tells when the request was taken back: nobody waits for the result any more. */
   handle<K extends keyof Theirs & string>(
     method: K,
-    handler: (params: Theirs[K]['params']) => Theirs[K]['result'] | Promise<Theirs[K]['result']>
+    handler: (params: Theirs[K]['params'], taken: AbortSignal) => Theirs[K]['result'] | Promise<Theirs[K]['result']>
   ): void {
     this.handlers.set(method, handler);
   }
@@ -103,23 +108,34 @@ export class Peer<Ours extends Table<Ours>, Theirs extends Table<Theirs>> {
       this.send({ id: null, error: { code: Code.parse, message: 'not a JSON-RPC message' } });
     } else if (message.method === undefined) {
       this.settle(message);
+    } else if (message.method === CANCEL) {
+      this.answering.get(cancelled(message.params) ?? 0)?.abort();
     } else if (message.id === undefined || message.id === null) {
-      await this.handlers.get(message.method)?.(message.params);
+      await this.handlers.get(message.method)?.(message.params, new AbortController().signal);
     } else {
-      const outcome = await this.answer(message.method, message.params);
+      const { id } = message;
+      const taking = new AbortController();
+      this.answering.set(id, taking);
+      const outcome = await this.answer(message.method, message.params, taking.signal);
+      this.answering.delete(id);
       if (!this.closed) {
-        this.send({ id: message.id, ...outcome });
+        const error = { code: Code.cancelled, message: 'the request was taken back' };
+        this.send({ id, ...(taking.signal.aborted ? { error } : outcome) });
       }
     }
   }
 
-  private async answer(method: string, params: unknown): Promise<Pick<Message, 'result' | 'error'>> {
+  private async answer(
+    method: string,
+    params: unknown,
+    taken: AbortSignal
+  ): Promise<Pick<Message, 'result' | 'error'>> {
     const handler = this.handlers.get(method);
     if (handler === undefined) {
       return { error: { code: Code.methodNotFound, message: `no method ${method}` } };
     }
     try {
-      return { result: (await handler(params)) ?? null };
+      return { result: (await handler(params, taken)) ?? null };
     } catch (error) {
       return { error: { code: Code.internal, message: String(error) } };
     }
@@ -150,6 +166,10 @@ export class Peer<Ours extends Table<Ours>, Theirs extends Table<Theirs>> {
   private send(message: Message): void {
     this.link.send(JSON.stringify({ jsonrpc: '2.0', ...message }));
   }
+}
+
+function cancelled(params: unknown): Id | undefined {
+  return typeof params === 'object' && params !== null && 'id' in params ? (params.id as Id) : undefined;
 }
 
 function parse(text: string): Message | undefined {

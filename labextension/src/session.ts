@@ -179,9 +179,12 @@ export class Session implements Attendant {
     }
   }
 
-  asked(question: ChatAskQuestionParams): Promise<ChatAskQuestionResult> {
+  asked(question: ChatAskQuestionParams, taken: AbortSignal): Promise<ChatAskQuestionResult> {
     const key = ++this.lastKey;
     this.act({ type: 'asked', question: { ...question, key } });
+    taken.addEventListener('abort', () => {
+      this.answer(key, { cancelled: true });
+    });
     return new Promise(resolve => this.waiting.set(key, resolve));
   }
 

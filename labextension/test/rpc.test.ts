@@ -103,3 +103,18 @@ test('a closed peer refuses to ask', async () => {
   asking.close();
   await expect(asking.request('double', { n: 1 })).rejects.toThrow(LinkError);
 });
+
+test('a request that is taken back tells its handler, and is answered with the code for it', async () => {
+  const [link, other] = pair();
+  const answered: string[] = [];
+  link.listen(
+    text => answered.push(text),
+    () => undefined
+  );
+  const answering = new Peer<Nothing, Asking>(other);
+  answering.handle('double', (_, taken) => new Promise(resolve => { taken.addEventListener('abort', () => { resolve(0); }); }));
+  link.send(JSON.stringify({ jsonrpc: '2.0', id: 'q', method: 'double', params: { n: 1 } }));
+  link.send(JSON.stringify({ jsonrpc: '2.0', method: '$/cancelRequest', params: { id: 'q' } }));
+  await expect.poll(() => answered).toHaveLength(1);
+  expect(JSON.parse(answered[0] ?? '')).toMatchObject({ id: 'q', error: { code: Code.cancelled } });
+});

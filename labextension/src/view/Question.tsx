@@ -55,6 +55,8 @@ export function Question({ question, onAnswer }: Props): React.ReactElement {
           <>
             <input
               className="eca-Input"
+              type={question.secret === true ? 'password' : 'text'}
+              autoComplete="off"
               dir="auto"
               value={text}
               aria-label={trans.__('Your answer')}
