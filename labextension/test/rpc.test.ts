@@ -112,7 +112,15 @@ test('a request that is taken back tells its handler, and is answered with the c
     () => undefined
   );
   const answering = new Peer<Nothing, Asking>(other);
-  answering.handle('double', (_, taken) => new Promise(resolve => { taken.addEventListener('abort', () => { resolve(0); }); }));
+  answering.handle(
+    'double',
+    (_, taken) =>
+      new Promise(resolve => {
+        taken.addEventListener('abort', () => {
+          resolve(0);
+        });
+      })
+  );
   link.send(JSON.stringify({ jsonrpc: '2.0', id: 'q', method: 'double', params: { n: 1 } }));
   link.send(JSON.stringify({ jsonrpc: '2.0', method: '$/cancelRequest', params: { id: 'q' } }));
   await expect.poll(() => answered).toHaveLength(1);
