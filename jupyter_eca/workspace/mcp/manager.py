@@ -108,10 +108,13 @@ class Manager:
         self._server(name).stop()
 
     async def enable(self, name: str, *, enabled: bool = True) -> None:
-        """Written to its file. Raises: McpRefusal, ConfigError."""
+        """Written to its file; a server of a `.mcp.json` that is enabled, to the workspace's own configuration. Raises:
+        McpRefusal, ConfigError."""
         async with self._change():
             server = self._server(name)
-            await self._write(name, {"disabled": not enabled})
+            adopted = await asyncio.to_thread(sources.adopted, self._sources, name) if enabled else None
+            file, entry = adopted or (None, {})
+            await self._write(name, {**entry, "disabled": not enabled}, file)
             server.set(server.settings.model_copy(update={"disabled": not enabled}))
 
     async def add(self, params: McpAddServerParams) -> ToolServerUpdatedParams:

@@ -59,13 +59,41 @@ class Sources:
 
 
 def definitions(config: Config, sources: Sources) -> dict[str, McpServerConfig]:
-    """What the configuration says, and what it does not name of the projects' `.mcp.json`. Blocks."""
+    """What the configuration says, and what it does not name of the projects' `.mcp.json`. Blocks.
+
+    A program of a `.mcp.json` is not run because somebody opened the folder that it came with: its servers are disabled
+    until a user starts or enables them, whatever the file says.
+    """
     found = dict(config.mcp_servers)
     for file in sources.shared:
         for name, settings in _servers(file).items():
             if name not in found and (server := _settings(file, name, settings)) is not None:
-                found[name] = server
+                found[name] = server.model_copy(update={"disabled": True})
     return found
+
+
+def adopted(sources: Sources, server: str) -> tuple[Path, dict[str, Any]] | None:
+    """The workspace's own file, and the entry that a server of its `.mcp.json` gets there when a user enables it; None
+    for a server that is the user's or ECA's already. Blocks."""
+    if any(file not in sources.shared for file in sources.defining(server)):
+        return None
+    for folder, file in zip(sources.folders, sources.shared, strict=True):
+        if isinstance(entry := _servers(file).get(server), dict):
+            return sources.workspace(folder), _in_eca(entry)
+    return None
+
+
+def _in_eca(value: Any) -> Any:
+    """The variables of the shared format as ECA writes them."""
+    match value:
+        case str():
+            return _VARIABLE.sub(lambda found: f"${{env:{found[1]}{':' + found[2] if found[2] else ''}}}", value)
+        case dict():
+            return {key: _in_eca(item) for key, item in cast("dict[str, Any]", value).items()}
+        case list():
+            return [_in_eca(item) for item in cast("list[Any]", value)]
+        case _:
+            return value
 
 
 def change(file: Path, server: str, fields: Mapping[str, Any]) -> None:

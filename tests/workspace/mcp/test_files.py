@@ -128,15 +128,32 @@ async def test_a_file_that_is_broken_is_not_written_to(tmp_path: Path) -> None:
         assert at.manager.servers() == ()
 
 
-async def test_servers_of_a_projects_shared_file_are_started_with_its_variables(
+async def test_a_program_of_a_projects_shared_file_does_not_run_because_the_folder_was_opened(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("BEHAVIOUR", "good")
-    server = raw("${BEHAVIOUR}", env={"A": "${NO_SUCH_VARIABLE:-b}"})
+    server = raw("${BEHAVIOUR}", env={"A": "${NO_SUCH_VARIABLE:-b}"}, disabled=False)
     (tmp_path / ".mcp.json").write_text(json.dumps({"mcpServers": {"shared": server, "odd": 5}}))
     async with house(tmp_path, {"own": raw("good")}) as at:
-        await at.running("shared")
+        await at.running("own")
         assert {one.name for one in at.manager.servers()} == {"own", "shared"}
+        assert at.statuses("shared") == [ServerStatus.DISABLED]
+        at.manager.start("shared")
+        await at.running("shared")
+
+
+async def test_a_server_of_a_shared_file_that_is_enabled_becomes_the_workspaces_own(tmp_path: Path) -> None:
+    server = raw("good", env={"A": "${HOME}", "B": "${NO_SUCH_VARIABLE:-b}"})
+    shared = tmp_path / ".mcp.json"
+    shared.write_text(json.dumps({"mcpServers": {"shared": server}}))
+    async with house(tmp_path, {}) as at:
+        await at.come("shared", ServerStatus.DISABLED)
+        await at.manager.enable("shared")
+        await at.running("shared")
+    assert json.loads(shared.read_text()) == {"mcpServers": {"shared": server}}
+    ours = parse((tmp_path / ".eca" / "config.json").read_text())
+    env = {"A": "${env:HOME}", "B": "${env:NO_SUCH_VARIABLE:b}"}
+    assert ours["mcpServers"]["shared"] == {**server, "env": env, "disabled": False}
 
 
 async def test_a_server_that_is_added_before_the_configured_ones_are_known_stays(tmp_path: Path) -> None:
