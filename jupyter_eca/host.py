@@ -29,7 +29,7 @@ from jupyter_eca.engine.spec import ChatMessage, ModelRequest, TextPart
 from jupyter_eca.engine.turn import TurnStatus
 from jupyter_eca.errors import BusyError, IllegalSignal, UnknownChat
 from jupyter_eca.live import Choice, LiveChat, chosen
-from jupyter_eca.protocol.chats import ChatStatus, ChatStatusChangedParams
+from jupyter_eca.protocol.chats import ChatOpenedParams, ChatStatus, ChatStatusChangedParams
 from jupyter_eca.protocol.content import RejectReason
 from jupyter_eca.protocol.job import JobsListResult
 from jupyter_eca.protocol.mcp import ToolServerRemovedParams
@@ -170,6 +170,9 @@ class Host:
             raise BusyError(BUSY)
         chat.choice, chat.kernel, chat.prompt = choice, kernel, prompt
         setup = self.setup(choice, self.surroundings(prompt.chat, kernel))
+        if not chat.last:
+            opened = ChatOpenedParams(chat_id=prompt.chat)
+            self.audiences.tell(Notice("chat/opened", opened, prompt.chat))
         self.feed(chat, inputs.Prompted(now(), fresh_id(), shown(prompt.message), fresh_id(), setup, local))
         self.store.select(prompt.chat, choice.selection)
         return choice.model

@@ -13,7 +13,9 @@ from jupyter_eca.engine.prompt import NOT_JSON, REJECTED, STOPPED_CALL, unknown_
 from jupyter_eca.engine.toolcall import TOOL_CALLS, ToolCall, ToolCallMove, ToolCallSignal, ToolCallStatus, parsed
 from jupyter_eca.protocol.content import (
     ImageContent,
+    ProgressContent,
     RejectReason,
+    Role,
     TextOutput,
     ToolCalledContent,
     ToolCallPrepareContent,
@@ -132,11 +134,13 @@ def signal(
                 _announce(walk, call)
             case ToolCallMove.STARTED:
                 walk.emit(ToolCallRunningContent(**call.about(), arguments=call.arguments))
+                walk.emit(ProgressContent(state="running", text="Calling a tool"), Role.SYSTEM)
             case ToolCallMove.RUN:
                 if call.tool is not None:
                     walk.effects.append(RunTool(call.id, call.tool, call.arguments))
             case ToolCallMove.ASK_USER:
                 walk.effects.append(AskUser(call.id))
+                walk.emit(ProgressContent(state="running", text="Waiting for approval"), Role.SYSTEM)
             case ToolCallMove.CANCEL:
                 walk.effects.append(CancelTool(call.id))
             case ToolCallMove.CALLED:

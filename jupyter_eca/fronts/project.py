@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from jupyter_eca.protocol import chat, chats
-from jupyter_eca.protocol.content import FlagContent, MetadataContent, ProgressContent, Role, TextContent
+from jupyter_eca.protocol.content import FlagContent, ProgressContent, Role, TextContent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -30,8 +30,6 @@ def project(event: Event, wire_id: ChatId, *, envelope: bool, again: bool = Fals
         return
     if event.role is Role.USER and isinstance(event.content, TextContent):
         yield "chat/statusChanged", _status(wire_id, chats.ChatStatus.RUNNING)
-    if isinstance(event.content, MetadataContent):
-        yield "chat/opened", chats.ChatOpenedParams(chat_id=wire_id, title=event.content.title)
     if event.outcome is not None:
         yield "chat/statusChanged", _status(wire_id, chats.ChatStatus.IDLE)
     yield "chat/contentReceived", content_of(event, wire_id, envelope=envelope)

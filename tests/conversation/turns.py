@@ -19,7 +19,7 @@ CAN = {
 }
 # A turn is told of between these; `opened` and the title come with the first one of a chat.
 BEGIN = ["status running", "user text"]
-NEW = ["chat/opened", "metadata"]
+FIRST = ["chat/opened", *BEGIN, "metadata"]
 END = ["status idle", "progress finished"]
 CALLING = ["toolCallPrepare", "usage", "toolCallRun"]
 
@@ -77,7 +77,7 @@ async def set_up(at: Caller) -> None:
 async def text_and_reasoning(at: Caller) -> None:
     since = await turn(at, "think hard", "thought")
     reasoning = ["reasonStarted", "reasonText", "reasonFinished"]
-    expected = [*BEGIN, *NEW, "progress running", *reasoning, "assistant text", "usage", *END]
+    expected = [*FIRST, "progress running", *reasoning, "assistant text", "usage", *END]
     assert at.order(since, "thought") == expected
     contents = [params["content"] for params in at.contents(since, "thought")]
     thoughts = [content for content in contents if content["type"].startswith("reason")]
@@ -98,9 +98,9 @@ async def approved(at: Caller, folder: Path) -> None:
     await approve(at, call)
     await at.finished()
     assert (folder / "new.txt").read_text() == "hello\n"
-    ran = ["toolCallRunning", "toolCalled"]
+    ran = ["progress running", "toolCallRunning", "progress running", "toolCalled"]
     answer = ["progress running", "assistant text", "usage"]
-    assert at.order(since) == [*BEGIN, *NEW, "progress running", "assistant text", *CALLING, *ran, *answer, *END]
+    assert at.order(since) == [*FIRST, "progress running", "assistant text", *CALLING, *ran, *answer, *END]
     kinds = {"toolCallPrepare", "toolCallRun", "toolCallRunning", "toolCalled"}
     calls = [p["content"] for p in at.contents(since) if p["content"]["type"] in kinds]
     assert {(one["id"], one["name"], one["server"]) for one in calls} == {(call["id"], "write_file", "eca")}
