@@ -127,6 +127,7 @@ def test_a_call_that_waits_in_one_tab_is_decided_in_another(page: Page, lab: Lab
     other.button("All chats").click()
     other.node.locator(".eca-Chats-open", has_text="for Ada").click()
     other.button("Reject…").click()
+    expect(other.node.get_by_role("textbox", name="Reason, told to the assistant")).to_be_focused()
     other.page.keyboard.press("Enter")
     other.sees("As you like.")
     panel.sees("As you like.")
