@@ -28,7 +28,7 @@ from jupyter_eca.engine.recovery import restore
 from jupyter_eca.engine.spec import ChatMessage, ModelRequest, TextPart
 from jupyter_eca.engine.turn import TurnStatus
 from jupyter_eca.errors import BusyError, IllegalSignal, UnknownChat
-from jupyter_eca.live import Choice, LiveChat, chosen
+from jupyter_eca.live import Begun, Choice, LiveChat, chosen
 from jupyter_eca.protocol.chats import ChatOpenedParams, ChatStatus, ChatStatusChangedParams
 from jupyter_eca.protocol.content import RejectReason
 from jupyter_eca.protocol.job import JobsListResult
@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from jupyter_eca.audience import Audience
+    from jupyter_eca.commands.dialogue import Dialogue
     from jupyter_eca.config import Config
     from jupyter_eca.engine.spec import ToolSpec
     from jupyter_eca.live import Prompt
@@ -156,15 +157,16 @@ class Host:
 
     # -- what happens to a chat
 
-    async def prompt(self, prompt: Prompt, kernel: Kernel | None = None) -> str:
-        """Start a turn; gives the full name of the model. Returns before the answer begins.
+    async def prompt(self, prompt: Prompt, kernel: Kernel | None = None) -> Begun:
+        """Start a turn. Returns before the answer begins.
 
         Raises: BusyError when the chat is still answering, here or in another process.
         """
         chat = await self.load(prompt.chat)
         choice = prompt.choice.over(chat.choice)
         choice = replace(choice, model=await self._model(choice))
-        local = await commands.answered_here(self, prompt.message)
+        dialogue = chat.dialogue if chat.dialogue and chat.dialogue.takes(prompt.message) else None
+        local = dialogue is not None or await commands.answered_here(self, prompt.message)
         # Meanwhile somebody may have begun a turn, or cut the chat back: then this is no longer what it is like.
         if chat.busy or self._chats.get(prompt.chat) is not chat:
             raise BusyError(BUSY)
@@ -173,13 +175,23 @@ class Host:
         if not chat.last:
             opened = ChatOpenedParams(chat_id=prompt.chat)
             self.audiences.tell(Notice("chat/opened", opened, prompt.chat))
-        self.feed(chat, inputs.Prompted(now(), fresh_id(), shown(prompt.message), fresh_id(), setup, local))
+        message = dialogue.shown(prompt.message) if dialogue else shown(prompt.message)
+        chat.dialogue = dialogue
+        self.feed(chat, inputs.Prompted(now(), fresh_id(), message, fresh_id(), setup, local))
         self.store.select(prompt.chat, choice.selection)
-        return choice.model
+        return Begun(choice.model, login=dialogue is not None)
+
+    async def converse(self, chat: str, dialogue: Dialogue) -> str:
+        """Have the next messages in a chat go to a dialogue; gives its first question."""
+        live = await self.load(chat)
+        live.dialogue = dialogue
+        return await dialogue.begin()
 
     def stop(self, chat: str) -> None:
         self._tell(chat, inputs.Stopped(now()))
         live = self._chats.get(chat)
+        if live is not None:
+            live.dialogue = None
         if live is not None and live.state.status is TurnStatus.STOPPING:
             stopping = ChatStatusChangedParams(chat_id=chat, status=ChatStatus.STOPPING)
             self.audiences.tell(Notice("chat/statusChanged", stopping, chat))
@@ -293,7 +305,8 @@ class Host:
     def status(self, chat: str) -> ChatStatus:
         live = self._chats.get(chat)
         if live is None or live.state.status is TurnStatus.IDLE:
-            return ChatStatus.IDLE
+            waits = live is not None and live.dialogue is not None and not live.dialogue.over
+            return ChatStatus.LOGIN if waits else ChatStatus.IDLE
         return ChatStatus.STOPPING if live.state.status is TurnStatus.STOPPING else ChatStatus.RUNNING
 
     # -- what a turn is run with

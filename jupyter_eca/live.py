@@ -12,6 +12,7 @@ from jupyter_eca.store import Selection
 if TYPE_CHECKING:
     import asyncio
 
+    from jupyter_eca.commands.dialogue import Dialogue
     from jupyter_eca.engine.state import ChatState
     from jupyter_eca.protocol.context import ChatContext, CursorContext
     from jupyter_eca.store import ChatRow
@@ -75,10 +76,18 @@ class Prompt:
     asker: Asker | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """A turn that was started, with the full name of its model; in a `login` the message is an answer for that."""
+
+    model: str
+    login: bool = False
+
+
 @dataclass
 class LiveChat:
     """Its state, its running tasks, the kernel of whoever asked last, and the cursor that the model was last told.
-    While it is `held` it is being cut back or copied, and takes no prompt."""
+    While it is `held` it is being cut back or copied, and takes no prompt. Its `dialogue` takes the next one."""
 
     state: ChatState
     last: int
@@ -87,6 +96,7 @@ class LiveChat:
     prompt: Prompt | None = None
     cursor: CursorContext | None = None
     held: bool = False
+    dialogue: Dialogue | None = None
     plan: Plan = field(default_factory=Plan)
     tasks: dict[str, asyncio.Task[None]] = field(default_factory=dict[str, "asyncio.Task[None]"])
 

@@ -49,6 +49,12 @@ async def run(
     host: Host, chat: str, message: str, kernel: Kernel | None = None, sees: Sees | None = None
 ) -> Answer | Replacement | None:
     """None for a message that is no command. `sees` tells which chats the asker may know of: by default this one."""
+    live = host.live(chat)
+    if live is not None and live.dialogue is not None and live.dialogue.takes(message):
+        try:
+            return Answer(await live.dialogue.hear(message))
+        except EcaError as error:
+            return Answer(str(error))
     called = parse(message)
     if called is None:
         return None

@@ -96,7 +96,7 @@ class Walk:
                 self._end(Outcome.STOPPED)
 
     def prompt(self, prompted: Prompted) -> None:
-        first = not self.state.history
+        first = not self.state.history and not prompted.local
         begin = TurnSignal.COMMAND if prompted.local else TurnSignal.PROMPT
         TURNS.take(self.state.status, begin)
         setup = prompted.setup

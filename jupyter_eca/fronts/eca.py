@@ -22,7 +22,7 @@ from jupyter_eca.fronts.methods.jobs import seen
 from jupyter_eca.fronts.project import arranged, opened_chat, project
 from jupyter_eca.links.peer import Peer
 from jupyter_eca.protocol import dialect, lifecycle
-from jupyter_eca.protocol.chats import ChatOpenParams, ChatStatusChangedParams
+from jupyter_eca.protocol.chats import ChatOpenParams, ChatStatus, ChatStatusChangedParams
 from jupyter_eca.protocol.event import Event, merged
 from jupyter_eca.protocol.job import JobsListResult
 from jupyter_eca.protocol.jsonrpc import Code
@@ -243,8 +243,10 @@ class EcaSession:
         for event in shown if self.can.envelope else arranged(shown, flags):
             await self._show_event(event, again=True)
         self.shown[chat] = max((event.seq for event in shown), default=0 if anew else self.shown.get(chat, 0))
-        status = ChatStatusChangedParams(chat_id=wire_id, status=self.host.status(chat))
-        await self.notify("chat/statusChanged", status)
+        status = self.host.status(chat)
+        # A chat that waits for an answer to `/login` is at rest here: `login` is known in results and lists alone.
+        status = ChatStatus.IDLE if status is ChatStatus.LOGIN else status
+        await self.notify("chat/statusChanged", ChatStatusChangedParams(chat_id=wire_id, status=status))
 
     async def notify(self, method: str, params: Model, chat: str | None = None) -> None:
         """With `chat`, a host's id: the client is written its own."""

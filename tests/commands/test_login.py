@@ -11,7 +11,7 @@ import pytest
 
 from jupyter_eca import commands
 from jupyter_eca.commands import Answer
-from jupyter_eca.commands.login import BY_HAND, CANCELLED, NO_KEYS_HERE
+from jupyter_eca.commands.login import CANCELLED, NO_KEYS_HERE
 from jupyter_eca.config import Config
 from jupyter_eca.protocol.jsonrpc import Message, Request, Result
 from tests.desk import desk
@@ -123,8 +123,3 @@ async def test_a_wrong_key_and_a_wrong_provider_are_told(tmp_path: Path, vendor:
 async def test_a_key_that_is_typed_into_the_chat_is_refused(tmp_path: Path, vendor: LoopbackAnthropic) -> None:
     made, _ = await dialogue(tmp_path, vendor, f"/login anthropic {KEY}")
     assert (made, kept(tmp_path)) == (Answer(NO_KEYS_HERE), {})
-
-
-async def test_a_client_that_cannot_be_asked_is_told_the_other_ways(tmp_path: Path) -> None:
-    async with desk(tmp_path, []) as table, line(table):
-        assert await commands.run(table.host, "chat", "/login") == Answer(BY_HAND)

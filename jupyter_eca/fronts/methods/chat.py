@@ -27,8 +27,9 @@ async def prompt(session: EcaSession, params: chat.ChatPromptParams) -> chat.Cha
     choice = Choice(params.model or "", params.agent or params.behavior or "", params.variant, params.trust)
     selected = session.choices.get(id, NO_CHOICE).over(session.choices.get("", NO_CHOICE))
     asked = Prompt(id, params.message, choice.over(selected), params.contexts, session)
-    model = await session.host.prompt(asked, session.kernel)
-    return chat.ChatPromptResult(chat_id=wire_id, model=model)
+    begun = await session.host.prompt(asked, session.kernel)
+    status = chat.PromptStatus.LOGIN if begun.login else chat.PromptStatus.PROMPTING
+    return chat.ChatPromptResult(chat_id=wire_id, model=begun.model, status=status)
 
 
 def stop(session: EcaSession, params: chat.ChatPromptStopParams) -> None:
