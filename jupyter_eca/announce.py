@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from jupyter_eca import around
 from jupyter_eca.audience import Notice
 from jupyter_eca.config import agent, primary
 from jupyter_eca.protocol.content import Origin
@@ -38,7 +39,7 @@ async def chat_config(host: Host) -> ChatConfig:
 
 def native_tools(host: Host, name: str, kernel: Kernel | None) -> ToolServerUpdatedParams:
     """Our own tools, as far as an agent has them."""
-    tools = host.offered(name, host.surroundings("", kernel))
+    tools = host.offered(name, around.tools(host, "", kernel))
     return ToolServerUpdatedParams(
         tools=tuple(
             ServerTool(name=t.spec.name, description=t.spec.description, parameters=t.spec.parameters)

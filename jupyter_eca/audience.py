@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from jupyter_eca.protocol.base import Model
     from jupyter_eca.protocol.event import Event
     from jupyter_eca.protocol.question import ChatAskQuestionParams
-    from jupyter_eca.workspace.base import Editor, Kernel
+    from jupyter_eca.workspace.base import Editor, Kernel, Notebooks
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,10 +33,11 @@ class Again:
 
 
 class Audience(Protocol):
-    """Somebody things are shown to. `kernel` and `editor` are there when it has one."""
+    """Somebody things are shown to. `kernel`, `editor` and `notebooks` are there when it has them."""
 
     kernel: Kernel | None
     editor: Editor | None
+    notebooks: Notebooks | None
 
     def sees(self, chat: str) -> bool: ...
 
@@ -98,6 +99,10 @@ class Audiences:
     def editor(self, chat: str) -> Editor | None:
         """The editor of the chat's newest client that has one."""
         return next((one.editor for one in reversed(self.of(chat)) if one.editor is not None), None)
+
+    def notebooks(self, chat: str) -> list[Notebooks]:
+        """Of all clients of the chat that have some open, the newest client first."""
+        return [one.notebooks for one in reversed(self.of(chat)) if one.notebooks is not None]
 
     def show(self, events: list[Event]) -> None:
         for audience in list(self._all):

@@ -11,12 +11,11 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from jupyter_eca import announce, commands, plugins
+from jupyter_eca import announce, around, commands, plugins
 from jupyter_eca.archive import Archive
-from jupyter_eca.audience import Asking, Audiences, Notice
-from jupyter_eca.checkpoints import Checkpoints, Keeper
+from jupyter_eca.audience import Audiences, Notice
+from jupyter_eca.checkpoints import Checkpoints
 from jupyter_eca.config import agent, watch
-from jupyter_eca.contexts.base import Surroundings
 from jupyter_eca.credentials import Credentials
 from jupyter_eca.engine import inputs
 from jupyter_eca.engine.approval import hidden
@@ -36,7 +35,6 @@ from jupyter_eca.protocol.mcp import ToolServerRemovedParams
 from jupyter_eca.providers.catalog import Catalog
 from jupyter_eca.providers.logins import Logins
 from jupyter_eca.store import Store, alive
-from jupyter_eca.tools.base import ToolContext
 from jupyter_eca.work import Work, now
 from jupyter_eca.workspace.index import Index
 from jupyter_eca.workspace.jobs import BackgroundJobs
@@ -54,7 +52,7 @@ if TYPE_CHECKING:
     from jupyter_eca.protocol.content import FlagContent, MetadataContent, TextContent
     from jupyter_eca.protocol.event import Event
     from jupyter_eca.store import ChatRow
-    from jupyter_eca.tools.base import Tool
+    from jupyter_eca.tools.base import Tool, ToolContext
     from jupyter_eca.workspace.base import Files, Kernel, Workspace
 
 # Seconds that a call waits for somebody to approve it after the last client who could has gone: a page is reloaded, a
@@ -171,7 +169,7 @@ class Host:
         if chat.busy or self._chats.get(prompt.chat) is not chat:
             raise BusyError(BUSY)
         chat.choice, chat.kernel, chat.prompt = choice, kernel, prompt
-        setup = self.setup(choice, self.surroundings(prompt.chat, kernel))
+        setup = self.setup(choice, around.tools(self, prompt.chat, kernel))
         if not chat.last:
             opened = ChatOpenedParams(chat_id=prompt.chat)
             self.audiences.tell(Notice("chat/opened", opened, prompt.chat))
@@ -292,7 +290,7 @@ class Host:
         """What the model would be sent now. Nothing is sent or stored."""
         live = await self.load(chat)
         choice = replace(live.choice, model=await self._model(live.choice))
-        setup = self.setup(choice, self.surroundings(chat, kernel))
+        setup = self.setup(choice, around.tools(self, chat, kernel))
         asked = (ChatMessage("user", (TextPart(message),)),) if message else ()
         return ModelRequest(setup.model, setup.system, (*live.state.history, *asked), setup.tools, setup.variant)
 
@@ -328,55 +326,35 @@ class Host:
     def tool(self, name: str) -> Tool | None:
         return self.tools().get(name)
 
-    def surroundings(self, chat: str, kernel: Kernel | None, call: str = "") -> ToolContext:
-        """What the tools of a chat have; the kernel is that of the cell that asked, else the workspace's."""
-        live = self._chats.get(chat)
-        return ToolContext(
-            chat,
-            self.workspace.files,
-            call,
-            kernel=kernel or self.workspace.kernel,
-            questions=Asking(self.audiences, chat) if self.audiences.answered(chat) else None,
-            editor=self.audiences.editor(chat),
-            jobs=self.jobs,
-            keeper=Keeper(self.checkpoints, chat, live.state.turn) if live else None,
-            plan=live.plan if live else None,
-            remembered=live.state.remembered if live else frozenset(),
-        )
-
-    def contexts_around(self, chat: str, kernel: Kernel | None) -> Surroundings:
-        """What the contexts of a chat are taken from."""
-        return Surroundings(chat, self.workspace.files, self.index, kernel or self.workspace.kernel, self.mcp)
-
-    def offered(self, name: str, around: ToolContext) -> list[Tool]:
+    def offered(self, name: str, has: ToolContext) -> list[Tool]:
         """The tools an agent has: plan mode only looks, and what the rules always deny is not mentioned."""
         who = agent(self.config, name)
         return [
             tool
             for tool in self.tools().values()
-            if all(around.has(need) for need in tool.needs)
+            if all(has.has(need) for need in tool.needs)
             and who.has(tool.spec, reads=tool.reads, agents=tool.agents)
             and not hidden(who.policy, tool.spec)
         ]
 
     def changed_tools(self, chat: LiveChat) -> tuple[ToolSpec, ...] | None:
         """Those of the turn under way, when servers have come, gone or changed theirs since it began."""
-        around = self.surroundings(chat.state.id, chat.kernel)
-        tools = tuple(tool.spec for tool in self.offered(chat.state.setup.agent, around))
+        has = around.tools(self, chat.state.id, chat.kernel)
+        tools = tuple(tool.spec for tool in self.offered(chat.state.setup.agent, has))
         return None if tools == chat.state.setup.tools else tools
 
-    def setup(self, choice: Choice, around: ToolContext) -> inputs.Setup:
+    def setup(self, choice: Choice, has: ToolContext) -> inputs.Setup:
         """What a turn with this choice is run with."""
         who = agent(self.config, choice.agent)
         folders = tuple(str(root) for root in self.workspace.files.roots)
         environment = Environment(
-            folders, around.kernel.description if around.kernel else "", tuple(self.mcp.instructions().items())
+            folders, has.kernel.description if has.kernel else "", tuple(self.mcp.instructions().items())
         )
         return inputs.Setup(
             model=choice.model,
             agent=who.name,
             system=system_prompt(who.kind, environment, who.prompt),
-            tools=tuple(tool.spec for tool in self.offered(who.name, around)),
+            tools=tuple(tool.spec for tool in self.offered(who.name, has)),
             policy=who.policy,
             variant=(who.variant if choice.variant is None else choice.variant) or "",
             trust=self.config.chat.default_trust if choice.trust is None else choice.trust,

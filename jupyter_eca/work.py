@@ -8,7 +8,7 @@ import time
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Any, assert_never
 
-from jupyter_eca import commands
+from jupyter_eca import around, commands
 from jupyter_eca.checkpoints import Keeper
 from jupyter_eca.contexts.gathering import materials, mentioned
 from jupyter_eca.engine import inputs
@@ -119,9 +119,9 @@ class Work:
                 prompt.asker.resume(came_of_it.opens)
             return
         meant = came_of_it.message if came_of_it else ""
-        around = self._host.contexts_around(prompt.chat, chat.kernel)
-        pointed_at = [*prompt.contexts, *await mentioned(around, meant or prompt.message)]
-        found = await materials(around, fresh(chat, pointed_at))
+        there = around.contexts(self._host, prompt.chat, chat.kernel)
+        pointed_at = [*prompt.contexts, *await mentioned(there, meant or prompt.message)]
+        found = await materials(there, fresh(chat, pointed_at))
         text = f"\n\n{meant}" if meant else ""
         text += "".join(context_text(material.label, material.text) for material in found if material.text)
         images = tuple(image for material in found for image in material.images)
@@ -161,7 +161,7 @@ class Work:
             return None
         try:
             async with asyncio.timeout(PREVIEW_SECONDS):
-                return await tool.preview(self._host.surroundings(chat.state.id, chat.kernel, call.id), arguments)
+                return await tool.preview(around.tools(self._host, chat.state.id, chat.kernel, call.id), arguments)
         except (ToolError, TimeoutError):
             return None
         except Exception:  # noqa: BLE001  # a plug's: the call itself will say what is wrong
@@ -177,7 +177,7 @@ class Work:
             tool = self._host.tool(name)
             if tool is None:
                 raise ToolError(f"{name} is gone: its server has left.")
-            context = self._host.surroundings(chat.state.id, chat.kernel, effect.call)
+            context = around.tools(self._host, chat.state.id, chat.kernel, effect.call)
             try:
                 result = await tool.run(context, effect.arguments)
             finally:

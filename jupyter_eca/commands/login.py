@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from jupyter_eca import around
 from jupyter_eca.commands.base import Answer
 from jupyter_eca.commands.dialogue import Dialogue, asked
 from jupyter_eca.protocol.provider import LoginAction
@@ -39,7 +40,7 @@ async def login(place: Place, called: Called) -> Answer:
     if len(called.arguments) > 1:
         return Answer(NO_KEYS_HERE)
     steps = _steps(place.host.logins, place.chat, called.text)
-    if questions := place.host.surroundings(place.chat, place.kernel).questions:
+    if questions := around.tools(place.host, place.chat, place.kernel).questions:
         return Answer(await asked(steps, questions))
     # Where nobody sits, the next cell of a notebook would be taken for the key.
     if place.host.audiences.attended(place.chat):

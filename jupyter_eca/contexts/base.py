@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from jupyter_eca.engine.spec import ImagePart
     from jupyter_eca.protocol.context import ChatContext
-    from jupyter_eca.workspace.base import Files, Kernel, McpServers
+    from jupyter_eca.workspace.base import Files, Kernel, McpServers, Notebooks
     from jupyter_eca.workspace.index import Index
 
 
@@ -23,6 +23,7 @@ class Surroundings:
     index: Index
     kernel: Kernel | None = None
     mcp: McpServers | None = None
+    notebooks: Notebooks | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from jupyter_eca import plugins
 from jupyter_eca.audience import Again, Notice
 from jupyter_eca.errors import BusyError, LocalError, RemoteError, ToolError
 from jupyter_eca.fronts.assist import Assist
-from jupyter_eca.fronts.linked import LinkEditor, LinkKernel
+from jupyter_eca.fronts.linked import LinkEditor, LinkKernel, LinkNotebooks
 from jupyter_eca.fronts.methods.jobs import seen
 from jupyter_eca.fronts.project import arranged, opened_chat, project
 from jupyter_eca.links.peer import Peer
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from jupyter_eca.live import Choice
     from jupyter_eca.protocol.base import ChatId, Model
     from jupyter_eca.protocol.question import ChatAskQuestionParams
-    from jupyter_eca.workspace.base import Editor, Kernel
+    from jupyter_eca.workspace.base import Editor, Kernel, Notebooks
 
 # Events a session may be behind before it is cut off: a client that reconnects is replayed what it missed, while one
 # that has stopped reading would otherwise hold everything in memory for ever.
@@ -93,6 +93,7 @@ class EcaSession:
     def __init__(self, link: Link, door: Door) -> None:
         self.kernel: Kernel | None = None
         self.editor: Editor | None = None
+        self.notebooks: Notebooks | None = None
         self.ended = asyncio.Event()
         self.shut = False
         self.door = door
@@ -322,6 +323,8 @@ class EcaSession:
         self.dialect, self._hello = dialect.choose(params), params
         if self.can.kernel:
             self.kernel = LinkKernel(self.peer, self.door.interrupt)
+        if self.can.notebook:
+            self.notebooks = LinkNotebooks(self.peer)
         if any(self.can.editor.model_dump().values()):
             self.editor = LinkEditor(self.peer, self.can.editor, self.dialect)
         # A client may send its first requests without waiting for this reply: they wait in its stead.

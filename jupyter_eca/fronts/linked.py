@@ -1,17 +1,19 @@
-"""What a client at the other end of a link does for the server: its kernel, its editor."""
+"""What a client at the other end of a link does for the server: its kernel, its editor, its notebooks."""
 
 from __future__ import annotations
 
 import asyncio
+import logging
 from typing import TYPE_CHECKING, TypeVar
 
 from pydantic import ValidationError
 
 from jupyter_eca.errors import RemoteError, ToolError
 from jupyter_eca.protocol import dialect, editor, notebook
+from jupyter_eca.protocol.base import Done, Empty
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Sequence
 
     from jupyter_eca.links.peer import Peer
     from jupyter_eca.protocol.base import Model
@@ -19,8 +21,13 @@ if TYPE_CHECKING:
 
 T = TypeVar("T", bound="Model")
 
+_log = logging.getLogger(__name__)
+
 # Seconds an editor has to answer: its language server may be starting. nvim and the desktop never answer at all.
 EDITOR_SECONDS = 30.0
+
+# Seconds that a page has to say which notebooks it has open: somebody types while that is asked.
+LIST_SECONDS = 1.0
 
 
 class LinkKernel:
@@ -89,3 +96,48 @@ class LinkEditor:
             raise ToolError(f"The editor did not answer: {error}.") from error
         except ValidationError as error:
             raise ToolError(f"The editor's answer to {method} makes no sense.") from error
+
+
+class LinkNotebooks:
+    """The notebooks that a client has open, in their live models: `workspace.base.Notebooks`."""
+
+    def __init__(self, peer: Peer) -> None:
+        self._peer = peer
+
+    async def list(self) -> tuple[notebook.NotebookInfo, ...]:
+        try:
+            return (await self._ask("notebook/list", Empty(), notebook.NotebookListResult, LIST_SECONDS)).notebooks
+        except ToolError as error:
+            _log.warning("%s", error)
+            return ()
+
+    async def read(self, path: str) -> notebook.NotebookDocument:
+        params = notebook.NotebookReadParams(path=path)
+        return await self._ask("notebook/read", params, notebook.NotebookDocument, EDITOR_SECONDS)
+
+    async def edit(self, chat: str, path: str, changes: Sequence[notebook.CellChange]) -> notebook.NotebookDocument:
+        params = notebook.NotebookEditParams(chat_id=chat, path=path, changes=tuple(changes))
+        return await self._ask("notebook/edit", params, notebook.NotebookDocument, EDITOR_SECONDS)
+
+    async def run(self, chat: str, path: str, cells: Sequence[str]) -> notebook.NotebookRunResult:
+        """However long it takes: who asked may cancel."""
+        params = notebook.NotebookRunParams(chat_id=chat, path=path, cell_ids=tuple(cells))
+        return await self._ask("notebook/run", params, notebook.NotebookRunResult, None)
+
+    async def show(self, path: str, cell: str | None = None) -> None:
+        try:
+            params = notebook.NotebookOpenParams(path=path, cell_id=cell)
+            await self._ask("notebook/open", params, Done, EDITOR_SECONDS)
+        except ToolError as error:
+            _log.warning("%s", error)
+
+    async def _ask(self, method: str, params: Model, result: type[T], seconds: float | None) -> T:
+        try:
+            async with asyncio.timeout(seconds):
+                return result.model_validate(await self._peer.request(method, params.wire()))
+        except TimeoutError as error:
+            raise ToolError(f"The page did not answer {method} in {seconds:g} seconds.", "Read it again.") from error
+        except RemoteError as error:
+            raise ToolError(str(error)) from error
+        except ValidationError as error:
+            raise ToolError(f"The page's answer to {method} makes no sense.") from error

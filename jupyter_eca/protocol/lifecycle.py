@@ -37,9 +37,9 @@ class ChatCapabilities(Model):
 class CodeAssistant(Model):
     """What the client can do. An empty object means "yes" in some clients, so ECA's values are not only booleans.
 
-    Ours: with `kernel` it runs code for the chats it asks in, with `envelope` it wants `seq`, `turn`, `at`, `outcome`
-    beside each content, and `unattended` says that nobody is there to approve a tool call. `doc`, `edit` and `fix` are
-    known only to the older seed.
+    Ours: with `kernel` it runs code for the chats it asks in, with `notebook` it has notebooks open, with `envelope` it
+    wants `seq`, `turn`, `at`, `outcome` beside each content, and `unattended` says that nobody is there to approve a
+    tool call. `doc`, `edit` and `fix` are known only to the older seed.
     """
 
     chat: Any = None
@@ -50,6 +50,7 @@ class CodeAssistant(Model):
     editor: EditorCapabilities = EditorCapabilities()
     chat_capabilities: ChatCapabilities = ChatCapabilities()
     kernel: bool = False
+    notebook: bool = False
     envelope: bool = False
     unattended: bool = False
 

@@ -119,5 +119,10 @@ METHODS: Final = _table(
     Method("jobs/updated", S, job.JobsListResult),
     Method("kernel/execute", S, notebook.KernelExecuteParams, notebook.KernelExecuteResult),
     Method("kernel/variables", S, notebook.KernelVariablesParams, notebook.KernelVariablesResult),
+    Method("notebook/list", S, Empty, notebook.NotebookListResult),
+    Method("notebook/read", S, notebook.NotebookReadParams, notebook.NotebookDocument),
+    Method("notebook/edit", S, notebook.NotebookEditParams, notebook.NotebookDocument),
+    Method("notebook/run", S, notebook.NotebookRunParams, notebook.NotebookRunResult),
+    Method("notebook/open", S, notebook.NotebookOpenParams, Done),
     Method("workspace/doctor", C, Empty, lifecycle.DoctorResult),
 )

@@ -1,14 +1,22 @@
-"""Our extension for clients that are a live kernel: requests the server sends to them, never to other clients.
+"""Our extension for clients that are a live kernel or have live notebooks: requests the server sends to them, never to
+other clients.
 
-A client declares `capabilities.codeAssistant.kernel`. While one of its cells waits for an answer, an execute request
+A kernel declares `capabilities.codeAssistant.kernel`. While one of its cells waits for an answer, an execute request
 would queue behind that cell, so the code goes through the link and the waiting cell's own coroutine runs it.
+
+A page declares `capabilities.codeAssistant.notebook`: it edits the notebooks that it has open in their live model,
+where the user sees it and can undo it, and answers with what is then really there.
 """
 
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
 
 from jupyter_eca.protocol.base import Model
+from jupyter_eca.protocol.context import Range
 
 
 class RunStatus(StrEnum):
@@ -56,3 +64,181 @@ class Variable(Model):
 class KernelVariablesResult(Model):
     variables: tuple[Variable, ...]
     missing: tuple[str, ...] = ()
+
+
+# -- the document
+
+
+class CellType(StrEnum):
+    CODE = "code"
+    MARKDOWN = "markdown"
+    RAW = "raw"
+
+
+class CellState(StrEnum):
+    """Of a code cell. `edited`: its source is another than the one that ran last."""
+
+    NEVER_RUN = "never-run"
+    RAN = "ran"
+    EDITED = "edited"
+    QUEUED = "queued"
+    RUNNING = "running"
+
+
+class NotebookCell(Model):
+    """One cell as it stands. `id` and `outputs` are nbformat's; of a document that has no ids (before nbformat 4.5) the
+    one who reads it makes some up, the same ones each time."""
+
+    id: str
+    cell_type: CellType
+    source: str
+    metadata: dict[str, Any] = Field(default_factory=dict[str, Any])
+    execution_count: int | None = None
+    outputs: tuple[dict[str, Any], ...] = ()
+    state: CellState | None = None
+
+
+class CellSelection(Model):
+    """What is selected in a cell; `text` is empty when it is only a cursor."""
+
+    cell_id: str
+    range: Range
+    text: str = ""
+
+
+class NotebookDocument(Model):
+    """`path` is relative to the root of Jupyter's contents, with `/`, whatever drive it is on. `kernel_status` is
+    Jupyter's word (`idle`, `busy`, `dead`, …), absent without a kernel."""
+
+    path: str
+    cells: tuple[NotebookCell, ...]
+    language: str = ""
+    kernel_id: str | None = None
+    kernel_status: str | None = None
+    active_cell_id: str | None = None
+    selection: CellSelection | None = None
+
+    def cell(self, id: str) -> NotebookCell | None:
+        return next((cell for cell in self.cells if cell.id == id), None)
+
+
+class NotebookInfo(Model):
+    """A notebook that is open somewhere. `active`: it is the one that is worked in."""
+
+    path: str
+    active: bool = False
+    language: str = ""
+    kernel_id: str | None = None
+
+
+class NotebookListResult(Model):
+    """The active one first, if there is one."""
+
+    notebooks: tuple[NotebookInfo, ...]
+
+
+class NotebookReadParams(Model):
+    path: str
+
+
+class NewCell(Model):
+    """`id` is made by whoever asks, so that later changes can name it."""
+
+    id: str
+    cell_type: CellType = CellType.CODE
+    source: str = ""
+
+
+class InsertCell(Model):
+    """Before the cell that is at `index` now; an index past the end is the end."""
+
+    kind: Literal["insert"] = "insert"
+    index: int
+    cell: NewCell
+
+
+class EditCell(Model):
+    """Refused unless the source is still `was`. Outputs stay: they are those of the source that ran."""
+
+    kind: Literal["edit"] = "edit"
+    cell_id: str
+    was: str
+    source: str
+
+
+class DeleteCell(Model):
+    """Refused unless the source is still `was`."""
+
+    kind: Literal["delete"] = "delete"
+    cell_id: str
+    was: str
+
+
+class MoveCell(Model):
+    """To where it then is at `index`."""
+
+    kind: Literal["move"] = "move"
+    cell_id: str
+    index: int
+
+
+class PutCell(Model):
+    """A cell as it was once, with its outputs: in the place of the one with its id, or anew at `index`. With `was`,
+    refused unless the source is still that."""
+
+    kind: Literal["put"] = "put"
+    index: int
+    cell: NotebookCell
+    was: str | None = None
+
+
+CellChange = Annotated[InsertCell | EditCell | DeleteCell | MoveCell | PutCell, Field(discriminator="kind")]
+
+
+class NotebookEditParams(Model):
+    """The changes are made in order, all or none, as one step to undo. The answer is the document read back. One that
+    cannot be made is answered with an error whose message says why, and then nothing was changed."""
+
+    chat_id: str
+    path: str
+    changes: tuple[CellChange, ...]
+
+
+class NotebookRunParams(Model):
+    """The cells are run in this order, as by hand; a failing one ends it. `$/cancelRequest` interrupts the kernel."""
+
+    chat_id: str
+    path: str
+    cell_ids: tuple[str, ...]
+
+
+class NotebookRunResult(Model):
+    """`ran` are the cells that were run, as they are afterwards."""
+
+    status: RunStatus
+    ran: tuple[NotebookCell, ...]
+
+
+class NotebookOpenParams(Model):
+    """Show a notebook, and a cell of it."""
+
+    path: str
+    cell_id: str | None = None
+
+
+class KernelState(Model):
+    """`status` is Jupyter's execution state (`starting`, `idle`, `busy`, `restarting`, `dead`). `cell` is the number or
+    id of the cell that runs, `busy_ms` for how long, where that is known."""
+
+    status: str
+    language: str = ""
+    cell: str | None = None
+    busy_ms: int | None = None
+    queued: int = 0
+
+
+class Inspection(Model):
+    """What a kernel says of a name (Jupyter's `inspect_request`, the long form): signature, docstring, source."""
+
+    found: bool
+    text: str = ""

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from jupyter_eca.engine.plan import Plan
     from jupyter_eca.engine.spec import ImagePart
     from jupyter_eca.protocol.content import ToolCallDetails
-    from jupyter_eca.workspace.base import Editor, Files, Jobs, Keeper, Kernel, Questions
+    from jupyter_eca.workspace.base import Editor, Files, Jobs, Keeper, Kernel, Notebooks, Questions
 
 # What one result may put into a model's context; the same cap as ECA's (3.9, layer one).
 MAX_RESULT_CHARS = 50_000
@@ -29,6 +29,7 @@ class Need(StrEnum):
     """A field of the context without which a tool is not offered, or something that what is there `can`."""
 
     KERNEL = "kernel"
+    NOTEBOOKS = "notebooks"
     QUESTIONS = "questions"
     EDITOR = "editor"
     DIAGNOSTICS = "editor.diagnostics"
@@ -48,6 +49,7 @@ class ToolContext:
     files: Files
     call: str = ""
     kernel: Kernel | None = None
+    notebooks: Notebooks | None = None
     questions: Questions | None = None
     editor: Editor | None = None
     jobs: Jobs | None = None

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 from jupyter_eca.errors import ToolError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from jupyter_eca.engine.spec import ImagePart
     from jupyter_eca.protocol.editor import (
@@ -21,7 +21,14 @@ if TYPE_CHECKING:
     from jupyter_eca.protocol.job import Job, JobsReadOutputResult
     from jupyter_eca.protocol.lifecycle import EditorCapabilities
     from jupyter_eca.protocol.mcp import ServerResource, ToolServerUpdatedParams
-    from jupyter_eca.protocol.notebook import KernelExecuteResult, KernelVariablesResult
+    from jupyter_eca.protocol.notebook import (
+        CellChange,
+        KernelExecuteResult,
+        KernelVariablesResult,
+        NotebookDocument,
+        NotebookInfo,
+        NotebookRunResult,
+    )
     from jupyter_eca.protocol.question import ChatAskQuestionParams, ChatAskQuestionResult
 
 
@@ -65,6 +72,34 @@ class Kernel(Protocol):
 
     async def variables(self, chat: str, names: tuple[str, ...]) -> KernelVariablesResult:
         """Raises: ToolError when the kernel is gone or cannot be introspected."""
+        ...
+
+
+class Notebooks(Protocol):
+    """Notebooks as they are now. Paths are those of Jupyter's contents: relative to the first folder, with `/`."""
+
+    async def list(self) -> tuple[NotebookInfo, ...]:
+        """The open ones, the active one first. Never raises: one who does not answer has none."""
+        ...
+
+    async def read(self, path: str) -> NotebookDocument:
+        """Raises: ToolError when it cannot be had, or is none."""
+        ...
+
+    async def edit(self, chat: str, path: str, changes: Sequence[CellChange]) -> NotebookDocument:
+        """All changes or none, as one step to undo; gives the document read back.
+
+        Raises: ToolError that says why; nothing was changed then.
+        """
+        ...
+
+    async def run(self, chat: str, path: str, cells: Sequence[str]) -> NotebookRunResult:
+        """Run cells by their ids, in this order, until one fails; their outputs are then in the notebook. Cancelling
+        interrupts the kernel. Raises: ToolError when they cannot be run, or the kernel dies on the way."""
+        ...
+
+    async def show(self, path: str, cell: str | None = None) -> None:
+        """Have it open before the user, where there is somebody to see it; else nothing. Never raises."""
         ...
 
 
@@ -144,7 +179,9 @@ class McpServers(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Workspace:
-    """`kernel` answers for chats that no live notebook asked in; None where there is none."""
+    """`kernel` answers for chats that no live notebook asked in; None where there is none. `notebooks` are those that
+    no client has open: of the server, or files."""
 
     files: Files
     kernel: Kernel | None = None
+    notebooks: Notebooks | None = None

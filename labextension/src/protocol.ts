@@ -10,6 +10,18 @@ export interface CancelParams {
   readonly id: ChatId;
 }
 
+/** What is selected in a cell; `text` is empty when it is only a cursor. */
+export interface CellSelection {
+  readonly cellId: string;
+  readonly range: Range;
+  readonly text?: string;
+}
+
+/** Of a code cell. `edited`: its source is another than the one that ran last. */
+export type CellState = 'never-run' | 'ran' | 'edited' | 'queued' | 'running';
+
+export type CellType = 'code' | 'markdown' | 'raw';
+
 export interface ChatAddFlagParams {
   readonly chatId: ChatId;
   readonly contentId: string;
@@ -303,9 +315,9 @@ export interface ClientInfo {
 /**
  * What the client can do. An empty object means "yes" in some clients, so ECA's values are not only booleans.
  *
- * Ours: with `kernel` it runs code for the chats it asks in, with `envelope` it wants `seq`, `turn`, `at`, `outcome`
- * beside each content, and `unattended` says that nobody is there to approve a tool call. `doc`, `edit` and `fix` are
- * known only to the older seed.
+ * Ours: with `kernel` it runs code for the chats it asks in, with `notebook` it has notebooks open, with `envelope` it
+ * wants `seq`, `turn`, `at`, `outcome` beside each content, and `unattended` says that nobody is there to approve a
+ * tool call. `doc`, `edit` and `fix` are known only to the older seed.
  */
 export interface CodeAssistant {
   readonly chat?: unknown;
@@ -316,6 +328,7 @@ export interface CodeAssistant {
   readonly editor?: EditorCapabilities;
   readonly chatCapabilities?: ChatCapabilities;
   readonly kernel?: boolean;
+  readonly notebook?: boolean;
   readonly envelope?: boolean;
   readonly unattended?: boolean;
 }
@@ -378,6 +391,13 @@ export interface CursorContext {
   readonly position: Range;
 }
 
+/** Refused unless the source is still `was`. */
+export interface DeleteCell {
+  readonly kind: 'delete';
+  readonly cellId: string;
+  readonly was: string;
+}
+
 export interface DidChangeWorkspaceFoldersParams {
   readonly event: WorkspaceFoldersEvent;
 }
@@ -394,6 +414,14 @@ export interface DoctorResult {
 
 /** `{}` as the result of a request that only had to be done. */
 export type Done = Readonly<Record<string, never>>;
+
+/** Refused unless the source is still `was`. Outputs stay: they are those of the source that ran. */
+export interface EditCell {
+  readonly kind: 'edit';
+  readonly cellId: string;
+  readonly was: string;
+  readonly source: string;
+}
 
 /** Requests the client answers about its files. */
 export interface EditorCapabilities {
@@ -511,6 +539,13 @@ export interface InitializeResult {
   readonly chatBehaviors: readonly string[];
   readonly chatDefaultBehavior: string;
   readonly chatWelcomeMessage: string;
+}
+
+/** Before the cell that is at `index` now; an index past the end is the end. */
+export interface InsertCell {
+  readonly kind: 'insert';
+  readonly index: number;
+  readonly cell: NewCell;
 }
 
 /** `startedAt` is ISO 8601, `elapsed` a text for the reader ("1m 20s"). */
@@ -705,6 +740,94 @@ export interface ModelCost {
   readonly output?: number;
 }
 
+/** To where it then is at `index`. */
+export interface MoveCell {
+  readonly kind: 'move';
+  readonly cellId: string;
+  readonly index: number;
+}
+
+/** `id` is made by whoever asks, so that later changes can name it. */
+export interface NewCell {
+  readonly id: string;
+  readonly cellType: CellType;
+  readonly source: string;
+}
+
+/**
+ * One cell as it stands. `id` and `outputs` are nbformat's; of a document that has no ids (before nbformat 4.5) the
+ * one who reads it makes some up, the same ones each time.
+ */
+export interface NotebookCell {
+  readonly id: string;
+  readonly cellType: CellType;
+  readonly source: string;
+  readonly metadata?: Readonly<Record<string, unknown>>;
+  readonly executionCount?: number;
+  readonly outputs?: readonly Readonly<Record<string, unknown>>[];
+  readonly state?: CellState;
+}
+
+/**
+ * `path` is relative to the root of Jupyter's contents, with `/`, whatever drive it is on. `kernelStatus` is
+ * Jupyter's word (`idle`, `busy`, `dead`, …), absent without a kernel.
+ */
+export interface NotebookDocument {
+  readonly path: string;
+  readonly cells: readonly NotebookCell[];
+  readonly language?: string;
+  readonly kernelId?: string;
+  readonly kernelStatus?: string;
+  readonly activeCellId?: string;
+  readonly selection?: CellSelection;
+}
+
+/**
+ * The changes are made in order, all or none, as one step to undo. The answer is the document read back. One that
+ * cannot be made is answered with an error whose message says why, and then nothing was changed.
+ */
+export interface NotebookEditParams {
+  readonly chatId: string;
+  readonly path: string;
+  readonly changes: readonly (InsertCell | EditCell | DeleteCell | MoveCell | PutCell)[];
+}
+
+/** A notebook that is open somewhere. `active`: it is the one that is worked in. */
+export interface NotebookInfo {
+  readonly path: string;
+  readonly active?: boolean;
+  readonly language?: string;
+  readonly kernelId?: string;
+}
+
+/** The active one first, if there is one. */
+export interface NotebookListResult {
+  readonly notebooks: readonly NotebookInfo[];
+}
+
+/** Show a notebook, and a cell of it. */
+export interface NotebookOpenParams {
+  readonly path: string;
+  readonly cellId?: string;
+}
+
+export interface NotebookReadParams {
+  readonly path: string;
+}
+
+/** The cells are run in this order, as by hand; a failing one ends it. `$/cancelRequest` interrupts the kernel. */
+export interface NotebookRunParams {
+  readonly chatId: string;
+  readonly path: string;
+  readonly cellIds: readonly string[];
+}
+
+/** `ran` are the cells that were run, as they are afterwards. */
+export interface NotebookRunResult {
+  readonly status: RunStatus;
+  readonly ran: readonly NotebookCell[];
+}
+
 /** Who offers a tool. */
 export type Origin = 'native' | 'mcp' | 'server' | 'unknown';
 
@@ -810,6 +933,17 @@ export interface ProvidersLoginInputParams {
 export interface ProvidersLoginParams {
   readonly provider: string;
   readonly method?: string;
+}
+
+/**
+ * A cell as it was once, with its outputs: in the place of the one with its id, or anew at `index`. With `was`,
+ * refused unless the source is still that.
+ */
+export interface PutCell {
+  readonly kind: 'put';
+  readonly index: number;
+  readonly cell: NotebookCell;
+  readonly was?: string;
 }
 
 export interface QueriedFile {
@@ -1260,6 +1394,11 @@ export interface ServerMethods {
   'jobs/updated': { params: JobsListResult; result: void };
   'kernel/execute': { params: KernelExecuteParams; result: KernelExecuteResult };
   'kernel/variables': { params: KernelVariablesParams; result: KernelVariablesResult };
+  'notebook/edit': { params: NotebookEditParams; result: NotebookDocument };
+  'notebook/list': { params: Empty; result: NotebookListResult };
+  'notebook/open': { params: NotebookOpenParams; result: Done };
+  'notebook/read': { params: NotebookReadParams; result: NotebookDocument };
+  'notebook/run': { params: NotebookRunParams; result: NotebookRunResult };
   'providers/updated': { params: ProviderStatus; result: void };
   'rewrite/contentReceived': { params: RewriteContentReceivedParams; result: void };
   'tool/serverRemoved': { params: ToolServerRemovedParams; result: void };

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from jupyter_eca.host import Host
     from jupyter_eca.protocol.event import Event
     from jupyter_eca.protocol.question import ChatAskQuestionParams, ChatAskQuestionResult
-    from jupyter_eca.workspace.base import Editor, Kernel
+    from jupyter_eca.workspace.base import Editor, Kernel, Notebooks
 
 PATIENCE = 60.0
 
@@ -28,6 +28,7 @@ class Watcher:
 
     kernel: Kernel | None = None
     editor: Editor | None = None
+    notebooks: Notebooks | None = None
 
     def __init__(self, host: Host) -> None:
         self.host = host

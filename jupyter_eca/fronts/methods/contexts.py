@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from jupyter_eca import around
 from jupyter_eca.contexts.gathering import MAX_OFFERED, offered
 from jupyter_eca.protocol import context
 
@@ -28,7 +29,7 @@ async def files(session: EcaSession, params: context.ChatQueryFilesParams) -> co
 
 def _around(session: EcaSession, chat_id: ChatId | None) -> Surroundings:
     """Of a chat that may have yet to begin: nothing of what is in it is told."""
-    return session.host.contexts_around("" if chat_id is None else str(chat_id), session.kernel)
+    return around.contexts(session.host, "" if chat_id is None else str(chat_id), session.kernel)
 
 
 HANDLERS: Final = {"chat/queryContext": contexts, "chat/queryFiles": files}

@@ -1,0 +1,49 @@
+"""What is around a chat: what its tools have, and what its contexts are taken from."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from jupyter_eca.audience import Asking
+from jupyter_eca.checkpoints import Keeper
+from jupyter_eca.contexts.base import Surroundings
+from jupyter_eca.tools.base import ToolContext
+from jupyter_eca.workspace.notebooks import Foremost
+
+if TYPE_CHECKING:
+    from jupyter_eca.host import Host
+    from jupyter_eca.workspace.base import Kernel, Notebooks
+
+
+def tools(host: Host, chat: str, kernel: Kernel | None, call: str = "") -> ToolContext:
+    """The kernel is that of the cell that asked, else the workspace's."""
+    live = host.live(chat)
+    return ToolContext(
+        chat,
+        host.workspace.files,
+        call,
+        kernel=kernel or host.workspace.kernel,
+        notebooks=_notebooks(host, chat),
+        questions=Asking(host.audiences, chat) if host.audiences.answered(chat) else None,
+        editor=host.audiences.editor(chat),
+        jobs=host.jobs,
+        keeper=Keeper(host.checkpoints, chat, live.state.turn) if live else None,
+        plan=live.plan if live else None,
+        remembered=live.state.remembered if live else frozenset(),
+    )
+
+
+def contexts(host: Host, chat: str, kernel: Kernel | None) -> Surroundings:
+    return Surroundings(
+        chat,
+        host.workspace.files,
+        host.index,
+        kernel or host.workspace.kernel,
+        host.mcp,
+        _notebooks(host, chat),
+    )
+
+
+def _notebooks(host: Host, chat: str) -> Notebooks | None:
+    live, rest = host.audiences.notebooks(chat), host.workspace.notebooks
+    return None if rest is None else Foremost(live, rest)
