@@ -63,16 +63,22 @@ function activate(
     describedBy: {
       args: {
         type: 'object',
-        properties: { area: { type: 'string', enum: ['left', 'right', 'main'], description: 'Where it is put' } }
+        properties: {
+          area: { type: 'string', enum: ['left', 'right', 'main'], description: 'Where it is put' },
+          message: { type: 'string', description: 'Asked at once, with what is worked on in the notebook' }
+        }
       }
     },
-    execute: ({ area }) => {
+    execute: ({ area, message }) => {
       if (area === 'left' || area === 'right' || area === 'main') {
         put(area);
       } else if (!place.isAttached) {
         put('right');
       }
       app.shell.activateById(place.id);
+      if (typeof message === 'string') {
+        place.ask(message);
+      }
     }
   });
   const category = trans.__('Assistant');

@@ -31,6 +31,7 @@ export class AssistantPanel extends ReactWidget {
   private readonly session: Session;
   private readonly surroundings: NotebookSurroundings;
   private readonly env: Env;
+  private readonly connecting: Promise<void>;
   private wantsFocus = false;
 
   constructor({ settings, tracker, rendermime, translator, openPath }: PanelParts) {
@@ -57,12 +58,24 @@ export class AssistantPanel extends ReactWidget {
     });
     this.node.addEventListener('click', this.follow);
     this.node.addEventListener('keydown', this.follow);
-    void this.session.connect();
+    this.connecting = this.session.connect();
   }
 
   override dispose(): void {
     this.session.close();
     super.dispose();
+  }
+
+  /** With what is worked on in the notebook: in the chat that is shown, or in another one while that answers. */
+  async ask(message: string): Promise<void> {
+    const contexts = this.surroundings.read();
+    await this.connecting;
+    if (this.session.chat.status !== 'idle') {
+      this.session.newChat();
+    }
+    if (!(await this.session.prompt(message, contexts))) {
+      this.session.onDraft(message);
+    }
   }
 
   /** Where the keyboard goes when the panel is opened: at once or, on its first opening, when it is drawn. */

@@ -16,6 +16,10 @@ export class PanelPlace extends Widget {
     this.node.style.minWidth = '320px';
   }
 
+  ask(message: string): void {
+    void this.fill().then(panel => panel.ask(message));
+  }
+
   protected override onAfterShow(message: Message): void {
     super.onAfterShow(message);
     void this.fill();
