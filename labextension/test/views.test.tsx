@@ -27,9 +27,9 @@ function shown(view: React.ReactElement): string {
   return renderToStaticMarkup(<EnvProvider value={env}>{view}</EnvProvider>);
 }
 
-function block(block: Block, last = false): string {
-  const actions = { onApprove: nothing, onReject: nothing, onEdit: nothing, onRetry: nothing };
-  return shown(<BlockView block={block} last={last} {...actions} />);
+function block(block: Block, last = false, idle = true): string {
+  const user = { onEdit: nothing, onRetry: nothing, onFork: nothing, onBack: nothing };
+  return shown(<BlockView block={block} last={last} idle={idle} onApprove={nothing} onReject={nothing} {...user} />);
 }
 
 const CALL: ToolBlock = {
@@ -101,6 +101,16 @@ test('only the last message can be changed', () => {
   const user: Block = { kind: 'user', key: 'b0', text: 'Hi', images: [] };
   expect(block(user, true)).toContain('Change this message');
   expect(block(user)).not.toContain('Change this message');
+});
+
+test('one can go back to any message that the server knows, and not in mid-answer', () => {
+  const sent: Block = { kind: 'user', key: 'b0', text: 'Hi', images: [] };
+  const user: Block = { ...sent, contentId: 'c' };
+  for (const action of ['Go back to before this message', 'Go on from here in a new chat']) {
+    expect(block(user)).toContain(action);
+    expect(block(user, false, false)).not.toContain(action);
+    expect(block(sent)).not.toContain(action);
+  }
 });
 
 test('without a model the panel names the three ways to one', () => {

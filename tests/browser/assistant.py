@@ -58,6 +58,10 @@ class Panel:
     def button(self, name: str) -> Locator:
         return self.node.get_by_role("button", name=name, exact=True)
 
+    def message(self, text: str) -> Locator:
+        """What the user said."""
+        return self.node.locator(".eca-User").filter(has_text=text)
+
     def call(self, status: str) -> Locator:
         """The tool calls in this status."""
         return self.node.locator(f".eca-Tool[data-status='{status}']")

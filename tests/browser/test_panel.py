@@ -288,3 +288,37 @@ def test_the_panel_is_loaded_when_it_is_first_shown(page: Page, lab: Lab) -> Non
     Panel.show(page)
     assert 0 < before <= 30 * 1024
     assert before < sum(loaded) <= 400 * 1024
+
+
+def test_one_goes_on_from_a_message_in_another_chat(page: Page, lab: Lab) -> None:
+    panel = Panel.open(page, lab)
+    for words in ("first", "second"):
+        panel.ask(words)
+        panel.sees(f"You said: {words}")
+        panel.wait_until_idle()
+    panel.message("first").hover()
+    panel.message("first").get_by_role("button", name="Go on from here in a new chat").click()
+    expect(panel.node.get_by_role("heading", name="first (fork)")).to_be_visible()
+    panel.sees("You said: first")
+    expect(panel.transcript).not_to_contain_text("second")
+    panel.ask("third")
+    panel.sees("You said: third")
+
+
+def test_one_goes_back_to_before_a_message_and_its_changes(page: Page, lab: Lab) -> None:
+    panel = Panel.open(page, lab)
+    panel.ask("Hello")
+    panel.sees("You said: Hello")
+    panel.wait_until_idle()
+    panel.ask("Write a poem")
+    panel.call("waiting").get_by_role("button", name="Approve", exact=True).click(timeout=SECONDS * 1000)
+    panel.sees("The poem is written.")
+    panel.wait_until_idle()
+    assert (lab.root / "poem.txt").exists()
+    panel.message("Write a poem").hover()
+    panel.message("Write a poem").get_by_role("button", name="Go back to before this message").click()
+    panel.button("Messages and changes").click()
+    panel.sees("Restored: poem.txt")
+    expect(panel.transcript).not_to_contain_text("The poem is written.")
+    expect(panel.box).to_have_value("Write a poem")
+    assert not (lab.root / "poem.txt").exists()

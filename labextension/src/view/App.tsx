@@ -2,6 +2,7 @@
 
 import * as React from 'react';
 
+import { Extent, fork, goBack } from '../back';
 import { UserBlock } from '../blocks';
 import { Offer, offers } from '../offer';
 import { ChatContext } from '../protocol';
@@ -176,6 +177,11 @@ function Talk({ session, state, chat, surroundings }: TalkProps): React.ReactEle
     },
     [session]
   );
+  const onFork = React.useCallback((block: UserBlock) => void fork(session, block), [session]);
+  const onBack = React.useCallback(
+    (block: UserBlock, extent: Extent) => void goBack(session, block, extent),
+    [session]
+  );
   const send = async (text: string, contexts: readonly ChatContext[], along: boolean): Promise<boolean> => {
     if (busy) {
       session.steer(text);
@@ -207,6 +213,8 @@ function Talk({ session, state, chat, surroundings }: TalkProps): React.ReactEle
           onReject={onReject}
           onEdit={onEdit}
           onRetry={onRetry}
+          onFork={onFork}
+          onBack={onBack}
         >
           {chat.questions.map(question => (
             <Question

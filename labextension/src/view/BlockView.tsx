@@ -2,27 +2,27 @@
 
 import * as React from 'react';
 
-import { Block, HookBlock, ReasonBlock, UserBlock } from '../blocks';
-import { ImageContent } from '../protocol';
+import { Block, HookBlock, ReasonBlock } from '../blocks';
 import { duration, plain } from '../text';
 import { Decide } from './Approval';
 import { Boundary } from './Boundary';
 import { useEnv } from './env';
-import { Icon, IconButton } from './Icon';
+import { Icon } from './Icon';
 import { LongText } from './LongText';
 import { Markdown } from './Markdown';
+import { Picture } from './Picture';
 import { ToolCard } from './ToolCard';
+import { UserActions, UserMessage } from './UserMessage';
 
-export interface BlockActions extends Decide {
-  readonly onEdit: (block: UserBlock) => void;
-  readonly onRetry: (block: UserBlock) => void;
-}
+export type BlockActions = Decide & UserActions;
 
-interface Props extends BlockActions {
+type Props = BlockActions & {
   readonly block: Block;
   /** The user's last message may be changed and asked again. */
   readonly last: boolean;
-}
+  /** Nothing is under way. */
+  readonly idle: boolean;
+};
 
 export const BlockView = React.memo(function BlockView(props: Props): React.ReactElement {
   const { trans } = useEnv();
@@ -33,10 +33,10 @@ export const BlockView = React.memo(function BlockView(props: Props): React.Reac
   );
 });
 
-function Inside({ block, last, ...actions }: Props): React.ReactElement | null {
+function Inside({ block, last, idle, ...actions }: Props): React.ReactElement | null {
   switch (block.kind) {
     case 'user':
-      return <UserMessage block={block} last={last} {...actions} />;
+      return <UserMessage block={block} last={last} idle={idle} {...actions} />;
     case 'text':
       return (
         <div className="eca-Answer">
@@ -68,38 +68,6 @@ function Inside({ block, last, ...actions }: Props): React.ReactElement | null {
   }
 }
 
-type UserProps = Pick<Props, 'last' | 'onEdit' | 'onRetry'> & { readonly block: UserBlock };
-
-function UserMessage({ block, last, onEdit, onRetry }: UserProps): React.ReactElement {
-  const { trans } = useEnv();
-  return (
-    <section className="eca-User" aria-label={trans.__('You')}>
-      <p dir="auto">{plain(block.text)}</p>
-      {block.images.map((image, index) => (
-        <Picture key={index} image={image} />
-      ))}
-      {last && (
-        <div className="eca-User-tools">
-          <IconButton
-            icon="edit"
-            label={trans.__('Change this message and ask again')}
-            onClick={() => {
-              onEdit(block);
-            }}
-          />
-          <IconButton
-            icon="retry"
-            label={trans.__('Ask this again')}
-            onClick={() => {
-              onRetry(block);
-            }}
-          />
-        </div>
-      )}
-    </section>
-  );
-}
-
 function Reasoning({ block }: { readonly block: ReasonBlock }): React.ReactElement | null {
   const { trans } = useEnv();
   if (block.text === '' && block.ms !== undefined) {
@@ -121,18 +89,6 @@ function Reasoning({ block }: { readonly block: ReasonBlock }): React.ReactEleme
       </summary>
       <LongText text={block.text} />
     </details>
-  );
-}
-
-/** Only what an `img` draws without running it. */
-const DRAWN = /^image\/(png|jpeg|gif|webp|svg\+xml)$/;
-
-function Picture({ image }: { readonly image: ImageContent }): React.ReactElement {
-  const { trans } = useEnv();
-  return DRAWN.test(image.mediaType) ? (
-    <img className="eca-Picture" alt={trans.__('Image')} src={`data:${image.mediaType};base64,${image.base64}`} />
-  ) : (
-    <p className="eca-Note">{trans.__('An image of the type %1', image.mediaType)}</p>
   );
 }
 

@@ -11,13 +11,13 @@ import { BlockActions, BlockView } from './BlockView';
 import { useEnv } from './env';
 import { Icon } from './Icon';
 
-interface Props extends BlockActions {
+type Props = BlockActions & {
   readonly blocks: Blocks;
   readonly busy: boolean;
   readonly progress: string;
   /** What comes after the blocks: questions, words that wait. */
   readonly children?: React.ReactNode;
-}
+};
 
 const PAGE = 40;
 /** Nearer to the end than this counts as at the end: sizes are fractions of pixels. */
@@ -39,7 +39,7 @@ export function Transcript({ blocks, busy, progress, children, ...actions }: Pro
           {first > 0 && <Earlier frame={frame} onNear={more} />}
           {blocks.slice(first).map((block, index) => (
             <div key={block.key} className="eca-Block">
-              <BlockView block={block} last={first + index === lastAsked} {...actions} />
+              <BlockView block={block} last={first + index === lastAsked} idle={!busy} {...actions} />
             </div>
           ))}
           {children}

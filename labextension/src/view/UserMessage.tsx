@@ -1,0 +1,116 @@
+/** What the user said, and what can be done about it afterwards. */
+
+import * as React from 'react';
+
+import { Extent } from '../back';
+import { UserBlock } from '../blocks';
+import { plain } from '../text';
+import { useEnv } from './env';
+import { IconButton } from './Icon';
+import { Picture } from './Picture';
+
+export interface UserActions {
+  readonly onEdit: (block: UserBlock) => void;
+  readonly onRetry: (block: UserBlock) => void;
+  readonly onFork: (block: UserBlock) => void;
+  readonly onBack: (block: UserBlock, extent: Extent) => void;
+}
+
+interface Props extends UserActions {
+  readonly block: UserBlock;
+  /** The user's last message may be changed and asked again. */
+  readonly last: boolean;
+  /** Nothing is under way that could be cut off. */
+  readonly idle: boolean;
+}
+
+export function UserMessage({ block, last, idle, onEdit, onRetry, onFork, onBack }: Props): React.ReactElement {
+  const { trans } = useEnv();
+  const [asking, setAsking] = React.useState(false);
+  return (
+    <section className="eca-User" aria-label={trans.__('You')}>
+      <p dir="auto">{plain(block.text)}</p>
+      {block.images.map((image, index) => (
+        <Picture key={index} image={image} />
+      ))}
+      {idle && !asking && (
+        <div className="eca-User-tools">
+          {last && (
+            <>
+              <IconButton
+                icon="edit"
+                label={trans.__('Change this message and ask again')}
+                onClick={() => {
+                  onEdit(block);
+                }}
+              />
+              <IconButton
+                icon="retry"
+                label={trans.__('Ask this again')}
+                onClick={() => {
+                  onRetry(block);
+                }}
+              />
+            </>
+          )}
+          {block.contentId !== undefined && (
+            <>
+              <IconButton
+                icon="fork"
+                label={trans.__('Go on from here in a new chat')}
+                onClick={() => {
+                  onFork(block);
+                }}
+              />
+              <IconButton
+                icon="undo"
+                label={trans.__('Go back to before this message')}
+                onClick={() => {
+                  setAsking(true);
+                }}
+              />
+            </>
+          )}
+        </div>
+      )}
+      {idle && asking && (
+        <Extents
+          onChoose={extent => {
+            setAsking(false);
+            if (extent !== undefined) {
+              onBack(block, extent);
+            }
+          }}
+        />
+      )}
+    </section>
+  );
+}
+
+/** How much is taken back; undefined is nothing. */
+function Extents({ onChoose }: { readonly onChoose: (extent: Extent | undefined) => void }): React.ReactElement {
+  const { trans } = useEnv();
+  const choices: readonly (readonly [string, Extent | undefined])[] = [
+    [trans.__('Messages and changes'), 'all'],
+    [trans.__('Messages only'), 'messages'],
+    [trans.__('Cancel'), undefined]
+  ];
+  return (
+    <div className="eca-User-extents" role="group" aria-label={trans.__('Take back from here on')}>
+      <span>{trans.__('Take back from here on:')}</span>
+      {choices.map(([label, extent], index) => (
+        <button
+          key={label}
+          type="button"
+          className="eca-Button"
+          autoFocus={index === 0}
+          onClick={() => {
+            onChoose(extent);
+          }}
+        >
+          {label}
+        </button>
+      ))}
+    </div>
+  );
+}
