@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from jupyter_eca.commands.base import Answer
-from jupyter_eca.engine.exporting import document, file_name
+from jupyter_eca.engine.exporting import cells, document, file_name
 from jupyter_eca.errors import ToolError
 
 if TYPE_CHECKING:
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from jupyter_eca.commands.base import Command, Place
     from jupyter_eca.engine.commands import Called
+    from jupyter_eca.protocol.event import Event
     from jupyter_eca.store import ChatRow
 
 # What fits on a screen; the client's own list has them all.
@@ -56,7 +57,6 @@ async def export(place: Place, called: Called) -> Answer:
     if row is None or not events:
         return Answer("Nothing was said in this chat yet.")
     title = row.title or "Chat"
-    text = document(title, events)
     files = place.host.workspace.files
     wanted = " ".join(called.arguments)
     path = await asyncio.to_thread(files.resolve, wanted or file_name(title))
@@ -64,8 +64,22 @@ async def export(place: Place, called: Called) -> Answer:
         path = await asyncio.to_thread(_free, path)
     elif not path.suffix:
         path = path.with_suffix(".md")
+    write = _notebook if path.suffix.lower() == ".ipynb" else document
+    text = await asyncio.to_thread(write, title, events)
     await asyncio.to_thread(_write, path, text, files.shown(path))
-    return Answer(f"This chat is in `{files.shown(path)}` now.")
+    shown = files.shown(path)
+    return Answer(f"This chat is in [{shown}](<{shown}>) now.")
+
+
+def _notebook(title: str, events: list[Event]) -> str:
+    import nbformat
+
+    v4: Any = nbformat.v4
+    make = {"markdown": v4.new_markdown_cell, "code": v4.new_code_cell}
+    made = [make[kind](text) for kind, text in cells(title, events)]
+    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    book = v4.new_notebook(cells=made, metadata={"kernelspec": kernel})
+    return v4.writes(book) + "\n"
 
 
 def _free(path: Path) -> Path:

@@ -61,7 +61,11 @@ NATIVE: Final = (
     _native("config", "Show the configuration that holds, and the files it is from"),
     _native("doctor", "Show what is set up, what is missing and what to do about it"),
     _native("prompt-show", "Show the exact request a model would get", ("message", "what would be asked")),
-    _native("export", "Write this chat to a Markdown file", ("file", "in the workspace; must not be there yet")),
+    _native(
+        "export",
+        "Write this chat to a Markdown file, or a notebook (.ipynb)",
+        ("file", "in the workspace; must not be there yet"),
+    ),
     _native("help", "List the commands"),
 )
 

@@ -1,9 +1,9 @@
-"""A chat as a Markdown document, for people. What only the model was told is left out."""
+"""A chat as a Markdown document or as the cells of a notebook, for people. What only the model was told is left out."""
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from jupyter_eca.protocol.content import (
     FlagContent,
@@ -16,7 +16,7 @@ from jupyter_eca.protocol.content import (
 from jupyter_eca.protocol.event import merged
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from jupyter_eca.protocol.content import Content
     from jupyter_eca.protocol.event import Event
@@ -24,16 +24,40 @@ if TYPE_CHECKING:
 _HEADINGS = {Role.USER: "## You", Role.ASSISTANT: "## Assistant"}
 
 
+# Code that an answer shows, at the left margin and marked as Python.
+_CODE = re.compile(r"^```(?:python|py|ipython)[0-9]?[ \t]*\n(?P<code>.*?)\n```[ \t]*$", re.M | re.S | re.I)
+
+
 def document(title: str, events: Iterable[Event]) -> str:
-    blocks, speaker = [f"# {' '.join(title.split())}"], Role.SYSTEM
+    return "\n\n".join(text for _, text in _blocks(title, events)) + "\n"
+
+
+def cells(title: str, events: Iterable[Event]) -> list[tuple[Literal["markdown", "code"], str]]:
+    """For a notebook: the Python of answers as code, which was not run, and all else as Markdown."""
+    found: list[tuple[Literal["markdown", "code"], str]] = []
+    words: list[str] = []
+    for role, text in _blocks(title, events):
+        end = 0
+        for code in _CODE.finditer(text) if role is Role.ASSISTANT else ():
+            words.append(text[end : code.start()].strip("\n"))
+            found += [("markdown", "\n\n".join(filter(None, words))), ("code", code["code"])]
+            words, end = [], code.end()
+        words.append(text[end:].strip("\n"))
+    found.append(("markdown", "\n\n".join(filter(None, words))))
+    return [(kind, text) for kind, text in found if text]
+
+
+def _blocks(title: str, events: Iterable[Event]) -> Iterator[tuple[Role, str]]:
+    yield Role.SYSTEM, f"# {' '.join(title.split())}"
+    speaker = Role.SYSTEM
     for event in merged(events):
         if not (text := _text(event.content)):
             continue
         if event.role is not speaker and event.role in _HEADINGS:
             speaker = event.role
-            blocks.append(_HEADINGS[speaker])
-        blocks.append(_quoted(text) if event.role is Role.SYSTEM else text)
-    return "\n\n".join(blocks) + "\n"
+            yield Role.SYSTEM, _HEADINGS[speaker]
+        said = event.role is Role.ASSISTANT and isinstance(event.content, TextContent)
+        yield (Role.ASSISTANT if said else Role.SYSTEM), _quoted(text) if event.role is Role.SYSTEM else text
 
 
 def _text(content: Content) -> str:
