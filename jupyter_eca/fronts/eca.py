@@ -107,6 +107,7 @@ class EcaSession:
         self.assist = Assist(self)
         self._working: set[asyncio.Task[None]] = set()
         self._host: Host | None = None
+        self._joined = False
         self._hello: lifecycle.InitializeParams | None = None
         self._behind: list[Item] = []
         self.shown: dict[str, int] = {}
@@ -126,7 +127,7 @@ class EcaSession:
                 for task in (showing, serving, ending, *self._working):
                     task.cancel()
         finally:
-            if self._host is not None:
+            if self._host is not None and self._joined:
                 self._host.leave(self)
             await self._link.close()
 
@@ -269,7 +270,7 @@ class EcaSession:
         try:
             if method not in BEFORE_INITIALIZE:
                 await self.opened.wait()
-                _ = self.host  # raises when there is none
+                self._join(self.host)
             result = await handler(self, _parsed(method, params))
         except BusyError as error:
             raise RemoteError(str(error), Code.BUSY) from error
@@ -284,6 +285,8 @@ class EcaSession:
             return
         if row is not None and row.sender is Sender.CLIENT and row.result is None:
             self._learn(method, params)
+            if self._host is not None:
+                self._join(self._host)
             handlers()[method](self, _parsed(method, params))
 
     def _learn(self, method: str, params: Any) -> None:
@@ -326,10 +329,16 @@ class EcaSession:
         self.opened.clear()
         try:
             self._host = await self.door.host(params)
-            self._host.join(self)
         finally:
             self.opened.set()
         return self._host
+
+    def _join(self, host: Host) -> None:
+        """Nothing is told or asked before the client is ready for it (`initialized`); one that goes on without saying
+        so is ready too."""
+        if not self._joined:
+            self._joined = True
+            host.join(self)
 
 
 Item = Event | Notice | Again
