@@ -126,3 +126,19 @@ CLIENTS = {
     "folder", "capabilities", "lines range", "diagnostic", "editor/getDiagnostics result", "context web",
     "context mcpResource", "context cursor",
 }  # fmt: skip
+
+
+@pytest.mark.parametrize("rule", ["ask", "allow"])
+async def test_a_call_that_will_have_to_be_approved_says_so_from_its_first_words_on(tmp_path: Path, rule: str) -> None:
+    async with desk(tmp_path, STORY, toolCall={"approval": {"byDefault": rule}}) as table:
+        at = raw(table)
+        await at.initialize(CAN["001"])
+        await at.result("chat/prompt", {"chatId": "c", "message": "write", "requestId": "r"})
+        run = await at.content("toolCallRun")
+        prepared = [
+            p["content"] for p in at.params("chat/contentReceived") if p["content"]["type"] == "toolCallPrepare"
+        ]
+        assert {one["manualApproval"] for one in prepared} == {run["manualApproval"]} == {rule == "ask"}
+        await at.tell("chat/promptStop", {"chatId": "c"})
+        await at.finished()
+        await at.close()
