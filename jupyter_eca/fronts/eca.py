@@ -324,7 +324,7 @@ class EcaSession:
         if self.can.kernel:
             self.kernel = LinkKernel(self.peer, self.door.interrupt)
         if any(self.can.editor.model_dump().values()):
-            self.editor = LinkEditor(self.peer, self.can.editor, self.dialect)
+            self.editor = LinkEditor(self.peer, self.can.editor, lambda: self.dialect)
         # A client may send its first requests without waiting for this reply: they wait in its stead.
         self.opened.clear()
         try:
