@@ -91,6 +91,36 @@ async def test_a_client_of_the_newer_seed_finds_its_words_and_no_others(tmp_path
         await at.close()
 
 
+@pytest.mark.parametrize(("can", "reason"), [(OLD, "user"), (NEWER, "user-config"), (CURRENT, "userConfigDeny")])
+async def test_a_call_that_the_rules_forbid_is_rejected_in_the_clients_words(
+    tmp_path: Path, can: Any, reason: str
+) -> None:
+    deny = {"write_file": {"argsMatchers": {"path": [".*"]}}}
+    async with desk(tmp_path, STORY, toolCall={"approval": {"deny": deny}}) as table:
+        at = raw(table)
+        await at.initialize(can)
+        await at.result("chat/prompt", {"chatId": "c", "message": "write"})
+        assert (await at.content("toolCallRejected"))["reason"] == reason
+        await at.finished()
+        await at.close()
+
+
+async def test_a_notice_about_one_chat_is_kept_from_who_would_take_it_for_all(tmp_path: Path) -> None:
+    async with desk(tmp_path, STORY) as table:
+        newer, today = raw(table), raw(table)
+        await newer.initialize(NEWER)
+        await announced(newer)
+        await today.initialize(CURRENT)
+        await announced(today)
+        await today.result("chat/prompt", {"chatId": "c", "message": "/model scripted/test"})
+        scoped = await today.until(lambda m: "chatId" in getattr(m, "params", {}) and m.method == "config/updated")
+        assert scoped.params["chat"] == {"selectModel": "scripted/test"}
+        await newer.finished()
+        assert len(newer.params("config/updated")) == 1
+        await newer.close()
+        await today.close()
+
+
 async def test_a_client_of_today_finds_todays_words(tmp_path: Path) -> None:
     async with desk(tmp_path, STORY) as table:
         at = raw(table)
