@@ -16,12 +16,13 @@ if TYPE_CHECKING:
     from jupyter_eca.workspace.base import Kernel
 
 
-async def chat_config(host: Host) -> ChatConfig:
-    """What one may choose from, and what is chosen for a new chat. Looking for models may take half a second."""
-    selected = agent(host.config)
+async def chat_config(host: Host, name: str = "") -> ChatConfig:
+    """What one may choose from, and what is chosen for a new chat: the configured agent, or one of a client's own.
+    Looking for models may take half a second."""
+    selected = agent(host.config, name)
     models, default = await host.catalog.listed()
     chosen = selected.default_model or default
-    agents = primary(host.config)
+    agents = primary(host.config, name)
     return ChatConfig(
         models=models if not chosen or chosen in models else (chosen, *models),
         agents=agents,

@@ -62,9 +62,10 @@ def agents(config: Config) -> dict[str, Agent]:
     return {name: _resolved(config, name) for name in names}
 
 
-def primary(config: Config) -> tuple[str, ...]:
-    """Those a user may choose, the default one first: some clients take the first for the selected one."""
-    default = agent(config).name
+def primary(config: Config, name: str = "") -> tuple[str, ...]:
+    """Those a user may choose, the default one first: some clients take the first for the selected one. With `name`,
+    that is the default."""
+    default = agent(config, name).name
     chosen = [name for name, one in agents(config).items() if one.mode is not AgentMode.SUBAGENT]
     return tuple(sorted(chosen, key=lambda name: name != default))
 

@@ -21,6 +21,7 @@ from jupyter_eca.fronts.linked import LinkEditor, LinkKernel
 from jupyter_eca.fronts.methods.jobs import seen
 from jupyter_eca.fronts.project import arranged, opened_chat, project
 from jupyter_eca.links.peer import Peer
+from jupyter_eca.live import NO_CHOICE
 from jupyter_eca.protocol import dialect, lifecycle
 from jupyter_eca.protocol.chats import ChatOpenParams, ChatStatusChangedParams
 from jupyter_eca.protocol.event import Event, merged
@@ -256,6 +257,11 @@ class EcaSession:
 
     def wire_id(self, chat: str) -> ChatId:
         return self.own.get(chat, chat)
+
+    @property
+    def default_agent(self) -> str:
+        """Of the chats to come; empty is the configured one."""
+        return self.choices.get("", NO_CHOICE).agent
 
     # -- requests and notifications
 
