@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING
 
 from jupyter_eca.audience import Notice
 from jupyter_eca.config import agent, primary
+from jupyter_eca.engine.spec import ToolSpec
 from jupyter_eca.protocol.content import Origin
 from jupyter_eca.protocol.lifecycle import ChatConfig, ConfigUpdatedParams, MessageType, ShowMessageParams
 from jupyter_eca.protocol.mcp import ServerTool, ToolServerUpdatedParams
+from jupyter_eca.workspace.mcp.naming import tool_name
 
 if TYPE_CHECKING:
     from jupyter_eca.host import Host
@@ -40,21 +42,47 @@ async def chat_config(host: Host, name: str = "") -> ChatConfig:
     )
 
 
-def native_tools(host: Host, name: str, kernel: Kernel | None) -> ToolServerUpdatedParams:
-    """Our own tools, as far as an agent has them."""
-    tools = host.offered(name, host.surroundings("", kernel))
+def tool_servers(host: Host, name: str, kernel: Kernel | None) -> list[ToolServerUpdatedParams]:
+    """Ours and all others, as an agent has them."""
+    return [_native_tools(host, name, kernel), *(tool_server(host, server, name) for server in host.mcp.servers())]
+
+
+def _native_tools(host: Host, name: str, kernel: Kernel | None) -> ToolServerUpdatedParams:
+    who = agent(host.config, name)
+    specs = [tool.spec for tool in host.offered(name, host.surroundings("", kernel), disabled=True)]
     return ToolServerUpdatedParams(
         tools=tuple(
-            ServerTool(name=t.spec.name, description=t.spec.description, parameters=t.spec.parameters)
-            for t in tools
-            if t.spec.origin is Origin.NATIVE
+            ServerTool(
+                name=spec.name,
+                description=spec.description,
+                parameters=spec.parameters,
+                disabled=who.disables(spec),
+            )
+            for spec in specs
+            if spec.origin is Origin.NATIVE
         )
+    )
+
+
+def tool_server(host: Host, shown: ToolServerUpdatedParams, name: str = "") -> ToolServerUpdatedParams:
+    """An MCP server; those of its tools that the configuration switched off, here or for that agent, say so."""
+    if not shown.tools:
+        return shown
+    who = agent(host.config, name)
+    tools = (
+        (tool, ToolSpec(tool_name(shown.name, tool.name), tool.description, tool.parameters, server=shown.name))
+        for tool in shown.tools
+    )
+    return shown.model_copy(
+        update={"tools": tuple(tool.model_copy(update={"disabled": who.disables(spec)}) for tool, spec in tools)}
     )
 
 
 async def reconfigured(host: Host) -> None:
     config = await chat_config(host)
     host.audiences.tell(Notice("config/updated", ConfigUpdatedParams(chat=config)))
+    for server in host.mcp.servers():
+        host.audiences.tell(Notice("tool/serverUpdated", tool_server(host, server)))
     for warning in host.config.warnings:
         warned(host, warning)
 

@@ -89,7 +89,7 @@ class Host:
         self.mcp = Manager(
             config,
             workspace.files.roots,
-            lambda server: self.audiences.tell(Notice("tool/serverUpdated", server)),
+            lambda server: self.audiences.tell(Notice("tool/serverUpdated", announce.tool_server(self, server))),
             lambda name: self.audiences.tell(Notice("tool/serverRemoved", ToolServerRemovedParams(name=name))),
         )
         self._tools: dict[str, Tool] = {
@@ -335,14 +335,16 @@ class Host:
         """What the contexts of a chat are taken from."""
         return Surroundings(chat, self.workspace.files, self.index, kernel or self.workspace.kernel, self.mcp)
 
-    def offered(self, name: str, around: ToolContext) -> list[Tool]:
-        """The tools an agent has: plan mode only looks, and what the rules always deny is not mentioned."""
+    def offered(self, name: str, around: ToolContext, *, disabled: bool = False) -> list[Tool]:
+        """The tools an agent has: plan mode only looks, and what the rules always deny is not mentioned. With
+        `disabled`, also those that the configuration switched off."""
         who = agent(self.config, name)
         return [
             tool
             for tool in self.tools().values()
             if all(around.has(need) for need in tool.needs)
-            and who.has(tool.spec, reads=tool.reads, agents=tool.agents)
+            and who.owns(reads=tool.reads, agents=tool.agents)
+            and (disabled or not who.disables(tool.spec))
             and not hidden(who.policy, tool.spec)
         ]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Final
 
-from jupyter_eca.announce import chat_config, native_tools
+from jupyter_eca.announce import chat_config, tool_servers
 from jupyter_eca.config import agent, primary
 from jupyter_eca.live import Choice
 from jupyter_eca.paths import path_of
@@ -70,8 +70,7 @@ async def _announce(session: EcaSession) -> None:
     """The set-up of this server, once the client is ready for it. Looking for models may take half a second."""
     host = session.host
     await _progress(session, "start")
-    await session.notify("tool/serverUpdated", native_tools(host, session.default_agent, session.kernel))
-    for server in host.mcp.servers():
+    for server in tool_servers(host, session.default_agent, session.kernel):
         await session.notify("tool/serverUpdated", server)
     config = await chat_config(host, session.default_agent)
     await session.notify("config/updated", lifecycle.ConfigUpdatedParams(chat=config))
