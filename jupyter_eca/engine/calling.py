@@ -128,6 +128,8 @@ def finish(walk: Walk, call: ToolCall, finished: ToolFinished) -> None:
     _called(walk, call, text, error=finished.error or was_stopping, details=finished.details or call.details)
     for image in finished.images:
         walk.emit(ImageContent(media_type=image.media_type, base64=image.base64))
+    for link in finished.links:
+        walk.emit(link)
 
 
 def signal(

@@ -12,6 +12,7 @@ from tests.conformance.seat import asked, prompt, told
 from tests.desk import PATIENCE, desk
 from tests.raw import raw
 from tests.test_conformance import TABLE, faults, shapes_in
+from tests.workspace.mcp.house import raw as mcp
 from tests.workspace.mcp.house import sdk
 
 if TYPE_CHECKING:
@@ -29,12 +30,12 @@ WRITE = {"tool": "write_file", "arguments": {"path": "a.txt", "content": "one\n"
 STORY: list[dict[str, Any]] = [
     {"message": "write", "reply": [{"reasoning": "A file."}, WRITE]},
     {"message": "wrong", "reply": [{**WRITE, "arguments": {"path": "no.txt", "content": "one\n"}}]},
+    {"message": "point", "reply": [{"tool": "two__work", "arguments": {}}]},
     {"message": "look", "reply": [{"tool": "editor_diagnostics", "arguments": {}}]},
     {"result": "", "reply": [{"text": "I read: {result}"}]},
     {"message": "", "reply": [{"text": "Hello"}]},
 ]
 DENIED = {"approval": {"deny": {"write_file": {"argsMatchers": {"path": ["no.*"]}}}}}
-NOBODY_SENDS = {"content url"}
 
 
 def of_seed(seed: str) -> dict[str, Any]:
@@ -83,11 +84,17 @@ async def through_all(at: Raw, seed: str, folder: Path) -> dict[Any, str]:
     await at.tell("initialized", {})
     async with asyncio.timeout(PATIENCE * 2):
         await told(at, "$/showMessage")
-        await told(at, "tool/serverUpdated", name="one", status="running")
+        for name in ("one", "two"):
+            while not any(p["status"] == "running" for p in at.params("tool/serverUpdated") if p["name"] == name):
+                await told(at, "tool/serverUpdated")
     for decision in ("Approve", "Reject"):
         await call("write", decision)
         await at.finished()
     await prompt(at, "wrong", requestId="r")
+    await call("point", "Approve")
+    assert await at.content("url") == {"type": "url", "title": "Guide", "url": "https://example.org/guide"}
+    await at.finished()
+    assert at.contents.count("url") == 1
     if seed == "000":
         await call("look", "Approve")
         await asked(at, "editor/getDiagnostics", {"diagnostics": []})
@@ -106,7 +113,7 @@ async def through_all(at: Raw, seed: str, folder: Path) -> dict[Any, str]:
 async def test_all_that_a_client_of_a_seed_is_sent_has_the_shape_of_its_document(tmp_path: Path, seed: str) -> None:
     (tmp_path / "src").mkdir()
     (tmp_path / "src" / "a.py").touch()
-    servers = {"one": sdk(), "off": sdk(disabled=True)}
+    servers = {"one": sdk(), "two": mcp("points somewhere"), "off": sdk(disabled=True)}
     more = {"mcpServers": servers, "toolCall": DENIED, "warnings": ["This is not right."]}
     async with desk(tmp_path, STORY, **more) as table:
         at = raw(table)
@@ -118,7 +125,7 @@ async def test_all_that_a_client_of_a_seed_is_sent_has_the_shape_of_its_document
     wrong = [(shape, fault, data) for shape, data in found for fault in faults(shapes[shape], data)]
     assert wrong == []
     told_by_us = {shape for shape in of_seed(seed) if not shape.endswith(" params") and shape not in CLIENTS}
-    assert told_by_us - {shape for shape, _ in found} == NOBODY_SENDS
+    assert told_by_us - {shape for shape, _ in found} == set()
 
 
 # What only a client says.
