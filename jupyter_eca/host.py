@@ -88,7 +88,7 @@ class Host:
         self.mcp = Manager(
             config,
             workspace.files.roots,
-            lambda server: self.audiences.tell(Notice("tool/serverUpdated", server)),
+            lambda server: self.audiences.tell(Notice("tool/serverUpdated", announce.tool_server(self, server))),
             lambda name: self.audiences.tell(Notice("tool/serverRemoved", ToolServerRemovedParams(name=name))),
         )
         self._tools: dict[str, Tool] = {
@@ -326,14 +326,16 @@ class Host:
     def tool(self, name: str) -> Tool | None:
         return self.tools().get(name)
 
-    def offered(self, name: str, has: ToolContext) -> list[Tool]:
-        """The tools an agent has: plan mode only looks, and what the rules always deny is not mentioned."""
+    def offered(self, name: str, has: ToolContext, *, disabled: bool = False) -> list[Tool]:
+        """The tools an agent has: plan mode only looks, and what the rules always deny is not mentioned. With
+        `disabled`, also those that the configuration switched off."""
         who = agent(self.config, name)
         return [
             tool
             for tool in self.tools().values()
             if all(has.has(need) for need in tool.needs)
-            and who.has(tool.spec, reads=tool.reads, agents=tool.agents)
+            and who.owns(reads=tool.reads, agents=tool.agents)
+            and (disabled or not who.disables(tool.spec))
             and not hidden(who.policy, tool.spec)
         ]
 

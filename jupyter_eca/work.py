@@ -196,7 +196,7 @@ class Work:
             # Also when cancelled: the engine waits for the end of every call it started.
             tools = self._host.changed_tools(chat)
             done = inputs.ToolFinished(
-                now(), effect.call, result.text, result.error, result.details, result.images, tools
+                now(), effect.call, result.text, result.error, result.details, result.images, tools, result.links
             )
             self._host.feed(chat, done, late=True)
 

@@ -110,6 +110,18 @@ async def test_the_end_of_the_editor_ends_the_process_with_status_0(workspace: P
         assert await asyncio.wait_for(at.process.wait(), 20) == 0
 
 
+async def test_an_editor_that_ends_later_takes_the_process_with_it(workspace: Path) -> None:
+    parent = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", "input()", stdin=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL
+    )
+    async with editor(workspace) as at:
+        await at.request(1, "initialize", {"processId": parent.pid, "workspaceFolders": []})
+        await ask(at, "you")
+        await at.content("progress", state="finished")
+        await parent.communicate(b"\n")
+        assert await asyncio.wait_for(at.process.wait(), 20) == 0
+
+
 @pytest.mark.parametrize("nobody", [None, 0, -1])
 async def test_an_editor_without_a_process_id_is_not_watched(workspace: Path, nobody: int | None) -> None:
     async with editor(workspace) as at:
@@ -161,6 +173,29 @@ async def test_a_wrong_charset_is_answered_with_an_error(workspace: Path) -> Non
         await at.write(head.encode() + body)
         assert isinstance(message := await at.next(), Failure)
         assert (message.id, message.code) == (None, Code.INVALID_REQUEST)
+
+
+async def test_a_frame_is_read_however_it_is_cut_and_by_its_bytes(workspace: Path) -> None:
+    async with editor(workspace) as at:
+        params: dict[str, Any] = {"processId": None, "workspaceFolders": [], "clientInfo": {"name": "é"}}
+        body = json.dumps(
+            {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params}, ensure_ascii=False
+        ).encode()
+        kind = "Content-Type: application/vscode-jsonrpc; charset=utf-8"
+        frame = f"Content-Length: {len(body)}\r\n{kind}\r\n\r\n".encode() + body
+        for start in range(0, len(frame), 7):
+            await at.write(frame[start : start + 7])
+        reply = await at.next()
+        assert not isinstance(reply, Failure | Notification | Request)
+        assert reply.id == 1
+
+
+async def test_a_frame_without_a_length_is_answered_and_ends_the_process(workspace: Path) -> None:
+    async with editor(workspace) as at:
+        await at.write(b"Content-Type: application/json\r\n\r\n{}")
+        assert isinstance(message := await at.next(), Failure)
+        assert (message.id, message.code) == (None, Code.PARSE)
+        assert await asyncio.wait_for(at.process.wait(), 20) == 0
 
 
 async def test_a_body_that_is_no_json_is_answered_and_the_next_is_served(workspace: Path) -> None:

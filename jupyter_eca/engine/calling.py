@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from jupyter_eca.engine.delta import ToolCallDelta
     from jupyter_eca.engine.inputs import ToolFinished
+    from jupyter_eca.engine.spec import ToolSpec
     from jupyter_eca.engine.state import ChatState
     from jupyter_eca.engine.walk import Walk
     from jupyter_eca.protocol.content import ToolCallDetails
@@ -41,14 +42,20 @@ def prepare(walk: Walk, delta: ToolCallDelta) -> None:
         tool = next((t for t in state.setup.tools if t.name == delta.name), None)
         state = replace(
             state,
-            calls=(*state.calls, ToolCall(id, delta.name, tool)),
+            calls=(*state.calls, ToolCall(id, delta.name, tool, asks=_will_ask(state, tool))),
             indexes=(*state.indexes, delta.index),
             call_ids=state.call_ids | {id},
         )
     at = state.indexes.index(delta.index)
     call = replace(state.calls[at], arguments_text=state.calls[at].arguments_text + delta.arguments_text)
     walk.state = replace(state, calls=(*state.calls[:at], call, *state.calls[at + 1 :]))
-    walk.emit(ToolCallPrepareContent(**call.about(), arguments_text=delta.arguments_text))
+    walk.emit(ToolCallPrepareContent(**call.about(), arguments_text=delta.arguments_text, manual_approval=call.asks))
+
+
+def _will_ask(state: ChatState, tool: ToolSpec | None) -> bool:
+    """As far as it can be told before there are arguments; they may still change it."""
+    policy = state.setup.policy or Policy()
+    return tool is not None and decide(policy, tool, {}, state.remembered, trust=state.trust) is Decision.ASK
 
 
 def _free(state: ChatState, id: str) -> bool:
@@ -121,6 +128,8 @@ def finish(walk: Walk, call: ToolCall, finished: ToolFinished) -> None:
     _called(walk, call, text, error=finished.error or was_stopping, details=finished.details or call.details)
     for image in finished.images:
         walk.emit(ImageContent(media_type=image.media_type, base64=image.base64))
+    for link in finished.links:
+        walk.emit(link)
 
 
 def signal(

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from jupyter_eca.engine.approval import Policy
     from jupyter_eca.engine.delta import Delta
     from jupyter_eca.engine.spec import ImagePart, ToolSpec
-    from jupyter_eca.protocol.content import FlagContent, MetadataContent, TextContent, ToolCallDetails
+    from jupyter_eca.protocol.content import FlagContent, MetadataContent, TextContent, ToolCallDetails, UrlContent
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +125,7 @@ class ToolFinished:
     details: ToolCallDetails | None = None
     images: tuple[ImagePart, ...] = ()
     tools: tuple[ToolSpec, ...] | None = None
+    links: tuple[UrlContent, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -82,11 +82,13 @@ TERMINAL = frozenset({St.CALLED, St.REJECTED})
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """`tool` is None when nobody offers what the model named. `started` is in milliseconds since the epoch."""
+    """`tool` is None when nobody offers what the model named. `asks`: it will likely have to be approved. `started` is
+    in milliseconds since the epoch."""
 
     id: str
     name: str
     tool: ToolSpec | None
+    asks: bool = False
     status: ToolCallStatus = St.PREPARING
     arguments_text: str = ""
     arguments: dict[str, Any] = field(default_factory=dict[str, Any])

@@ -21,6 +21,7 @@ from jupyter_eca.fronts.linked import LinkEditor, LinkKernel, LinkNotebooks
 from jupyter_eca.fronts.methods.jobs import seen
 from jupyter_eca.fronts.project import arranged, opened_chat, project
 from jupyter_eca.links.peer import Peer
+from jupyter_eca.live import NO_CHOICE
 from jupyter_eca.protocol import dialect, lifecycle
 from jupyter_eca.protocol.chats import ChatOpenParams, ChatStatus, ChatStatusChangedParams
 from jupyter_eca.protocol.event import Event, merged
@@ -108,6 +109,7 @@ class EcaSession:
         self.assist = Assist(self)
         self._working: set[asyncio.Task[None]] = set()
         self._host: Host | None = None
+        self._joined = False
         self._hello: lifecycle.InitializeParams | None = None
         self._behind: list[Item] = []
         self.shown: dict[str, int] = {}
@@ -127,7 +129,7 @@ class EcaSession:
                 for task in (showing, serving, ending, *self._working):
                     task.cancel()
         finally:
-            if self._host is not None:
+            if self._host is not None and self._joined:
                 self._host.leave(self)
             await self._link.close()
 
@@ -259,6 +261,11 @@ class EcaSession:
     def wire_id(self, chat: str) -> ChatId:
         return self.own.get(chat, chat)
 
+    @property
+    def default_agent(self) -> str:
+        """Of the chats to come; empty is the configured one."""
+        return self.choices.get("", NO_CHOICE).agent
+
     # -- requests and notifications
 
     async def _answer(self, method: str, params: Any) -> Any:
@@ -272,7 +279,7 @@ class EcaSession:
         try:
             if method not in BEFORE_INITIALIZE:
                 await self.opened.wait()
-                _ = self.host  # raises when there is none
+                self._join(self.host)
             result = await handler(self, _parsed(method, params))
         except BusyError as error:
             raise RemoteError(str(error), Code.BUSY) from error
@@ -287,6 +294,8 @@ class EcaSession:
             return
         if row is not None and row.sender is Sender.CLIENT and row.result is None:
             self._learn(method, params)
+            if self._host is not None:
+                self._join(self._host)
             handlers()[method](self, _parsed(method, params))
 
     def _learn(self, method: str, params: Any) -> None:
@@ -326,15 +335,21 @@ class EcaSession:
         if self.can.notebook:
             self.notebooks = LinkNotebooks(self.peer)
         if any(self.can.editor.model_dump().values()):
-            self.editor = LinkEditor(self.peer, self.can.editor, self.dialect)
+            self.editor = LinkEditor(self.peer, self.can.editor, lambda: self.dialect)
         # A client may send its first requests without waiting for this reply: they wait in its stead.
         self.opened.clear()
         try:
             self._host = await self.door.host(params)
-            self._host.join(self)
         finally:
             self.opened.set()
         return self._host
+
+    def _join(self, host: Host) -> None:
+        """Nothing is told or asked before the client is ready for it (`initialized`); one that goes on without saying
+        so is ready too."""
+        if not self._joined:
+            self._joined = True
+            host.join(self)
 
 
 Item = Event | Notice | Again

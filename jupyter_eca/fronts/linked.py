@@ -66,9 +66,9 @@ class LinkKernel:
 
 
 class LinkEditor:
-    """The editor at the other end of a link."""
+    """The editor at the other end of a link; `spoken` gives its dialect, which it may be a while in showing."""
 
-    def __init__(self, peer: Peer, can: EditorCapabilities, spoken: dialect.Dialect) -> None:
+    def __init__(self, peer: Peer, can: EditorCapabilities, spoken: Callable[[], dialect.Dialect]) -> None:
         self.can = can
         self._peer = peer
         self._spoken = spoken
@@ -88,7 +88,7 @@ class LinkEditor:
             async with asyncio.timeout(EDITOR_SECONDS):
                 answer = await self._peer.request(method, params.wire())
             if method == "editor/getDiagnostics":
-                answer = dialect.diagnostics(self._spoken, answer)
+                answer = dialect.diagnostics(self._spoken(), answer)
             return result.model_validate(answer or {})
         except TimeoutError as error:
             raise ToolError(f"The editor did not answer {method} in {EDITOR_SECONDS:.0f} seconds.") from error

@@ -25,6 +25,7 @@ from jupyter_eca.protocol.content import (
     ToolCallRejectedContent,
     ToolCallRunContent,
     ToolCallRunningContent,
+    UrlContent,
     UsageContent,
 )
 from jupyter_eca.protocol.event import Outcome
@@ -143,6 +144,8 @@ class Transcript:
                 self._call(content)
             case ImageContent() as image if received.role is not Role.USER:
                 self.parts.append(Picture(image))
+            case UrlContent(title=title, url=url):
+                self._say(Role.SYSTEM, f"{title}: {url}")
             case FlagContent(text=text):
                 self.parts.append(Flag(text))
             case UsageContent() as usage:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from jupyter_eca.engine.plan import Plan
     from jupyter_eca.engine.spec import ImagePart
-    from jupyter_eca.protocol.content import ToolCallDetails
+    from jupyter_eca.protocol.content import ToolCallDetails, UrlContent
     from jupyter_eca.workspace.base import Editor, Files, Jobs, Keeper, Kernel, Notebooks, Questions
 
 # What one result may put into a model's context; the same cap as ECA's (3.9, layer one).
@@ -65,12 +65,14 @@ class ToolContext:
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """`interrupted`: the user ended it by hand, and means the whole turn. `images` are shown, and sent to the model."""
+    """`interrupted`: the user ended it by hand, and means the whole turn. `images` are shown, and sent to the model;
+    `links` are shown, and of the model's business only as far as `text` has them."""
 
     text: str
     error: bool = False
     details: ToolCallDetails | None = None
     images: tuple[ImagePart, ...] = ()
+    links: tuple[UrlContent, ...] = ()
     interrupted: bool = False
 
 

@@ -78,6 +78,23 @@ async def test_diagnostics_are_asked_of_the_editor(tmp_path: Path) -> None:
         assert words(at) == "I read: a.py:1:5: error: no y [ty E1]"
 
 
+@pytest.mark.parametrize(("newer_method", "line"), [(None, 1), ("chat/list", 2)])
+async def test_diagnostics_count_from_1_until_the_client_turns_out_to_be_one_of_today(
+    tmp_path: Path, newer_method: str | None, line: int
+) -> None:
+    (tmp_path / "a.py").write_text("x = y\nx = z\n")
+    place = {"start": {"line": 1, "character": 5}, "end": {"line": 1, "character": 6}}
+    found = {"uri": (tmp_path / "a.py").as_uri(), "severity": "error", "range": place, "message": "no y"}
+    can: dict[str, Any] = {"chat": True, "editor": {"diagnostics": True}}
+    async with seat(tmp_path, calls("editor_diagnostics", path="a.py"), can, toolCall=ALLOW_ALL) as (_, at):
+        if newer_method is not None:
+            await at.result(newer_method)
+        await at.result("chat/prompt", {"chatId": "c", "message": "hi"})
+        await asked(at, "editor/getDiagnostics", {"diagnostics": [found]})
+        await at.finished()
+        assert words(at).startswith(f"I read: a.py:{line}:")
+
+
 async def test_an_editor_that_fails_in_the_shape_of_a_result_costs_one_call(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text("x = y\n")
     async with seat(tmp_path, calls("editor_diagnostics", path="a.py"), EDITOR, toolCall=ALLOW_ALL) as (_, at):

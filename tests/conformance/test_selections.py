@@ -173,6 +173,11 @@ async def test_the_configuration_is_told_once_for_the_session_with_all_that_can_
         assert set(chat["models"]) >= {"scripted/test", "scripted/other"}
         assert (chat["selectModel"], chat["agents"], chat["selectAgent"]) == ("scripted/test", ["code", "plan"], "code")
         assert (chat["variants"], chat["selectVariant"], chat["selectTrust"]) == ([], "", False)
+        assert (chat["defaultModel"], chat["defaultAgent"], chat["defaultBehavior"]) == (
+            "scripted/test",
+            "code",
+            "agent",
+        )
         assert chat["welcomeMessage"] == "Hi!"
         await told(at, "$/progress", type="finish")
         tasks = {

@@ -84,3 +84,26 @@ async def test_a_tool_server_is_told_from_its_start_on_with_what_a_settings_page
         (native, *_) = [p for p in at.params("tool/serverUpdated") if p["type"] == "native"]
         assert (native["name"], native["status"]) == ("ECA", "running")
         assert {"name", "description", "parameters"} <= native["tools"][0].keys()
+
+
+async def test_a_tool_that_the_configuration_disables_is_shown_as_disabled(tmp_path: Path) -> None:
+    off = ["shell_command", "one__work"]
+    async with seat(tmp_path, ECHO, mcpServers={"one": mcp("good")}, disabledTools=off) as (_, at):
+        await at.tell("initialized", {})
+        native = await told(at, "tool/serverUpdated", type="native")
+        assert [tool["name"] for tool in native["tools"] if tool["disabled"]] == ["shell_command"]
+        async with asyncio.timeout(PATIENCE * 2):
+            running = await told(at, "tool/serverUpdated", name="one", status="running")
+        assert [(tool["name"], tool["disabled"]) for tool in running["tools"]] == [("work", True)]
+
+
+async def test_what_is_disabled_for_one_agent_is_shown_when_it_is_selected(tmp_path: Path) -> None:
+    agents = {"careful": {"disabledTools": ["one__work"]}}
+    async with seat(tmp_path, ECHO, mcpServers={"one": mcp("good")}, agent=agents) as (_, at):
+        await at.tell("initialized", {})
+        async with asyncio.timeout(PATIENCE * 2):
+            running = await told(at, "tool/serverUpdated", name="one", status="running")
+        assert [tool["disabled"] for tool in running["tools"]] == [False]
+        await at.tell("chat/selectedAgentChanged", {"agent": "careful"})
+        running = await told(at, "tool/serverUpdated", name="one")
+        assert [tool["disabled"] for tool in running["tools"]] == [True]

@@ -125,7 +125,7 @@ def _joined(numbered: tuple[int, str]) -> int:
 
 @asynccontextmanager
 async def book(table: Desk, *, sees_all: bool = True, **can: Any) -> AsyncGenerator[Book]:
-    """An initialized client with these capabilities."""
+    """A client with these capabilities that has been told of the set-up."""
     ours, theirs = pair()
     made = Book(ours)
     session = table.tasks.create_task(EcaSession(theirs, Door(table.host, sees_all)).run())
@@ -133,6 +133,9 @@ async def book(table: Desk, *, sees_all: bool = True, **can: Any) -> AsyncGenera
     try:
         capabilities = {"codeAssistant": {"chat": True, **can}}
         await made.peer.request("initialize", {"processId": None, "capabilities": capabilities})
+        await made.peer.notify("initialized", {})
+        await made.until(lambda: any(told["type"] == "finish" for told in made.notices("$/progress")))
+        made.told.clear()
         yield made
     finally:
         await ours.close()

@@ -56,12 +56,15 @@ class Line:
 
 @asynccontextmanager
 async def line(table: Desk, *, sees_all: bool = True, **can: Any) -> AsyncGenerator[Line]:
-    """An initialized client with these capabilities."""
+    """A client with these capabilities that has been told of the set-up."""
     ours, theirs = pair()
     session = EcaSession(theirs, Door(table.host, sees_all))
     made = Line(ours, session, table.tasks.create_task(session.run()))
     try:
         await made.ask("initialize", {"processId": None, "capabilities": {"codeAssistant": can}})
+        await made.link.send(Notification("initialized", {}))
+        await made.until(lambda m: isinstance(m, Notification) and m.params.get("type") == "finish")
+        made.heard.clear()
         yield made
     finally:
         await ours.close()

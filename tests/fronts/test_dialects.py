@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.conformance.seat import told
 from tests.desk import desk
 from tests.raw import Raw, raw
 
@@ -91,6 +92,35 @@ async def test_a_client_of_the_newer_seed_finds_its_words_and_no_others(tmp_path
         await at.close()
 
 
+@pytest.mark.parametrize(("can", "reason"), [(OLD, "user"), (NEWER, "user-config"), (CURRENT, "userConfigDeny")])
+async def test_a_call_that_the_rules_forbid_is_rejected_in_the_clients_words(
+    tmp_path: Path, can: Any, reason: str
+) -> None:
+    deny = {"write_file": {"argsMatchers": {"path": [".*"]}}}
+    async with desk(tmp_path, STORY, toolCall={"approval": {"deny": deny}}) as table:
+        at = raw(table)
+        await at.initialize(can)
+        await at.result("chat/prompt", {"chatId": "c", "message": "write"})
+        assert (await at.content("toolCallRejected"))["reason"] == reason
+        await at.finished()
+        await at.close()
+
+
+async def test_a_notice_about_one_chat_is_kept_from_who_would_take_it_for_all(tmp_path: Path) -> None:
+    async with desk(tmp_path, STORY) as table:
+        newer, today = raw(table), raw(table)
+        await newer.initialize(NEWER)
+        await announced(newer)
+        await today.initialize(CURRENT)
+        await announced(today)
+        await today.result("chat/prompt", {"chatId": "c", "message": "/model scripted/test"})
+        assert (await told(today, "config/updated", chatId="c"))["chat"] == {"selectModel": "scripted/test"}
+        await newer.finished()
+        assert len(newer.params("config/updated")) == 1
+        await newer.close()
+        await today.close()
+
+
 async def test_a_client_of_today_finds_todays_words(tmp_path: Path) -> None:
     async with desk(tmp_path, STORY) as table:
         at = raw(table)
@@ -138,3 +168,26 @@ async def test_plan_is_plan_in_every_revision(tmp_path: Path, can: Any, options:
         await at.finished()
         assert not (tmp_path / "a.txt").exists()
         await at.close()
+
+
+@pytest.mark.parametrize(("can", "option"), [(OLD, "chatBehavior"), (NEWER, "chatBehavior"), (CURRENT, "chatAgent")])
+async def test_plan_in_the_options_is_plan_where_the_host_is_one_for_all(tmp_path: Path, can: Any, option: str) -> None:
+    async with desk(tmp_path, STORY, toolCall={"approval": {"byDefault": "allow"}}) as table:
+        at, other = raw(table), raw(table)
+        hello = await at.initialize(can, **{option: "plan"})
+        assert (hello["chatDefaultBehavior"], hello["chatBehaviors"]) == ("plan", ["plan", "agent"])
+        config = await announced(at)
+        assert (config["selectAgent"], config["agents"], config["defaultBehavior"]) == (
+            "plan",
+            ["plan", "code"],
+            "plan",
+        )
+        native = next(p for p in at.params("tool/serverUpdated") if p["type"] == "native")
+        assert "write_file" not in [tool["name"] for tool in native["tools"]]
+        await at.result("chat/prompt", {"chatId": "c", "message": "write"})
+        assert "There is no tool" in (await at.content("toolCalled"))["outputs"][0]["text"]
+        await at.finished()
+        await other.initialize(CURRENT)
+        assert (await announced(other))["selectAgent"] == "code"
+        await at.close()
+        await other.close()

@@ -72,6 +72,10 @@ async def connect(table: Desk) -> Client:
     table.tasks.create_task(EcaSession(theirs, Door(table.host)).run())
     client = Client(ours)
     assert isinstance(await client.ask("initialize"), Result)
+    await client.link.send(Notification("initialized", {}))
+    while (await client.told("$/progress"))["type"] != "finish":
+        pass
+    client.heard.clear()
     return client
 
 

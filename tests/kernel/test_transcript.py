@@ -180,3 +180,8 @@ def test_output_that_closes_its_block_stays_inside_of_it() -> None:
     output = "```\n</details>\n<script>alert(1)</script>\n"
     blocks = [token.content for token in COMMONMARK.parse(transcript(run(), called(output)).markdown())]
     assert f"{output}\n" in blocks
+
+
+def test_a_link_of_a_tools_is_shown_as_a_remark() -> None:
+    told = transcript({"type": "url", "title": "Guide", "url": "https://example.org/guide"})
+    assert told.markdown() == "> Guide: https://example.org/guide"

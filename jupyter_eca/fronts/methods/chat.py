@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 from typing import TYPE_CHECKING, Final
 
-from jupyter_eca.announce import native_tools
+from jupyter_eca.announce import tool_servers
 from jupyter_eca.errors import RemoteError
 from jupyter_eca.live import NO_CHOICE, Choice, Prompt
 from jupyter_eca.protocol import chat, lifecycle
@@ -59,12 +59,17 @@ def select_model(session: EcaSession, params: chat.ChatSelectedModelChangedParam
 
 def select_agent(session: EcaSession, params: chat.ChatSelectedAgentChangedParams) -> None:
     _choose(session, params.chat_id, Choice(agent=params.agent))
-    session.start(session.notify("tool/serverUpdated", native_tools(session.host, params.agent, session.kernel)))
+    session.start(_tell_tools(session, params.agent))
 
 
 def select_behavior(session: EcaSession, params: chat.ChatSelectedBehaviorChangedParams) -> None:
     _choose(session, None, Choice(agent=params.behavior))
-    session.start(session.notify("tool/serverUpdated", native_tools(session.host, params.behavior, session.kernel)))
+    session.start(_tell_tools(session, params.behavior))
+
+
+async def _tell_tools(session: EcaSession, agent: str) -> None:
+    for server in tool_servers(session.host, agent, session.kernel):
+        await session.notify("tool/serverUpdated", server)
 
 
 def _variants(session: EcaSession, params: chat.ChatSelectedModelChangedParams) -> lifecycle.ConfigUpdatedParams:

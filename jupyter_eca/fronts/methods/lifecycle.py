@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Final
 
-from jupyter_eca.announce import chat_config, native_tools
+from jupyter_eca.announce import chat_config, tool_servers
 from jupyter_eca.config import agent, primary
+from jupyter_eca.live import Choice
 from jupyter_eca.paths import path_of
 from jupyter_eca.protocol import lifecycle
 from jupyter_eca.protocol.dialect import Dialect
@@ -27,14 +28,23 @@ MODELS_SECONDS: Final = 0.7
 
 async def initialize(session: EcaSession, params: lifecycle.InitializeParams) -> lifecycle.InitializeResult:
     config = (await session.open(params)).config
+    _take_agent(session, params.initialization_options.get("defaultAgent"))
     models, default = await _models(session)
     return lifecycle.InitializeResult(
         models=models,
         chat_default_model=default,
-        chat_behaviors=primary(config),
-        chat_default_behavior=agent(config).name,
+        chat_behaviors=primary(config, session.default_agent),
+        chat_default_behavior=agent(config, session.default_agent).name,
         chat_welcome_message=config.welcome_message,
     )
+
+
+def _take_agent(session: EcaSession, wanted: object) -> None:
+    """A host of this client's own was made with its options; where all clients share one, the agent at least is this
+    client's: "plan" must not do things."""
+    config = session.host.config
+    if isinstance(wanted, str) and agent(config, wanted).name != agent(config).name:
+        session.choices[""] = Choice(agent=wanted)
 
 
 async def _models(session: EcaSession) -> tuple[tuple[str, ...], str]:
@@ -60,10 +70,10 @@ async def _announce(session: EcaSession) -> None:
     """The set-up of this server, once the client is ready for it. Looking for models may take half a second."""
     host = session.host
     await _progress(session, "start")
-    await session.notify("tool/serverUpdated", native_tools(host, agent(host.config).name, session.kernel))
-    for server in host.mcp.servers():
+    for server in tool_servers(host, session.default_agent, session.kernel):
         await session.notify("tool/serverUpdated", server)
-    await session.notify("config/updated", lifecycle.ConfigUpdatedParams(chat=await chat_config(host)))
+    config = await chat_config(host, session.default_agent)
+    await session.notify("config/updated", lifecycle.ConfigUpdatedParams(chat=config))
     for warning in host.config.warnings:
         shown = lifecycle.ShowMessageParams(type=lifecycle.MessageType.WARNING, message=warning)
         await session.notify("$/showMessage", shown)

@@ -174,9 +174,9 @@ def _config(params: Data, revision: Revision) -> Data | None:
     if "agents" in chat:
         agents = chat["agents"]
         chat |= {"agents": [names.today(agent) for agent in agents], "behaviors": names.all_old(agents)}
-    if "selectAgent" in chat:
-        selected = chat["selectAgent"]
-        chat |= {"selectAgent": names.today(selected), "selectBehavior": names.old(selected)}
+    for which in ("select", "default"):
+        if agent := chat.get(f"{which}Agent"):
+            chat |= {f"{which}Agent": names.today(agent), f"{which}Behavior": names.old(agent)}
     return {**params, "chat": chat}
 
 

@@ -21,7 +21,7 @@ from mcp_types import (
 )
 
 from jupyter_eca.engine.spec import ImagePart
-from jupyter_eca.protocol.content import JsonOutputsDetails
+from jupyter_eca.protocol.content import JsonOutputsDetails, UrlContent
 from jupyter_eca.protocol.mcp import ServerPrompt, ServerPromptArgument, ServerResource
 from jupyter_eca.tools.base import ToolResult, capped
 
@@ -42,7 +42,15 @@ def tool_result(result: CallToolResult) -> ToolResult:
         details = JsonOutputsDetails(jsons=(structure,))
         texts = texts or [structure]
     text = "\n\n".join(texts) or "(It answered with nothing.)"
-    return capped(ToolResult(text, error=bool(result.is_error), details=details, images=tuple(images)))
+    links = tuple(link for block in result.content if (link := _link(block)) is not None)
+    return capped(ToolResult(text, error=bool(result.is_error), details=details, images=tuple(images), links=links))
+
+
+def _link(block: object) -> UrlContent | None:
+    """Only of pages: what else a server points at is its own, and nothing to click on."""
+    if isinstance(block, ResourceLink) and block.uri.startswith(("https://", "http://")):
+        return UrlContent(title=block.title or block.name, url=block.uri)
+    return None
 
 
 def prompt_text(result: GetPromptResult) -> str:

@@ -66,6 +66,10 @@ def call(id: Any, params: dict[str, Any]) -> None:
         case "floods":
             sys.stderr.write("x" * 2_000_000)
             say({"id": id, "result": TEXT})
+        case "points somewhere":
+            links = {"Guide": "https://example.org/guide", "memo": "file:///memo", "odd": "javascript:alert(1)"}
+            content = [{"type": "resource_link", "name": name, "uri": uri} for name, uri in links.items()]
+            say({"id": id, "result": {"content": content}})
         case "asks for the roots":
             say({"id": f"roots for {id}", "method": "roots/list"})
         case "changes its list":
