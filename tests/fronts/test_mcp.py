@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,7 @@ from jupyter_eca.links.memory import pair
 from jupyter_eca.links.peer import Peer
 from jupyter_eca.protocol.content import Origin, ToolCalledContent
 from tests.desk import Desk, Door, answer, desk, said
-from tests.workspace.mcp.house import PATIENCE, raw
+from tests.workspace.mcp.house import HERE, PATIENCE, raw
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable
@@ -120,3 +121,27 @@ async def test_a_model_calls_a_servers_tool_once_the_user_allows_it(tmp_path: Pa
         called = next(r.content for r in received if isinstance(r.content, ToolCalledContent))
         assert (called.name, called.server, called.origin, called.error) == ("one__work", "one", Origin.MCP, False)
         assert said(received) == "It said done."
+
+
+async def test_a_running_server_is_told_of_folders_that_come_and_go(tmp_path: Path) -> None:
+    (more := tmp_path / "more").mkdir()
+    async with seat(tmp_path, [], mcpServers={"one": raw("follows the roots")}) as (_, panel):
+        await panel.sees("one", "running")
+        for event, names in (("added", f"{tmp_path.name} more"), ("removed", tmp_path.name)):
+            change = {event: [{"uri": more.as_uri(), "name": "more"}]}
+            await panel.peer.notify("workspace/didChangeWorkspaceFolders", {"event": change})
+            await panel.hears(
+                lambda _, it, names=names: any(one["description"] == names for one in it.get("tools", ()))
+            )
+
+
+async def test_a_server_that_is_started_again_starts_in_the_folder_of_now(tmp_path: Path) -> None:
+    (more := tmp_path / "more").mkdir()
+    (more / "server.py").write_bytes((HERE / "raw_server.py").read_bytes())
+    here = {"command": sys.executable, "args": ["server.py", "good"]}
+    async with seat(tmp_path, [], mcpServers={"one": here}) as (_, panel):
+        await panel.sees("one", "failed")
+        change = {"added": [{"uri": more.as_uri()}], "removed": [{"uri": tmp_path.as_uri()}]}
+        await panel.peer.notify("workspace/didChangeWorkspaceFolders", {"event": change})
+        await panel.peer.notify("mcp/startServer", {"name": "one"})
+        await panel.sees("one", "running")
