@@ -19,6 +19,7 @@ pytestmark = pytest.mark.asyncio
 STORY: list[dict[str, Any]] = [
     {"result": "", "reply": [{"text": "Done."}]},
     {"message": "look", "reply": [{"tool": "directory_tree", "arguments": {"path": "."}}]},
+    {"message": "wish", "reply": [{"tool": "make_coffee", "arguments": {}}]},
     {"message": "think", "reply": [{"reasoning": "Hm."}, {"text": "Yes."}]},
     {"message": "break", "reply": [{"text": "Half"}, {"error": "It broke. Ask again."}]},
     {"message": "", "reply": [{"text": "Hello there", "chunk": 5}]},
@@ -79,6 +80,13 @@ async def test_a_call_has_its_id_name_server_and_origin_in_each_of_its_contents(
         assert (run["arguments"], run["manualApproval"]) == ({"path": "."}, False)
         (called,) = [call for call in calls if call["type"] == "toolCalled"]
         assert (called["error"], called["totalTimeMs"] >= 0, called["arguments"]) == (False, True, {"path": "."})
+
+
+async def test_a_call_of_a_tool_that_nobody_has_is_of_unknown_origin(tmp_path: Path) -> None:
+    async with seat(tmp_path, STORY, toolCall=ALLOW_ALL) as (_, at):
+        await prompt(at, "wish")
+        calls = [p["content"] for p in at.params("chat/contentReceived") if p["content"]["type"].startswith("toolCall")]
+        assert {(call["name"], call["origin"]) for call in calls} == {("make_coffee", "unknown")}
 
 
 async def test_a_command_is_told_as_question_answer_end(tmp_path: Path) -> None:
