@@ -80,6 +80,13 @@ async def test_the_older_name_of_an_agents_selection_selects_too(tmp_path: Path)
         assert await prompt(at, "write") == "I cannot."
 
 
+async def test_the_older_name_of_an_agents_selection_selects_in_its_chat_only(tmp_path: Path) -> None:
+    async with seat(tmp_path, STORY, toolCall=ALLOW_ALL) as (_, at):
+        await at.tell("chat/selectedBehaviorChanged", {"behavior": "plan", "chatId": "one"})
+        assert await prompt(at, "write", "one") == "I cannot."
+        assert await prompt(at, "write", "two") == "Done."
+
+
 async def test_a_trusted_chat_is_not_asked_and_the_others_are(tmp_path: Path) -> None:
     async with seat(tmp_path, STORY) as (_, at):
         assert await prompt(at, "write", "trusted", trust=True) == "Done."

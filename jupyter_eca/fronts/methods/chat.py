@@ -62,7 +62,7 @@ def select_agent(session: EcaSession, params: chat.ChatSelectedAgentChangedParam
 
 
 def select_behavior(session: EcaSession, params: chat.ChatSelectedBehaviorChangedParams) -> None:
-    _choose(session, None, Choice(agent=params.behavior))
+    _choose(session, params.chat_id, Choice(agent=params.behavior))
     session.start(session.notify("tool/serverUpdated", native_tools(session.host, params.behavior, session.kernel)))
 
 
