@@ -18,7 +18,7 @@ from jupyter_eca.audience import Again, Notice
 from jupyter_eca.errors import BusyError, LocalError, RemoteError, ToolError
 from jupyter_eca.fronts.assist import Assist
 from jupyter_eca.fronts.linked import LinkEditor, LinkKernel
-from jupyter_eca.fronts.methods.jobs import seen
+from jupyter_eca.fronts.methods.jobs import shown
 from jupyter_eca.fronts.project import arranged, opened_chat, project
 from jupyter_eca.links.peer import Peer
 from jupyter_eca.protocol import dialect, lifecycle
@@ -211,7 +211,7 @@ class EcaSession:
     async def _send(self, item: Item) -> None:
         match item:
             case Notice(method=method, params=JobsListResult(jobs=jobs)):
-                await self.notify(method, seen(self, jobs))
+                await self.notify(method, await shown(self, jobs))
             case Notice(method=method, params=params, chat=chat):
                 await self.notify(method, params, chat)
             case Again(chat=chat):
