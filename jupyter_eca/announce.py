@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from jupyter_eca.audience import Notice
 from jupyter_eca.config import agent, primary
+from jupyter_eca.engine.plan import Plan
 from jupyter_eca.protocol.content import Origin
 from jupyter_eca.protocol.lifecycle import ChatConfig, ConfigUpdatedParams, MessageType, ShowMessageParams
-from jupyter_eca.protocol.mcp import ServerTool, ToolServerUpdatedParams
+from jupyter_eca.protocol.mcp import ServerStatus, ServerTool, ToolServerUpdatedParams
+from jupyter_eca.workspace.mcp.naming import tool_name
 
 if TYPE_CHECKING:
     from jupyter_eca.host import Host
@@ -36,21 +39,41 @@ async def chat_config(host: Host) -> ChatConfig:
     )
 
 
-def native_tools(host: Host, name: str, kernel: Kernel | None) -> ToolServerUpdatedParams:
-    """Our own tools, as far as an agent has them."""
-    tools = host.offered(name, host.surroundings("", kernel))
-    return ToolServerUpdatedParams(
-        tools=tuple(
-            ServerTool(name=t.spec.name, description=t.spec.description, parameters=t.spec.parameters)
-            for t in tools
-            if t.spec.origin is Origin.NATIVE
+def tool_servers(host: Host) -> tuple[ToolServerUpdatedParams, ...]:
+    """All of them, ours first; for a client, each is to be `seen`."""
+    return ToolServerUpdatedParams(), *host.mcp.servers()
+
+
+def seen(
+    host: Host, server: ToolServerUpdatedParams, name: str, kernel: Kernel | None = None
+) -> ToolServerUpdatedParams:
+    """A server as whoever selected an agent sees it: tools that the agent has not are disabled."""
+    # A chat has its plan from its first prompt on.
+    around = replace(host.surroundings("", kernel), plan=Plan())
+    has = {tool.spec.name for tool in host.offered(name, around)}
+    if server.type == "native":
+        native = (tool.spec for tool in host.available(around) if tool.spec.origin is Origin.NATIVE)
+        tools = tuple(
+            ServerTool(
+                name=one.name, description=one.description, parameters=one.parameters, disabled=one.name not in has
+            )
+            for one in native
         )
-    )
+    elif server.status is ServerStatus.RUNNING:
+        tools = tuple(
+            tool.model_copy(update={"disabled": tool_name(server.name, tool.name) not in has})
+            for tool in server.tools or ()
+        )
+    else:
+        return server
+    return server.model_copy(update={"tools": tools})
 
 
 async def reconfigured(host: Host) -> None:
     config = await chat_config(host)
     host.audiences.tell(Notice("config/updated", ConfigUpdatedParams(chat=config)))
+    for server in tool_servers(host):
+        host.audiences.tell(Notice("tool/serverUpdated", server))
     for warning in host.config.warnings:
         warned(host, warning)
 

@@ -335,15 +335,17 @@ class Host:
         """What the contexts of a chat are taken from."""
         return Surroundings(chat, self.workspace.files, self.index, kernel or self.workspace.kernel, self.mcp)
 
+    def available(self, around: ToolContext) -> list[Tool]:
+        """The tools that can do their work here, whatever the agent."""
+        return [tool for tool in self.tools().values() if all(around.has(need) for need in tool.needs)]
+
     def offered(self, name: str, around: ToolContext) -> list[Tool]:
         """The tools an agent has: plan mode only looks, and what the rules always deny is not mentioned."""
         who = agent(self.config, name)
         return [
             tool
-            for tool in self.tools().values()
-            if all(around.has(need) for need in tool.needs)
-            and who.has(tool.spec, reads=tool.reads, agents=tool.agents)
-            and not hidden(who.policy, tool.spec)
+            for tool in self.available(around)
+            if who.has(tool.spec, reads=tool.reads, agents=tool.agents) and not hidden(who.policy, tool.spec)
         ]
 
     def changed_tools(self, chat: LiveChat) -> tuple[ToolSpec, ...] | None:

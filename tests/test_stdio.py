@@ -58,6 +58,26 @@ async def test_a_tool_call_is_approved_runs_in_a_real_kernel_and_its_variable_st
         assert at.said().endswith("It is 42.")
 
 
+async def test_an_edit_of_the_configuration_is_told_and_one_that_is_no_configuration_too(workspace: Path) -> None:
+    file = workspace / ".eca" / "config.json"
+    before = json.loads(file.read_text())
+    async with editor(workspace) as at:
+        await at.initialize(workspace)
+        await at.until(lambda m: isinstance(m, Notification) and m.params.get("type") == "finish")
+        file.write_text(json.dumps({**before, "welcomeMessage": "Anew", "disabledTools": ["edit_file"]}))
+        config = await at.until(lambda m: isinstance(m, Notification) and m.method == "config/updated")
+        assert isinstance(config, Notification)
+        assert config.params["chat"]["welcomeMessage"] == "Anew"
+        native = await at.until(lambda m: isinstance(m, Notification) and m.params.get("type") == "native")
+        assert isinstance(native, Notification)
+        assert {tool["name"] for tool in native.params["tools"] if tool["disabled"]} >= {"edit_file"}
+        file.write_text("{")
+        shown = await at.until(lambda m: isinstance(m, Notification) and m.method == "$/showMessage")
+        assert isinstance(shown, Notification)
+        assert shown.params["type"] == "error"
+        assert "is not JSON" in shown.params["message"]
+
+
 async def test_a_rejected_call_runs_nothing_and_the_model_goes_on(workspace: Path) -> None:
     async with editor(workspace) as at:
         await at.initialize(workspace)

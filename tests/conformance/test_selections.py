@@ -9,6 +9,7 @@ import pytest
 
 from tests.conformance.seat import ALLOW_ALL, prompt, seat, told, words
 from tests.desk import PATIENCE, settings
+from tests.workspace.mcp.house import raw as mcp
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -45,13 +46,25 @@ async def test_a_selected_model_is_answered_with_its_variants(tmp_path: Path) ->
 
 async def test_a_selected_agent_is_answered_with_its_tools(tmp_path: Path) -> None:
     async with seat(tmp_path, STORY) as (_, at):
-        names: dict[str, set[str]] = {}
+        disabled: dict[str, dict[str, bool]] = {}
         for agent in ("plan", "code"):
             await at.tell("chat/selectedAgentChanged", {"agent": agent})
             told_of = await told(at, "tool/serverUpdated")
             assert (told_of["type"], told_of["status"]) == ("native", "running")
-            names[agent] = {tool["name"] for tool in told_of["tools"]}
-        assert "write_file" in names["code"] - names["plan"]
+            disabled[agent] = {tool["name"]: tool["disabled"] for tool in told_of["tools"]}
+        assert (disabled["code"]["write_file"], disabled["plan"]["write_file"]) == (False, True)
+        assert (disabled["code"]["task"], disabled["plan"]["read_file"]) == (False, False)
+
+
+async def test_a_tool_that_the_selected_agent_has_not_is_told_as_disabled(tmp_path: Path) -> None:
+    more = {"agent": {"careful": {"disabledTools": ["one__work", "edit_file"]}}, "mcpServers": {"one": mcp("good")}}
+    async with seat(tmp_path, STORY, **more) as (_, at):
+        for agent, disabled in (("code", False), ("careful", True)):
+            await at.tell("chat/selectedAgentChanged", {"agent": agent})
+            native = await told(at, "tool/serverUpdated", type="native")
+            assert [tool["disabled"] for tool in native["tools"] if tool["name"] == "edit_file"] == [disabled]
+            server = await told(at, "tool/serverUpdated", name="one", status="running")
+            assert [(tool["name"], tool["disabled"]) for tool in server["tools"]] == [("work", disabled)]
 
 
 async def test_the_model_of_one_chat_is_not_anothers(tmp_path: Path) -> None:

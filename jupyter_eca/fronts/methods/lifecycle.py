@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Final
 
-from jupyter_eca.announce import chat_config, native_tools
+from jupyter_eca.announce import chat_config, tool_servers
 from jupyter_eca.config import agent, primary
 from jupyter_eca.paths import path_of
 from jupyter_eca.protocol import lifecycle
@@ -60,9 +60,8 @@ async def _announce(session: EcaSession) -> None:
     """The set-up of this server, once the client is ready for it. Looking for models may take half a second."""
     host = session.host
     await _progress(session, "start")
-    await session.notify("tool/serverUpdated", native_tools(host, agent(host.config).name, session.kernel))
-    for server in host.mcp.servers():
-        await session.notify("tool/serverUpdated", server)
+    for server in tool_servers(host):
+        await session.notify("tool/serverUpdated", session.seen(server))
     await session.notify("config/updated", lifecycle.ConfigUpdatedParams(chat=await chat_config(host)))
     for warning in host.config.warnings:
         shown = lifecycle.ShowMessageParams(type=lifecycle.MessageType.WARNING, message=warning)
