@@ -87,6 +87,13 @@ async def test_the_agent_of_one_chat_is_not_anothers(tmp_path: Path) -> None:
         assert await prompt(at, "write", "two") == "Done."
 
 
+@pytest.mark.parametrize("named", [{"agent": "nobody"}, {"behavior": "nobody"}, {"behavior": "agent"}, {"agent": None}])
+async def test_an_agent_that_nobody_knows_is_the_default_one(tmp_path: Path, named: dict[str, Any]) -> None:
+    async with seat(tmp_path, STORY, toolCall=ALLOW_ALL) as (_, at):
+        assert await prompt(at, "write", **named) == "Done."
+        assert (await at.result("chat/open", {"chatId": "c"}))["selection"]["agent"] == "code"
+
+
 async def test_the_older_name_of_an_agents_selection_selects_too(tmp_path: Path) -> None:
     async with seat(tmp_path, STORY, toolCall=ALLOW_ALL) as (_, at):
         await at.tell("chat/selectedBehaviorChanged", {"behavior": "plan"})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import sys
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
@@ -95,6 +96,22 @@ async def test_a_server_is_added_stopped_disabled_and_removed_by_a_client(tmp_pa
         assert await panel.peer.request("mcp/removeServer", {"name": "one"}) == {"name": "one", "removed": True}
         await panel.hears(lambda method, it: method == "tool/serverRemoved" and it == {"name": "one"})
         assert '"one"' not in home.read_text()  # noqa: ASYNC240
+
+
+async def test_a_server_of_the_workspace_is_written_there_and_an_update_keeps_what_it_does_not_name(
+    tmp_path: Path, home: Path
+) -> None:
+    async with seat(tmp_path, []) as (_, panel):
+        where = {"scope": "workspace", "workspaceUri": tmp_path.as_uri()}
+        server = raw("good", env={"A": "a"})
+        await panel.peer.request("mcp/addServer", {"name": "one", **server, **where})
+        await panel.sees("one", "running")
+        changed = {"name": "one", "args": [*server["args"], str(tmp_path / "log")]}
+        assert await panel.peer.request("mcp/updateServer", changed) == {}
+        await panel.sees("one", "running")
+        written = json.loads((tmp_path / ".eca" / "config.json").read_text())["mcpServers"]["one"]
+        assert written == {**server, "args": changed["args"]}
+        assert not home.exists()  # noqa: ASYNC240
 
 
 async def test_what_cannot_be_done_to_a_server_is_in_the_error_of_the_answer(tmp_path: Path, home: Path) -> None:
