@@ -141,6 +141,18 @@ async def test_usage_tells_tokens_costs_and_limits_in_words_that_add_up(tmp_path
         assert usage["lastMessageCost"] == usage["messageCost"] == usage["sessionCost"] == "0.0000"
 
 
+async def test_usage_tells_what_fills_the_models_window(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("word " * 500)
+    async with seat(tmp_path, STORY) as (_, at):
+        await prompt(at, "hi", contexts=[{"type": "file", "path": str(tmp_path / "a.txt")}])
+        usage = next(p["content"] for p in at.params("chat/contentReceived") if p["content"]["type"] == "usage")
+        breakdown = usage["contextBreakdown"]
+        tokens = {one["name"]: one["tokens"] for one in breakdown["categories"]}
+        assert sum(tokens.values()) == breakdown["usedTokens"] == usage["sessionTokens"]
+        assert tokens["Files"] > tokens["Messages"] > 0
+        assert all(one["color"] and one["emoji"] for one in breakdown["categories"])
+
+
 async def test_a_prompt_without_a_chat_is_answered_with_the_id_of_a_new_one(tmp_path: Path) -> None:
     async with seat(tmp_path, STORY) as (_, at):
         first = await at.result("chat/prompt", {"message": "hi"})
