@@ -57,13 +57,15 @@ async def running(
     host = Host(settings, Workspace(Files(tuple(folders)), kernel), database(), read)
     with _alone():
         async with asyncio.TaskGroup() as tasks:
-            tasks.create_task(host.run())
+            serving = tasks.create_task(host.run())
             await host.ready.wait()
             try:
                 yield host
             finally:
                 host.close()
                 await kernel.close()
+                # Who is cancelled here would have the group cancel the host, in the middle of ending what it started.
+                await asyncio.wait((serving,))
 
 
 class ProcessDoor:

@@ -8,12 +8,14 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
 
+import psutil
 import pytest
 
 from jupyter_eca.protocol.jsonrpc import Code, Failure, Notification, Request
 from tests.desk import settings
 from tests.editor import Editor, editor, environment
 from tests.test_plugins import install
+from tests.workspace.mcp.house import sdk
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -37,6 +39,11 @@ def workspace(tmp_path: Path) -> Path:
     (tmp_path / "ws" / ".eca").mkdir(parents=True)
     (tmp_path / "ws" / ".eca" / "config.json").write_text(json.dumps(settings(tmp_path, STORY)))
     return tmp_path / "ws"
+
+
+def is_up(told: dict[str, Any]) -> bool:
+    """Whether an MCP server is told to run."""
+    return told.get("type") == "mcp" and told["status"] == "running"
 
 
 async def ask(at: Editor, message: str) -> None:
@@ -110,6 +117,27 @@ async def test_shutdown_and_exit_end_the_process_with_status_0(workspace: Path) 
         assert await at.request(2, "shutdown", None) is None
         await at.send(Notification("exit", None))
         assert await asyncio.wait_for(at.process.wait(), 20) == 0
+
+
+async def test_neither_tool_servers_nor_jobs_outlive_the_process(workspace: Path) -> None:
+    file, pids = workspace / ".eca" / "config.json", [workspace / name for name in ("server", "job")]
+    line = f"echo $$ > {pids[1]}; echo up; sleep 1000"
+    serve = {"tool": "shell_command", "arguments": {"command": line, "background": True}}
+    story = [{"result": "", "reply": [{"text": "Up."}]}, {"message": "", "reply": [serve]}]
+    servers = {"tour": sdk(str(pids[0]))}
+    allow = {"approval": {"byDefault": "allow"}}
+    file.write_text(json.dumps(settings(workspace, story, toolCall=allow, mcpServers=servers)))
+    async with editor(workspace) as at:
+        await at.initialize(workspace)
+        await at.until(lambda m: isinstance(m, Notification) and is_up(m.params))
+        await ask(at, "serve")
+        await at.content("progress", state="finished")
+        running = [int(pid.read_text()) for pid in pids]
+        assert all(psutil.pid_exists(pid) for pid in running)
+        assert await at.request(2, "shutdown", None) is None
+        await at.send(Notification("exit", None))
+        assert await asyncio.wait_for(at.process.wait(), 20) == 0
+        assert not any(psutil.pid_exists(pid) for pid in running)
 
 
 async def test_the_end_of_stdin_ends_the_process_with_status_0(workspace: Path) -> None:
