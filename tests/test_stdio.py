@@ -119,7 +119,8 @@ async def test_shutdown_and_exit_end_the_process_with_status_0(workspace: Path) 
         assert await asyncio.wait_for(at.process.wait(), 20) == 0
 
 
-async def test_neither_tool_servers_nor_jobs_outlive_the_process(workspace: Path) -> None:
+@pytest.mark.parametrize("end", ["exit", "signal"])
+async def test_neither_tool_servers_nor_jobs_outlive_the_process(workspace: Path, end: str) -> None:
     file, pids = workspace / ".eca" / "config.json", [workspace / name for name in ("server", "job")]
     line = f"echo $$ > {pids[1]}; echo up; sleep 1000"
     serve = {"tool": "shell_command", "arguments": {"command": line, "background": True}}
@@ -134,8 +135,11 @@ async def test_neither_tool_servers_nor_jobs_outlive_the_process(workspace: Path
         await at.content("progress", state="finished")
         running = [int(pid.read_text()) for pid in pids]
         assert all(psutil.pid_exists(pid) for pid in running)
-        assert await at.request(2, "shutdown", None) is None
-        await at.send(Notification("exit", None))
+        if end == "signal":
+            at.process.terminate()
+        else:
+            assert await at.request(2, "shutdown", None) is None
+            await at.send(Notification("exit", None))
         assert await asyncio.wait_for(at.process.wait(), 20) == 0
         assert not any(psutil.pid_exists(pid) for pid in running)
 
