@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from jupyter_eca.protocol.jsonrpc import Notification
-from tests.conformance.seat import ALLOW_ALL, prompt, seat, words
+from tests.conformance.seat import ALLOW_ALL, TODAY, prompt, seat, words
+from tests.faults.vendor import vendor
+from tests.raw import raw
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -139,6 +141,19 @@ async def test_usage_tells_tokens_costs_and_limits_in_words_that_add_up(tmp_path
         usage = next(p["content"] for p in at.params("chat/contentReceived") if p["content"]["type"] == "usage")
         assert usage["sessionTokens"] == usage["messageInputTokens"] + usage["messageOutputTokens"] > 0
         assert usage["lastMessageCost"] == usage["messageCost"] == usage["sessionCost"] == "0.0000"
+
+
+async def test_usage_tells_the_price_and_the_window_of_a_model_that_is_known(tmp_path: Path) -> None:
+    async with vendor(tmp_path, defaultModel="anthropic/claude-sonnet-4-5") as (table, _):
+        at = raw(table)
+        await at.initialize(TODAY)
+        await at.result("chat/prompt", {"chatId": "c", "message": "hi"})
+        usage = await at.content("usage")
+        assert usage["limit"]["context"] >= 200_000
+        assert usage["limit"]["output"] > 0
+        assert usage["contextBreakdown"]["contextLimit"] == usage["limit"]["context"]
+        assert float(usage["sessionCost"]) == float(usage["lastMessageCost"]) > 0
+        await at.close()
 
 
 async def test_usage_tells_what_fills_the_models_window(tmp_path: Path) -> None:
