@@ -305,8 +305,12 @@ class Host:
     async def _model(self, choice: Choice) -> str:
         return choice.model or agent(self.config, choice.agent).default_model or await self.catalog.default()
 
-    def agent(self, name: str) -> str:
-        return agent(self.config, name).name
+    def decided(self, choice: Choice) -> Choice:
+        """With what the agent and the configuration say where nothing was chosen; the model aside."""
+        who = agent(self.config, choice.agent)
+        variant = who.variant if choice.variant is None else choice.variant
+        trust = self.config.chat.default_trust if choice.trust is None else choice.trust
+        return Choice(choice.model, who.name, variant, trust)
 
     def tools(self) -> dict[str, Tool]:
         """By the names that models use."""
@@ -356,7 +360,7 @@ class Host:
 
     def setup(self, choice: Choice, around: ToolContext) -> inputs.Setup:
         """What a turn with this choice is run with."""
-        who = agent(self.config, choice.agent)
+        who, decided = agent(self.config, choice.agent), self.decided(choice)
         folders = tuple(str(root) for root in self.workspace.files.roots)
         environment = Environment(
             folders, around.kernel.description if around.kernel else "", tuple(self.mcp.instructions().items())
@@ -367,8 +371,8 @@ class Host:
             system=system_prompt(who.kind, environment, who.prompt),
             tools=tuple(tool.spec for tool in self.offered(who.name, around)),
             policy=who.policy,
-            variant=(who.variant if choice.variant is None else choice.variant) or "",
-            trust=self.config.chat.default_trust if choice.trust is None else choice.trust,
+            variant=decided.variant or "",
+            trust=bool(decided.trust),
             max_steps=who.max_steps or 0,
         )
 

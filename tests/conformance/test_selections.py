@@ -117,6 +117,24 @@ async def test_a_trusted_chat_is_not_asked_and_the_others_are(tmp_path: Path) ->
         await at.finished()
 
 
+async def test_an_opened_chat_selects_what_its_next_turn_is_run_with(tmp_path: Path) -> None:
+    more: dict[str, Any] = {
+        "chat": {"defaultTrust": True},
+        "agent": {"keen": {"variant": "hard"}},
+        "defaultAgent": "keen",
+    }
+    async with seat(tmp_path, STORY, **two_models(tmp_path), **more) as (_, at):
+        assert await prompt(at, "write", model="scripted/other") == "Done."
+        for trust, variant in ((True, "hard"), (False, "")):
+            selection = (await at.result("chat/open", {"chatId": "c"}))["selection"]
+            assert (selection["trust"], selection["variant"], selection["agent"]) == (trust, variant, "keen")
+            *_, models, trusts = at.params("config/updated")
+            assert (models["chat"]["selectVariant"], trusts["chat"]) == (variant, {"selectTrust": trust})
+            chosen = {"chatId": "c", "model": "scripted/other", "variant": ""}
+            await at.tell("chat/selectedModelChanged", chosen)
+            await at.result("chat/update", {"chatId": "c", "trust": False})
+
+
 async def test_trust_given_while_a_turn_runs_counts_from_its_next_call_on(tmp_path: Path) -> None:
     rules: list[dict[str, Any]] = [
         {"tool": "write_file", "result": "", "reply": [LOOK]},
