@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from jupyter_eca import around
 from jupyter_eca.audience import Notice
 from jupyter_eca.config import agent, primary
-from jupyter_eca.engine.spec import ToolSpec
+from jupyter_eca.engine.plan import Plan
 from jupyter_eca.protocol.content import Origin
 from jupyter_eca.protocol.lifecycle import ChatConfig, ConfigUpdatedParams, MessageType, ShowMessageParams
-from jupyter_eca.protocol.mcp import ServerTool, ToolServerUpdatedParams
+from jupyter_eca.protocol.mcp import ServerStatus, ServerTool, ToolServerUpdatedParams
 from jupyter_eca.workspace.mcp.naming import tool_name
 
 if TYPE_CHECKING:
@@ -43,47 +44,41 @@ async def chat_config(host: Host, name: str = "") -> ChatConfig:
     )
 
 
-def tool_servers(host: Host, name: str, kernel: Kernel | None) -> list[ToolServerUpdatedParams]:
-    """Ours and all others, as an agent has them."""
-    return [_native_tools(host, name, kernel), *(tool_server(host, server, name) for server in host.mcp.servers())]
+def tool_servers(host: Host) -> tuple[ToolServerUpdatedParams, ...]:
+    """All of them, ours first; for a client, each is to be `seen`."""
+    return ToolServerUpdatedParams(), *host.mcp.servers()
 
 
-def _native_tools(host: Host, name: str, kernel: Kernel | None) -> ToolServerUpdatedParams:
-    who = agent(host.config, name)
-    specs = [tool.spec for tool in host.offered(name, around.tools(host, "", kernel), disabled=True)]
-    return ToolServerUpdatedParams(
-        tools=tuple(
+def seen(
+    host: Host, server: ToolServerUpdatedParams, name: str, kernel: Kernel | None = None
+) -> ToolServerUpdatedParams:
+    """A server as whoever selected an agent sees it: tools that the agent has not are disabled."""
+    # A chat has its plan from its first prompt on.
+    there = replace(around.tools(host, "", kernel), plan=Plan())
+    has = {tool.spec.name for tool in host.offered(name, there)}
+    if server.type == "native":
+        native = (tool.spec for tool in host.available(there) if tool.spec.origin is Origin.NATIVE)
+        tools = tuple(
             ServerTool(
-                name=spec.name,
-                description=spec.description,
-                parameters=spec.parameters,
-                disabled=who.disables(spec),
+                name=one.name, description=one.description, parameters=one.parameters, disabled=one.name not in has
             )
-            for spec in specs
-            if spec.origin is Origin.NATIVE
+            for one in native
         )
-    )
-
-
-def tool_server(host: Host, shown: ToolServerUpdatedParams, name: str = "") -> ToolServerUpdatedParams:
-    """An MCP server; those of its tools that the configuration switched off, here or for that agent, say so."""
-    if not shown.tools:
-        return shown
-    who = agent(host.config, name)
-    tools = (
-        (tool, ToolSpec(tool_name(shown.name, tool.name), tool.description, tool.parameters, server=shown.name))
-        for tool in shown.tools
-    )
-    return shown.model_copy(
-        update={"tools": tuple(tool.model_copy(update={"disabled": who.disables(spec)}) for tool, spec in tools)}
-    )
+    elif server.status is ServerStatus.RUNNING:
+        tools = tuple(
+            tool.model_copy(update={"disabled": tool_name(server.name, tool.name) not in has})
+            for tool in server.tools or ()
+        )
+    else:
+        return server
+    return server.model_copy(update={"tools": tools})
 
 
 async def reconfigured(host: Host) -> None:
     config = await chat_config(host)
     host.audiences.tell(Notice("config/updated", ConfigUpdatedParams(chat=config)))
-    for server in host.mcp.servers():
-        host.audiences.tell(Notice("tool/serverUpdated", tool_server(host, server)))
+    for server in tool_servers(host):
+        host.audiences.tell(Notice("tool/serverUpdated", server))
     for warning in host.config.warnings:
         warned(host, warning)
 

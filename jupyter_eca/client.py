@@ -196,7 +196,7 @@ class Client:
             case lifecycle.ConfigUpdatedParams(chat=lifecycle.ChatConfig() as config):
                 self._learn(config)
             case mcp.ToolServerUpdatedParams(type="native", tools=tuple(tools)):
-                self.setup.tools = tuple(tool.name for tool in tools)
+                self.setup.tools = tuple(tool.name for tool in tools if not tool.disabled)
             case _:
                 pass
 

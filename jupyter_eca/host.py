@@ -88,7 +88,7 @@ class Host:
         self.mcp = Manager(
             config,
             workspace.files.roots,
-            lambda server: self.audiences.tell(Notice("tool/serverUpdated", announce.tool_server(self, server))),
+            lambda server: self.audiences.tell(Notice("tool/serverUpdated", server)),
             lambda name: self.audiences.tell(Notice("tool/serverRemoved", ToolServerRemovedParams(name=name))),
         )
         self._tools: dict[str, Tool] = {
@@ -316,8 +316,12 @@ class Host:
     async def _model(self, choice: Choice) -> str:
         return choice.model or agent(self.config, choice.agent).default_model or await self.catalog.default()
 
-    def agent(self, name: str) -> str:
-        return agent(self.config, name).name
+    def decided(self, choice: Choice) -> Choice:
+        """With what the agent and the configuration say where nothing was chosen; the model aside."""
+        who = agent(self.config, choice.agent)
+        variant = who.variant if choice.variant is None else choice.variant
+        trust = self.config.chat.default_trust if choice.trust is None else choice.trust
+        return Choice(choice.model, who.name, variant, trust)
 
     def tools(self) -> dict[str, Tool]:
         """By the names that models use."""
@@ -326,17 +330,17 @@ class Host:
     def tool(self, name: str) -> Tool | None:
         return self.tools().get(name)
 
-    def offered(self, name: str, has: ToolContext, *, disabled: bool = False) -> list[Tool]:
-        """The tools an agent has: plan mode only looks, and what the rules always deny is not mentioned. With
-        `disabled`, also those that the configuration switched off."""
+    def available(self, has: ToolContext) -> list[Tool]:
+        """The tools that can do their work here, whatever the agent."""
+        return [tool for tool in self.tools().values() if all(has.has(need) for need in tool.needs)]
+
+    def offered(self, name: str, has: ToolContext) -> list[Tool]:
+        """The tools an agent has: plan mode only looks, and what the rules always deny is not mentioned."""
         who = agent(self.config, name)
         return [
             tool
-            for tool in self.tools().values()
-            if all(has.has(need) for need in tool.needs)
-            and who.owns(reads=tool.reads, agents=tool.agents)
-            and (disabled or not who.disables(tool.spec))
-            and not hidden(who.policy, tool.spec)
+            for tool in self.available(has)
+            if who.has(tool.spec, reads=tool.reads, agents=tool.agents) and not hidden(who.policy, tool.spec)
         ]
 
     def changed_tools(self, chat: LiveChat) -> tuple[ToolSpec, ...] | None:
@@ -347,7 +351,7 @@ class Host:
 
     def setup(self, choice: Choice, has: ToolContext) -> inputs.Setup:
         """What a turn with this choice is run with."""
-        who = agent(self.config, choice.agent)
+        who, decided = agent(self.config, choice.agent), self.decided(choice)
         folders = tuple(str(root) for root in self.workspace.files.roots)
         environment = Environment(
             folders, has.kernel.description if has.kernel else "", tuple(self.mcp.instructions().items())
@@ -358,8 +362,8 @@ class Host:
             system=system_prompt(who.kind, environment, who.prompt),
             tools=tuple(tool.spec for tool in self.offered(who.name, has)),
             policy=who.policy,
-            variant=(who.variant if choice.variant is None else choice.variant) or "",
-            trust=self.config.chat.default_trust if choice.trust is None else choice.trust,
+            variant=decided.variant or "",
+            trust=bool(decided.trust),
             max_steps=who.max_steps or 0,
         )
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import importlib
+import signal
 import sys
 import uuid
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -57,13 +58,15 @@ async def running(
     host = Host(settings, Workspace(Files(tuple(folders)), kernel), database(), read)
     with _alone():
         async with asyncio.TaskGroup() as tasks:
-            tasks.create_task(host.run())
+            serving = tasks.create_task(host.run())
             await host.ready.wait()
             try:
                 yield host
             finally:
                 host.close()
                 await kernel.close()
+                # Who is cancelled here would have the group cancel the host, in the middle of ending what it started.
+                await asyncio.wait((serving,))
 
 
 class ProcessDoor:
@@ -134,11 +137,13 @@ async def _door(folder: Path, only: Path | None) -> AsyncGenerator[tuple[Process
 
 
 async def serve(folder: Path, only: Path | None) -> int:
-    """Until `exit`, the end of stdin, or the end of the editor."""
+    """Until `exit`, the end of stdin, the end of the editor, or a signal: some editors send one soon after `exit`."""
     async with _door(folder, only) as (door, keeping):
         link = take_stdio()
         _load()
         session = asyncio.create_task(EcaSession(link, door).run())
+        with suppress(NotImplementedError):  # on Windows
+            asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, session.cancel)
         await asyncio.wait((session, keeping), return_when=asyncio.FIRST_COMPLETED)
         session.cancel()
         await asyncio.wait((session,))

@@ -8,12 +8,14 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
 
+import psutil
 import pytest
 
 from jupyter_eca.protocol.jsonrpc import Code, Failure, Notification, Request
 from tests.desk import settings
 from tests.editor import Editor, editor, environment
 from tests.test_plugins import install
+from tests.workspace.mcp.house import sdk
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -39,6 +41,11 @@ def workspace(tmp_path: Path) -> Path:
     return tmp_path / "ws"
 
 
+def is_up(told: dict[str, Any]) -> bool:
+    """Whether an MCP server is told to run."""
+    return told.get("type") == "mcp" and told["status"] == "running"
+
+
 async def ask(at: Editor, message: str) -> None:
     await at.send(Request(f"ask {message}", "chat/prompt", {"chatId": "c", "message": message}))
 
@@ -56,6 +63,26 @@ async def test_a_tool_call_is_approved_runs_in_a_real_kernel_and_its_variable_st
         await ask(at, "look")
         await at.content("progress", state="finished")
         assert at.said().endswith("It is 42.")
+
+
+async def test_an_edit_of_the_configuration_is_told_and_one_that_is_no_configuration_too(workspace: Path) -> None:
+    file = workspace / ".eca" / "config.json"
+    before = json.loads(file.read_text())
+    async with editor(workspace) as at:
+        await at.initialize(workspace)
+        await at.until(lambda m: isinstance(m, Notification) and m.params.get("type") == "finish")
+        file.write_text(json.dumps({**before, "welcomeMessage": "Anew", "disabledTools": ["edit_file"]}))
+        config = await at.until(lambda m: isinstance(m, Notification) and m.method == "config/updated")
+        assert isinstance(config, Notification)
+        assert config.params["chat"]["welcomeMessage"] == "Anew"
+        native = await at.until(lambda m: isinstance(m, Notification) and m.params.get("type") == "native")
+        assert isinstance(native, Notification)
+        assert {tool["name"] for tool in native.params["tools"] if tool["disabled"]} >= {"edit_file"}
+        file.write_text("{")
+        shown = await at.until(lambda m: isinstance(m, Notification) and m.method == "$/showMessage")
+        assert isinstance(shown, Notification)
+        assert shown.params["type"] == "error"
+        assert "is not JSON" in shown.params["message"]
 
 
 async def test_a_rejected_call_runs_nothing_and_the_model_goes_on(workspace: Path) -> None:
@@ -90,6 +117,31 @@ async def test_shutdown_and_exit_end_the_process_with_status_0(workspace: Path) 
         assert await at.request(2, "shutdown", None) is None
         await at.send(Notification("exit", None))
         assert await asyncio.wait_for(at.process.wait(), 20) == 0
+
+
+@pytest.mark.parametrize("end", ["exit", "signal"])
+async def test_neither_tool_servers_nor_jobs_outlive_the_process(workspace: Path, end: str) -> None:
+    file, pids = workspace / ".eca" / "config.json", [workspace / name for name in ("server", "job")]
+    line = f"echo $$ > {pids[1]}; echo up; sleep 1000"
+    serve = {"tool": "shell_command", "arguments": {"command": line, "background": True}}
+    story = [{"result": "", "reply": [{"text": "Up."}]}, {"message": "", "reply": [serve]}]
+    servers = {"tour": sdk(str(pids[0]))}
+    allow = {"approval": {"byDefault": "allow"}}
+    file.write_text(json.dumps(settings(workspace, story, toolCall=allow, mcpServers=servers)))
+    async with editor(workspace) as at:
+        await at.initialize(workspace)
+        await at.until(lambda m: isinstance(m, Notification) and is_up(m.params))
+        await ask(at, "serve")
+        await at.content("progress", state="finished")
+        running = [int(pid.read_text()) for pid in pids]
+        assert all(psutil.pid_exists(pid) for pid in running)
+        if end == "signal":
+            at.process.terminate()
+        else:
+            assert await at.request(2, "shutdown", None) is None
+            await at.send(Notification("exit", None))
+        assert await asyncio.wait_for(at.process.wait(), 20) == 0
+        assert not any(psutil.pid_exists(pid) for pid in running)
 
 
 async def test_the_end_of_stdin_ends_the_process_with_status_0(workspace: Path) -> None:

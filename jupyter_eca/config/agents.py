@@ -43,16 +43,11 @@ class Agent(Model):
         return self.kind == PLAN
 
     def has(self, tool: ToolSpec, *, reads: bool, agents: frozenset[str] = frozenset()) -> bool:
-        """Whether a tool is its own, and it may use it."""
-        return self.owns(reads=reads, agents=agents) and not self.disables(tool)
-
-    def owns(self, *, reads: bool, agents: frozenset[str] = frozenset()) -> bool:
-        """`reads` and `agents` are what a tool says of itself. An agent that only looks has no tool that changes
-        anything, whatever the rules allow."""
-        return (not agents or bool(agents & {self.name, self.kind})) and (reads or not self.looks_only)
-
-    def disables(self, tool: ToolSpec) -> bool:
-        return any(_names(name, tool) for name in self.disabled_tools)
+        """Whether a tool is its own; `reads` and `agents` are what the tool says of itself. An agent that only looks
+        has no tool that changes anything, whatever the rules allow."""
+        if agents and not agents & {self.name, self.kind}:
+            return False
+        return (reads or not self.looks_only) and not any(_names(name, tool) for name in self.disabled_tools)
 
 
 _BUILT_IN = {

@@ -40,7 +40,8 @@ def cells(title: str, events: Iterable[Event]) -> list[tuple[Literal["markdown",
         end = 0
         for code in _CODE.finditer(text) if role is Role.ASSISTANT else ():
             words.append(text[end : code.start()].strip("\n"))
-            found += [("markdown", "\n\n".join(filter(None, words))), ("code", code["code"])]
+            found.append(("markdown", "\n\n".join(filter(None, words))))
+            found.append(("code", code["code"]))
             words, end = [], code.end()
         words.append(text[end:].strip("\n"))
     found.append(("markdown", "\n\n".join(filter(None, words))))

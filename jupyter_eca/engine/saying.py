@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from jupyter_eca.engine import calling
 from jupyter_eca.engine.delta import Delta, ReasoningDelta, ReasoningEnd, Remark, TextDelta, ToolCallDelta, UsageDelta
+from jupyter_eca.engine.window import breakdown
 from jupyter_eca.protocol.content import (
     Limit,
     ProgressContent,
@@ -69,14 +70,13 @@ def _usage(walk: Walk, usage: UsageDelta) -> None:
     walk.state = replace(walk.state, cost=cost)
     tokens_in = usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens
     limit = Limit(context=usage.context_limit, output=usage.output_limit) if usage.context_limit else None
-    walk.emit(
-        UsageContent(
-            session_tokens=tokens_in + usage.output_tokens,
-            message_input_tokens=tokens_in,
-            message_output_tokens=usage.output_tokens,
-            last_message_cost=None if usage.cost is None else f"{usage.cost:.4f}",
-            session_cost=None if cost is None else f"{cost:.4f}",
-            limit=limit,
-        ),
-        Role.SYSTEM,
+    content = UsageContent(
+        session_tokens=tokens_in + usage.output_tokens,
+        message_input_tokens=tokens_in,
+        message_output_tokens=usage.output_tokens,
+        last_message_cost=None if usage.cost is None else f"{usage.cost:.4f}",
+        session_cost=None if cost is None else f"{cost:.4f}",
+        limit=limit,
     )
+    filled = breakdown(walk.request, content)
+    walk.emit(content.model_copy(update={"context_breakdown": filled}), Role.SYSTEM)

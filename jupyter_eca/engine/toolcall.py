@@ -102,7 +102,7 @@ class ToolCall:
     def about(self) -> dict[str, Any]:
         """The fields that all contents about it share."""
         tool = self.tool
-        origin = tool.origin if tool else Origin.NATIVE
+        origin = tool.origin if tool else Origin.UNKNOWN
         summary = tool.summary.format_map(_Shown(self.arguments)) if tool and self.arguments else None
         server = tool.server if tool else "eca"
         names = {"id": self.id, "name": self.name, "server": server, "origin": origin}

@@ -132,9 +132,13 @@ class Walk:
         state = self.state
         self.state = replace(state, request=state.request + 1, steps=state.steps + 1, calls=(), indexes=(), said=False)
         self.emit(ProgressContent(state="running", text="Waiting for the model"), Role.SYSTEM)
+        self.effects.append(CallModel(self.state.request, self.request))
+
+    @property
+    def request(self) -> ModelRequest:
+        """What the model would be sent now."""
         setup = self.state.setup
-        request = ModelRequest(setup.model, setup.system, self.state.history, setup.tools, setup.variant)
-        self.effects.append(CallModel(self.state.request, request))
+        return ModelRequest(setup.model, setup.system, self.state.history, setup.tools, setup.variant)
 
     def _tell_steers(self) -> None:
         """Several are one message: the model reads them at once."""

@@ -30,6 +30,14 @@ EMOJI = {
     "Messages": "🟩",
     "Tool results": "🟧",
 }
+# For clients that draw a bar of their own: those of the squares, by their names in CSS.
+COLORS = {
+    "System prompt": "royalblue",
+    "Tools": "mediumpurple",
+    "Files": "gold",
+    "Messages": "limegreen",
+    "Tool results": "darkorange",
+}
 FREE = "⬜"
 BAR_SQUARES = 20
 
@@ -47,7 +55,9 @@ def breakdown(request: ModelRequest, usage: UsageContent | None = None) -> Conte
     tokens = {name: end - start for name, (start, end) in zip(estimated, pairwise(ends), strict=True)}
     limit = usage.limit.context if usage is not None and usage.limit is not None else None
     return ContextBreakdown(
-        categories=tuple(ContextCategory(name=name, tokens=tokens[name], emoji=EMOJI[name]) for name in EMOJI),
+        categories=tuple(
+            ContextCategory(name=name, tokens=tokens[name], color=COLORS[name], emoji=EMOJI[name]) for name in EMOJI
+        ),
         used_tokens=used,
         free_tokens=None if limit is None else max(limit - used, 0),
         context_limit=limit,

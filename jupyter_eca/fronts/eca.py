@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from pydantic import ValidationError
 
-from jupyter_eca import plugins
+from jupyter_eca import announce, plugins
 from jupyter_eca.audience import Again, Notice
 from jupyter_eca.errors import BusyError, LocalError, RemoteError, ToolError
 from jupyter_eca.fronts.assist import Assist
 from jupyter_eca.fronts.linked import LinkEditor, LinkKernel, LinkNotebooks
-from jupyter_eca.fronts.methods.jobs import seen
+from jupyter_eca.fronts.methods.jobs import shown
 from jupyter_eca.fronts.project import arranged, opened_chat, project
 from jupyter_eca.links.peer import Peer
 from jupyter_eca.live import NO_CHOICE
@@ -27,6 +27,7 @@ from jupyter_eca.protocol.chats import ChatOpenParams, ChatStatus, ChatStatusCha
 from jupyter_eca.protocol.event import Event, merged
 from jupyter_eca.protocol.job import JobsListResult
 from jupyter_eca.protocol.jsonrpc import Code
+from jupyter_eca.protocol.mcp import ToolServerUpdatedParams
 from jupyter_eca.protocol.methods import METHODS, Sender
 from jupyter_eca.protocol.question import ChatAskQuestionResult
 
@@ -88,7 +89,7 @@ class EcaSession:
 
     `own` are the chats it asked in, by the host's id, as the client writes them; `choices` is what it selected for a
     chat, or ("") for none in particular. Whoever holds `sending` is alone in showing things to the client; `shown` is
-    how far it has been shown each chat.
+    how far it has been shown each chat; `agent` is the one whose tools it is shown.
     """
 
     def __init__(self, link: Link, door: Door) -> None:
@@ -104,6 +105,7 @@ class EcaSession:
         self.opened = asyncio.Event()
         self.opened.set()
         self.choices: dict[str, Choice] = {}
+        self.agent = ""
         self._link = link
         self.peer = Peer(link, self._answer, self._heed)
         self.assist = Assist(self)
@@ -214,7 +216,9 @@ class EcaSession:
     async def _send(self, item: Item) -> None:
         match item:
             case Notice(method=method, params=JobsListResult(jobs=jobs)):
-                await self.notify(method, seen(self, jobs))
+                await self.notify(method, await shown(self, jobs))
+            case Notice(method=method, params=ToolServerUpdatedParams() as server):
+                await self.notify(method, self.seen(server))
             case Notice(method=method, params=params, chat=chat):
                 await self.notify(method, params, chat)
             case Again(chat=chat):
@@ -257,6 +261,9 @@ class EcaSession:
             params = params.model_copy(update={"chat_id": self.wire_id(chat)})
         if (said := dialect.outgoing(self.dialect, method, params.wire())) is not None:
             await self.peer.notify(method, said)
+
+    def seen(self, server: ToolServerUpdatedParams) -> ToolServerUpdatedParams:
+        return announce.seen(self.host, server, self.agent or self.default_agent, self.kernel)
 
     def wire_id(self, chat: str) -> ChatId:
         return self.own.get(chat, chat)

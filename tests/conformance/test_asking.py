@@ -115,13 +115,13 @@ async def test_a_place_is_asked_for_counting_from_1_until_the_editors_server_has
     tmp_path: Path, tool: str, method: str, more: dict[str, Any]
 ) -> None:
     file = tmp_path / "a.py"
-    file.write_text("def name(): pass\nname()\n")
+    file.write_text("def name(): pass\n'🟦'; name()\n")  # the square is one character and two UTF-16 units
     place = {"start": {"line": 1, "character": 5}, "end": {"line": 1, "character": 9}}
     rules = calls(tool, path="a.py", line=2, symbol="name")
     async with seat(tmp_path, rules, EDITOR, toolCall=ALLOW_ALL) as (_, at):
         await at.result("chat/prompt", {"chatId": "c", "message": "hi"})
         first = await asked(at, method, {"status": "starting"})
-        assert first == {"uri": file.as_uri(), "position": {"line": 2, "character": 1}, **more}
+        assert first == {"uri": file.as_uri(), "position": {"line": 2, "character": 7}, **more}
         await asked(at, method, {"status": "success", "locations": [{"uri": file.as_uri(), "range": place}]})
         await at.finished()
         assert "def name(): pass" in words(at)

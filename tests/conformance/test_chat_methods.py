@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.conformance.seat import ALLOW_ALL, prompt, seat, told
+from tests.conformance.seat import ALLOW_ALL, prompt, seat, told, words
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -140,6 +140,18 @@ async def test_chats_are_listed_newest_first_sorted_as_asked_and_no_more_than_as
         (first, _) = (await at.result("chat/list"))["chats"]
         assert (first["title"], first["status"], first["model"]) == ("one", "idle", "scripted/test")
         assert (first["messageCount"], first["createdAt"] <= first["updatedAt"]) == (2, True)
+
+
+async def test_a_file_of_the_project_is_a_command_and_a_slip_is_told(tmp_path: Path) -> None:
+    (tmp_path / ".eca/commands").mkdir(parents=True)
+    (tmp_path / ".eca/commands/review.md").write_text("---\ndescription: Look hard\n---\nReview $ARGS\n")
+    async with seat(tmp_path, [{"message": "", "reply": [{"text": "{message}"}]}]) as (_, at):
+        (found,) = (await at.result("chat/queryCommands", {"query": "look hard"}))["commands"]
+        assert (found["name"], found["type"]) == ("review", "customPrompt")
+        assert "Review a.py" in await prompt(at, "/review a.py")
+        assert await prompt(at, "/reviw a.py") == ""
+        assert "Did you mean `/review`?" in words(at, role="system")
+        assert await prompt(at, "/usr/bin is a folder") == "/usr/bin is a folder"
 
 
 async def test_commands_are_found_by_name_and_by_description(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from tests.conformance.seat import ALLOW_ALL, prompt, seat, told, words
 from tests.desk import PATIENCE, settings
+from tests.workspace.mcp.house import raw as mcp
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -45,13 +46,25 @@ async def test_a_selected_model_is_answered_with_its_variants(tmp_path: Path) ->
 
 async def test_a_selected_agent_is_answered_with_its_tools(tmp_path: Path) -> None:
     async with seat(tmp_path, STORY) as (_, at):
-        names: dict[str, set[str]] = {}
+        disabled: dict[str, dict[str, bool]] = {}
         for agent in ("plan", "code"):
             await at.tell("chat/selectedAgentChanged", {"agent": agent})
             told_of = await told(at, "tool/serverUpdated")
             assert (told_of["type"], told_of["status"]) == ("native", "running")
-            names[agent] = {tool["name"] for tool in told_of["tools"]}
-        assert "write_file" in names["code"] - names["plan"]
+            disabled[agent] = {tool["name"]: tool["disabled"] for tool in told_of["tools"]}
+        assert (disabled["code"]["write_file"], disabled["plan"]["write_file"]) == (False, True)
+        assert (disabled["code"]["task"], disabled["plan"]["read_file"]) == (False, False)
+
+
+async def test_a_tool_that_the_selected_agent_has_not_is_told_as_disabled(tmp_path: Path) -> None:
+    more = {"agent": {"careful": {"disabledTools": ["one__work", "edit_file"]}}, "mcpServers": {"one": mcp("good")}}
+    async with seat(tmp_path, STORY, **more) as (_, at):
+        for agent, disabled in (("code", False), ("careful", True)):
+            await at.tell("chat/selectedAgentChanged", {"agent": agent})
+            native = await told(at, "tool/serverUpdated", type="native")
+            assert [tool["disabled"] for tool in native["tools"] if tool["name"] == "edit_file"] == [disabled]
+            server = await told(at, "tool/serverUpdated", name="one", status="running")
+            assert [(tool["name"], tool["disabled"]) for tool in server["tools"]] == [("work", disabled)]
 
 
 async def test_the_model_of_one_chat_is_not_anothers(tmp_path: Path) -> None:
@@ -74,10 +87,24 @@ async def test_the_agent_of_one_chat_is_not_anothers(tmp_path: Path) -> None:
         assert await prompt(at, "write", "two") == "Done."
 
 
+@pytest.mark.parametrize("named", [{"agent": "nobody"}, {"behavior": "nobody"}, {"behavior": "agent"}, {"agent": None}])
+async def test_an_agent_that_nobody_knows_is_the_default_one(tmp_path: Path, named: dict[str, Any]) -> None:
+    async with seat(tmp_path, STORY, toolCall=ALLOW_ALL) as (_, at):
+        assert await prompt(at, "write", **named) == "Done."
+        assert (await at.result("chat/open", {"chatId": "c"}))["selection"]["agent"] == "code"
+
+
 async def test_the_older_name_of_an_agents_selection_selects_too(tmp_path: Path) -> None:
     async with seat(tmp_path, STORY, toolCall=ALLOW_ALL) as (_, at):
         await at.tell("chat/selectedBehaviorChanged", {"behavior": "plan"})
         assert await prompt(at, "write") == "I cannot."
+
+
+async def test_the_older_name_of_an_agents_selection_selects_in_its_chat_only(tmp_path: Path) -> None:
+    async with seat(tmp_path, STORY, toolCall=ALLOW_ALL) as (_, at):
+        await at.tell("chat/selectedBehaviorChanged", {"behavior": "plan", "chatId": "one"})
+        assert await prompt(at, "write", "one") == "I cannot."
+        assert await prompt(at, "write", "two") == "Done."
 
 
 async def test_a_trusted_chat_is_not_asked_and_the_others_are(tmp_path: Path) -> None:
@@ -88,6 +115,24 @@ async def test_a_trusted_chat_is_not_asked_and_the_others_are(tmp_path: Path) ->
         assert call["manualApproval"]
         await at.tell("chat/toolCallReject", {"chatId": "other", "toolCallId": call["id"]})
         await at.finished()
+
+
+async def test_an_opened_chat_selects_what_its_next_turn_is_run_with(tmp_path: Path) -> None:
+    more: dict[str, Any] = {
+        "chat": {"defaultTrust": True},
+        "agent": {"keen": {"variant": "hard"}},
+        "defaultAgent": "keen",
+    }
+    async with seat(tmp_path, STORY, **two_models(tmp_path), **more) as (_, at):
+        assert await prompt(at, "write", model="scripted/other") == "Done."
+        for trust, variant in ((True, "hard"), (False, "")):
+            selection = (await at.result("chat/open", {"chatId": "c"}))["selection"]
+            assert (selection["trust"], selection["variant"], selection["agent"]) == (trust, variant, "keen")
+            *_, models, trusts = at.params("config/updated")
+            assert (models["chat"]["selectVariant"], trusts["chat"]) == (variant, {"selectTrust": trust})
+            chosen = {"chatId": "c", "model": "scripted/other", "variant": ""}
+            await at.tell("chat/selectedModelChanged", chosen)
+            await at.result("chat/update", {"chatId": "c", "trust": False})
 
 
 async def test_trust_given_while_a_turn_runs_counts_from_its_next_call_on(tmp_path: Path) -> None:

@@ -91,7 +91,8 @@ async def test_a_tool_that_the_configuration_disables_is_shown_as_disabled(tmp_p
     async with seat(tmp_path, ECHO, mcpServers={"one": mcp("good")}, disabledTools=off) as (_, at):
         await at.tell("initialized", {})
         native = await told(at, "tool/serverUpdated", type="native")
-        assert [tool["name"] for tool in native["tools"] if tool["disabled"]] == ["shell_command"]
+        disabled = {tool["name"]: tool["disabled"] for tool in native["tools"]}
+        assert (disabled["shell_command"], disabled["read_file"]) == (True, False)
         async with asyncio.timeout(PATIENCE * 2):
             running = await told(at, "tool/serverUpdated", name="one", status="running")
         assert [(tool["name"], tool["disabled"]) for tool in running["tools"]] == [("work", True)]

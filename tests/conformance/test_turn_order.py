@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from jupyter_eca.protocol.jsonrpc import Notification
-from tests.conformance.seat import ALLOW_ALL, prompt, seat, words
+from tests.conformance.seat import ALLOW_ALL, TODAY, prompt, seat, words
+from tests.faults.vendor import vendor
+from tests.raw import raw
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -19,6 +21,7 @@ pytestmark = pytest.mark.asyncio
 STORY: list[dict[str, Any]] = [
     {"result": "", "reply": [{"text": "Done."}]},
     {"message": "look", "reply": [{"tool": "directory_tree", "arguments": {"path": "."}}]},
+    {"message": "wish", "reply": [{"tool": "make_coffee", "arguments": {}}]},
     {"message": "think", "reply": [{"reasoning": "Hm."}, {"text": "Yes."}]},
     {"message": "break", "reply": [{"text": "Half"}, {"error": "It broke. Ask again."}]},
     {"message": "", "reply": [{"text": "Hello there", "chunk": 5}]},
@@ -81,6 +84,13 @@ async def test_a_call_has_its_id_name_server_and_origin_in_each_of_its_contents(
         assert (called["error"], called["totalTimeMs"] >= 0, called["arguments"]) == (False, True, {"path": "."})
 
 
+async def test_a_call_of_a_tool_that_nobody_has_is_of_unknown_origin(tmp_path: Path) -> None:
+    async with seat(tmp_path, STORY, toolCall=ALLOW_ALL) as (_, at):
+        await prompt(at, "wish")
+        calls = [p["content"] for p in at.params("chat/contentReceived") if p["content"]["type"].startswith("toolCall")]
+        assert {(call["name"], call["origin"]) for call in calls} == {("make_coffee", "unknown")}
+
+
 async def test_a_command_is_told_as_question_answer_end(tmp_path: Path) -> None:
     async with seat(tmp_path, STORY) as (_, at):
         await prompt(at, "hi")
@@ -131,6 +141,31 @@ async def test_usage_tells_tokens_costs_and_limits_in_words_that_add_up(tmp_path
         usage = next(p["content"] for p in at.params("chat/contentReceived") if p["content"]["type"] == "usage")
         assert usage["sessionTokens"] == usage["messageInputTokens"] + usage["messageOutputTokens"] > 0
         assert usage["lastMessageCost"] == usage["messageCost"] == usage["sessionCost"] == "0.0000"
+
+
+async def test_usage_tells_the_price_and_the_window_of_a_model_that_is_known(tmp_path: Path) -> None:
+    async with vendor(tmp_path, defaultModel="anthropic/claude-sonnet-4-5") as (table, _):
+        at = raw(table)
+        await at.initialize(TODAY)
+        await at.result("chat/prompt", {"chatId": "c", "message": "hi"})
+        usage = await at.content("usage")
+        assert usage["limit"]["context"] >= 200_000
+        assert usage["limit"]["output"] > 0
+        assert usage["contextBreakdown"]["contextLimit"] == usage["limit"]["context"]
+        assert float(usage["sessionCost"]) == float(usage["lastMessageCost"]) > 0
+        await at.close()
+
+
+async def test_usage_tells_what_fills_the_models_window(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("word " * 500)
+    async with seat(tmp_path, STORY) as (_, at):
+        await prompt(at, "hi", contexts=[{"type": "file", "path": str(tmp_path / "a.txt")}])
+        usage = next(p["content"] for p in at.params("chat/contentReceived") if p["content"]["type"] == "usage")
+        breakdown = usage["contextBreakdown"]
+        tokens = {one["name"]: one["tokens"] for one in breakdown["categories"]}
+        assert sum(tokens.values()) == breakdown["usedTokens"] == usage["sessionTokens"]
+        assert tokens["Files"] > tokens["Messages"] > 0
+        assert all(one["color"] and one["emoji"] for one in breakdown["categories"])
 
 
 async def test_a_prompt_without_a_chat_is_answered_with_the_id_of_a_new_one(tmp_path: Path) -> None:

@@ -183,7 +183,7 @@ async def test_plan_in_the_options_is_plan_where_the_host_is_one_for_all(tmp_pat
             "plan",
         )
         native = next(p for p in at.params("tool/serverUpdated") if p["type"] == "native")
-        assert "write_file" not in [tool["name"] for tool in native["tools"]]
+        assert "write_file" in [tool["name"] for tool in native["tools"] if tool.get("disabled", True)]
         await at.result("chat/prompt", {"chatId": "c", "message": "write"})
         assert "There is no tool" in (await at.content("toolCalled"))["outputs"][0]["text"]
         await at.finished()

@@ -12,9 +12,12 @@ from jupyter_eca.client import Decision
 from jupyter_eca.protocol.base import Empty
 from jupyter_eca.protocol.content import TaskDetails, ToolCalledContent, ToolCallRunContent
 from jupyter_eca.protocol.job import JobParams, JobsKillResult, JobsListResult, JobsReadOutputResult, JobStatus
+from jupyter_eca.protocol.jsonrpc import Message, Notification
 from tests.desk import PATIENCE, answer, desk, said
+from tests.fronts.line import line
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from jupyter_eca.client import Client
@@ -55,12 +58,33 @@ async def test_a_job_is_seen_read_and_killed_by_a_client(tmp_path: Path) -> None
         client = await table.client()
         assert "Started as job-" in said(await answer(client, "serve", yes))
         (job,) = (await listed(client)).jobs
-        assert (job.status, job.chat_id, job.summary) == (JobStatus.RUNNING, "chat", "echo up; sleep 1000")
+        assert (job.status, job.chat_id, job.chat_label) == (JobStatus.RUNNING, "chat", "serve")
+        assert job.summary == "echo up; sleep 1000"
         killed = await client.request("jobs/kill", JobParams(job_id=job.id), JobsKillResult)
         assert killed.killed
         output = await client.request("jobs/readOutput", JobParams(job_id=job.id), JobsReadOutputResult)
         assert [line.text for line in output.lines] == ["up"]
         assert output.status is JobStatus.KILLED
+
+
+async def test_start_and_end_of_a_job_are_told_with_the_title_of_its_chat(tmp_path: Path) -> None:
+    async with desk(tmp_path, RULES) as table, line(table) as watching:
+
+        def told(status: JobStatus) -> Callable[[Message], bool]:
+            def wanted(message: Message) -> bool:
+                if not (isinstance(message, Notification) and message.method == "jobs/updated"):
+                    return False
+                (job,) = JobsListResult.model_validate(message.params).jobs
+                return (job.status, job.chat_id, job.chat_label) == (status, "chat", "serve")
+
+            return wanted
+
+        client = await table.client()
+        await answer(client, "serve", yes)
+        await watching.until(told(JobStatus.RUNNING))
+        (job,) = (await listed(client)).jobs
+        await client.request("jobs/kill", JobParams(job_id=job.id), JobsKillResult)
+        await watching.until(told(JobStatus.KILLED))
 
 
 async def test_a_job_of_a_chat_that_a_client_does_not_see_is_unknown_to_it(tmp_path: Path) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import sys
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +16,7 @@ from jupyter_eca.links.memory import pair
 from jupyter_eca.links.peer import Peer
 from jupyter_eca.protocol.content import Origin, ToolCalledContent
 from tests.desk import Desk, Door, answer, desk, said
-from tests.workspace.mcp.house import PATIENCE, raw
+from tests.workspace.mcp.house import HERE, PATIENCE, raw
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable
@@ -96,6 +98,22 @@ async def test_a_server_is_added_stopped_disabled_and_removed_by_a_client(tmp_pa
         assert '"one"' not in home.read_text()  # noqa: ASYNC240
 
 
+async def test_a_server_of_the_workspace_is_written_there_and_an_update_keeps_what_it_does_not_name(
+    tmp_path: Path, home: Path
+) -> None:
+    async with seat(tmp_path, []) as (_, panel):
+        where = {"scope": "workspace", "workspaceUri": tmp_path.as_uri()}
+        server = raw("good", env={"A": "a"})
+        await panel.peer.request("mcp/addServer", {"name": "one", **server, **where})
+        await panel.sees("one", "running")
+        changed = {"name": "one", "args": [*server["args"], str(tmp_path / "log")]}
+        assert await panel.peer.request("mcp/updateServer", changed) == {}
+        await panel.sees("one", "running")
+        written = json.loads((tmp_path / ".eca" / "config.json").read_text())["mcpServers"]["one"]
+        assert written == {**server, "args": changed["args"]}
+        assert not home.exists()  # noqa: ASYNC240
+
+
 async def test_what_cannot_be_done_to_a_server_is_in_the_error_of_the_answer(tmp_path: Path, home: Path) -> None:
     async with seat(tmp_path, []) as (_, panel):
         added = await panel.peer.request("mcp/addServer", {"name": "none"})
@@ -120,3 +138,27 @@ async def test_a_model_calls_a_servers_tool_once_the_user_allows_it(tmp_path: Pa
         called = next(r.content for r in received if isinstance(r.content, ToolCalledContent))
         assert (called.name, called.server, called.origin, called.error) == ("one__work", "one", Origin.MCP, False)
         assert said(received) == "It said done."
+
+
+async def test_a_running_server_is_told_of_folders_that_come_and_go(tmp_path: Path) -> None:
+    (more := tmp_path / "more").mkdir()
+    async with seat(tmp_path, [], mcpServers={"one": raw("follows the roots")}) as (_, panel):
+        await panel.sees("one", "running")
+        for event, names in (("added", f"{tmp_path.name} more"), ("removed", tmp_path.name)):
+            change = {event: [{"uri": more.as_uri(), "name": "more"}]}
+            await panel.peer.notify("workspace/didChangeWorkspaceFolders", {"event": change})
+            await panel.hears(
+                lambda _, it, names=names: any(one["description"] == names for one in it.get("tools", ()))
+            )
+
+
+async def test_a_server_that_is_started_again_starts_in_the_folder_of_now(tmp_path: Path) -> None:
+    (more := tmp_path / "more").mkdir()
+    (more / "server.py").write_bytes((HERE / "raw_server.py").read_bytes())
+    here = {"command": sys.executable, "args": ["server.py", "good"]}
+    async with seat(tmp_path, [], mcpServers={"one": here}) as (_, panel):
+        await panel.sees("one", "failed")
+        change = {"added": [{"uri": more.as_uri()}], "removed": [{"uri": tmp_path.as_uri()}]}
+        await panel.peer.notify("workspace/didChangeWorkspaceFolders", {"event": change})
+        await panel.peer.notify("mcp/startServer", {"name": "one"})
+        await panel.sees("one", "running")

@@ -6,6 +6,7 @@ import uuid
 from typing import TYPE_CHECKING, Final
 
 from jupyter_eca.announce import tool_servers
+from jupyter_eca.audience import Notice
 from jupyter_eca.errors import RemoteError
 from jupyter_eca.live import NO_CHOICE, Choice, Prompt
 from jupyter_eca.protocol import chat, lifecycle
@@ -59,17 +60,19 @@ def select_model(session: EcaSession, params: chat.ChatSelectedModelChangedParam
 
 def select_agent(session: EcaSession, params: chat.ChatSelectedAgentChangedParams) -> None:
     _choose(session, params.chat_id, Choice(agent=params.agent))
-    session.start(_tell_tools(session, params.agent))
+    _show_tools(session, params.agent)
 
 
 def select_behavior(session: EcaSession, params: chat.ChatSelectedBehaviorChangedParams) -> None:
-    _choose(session, None, Choice(agent=params.behavior))
-    session.start(_tell_tools(session, params.behavior))
+    _choose(session, params.chat_id, Choice(agent=params.behavior))
+    _show_tools(session, params.behavior)
 
 
-async def _tell_tools(session: EcaSession, agent: str) -> None:
-    for server in tool_servers(session.host, agent, session.kernel):
-        await session.notify("tool/serverUpdated", server)
+def _show_tools(session: EcaSession, agent: str) -> None:
+    """A client shows the tools of one agent: the last that its user looked at."""
+    session.agent = agent
+    for server in tool_servers(session.host):
+        session.tell(Notice("tool/serverUpdated", server))
 
 
 def _variants(session: EcaSession, params: chat.ChatSelectedModelChangedParams) -> lifecycle.ConfigUpdatedParams:

@@ -50,13 +50,13 @@ async def open(session: EcaSession, params: chats.ChatOpenParams) -> chats.ChatO
 
 def _selection(session: EcaSession, id: str) -> chats.ChatSelection:
     live = session.host.live(id)
-    choice = live.choice if live else Choice()
+    chosen = live.choice if live else Choice()
+    choice = session.host.decided(chosen)
+    variants = session.host.catalog.variants(choice.model)
+    # An agent names a variant for whichever model comes, and what this one has not is not used.
+    variant = choice.variant if choice.variant in {chosen.variant, *variants} else None
     return chats.ChatSelection(
-        model=choice.model or None,
-        agent=session.host.agent(choice.agent),
-        variant=choice.variant,
-        variants=session.host.catalog.variants(choice.model),
-        trust=bool(choice.trust),
+        model=choice.model or None, agent=choice.agent, variant=variant, variants=variants, trust=bool(choice.trust)
     )
 
 

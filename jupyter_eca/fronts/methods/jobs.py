@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 async def list(session: EcaSession, params: Empty) -> job.JobsListResult:  # noqa: ARG001
-    return seen(session, session.host.jobs.list())
+    return await shown(session, session.host.jobs.list())
 
 
 async def kill(session: EcaSession, params: job.JobParams) -> job.JobsKillResult:
@@ -26,19 +26,25 @@ async def read_output(session: EcaSession, params: job.JobParams) -> job.JobsRea
     return session.host.jobs.read(params.job_id) if _knows(session, params.job_id) else job.JobsReadOutputResult()
 
 
-def seen(session: EcaSession, jobs: Iterable[job.Job]) -> job.JobsListResult:
-    """As this client writes its chats."""
-    return job.JobsListResult(
-        jobs=tuple(
-            one if one.chat_id is None else one.model_copy(update={"chat_id": session.wire_id(str(one.chat_id))})
-            for one in jobs
-            if one.chat_id is None or session.sees(str(one.chat_id))
-        )
-    )
+async def shown(session: EcaSession, jobs: Iterable[job.Job]) -> job.JobsListResult:
+    """As this client writes its chats, and with their titles."""
+    return job.JobsListResult(jobs=tuple([await _shown(session, one) for one in jobs if _sees(session, one)]))
+
+
+async def _shown(session: EcaSession, one: job.Job) -> job.Job:
+    if one.chat_id is None:
+        return one
+    chat = str(one.chat_id)
+    row = await session.host.chat(chat)
+    return one.model_copy(update={"chat_id": session.wire_id(chat), "chat_label": row and row.title})
+
+
+def _sees(session: EcaSession, one: job.Job) -> bool:
+    return one.chat_id is None or session.sees(str(one.chat_id))
 
 
 def _knows(session: EcaSession, id: str) -> bool:
-    return any(one.id == id for one in seen(session, session.host.jobs.list()).jobs)
+    return any(one.id == id and _sees(session, one) for one in session.host.jobs.list())
 
 
 HANDLERS: Final = {"jobs/list": list, "jobs/kill": kill, "jobs/readOutput": read_output}

@@ -70,8 +70,8 @@ async def _announce(session: EcaSession) -> None:
     """The set-up of this server, once the client is ready for it. Looking for models may take half a second."""
     host = session.host
     await _progress(session, "start")
-    for server in tool_servers(host, session.default_agent, session.kernel):
-        await session.notify("tool/serverUpdated", server)
+    for server in tool_servers(host):
+        await session.notify("tool/serverUpdated", session.seen(server))
     config = await chat_config(host, session.default_agent)
     await session.notify("config/updated", lifecycle.ConfigUpdatedParams(chat=config))
     for warning in host.config.warnings:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Final
 
-from jupyter_eca.announce import tool_server
 from jupyter_eca.errors import LocalError, McpRefusal
 from jupyter_eca.protocol import mcp
 from jupyter_eca.protocol.base import Done
@@ -20,7 +19,7 @@ _log = logging.getLogger(__name__)
 
 async def add(session: EcaSession, params: mcp.McpAddServerParams) -> mcp.McpAddServerResult:
     try:
-        return mcp.McpAddServerResult(server=tool_server(session.host, await session.host.mcp.add(params)))
+        return mcp.McpAddServerResult(server=session.seen(await session.host.mcp.add(params)))
     except LocalError as error:
         return mcp.McpAddServerResult(error=_error(error))
 

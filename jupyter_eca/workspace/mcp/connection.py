@@ -20,6 +20,7 @@ from mcp_types import (
     Prompt,
     Resource,
     Root,
+    RootsListChangedNotification,
     Tool,
 )
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
@@ -83,7 +84,7 @@ def ways(around: Around, auth: httpx2.Auth | None) -> tuple[Way, ...]:
             Way(lambda watch: wire.http(settings, auth, watch), http=True, first=True),
             Way(lambda watch: wire.sse(settings, auth, watch), legacy=True, http=True),
         )
-    folder = around.folders[0] if around.folders else None
+    folder = next(iter(around.folders()), None)
 
     def process(watch: wire.Watch) -> AbstractAsyncContextManager[TransportStreams]:
         return wire.stdio(settings, folder, watch)
@@ -103,6 +104,7 @@ class Connection:
     calls: int = 0
     _fetching: str = ""
     _fetched: anyio.Event = field(default_factory=anyio.Event)
+    _moved: anyio.Event = field(default_factory=anyio.Event)
     _doubt: anyio.Event = field(default_factory=anyio.Event)
     _over: anyio.Event = field(default_factory=anyio.Event)
     _loss: LostError | None = None
@@ -119,6 +121,7 @@ class Connection:
             tasks.start_soon(self._refresh, changed)
             tasks.start_soon(self._keep_alive)
             tasks.start_soon(self._listen)
+            tasks.start_soon(self._tell_roots)
             tasks.start_soon(self._await_end)
             self.watch.mark("prompts", "resources")
             await self._over.wait()
@@ -131,9 +134,20 @@ class Connection:
         self._loss = self._loss or LostError(message, refused=refused)
         self._over.set()
 
+    def moved(self) -> None:
+        """The folders of the workspace are others now."""
+        self._moved.set()
+
     @property
     def over(self) -> bool:
         return self._over.is_set() or self.watch.ended.is_set()
+
+    async def _tell_roots(self) -> None:
+        """A server of the newer era asks anew each time: nobody tells it."""
+        while not self.modern:
+            await self._moved.wait()
+            self._moved = anyio.Event()
+            await self.client.session.send_notification(RootsListChangedNotification())
 
     async def _await_end(self) -> None:
         await self.watch.ended.wait()
@@ -279,7 +293,7 @@ async def run(way: Way, around: Around, up: Callable[[Connection], None], watch:
 def _roots(around: Around) -> ListRootsFnT:
     async def roots(context: ClientRequestContext) -> ListRootsResult:  # noqa: ARG001
         return ListRootsResult(
-            roots=[Root(uri=FileUrl(folder.as_uri()), name=folder.name) for folder in around.folders]
+            roots=[Root(uri=FileUrl(folder.as_uri()), name=folder.name) for folder in around.folders()]
         )
 
     return roots

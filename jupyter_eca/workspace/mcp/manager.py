@@ -40,7 +40,8 @@ _FIELDS = ("command", "args", "env", "url", "headers", "client_id", "client_secr
 
 class Manager:
     """`changed` and `removed` are called on the loop, after each change. `authorize` is given a server's name and the
-    address at which its user logs in; without it, a server that wants credentials stays `requires-auth`."""
+    address at which its user logs in; without it, a server that wants credentials stays `requires-auth`. `known` is set
+    when the configured servers are."""
 
     def __init__(
         self,
@@ -66,7 +67,7 @@ class Manager:
         # Held while the set of servers changes; nothing is changed before the configured ones are known, or else an
         # added server would be taken for one that is no longer configured.
         self._changing = asyncio.Lock()
-        self._known = asyncio.Event()
+        self.known = asyncio.Event()
 
     async def run(self) -> None:
         """Until cancelled; then every server is ended properly first, which takes seconds where one is stubborn."""
@@ -81,8 +82,10 @@ class Manager:
                     await asyncio.wait(self._owners)
 
     def move(self, folders: tuple[Path, ...]) -> None:
-        """Other folders for the servers that are started from now on."""
+        """Other folders; the servers that run are told."""
         self._folders = folders
+        for server in self._servers.values():
+            server.move(folders)
 
     async def apply(self, config: Config) -> None:
         """Make it so: servers that are new, gone or other than before are started, removed, started again."""
@@ -96,7 +99,7 @@ class Manager:
                     self._own(name, settings)
                 elif self._servers[name].settings != settings:
                     self._servers[name].set(settings)
-        self._known.set()
+        self.known.set()
 
     # -- what a client may do to one
 
@@ -216,7 +219,7 @@ class Manager:
 
     @asynccontextmanager
     async def _change(self) -> AsyncGenerator[None]:
-        await self._known.wait()
+        await self.known.wait()
         async with self._changing:
             yield
 

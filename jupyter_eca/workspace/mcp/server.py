@@ -45,11 +45,11 @@ class Pace:
 
 @dataclass(frozen=True, slots=True)
 class Around:
-    """What a connection is made with."""
+    """What a connection is made with. `folders` are those of the workspace, whenever they are asked for."""
 
     name: str
     settings: McpServerConfig
-    folders: tuple[Path, ...]
+    folders: Callable[[], tuple[Path, ...]]
     pace: Pace
     changed: Callable[[], None]
 
@@ -108,6 +108,12 @@ class Server:
             self.start()
         self._tell()
 
+    def move(self, folders: tuple[Path, ...]) -> None:
+        """A program stays in the folder that it was started in, until it is started again."""
+        self.folders = folders
+        if self.connection is not None:
+            self.connection.moved()
+
     def retire(self) -> None:
         """For good: `run` returns when it has ended."""
         self._retired = True
@@ -142,6 +148,7 @@ class Server:
         self.error = None
         self._poke.clear()
         self._signal(Signal.START)
+        folders = self.folders
         await asyncio.to_thread(_import)
         from anyio import CancelScope, current_time
 
@@ -157,9 +164,12 @@ class Server:
             scope.deadline = float("inf")
             self._proven = True
             self.connection = connection
+            if self.folders != folders:
+                connection.moved()  # it may have asked for them already
             self._signal(Signal.UP)
 
-        ending = await live(Around(self.name, self.settings, self.folders, self.pace, self._tell), auth, scope, up)
+        around = Around(self.name, self.settings, lambda: self.folders, self.pace, self._tell)
+        ending = await live(around, auth, scope, up)
         self._scope = self.connection = None
         if self.status is ServerStatus.STOPPING:
             self._signal(Signal.ENDED)

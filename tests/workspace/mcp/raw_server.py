@@ -94,6 +94,11 @@ def main() -> None:
             sys.stdout.flush()
         elif BEHAVIOUR == "ends at an unknown question" and message.get("method") == "server/discover":
             sys.exit(1)
+        elif message.get("method") == "notifications/roots/list_changed" and BEHAVIOUR == "follows the roots":
+            say({"id": "roots anew", "method": "roots/list"})
+        elif message.get("id") == "roots anew":
+            TOOL["description"] = " ".join(root["name"] for root in message["result"]["roots"])
+            say({"method": "notifications/tools/list_changed"})
         elif "result" in message:
             roots = " ".join(f"{root['uri']} {root['name']}" for root in message["result"]["roots"])
             id = int(message["id"].removeprefix("roots for "))

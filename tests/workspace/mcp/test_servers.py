@@ -11,7 +11,7 @@ import pytest
 
 from jupyter_eca.protocol.content import JsonOutputsDetails, Origin
 from jupyter_eca.protocol.mcp import ServerStatus
-from tests.workspace.mcp.house import QUICK, house, raw, sdk
+from tests.workspace.mcp.house import PATIENCE, QUICK, house, raw, sdk
 from tests.workspace.mcp.sdk_server import PIXEL
 
 if TYPE_CHECKING:
@@ -146,7 +146,7 @@ from jupyter_eca.workspace.mcp import Manager
 async def main():
     manager = Manager(Config(), (Path({str(tmp_path)!r}),), print, print)
     running = asyncio.ensure_future(manager.run())
-    await asyncio.sleep(0.2)
+    await asyncio.wait_for(manager.known.wait(), {PATIENCE})
     assert manager.tools() == [] and manager.servers() == ()
     running.cancel()
 asyncio.run(main())
