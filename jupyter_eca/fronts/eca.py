@@ -98,6 +98,7 @@ class EcaSession:
         self.door = door
         self.can = lifecycle.CodeAssistant()
         self.dialect = dialect.Dialect.CURRENT
+        self._most: int | None = None
         self.own: dict[str, ChatId] = {}
         self.opened = asyncio.Event()
         self.opened.set()
@@ -251,7 +252,7 @@ class EcaSession:
         if chat is not None:
             params = params.model_copy(update={"chat_id": self.wire_id(chat)})
         if (said := dialect.outgoing(self.dialect, method, params.wire())) is not None:
-            await self.peer.notify(method, said)
+            await self.peer.notify(method, dialect.shortened(said, self._most))
 
     def wire_id(self, chat: str) -> ChatId:
         return self.own.get(chat, chat)
@@ -318,6 +319,7 @@ class EcaSession:
             raise RemoteError("already initialized", Code.INVALID_REQUEST)
         self.can = params.capabilities.code_assistant
         self.dialect, self._hello = dialect.choose(params), params
+        self._most = dialect.most(params)
         if self.can.kernel:
             self.kernel = LinkKernel(self.peer, self.door.interrupt)
         if any(self.can.editor.model_dump().values()):
