@@ -106,7 +106,13 @@ class ToolCall:
         summary = tool.summary.format_map(_Shown(self.arguments)) if tool and self.arguments else None
         server = tool.server if tool else "eca"
         names = {"id": self.id, "name": self.name, "server": server, "origin": origin}
-        return {**names, "summary": summary or None, "details": self.details}
+        return {**names, "summary": _one_line(summary or "") or None, "details": self.details}
+
+
+def _one_line(text: str) -> str:
+    """A command may have many lines. Where they end is told: `a` and `b` are not the command `a b`."""
+    lines = [line.strip() for line in text.splitlines()]
+    return text if len(lines) < 2 else " ↵ ".join(line for line in lines if line)
 
 
 class _Shown(dict[str, Any]):

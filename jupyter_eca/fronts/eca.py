@@ -101,6 +101,7 @@ class EcaSession:
         self.door = door
         self.can = lifecycle.CodeAssistant()
         self.dialect = dialect.Dialect.CURRENT
+        self._most: int | None = None
         self.own: dict[str, ChatId] = {}
         self.opened = asyncio.Event()
         self.opened.set()
@@ -260,7 +261,7 @@ class EcaSession:
         if chat is not None:
             params = params.model_copy(update={"chat_id": self.wire_id(chat)})
         if (said := dialect.outgoing(self.dialect, method, params.wire())) is not None:
-            await self.peer.notify(method, said)
+            await self.peer.notify(method, dialect.shortened(said, self._most))
 
     def seen(self, server: ToolServerUpdatedParams) -> ToolServerUpdatedParams:
         return announce.seen(self.host, server, self.agent or self.default_agent, self.kernel)
@@ -337,6 +338,7 @@ class EcaSession:
             raise RemoteError("already initialized", Code.INVALID_REQUEST)
         self.can = params.capabilities.code_assistant
         self.dialect, self._hello = dialect.choose(params), params
+        self._most = dialect.most(params)
         if self.can.kernel:
             self.kernel = LinkKernel(self.peer, self.door.interrupt)
         if self.can.notebook:

@@ -33,6 +33,8 @@ POLL_SECONDS: Final = 2.0
 _MAX_SHOWN: Final = 200
 _MAX_LINE: Final = 200
 
+_NOTHING: Final = "The editor tells of no diagnostics. Ask for a file by its path: some know only those."
+
 AnyPath = Annotated[str, Field(description="The file, relative to the workspace or absolute; empty for all of them.")]
 FilePath = Annotated[str, Field(description="The file, relative to the workspace or absolute.")]
 Line = Annotated[int, Field(ge=1, description="The line that the name stands in; the first one is 1.")]
@@ -53,7 +55,9 @@ async def editor_diagnostics(context: ToolContext, path: AnyPath = "") -> str:
     told = [_problem(context.files, one) for one in found.diagnostics]
     if found.message:
         return "\n".join([f"The editor says: {found.message}", *told])
-    return _listed(told) or f"The editor has no diagnostics{f' for {path}' if path else ''}."
+    # eca-nvim answers a question about all files with nothing, whatever its buffers have.
+    nothing = f"The editor has no diagnostics for {path}." if path else _NOTHING
+    return _listed(told) or nothing
 
 
 @tool(reads=True, needs=[Need.DEFINITION], summary="Definition of {symbol}")

@@ -27,7 +27,8 @@ def emacs_frame(message: Message) -> bytes:
 @dataclass(frozen=True)
 class Client:
     """`nothing` is how it writes that there are no parameters; `prompt` is what it sends beside the message, `mine`
-    whether it makes up the chat's id itself. `answers` is what it replies to `editor/getDiagnostics`; None: never."""
+    whether it makes up the chat's id itself. `answers` is what it replies to `editor/getDiagnostics`; None: never.
+    `typing` is what it asks while a turn waits, `picking` what it tells then."""
 
     name: str
     can: dict[str, Any]
@@ -40,6 +41,7 @@ class Client:
     answers: dict[str, Any] | None = None
     early: tuple[tuple[str, Any], ...] = ()
     typing: tuple[tuple[str, Any], ...] = ()
+    picking: tuple[tuple[str, Any], ...] = ()
     status: str = "prompting"
 
 
@@ -69,6 +71,7 @@ CLIENTS = (
         prompt={"chatId": "5b7d-desktop", "requestId": "0", "model": "scripted/test", "agent": "code", "contexts": []},
         early=(("chat/list", {}), ("chat/list", {"limit": 50, "sortBy": "updatedAt"})), typing=QUERIES + SETTINGS,
     ),
+    # Of mid 2025, and as it is since: the chat's id is the server's, the selected contexts are sent, it has an editor.
     Client(
         "nvim", {"chat": True}, nothing=[],
         prompt={
@@ -76,6 +79,12 @@ CLIENTS = (
             "contexts": [{"type": "repoMap", "path": "/ws", "content": "a tree"}],
         },
         typing=QUERIES, status="success",
+    ),
+    Client(
+        "Neovim", {"chat": True, "editor": {"diagnostics": True}}, nothing=[],
+        prompt={"requestId": "1", "model": "scripted/test", "behavior": "agent", "contexts": []}, mine=False,
+        answers={"diagnostics": [PROBLEM]}, typing=(*QUERIES, ("chat/queryContext", {"query": "a", "contexts": []})),
+        picking=(("chat/selectedModelChanged", {"model": "scripted/test", "variant": None}),),
     ),
     Client("cli", {"chat": {}}, prompt={}, mine=False, watched=False, typing=SETTINGS),
     Client(

@@ -83,6 +83,8 @@ async def test_it_starts_asks_approves_rejects_stops_and_leaves(workspace: Path,
         call = await at.content("toolCallRun", chat)
         for method, params in client.typing:  # while the turn waits: the tabs and the completion of the editor
             await at.request(method, params)
+        for method, params in client.picking:
+            await at.tell(method, params)
         await at.tell("chat/toolCallApprove", {"chatId": chat, "toolCallId": call["id"]})
         await at.finished(chat)
         assert (workspace / "a.txt").read_text() == "hello\n"

@@ -180,6 +180,12 @@ def test_an_argument_that_the_summary_wants_and_the_call_lacks_is_shown_as_nothi
     assert run.summary == "Looking at "
 
 
+def test_a_summary_is_one_line_whatever_a_model_writes() -> None:
+    """nvim makes a line of a buffer of it, which may hold no newline: it raises, and the user is never asked."""
+    (run,) = Talk().asks().calls(call("look", arguments=r'{"what": "a\n\n  b \r\nc\n"}')).shown(ToolCallRunContent)
+    assert run.summary == "Looking at a ↵ b ↵ c"
+
+
 def test_a_call_that_asks_waits_and_runs_when_it_is_approved() -> None:
     talk = Talk().asks().calls(call("act"))
     assert talk.effects == (AskUser("1"),)

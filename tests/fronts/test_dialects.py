@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from jupyter_eca.protocol.jsonrpc import Notification, frame
 from tests.conformance.seat import told
 from tests.desk import desk
 from tests.raw import Raw, raw
@@ -191,3 +192,24 @@ async def test_plan_in_the_options_is_plan_where_the_host_is_one_for_all(tmp_pat
         assert (await announced(other))["selectAgent"] == "code"
         await at.close()
         await other.close()
+
+
+@pytest.mark.parametrize("name", ["Neovim", "Emacs"])
+async def test_an_editor_that_reads_64_kib_at_once_is_asked_and_told_in_less(tmp_path: Path, name: str) -> None:
+    """eca-nvim loses a message that comes in two pieces: it never showed the question, and the turn never ended."""
+    long = {"path": "a.txt", "content": "one line of many ✓\n" * 4000}
+    rules = [STORY[0], {"message": "", "reply": [{"tool": "write_file", "arguments": long}]}]
+    async with desk(tmp_path, rules) as table:
+        at = raw(table)
+        hello = {"clientInfo": {"name": name}, "capabilities": {"codeAssistant": NEWER}}
+        await at.result("initialize", hello)
+        chat = (await at.result("chat/prompt", {"message": "go", "contexts": []}))["chatId"]
+        call = await at.content("toolCallRun")
+        await at.tell("chat/toolCallApprove", {"chatId": chat, "toolCallId": call["id"]})
+        await at.content("toolCalled")
+        await at.finished()
+        told = [message for message in at.heard if isinstance(message, Notification)]
+        assert (max(len(frame(message)) for message in told) < 2**15 + 200) == (name == "Neovim")
+        assert ("more characters, too many for this editor" in call["details"]["diff"]) == (name == "Neovim")
+        assert (tmp_path / "a.txt").read_text() == long["content"]
+        await at.close()

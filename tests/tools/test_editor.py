@@ -79,6 +79,8 @@ async def test_diagnostics_are_lines_of_place_severity_and_message(code: Path) -
 async def test_no_diagnostics_and_a_failure_of_the_editor_are_told(code: Path) -> None:
     none = await run(code, tools.editor_diagnostics, Emacs([{"diagnostics": []}]), path="a b.py")
     assert none == "The editor has no diagnostics for a b.py."
+    all_of_them = await run(code, tools.editor_diagnostics, Emacs([{"diagnostics": []}]))  # of nvim, whatever it has
+    assert all_of_them == "The editor tells of no diagnostics. Ask for a file by its path: some know only those."
     failed = Emacs([{"status": "error", "message": "not in a project"}])
     assert await run(code, tools.editor_diagnostics, failed) == "The editor says: not in a project"
 

@@ -1,8 +1,10 @@
 """The revisions of ECA that clients speak: which one a client does (`which`), its words in ours (`heard`), ours in its
-(`said`). Our models speak the newest one; nothing outside of here knows of any other."""
+(`said`), and how much of them it can read at once (`short`). Our models speak the newest one; nothing outside of here
+knows of any other."""
 
 from jupyter_eca.protocol.dialect.heard import diagnostics, incoming
 from jupyter_eca.protocol.dialect.said import outgoing, result
+from jupyter_eca.protocol.dialect.short import most, shortened
 from jupyter_eca.protocol.dialect.which import Dialect, choose, learned
 
-__all__ = ["Dialect", "choose", "diagnostics", "incoming", "learned", "outgoing", "result"]
+__all__ = ["Dialect", "choose", "diagnostics", "incoming", "learned", "most", "outgoing", "result", "shortened"]
