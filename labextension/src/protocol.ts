@@ -334,7 +334,10 @@ export interface CommandArgument {
 /** The newest spelling; the older dialects write `mcp-prompt`. */
 export type CommandKind = 'native' | 'mcpPrompt' | 'customPrompt' | 'skill';
 
-/** `position` counts from 0; `docVersion` is sent back, so that a late answer can be told from a fresh one. */
+/**
+ * `position` counts from 1, as does what comes back; `docVersion` is sent back, so that a late answer can be told
+ * from a fresh one.
+ */
 export interface CompletionInlineParams {
   readonly docText: string;
   readonly docVersion: number;
@@ -736,7 +739,7 @@ export interface PageMeta {
 }
 
 /**
- * 0-based in contexts, diagnostics and inline completion; `editor/getDefinition` and `getReferences` count from
+ * 0-based in contexts and diagnostics; inline completion, `editor/getDefinition` and `getReferences` count from
  * 1.
  */
 export interface Position {
