@@ -516,7 +516,10 @@ export interface InitializeResult {
   readonly chatWelcomeMessage: string;
 }
 
-/** `startedAt` is ISO 8601, `elapsed` a text for the reader ("1m 20s"). */
+/**
+ * `startedAt` is ISO 8601, `elapsed` a text for the reader ("1m 20s"). `toolCallId` is the call that started it,
+ * whose mark Emacs changes when it ends.
+ */
 export interface Job {
   readonly id: string;
   readonly type: string;
@@ -528,6 +531,7 @@ export interface Job {
   readonly exitCode?: number;
   readonly chatId?: ChatId;
   readonly chatLabel?: string;
+  readonly toolCallId?: string;
 }
 
 export interface JobLine {
