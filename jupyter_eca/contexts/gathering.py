@@ -71,7 +71,7 @@ async def mentioned(around: Surroundings, message: str) -> list[ChatContext]:
 
 async def materials(around: Surroundings, contexts: Iterable[ChatContext]) -> list[Material]:
     """What the model is given, each once, in order. One that cannot be read becomes the reason."""
-    once = {_identity(context): context for context in contexts}
+    once = {_identity(context): context for context in contexts if not _is_blank(context)}
     return await asyncio.gather(*(_material(around, context) for context in once.values()))
 
 
@@ -102,6 +102,11 @@ def _plug(context: ChatContext) -> Context:
     """Of a type that we know, `OtherContext` says that it has a wrong shape."""
     misshapen = isinstance(context, OtherContext) and context.type in _TYPES
     return plugs()[""] if misshapen else plugs().get(context.type, plugs()[""])
+
+
+def _is_blank(context: ChatContext) -> bool:
+    """Emacs sends its cursor also while it is in no file."""
+    return isinstance(context, OtherContext) and context.type in _TYPES and len(context.wire()) == 1
 
 
 async def _named(around: Surroundings, mention: str) -> ChatContext | None:

@@ -131,7 +131,7 @@ class Assist:
             raise RemoteError(NO_COMPLETION_MODEL, Code.REFUSED)
         chosen = self._choose(model)
         newer = self._supersede()
-        before, after = split(params.doc_text, params.position.line, params.position.character)
+        before, after = split(params.doc_text, params.position.line - 1, params.position.character - 1)
         answer = asyncio.ensure_future(_whole(chosen, completing(model, before, after)))
         try:
             await asyncio.wait((answer, newer), timeout=self._completion_seconds, return_when=asyncio.FIRST_COMPLETED)

@@ -49,6 +49,12 @@ MAX_BEHIND: Final = 20_000
 # An editor that gives up before it began may still say goodbye.
 BEFORE_INITIALIZE: Final = frozenset({"initialize", "shutdown"})
 
+# The reply to these comes after what they make the client be shown: Emacs waits for it and forgets what it has read in
+# the same piece after it.
+SHOWN_FIRST: Final = frozenset(
+    {f"chat/{name}" for name in ("addFlag", "clear", "delete", "fork", "removeFlag", "rollback", "update")}
+)
+
 
 class Door(Protocol):
     """What a transport decides for its sessions."""
@@ -183,6 +189,8 @@ class EcaSession:
 
     async def ask(self, question: ChatAskQuestionParams) -> ChatAskQuestionResult:
         params = question.model_copy(update={"chat_id": self.wire_id(str(question.chat_id))})
+        # Emacs writes the question into the call it belongs to, and what comes of that call later over the question.
+        await self._catch_up()
         answer = await self.peer.request("chat/askQuestion", params.wire())
         try:
             return ChatAskQuestionResult.model_validate(answer or {})
@@ -194,12 +202,20 @@ class EcaSession:
         while True:
             await self._wake.wait()
             self._wake.clear()
-            async with self.sending:
-                behind, self._behind = self._behind, []
-                for run in runs(behind):
-                    # What a replay has shown goes before the rest is merged, or it would be in there once more.
-                    for item in compact([item for item in run if not self._is_shown(item)]):
-                        await self._send(item)
+            await self._show_behind()
+
+    async def _show_behind(self) -> None:
+        async with self.sending:
+            behind, self._behind = self._behind, []
+            for run in runs(behind):
+                # What a replay has shown goes before the rest is merged, or it would be in there once more.
+                for item in compact([item for item in run if not self._is_shown(item)]):
+                    await self._send(item)
+
+    async def _catch_up(self) -> None:
+        """Returns once the client has been written all that has happened so far."""
+        await self.host.store.settled()
+        await self._show_behind()
 
     def _is_shown(self, item: Item) -> bool:
         return isinstance(item, Event) and 0 < item.seq <= self.shown.get(item.chat, 0)
@@ -289,6 +305,8 @@ class EcaSession:
                 await self.opened.wait()
                 self._join(self.host)
             result = await handler(self, _parsed(method, params))
+            if method in SHOWN_FIRST:
+                await self._catch_up()
         except BusyError as error:
             raise RemoteError(str(error), Code.BUSY) from error
         except (LocalError, ToolError) as error:

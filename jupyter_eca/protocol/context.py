@@ -18,7 +18,7 @@ class LinesRange(Model):
 
 
 class Position(Model):
-    """0-based in contexts, diagnostics and inline completion; `editor/getDefinition` and `getReferences` count from
+    """0-based in contexts and diagnostics; inline completion, `editor/getDefinition` and `getReferences` count from
     1."""
 
     line: int

@@ -16,7 +16,8 @@ class JobStatus(StrEnum):
 
 
 class Job(Model):
-    """`started_at` is ISO 8601, `elapsed` a text for the reader ("1m 20s")."""
+    """`started_at` is ISO 8601, `elapsed` a text for the reader ("1m 20s"). `tool_call_id` is the call that started it,
+    whose mark Emacs changes when it ends."""
 
     id: str
     type: str = "shell"
@@ -28,6 +29,7 @@ class Job(Model):
     exit_code: int | None = None
     chat_id: ChatId | None = None
     chat_label: str | None = None
+    tool_call_id: str | None = None
 
 
 class JobsListResult(Model):

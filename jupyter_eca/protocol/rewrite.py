@@ -69,7 +69,8 @@ class RewriteContentReceivedParams(Model):
 
 
 class CompletionInlineParams(Model):
-    """`position` counts from 0; `doc_version` is sent back, so that a late answer can be told from a fresh one."""
+    """`position` counts from 1, as does what comes back; `doc_version` is sent back, so that a late answer can be told
+    from a fresh one."""
 
     doc_text: str
     doc_version: int

@@ -77,7 +77,7 @@ async def shell_command(
     if background:
         label = " ".join(command.split())
         label = label if len(label) <= _LABEL_LENGTH else label[: _LABEL_LENGTH - 1] + "…"
-        job = await _jobs(context).start(context.chat, command, folder, label)
+        job = await _jobs(context).start(context.chat, command, folder, label, context.call)
         return ToolResult(f"Started as {job.id}. Use bg_job to read its output or to kill it.", details=details)
     ran = await _ran(command, folder, min(timeout, MAX_SECONDS))
     return ToolResult(ran.text, error=ran.error, details=details)

@@ -134,7 +134,7 @@ class Editor(Protocol):
 class Jobs(Protocol):
     """Shell commands that go on in the background, at most ten at a time."""
 
-    async def start(self, chat: str, command: str, folder: Path, label: str) -> Job:
+    async def start(self, chat: str, command: str, folder: Path, label: str, call: str = "") -> Job:
         """Raises: ToolError when it cannot be started, or too many run."""
         ...
 

@@ -89,7 +89,7 @@ class BackgroundJobs:
         self._starting = asyncio.Lock()
         self._closed = False
 
-    async def start(self, chat: str, command: str, folder: Path, label: str) -> Job:
+    async def start(self, chat: str, command: str, folder: Path, label: str, call: str = "") -> Job:
         """Raises: ToolError when it cannot be started, or too many run."""
         async with self._starting:
             if self._closed:
@@ -105,6 +105,7 @@ class BackgroundJobs:
                 started_at=datetime.now(UTC).isoformat(timespec="seconds"),
                 elapsed=_elapsed(0),
                 chat_id=chat,
+                tool_call_id=call or None,
             )
             running = self._jobs[job.id] = _Running(process, job, time.monotonic())
             watch = asyncio.create_task(self._watch(running), name=job.id)

@@ -347,7 +347,10 @@ export interface CommandArgument {
 /** The newest spelling; the older dialects write `mcp-prompt`. */
 export type CommandKind = 'native' | 'mcpPrompt' | 'customPrompt' | 'skill';
 
-/** `position` counts from 0; `docVersion` is sent back, so that a late answer can be told from a fresh one. */
+/**
+ * `position` counts from 1, as does what comes back; `docVersion` is sent back, so that a late answer can be told
+ * from a fresh one.
+ */
 export interface CompletionInlineParams {
   readonly docText: string;
   readonly docVersion: number;
@@ -548,7 +551,10 @@ export interface InsertCell {
   readonly cell: NewCell;
 }
 
-/** `startedAt` is ISO 8601, `elapsed` a text for the reader ("1m 20s"). */
+/**
+ * `startedAt` is ISO 8601, `elapsed` a text for the reader ("1m 20s"). `toolCallId` is the call that started it,
+ * whose mark Emacs changes when it ends.
+ */
 export interface Job {
   readonly id: string;
   readonly type: string;
@@ -560,6 +566,7 @@ export interface Job {
   readonly exitCode?: number;
   readonly chatId?: ChatId;
   readonly chatLabel?: string;
+  readonly toolCallId?: string;
 }
 
 export interface JobLine {
@@ -859,7 +866,7 @@ export interface PageMeta {
 }
 
 /**
- * 0-based in contexts, diagnostics and inline completion; `editor/getDefinition` and `getReferences` count from
+ * 0-based in contexts and diagnostics; inline completion, `editor/getDefinition` and `getReferences` count from
  * 1.
  */
 export interface Position {

@@ -37,6 +37,11 @@ class Shelf:
         raise ToolError(f"No prompt {name} with {arguments} on {server}.")
 
 
+async def test_a_cursor_in_no_file_is_nothing_to_tell(tmp_path: Path) -> None:
+    assert await given(tmp_path, {"type": "cursor", "path": None, "position": None}) == []
+    assert len(await given(tmp_path, {"type": "weather"})) == 1
+
+
 async def test_each_context_is_given_once_and_in_order(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text("a")
     file, words = {"type": "file", "path": "a.py"}, {"type": "text", "label": "selection", "content": "words"}

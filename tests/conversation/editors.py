@@ -49,6 +49,7 @@ QUERIES: tuple[tuple[str, Any], ...] = (
     ("chat/queryContext", {"query": "", "contexts": []}),
     ("chat/queryCommands", {"query": "co"}),
 )
+NOWHERE = {"type": "cursor", "path": None, "position": None}
 SETTINGS: tuple[tuple[str, Any], ...] = (("providers/list", {}), ("jobs/list", {}), ("chat/queryFiles", {"query": "a"}))
 PROBLEM = {
     "uri": "file:///a.py", "severity": "error", "source": "ty", "message": "an error",
@@ -57,9 +58,10 @@ PROBLEM = {
 
 CLIENTS = (
     Client(
-        "emacs", {**MODERN, "rewrite": True}, nothing=None, options={"chatAgent": None}, frame=emacs_frame,
-        prompt={"chatId": "3f6e-emacs", "request-id": 1, "model": None, "agent": None, "contexts": []},
-        answers={"status": "error", "message": "no project"}, typing=QUERIES + SETTINGS,
+        "emacs", MODERN, nothing=None, options={"chatAgent": None}, frame=emacs_frame,
+        prompt={"chatId": "3f6e-emacs", "request-id": 1, "model": None, "agent": None, "contexts": [NOWHERE]},
+        answers={"status": "error", "message": "no project"},
+        typing=(*QUERIES, *SETTINGS, ("jobs/readOutput", {"job-id": "job-0"}), ("jobs/kill", {"job-id": "job-0"})),
     ),
     Client(
         "vscode", {**MODERN, "chat": {}, "rewrite": {}},

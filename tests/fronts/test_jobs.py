@@ -56,10 +56,12 @@ async def listed(client: Client) -> JobsListResult:
 async def test_a_job_is_seen_read_and_killed_by_a_client(tmp_path: Path) -> None:
     async with desk(tmp_path, RULES) as table:
         client = await table.client()
-        assert "Started as job-" in said(await answer(client, "serve", yes))
+        received = await answer(client, "serve", yes)
+        assert "Started as job-" in said(received)
         (job,) = (await listed(client)).jobs
         assert (job.status, job.chat_id, job.chat_label) == (JobStatus.RUNNING, "chat", "serve")
-        assert job.summary == "echo up; sleep 1000"
+        (call,) = [one.content.id for one in received if isinstance(one.content, ToolCalledContent)]
+        assert (job.summary, job.tool_call_id) == ("echo up; sleep 1000", call)
         killed = await client.request("jobs/kill", JobParams(job_id=job.id), JobsKillResult)
         assert killed.killed
         output = await client.request("jobs/readOutput", JobParams(job_id=job.id), JobsReadOutputResult)

@@ -28,7 +28,7 @@ FOREVER = 600
 
 RANGE = {"start": {"line": 2, "character": 0}, "end": {"line": 3, "character": 0}}
 ASK: dict[str, Any] = {"id": "r1", "text": "x = 1", "prompt": "make it two", "path": "a.py", "range": RANGE}
-COMPLETE: dict[str, Any] = {"docText": "x = [1]\nprint(\n", "docVersion": 7, "position": {"line": 1, "character": 6}}
+COMPLETE: dict[str, Any] = {"docText": "x = [1]\nprint(\n", "docVersion": 7, "position": {"line": 2, "character": 7}}
 
 
 def rule(*reply: dict[str, Any], message: str = "") -> dict[str, Any]:
@@ -210,7 +210,7 @@ async def test_a_completion_is_one_item_at_the_cursor(tmp_path: Path) -> None:
 
 async def test_the_model_reads_only_what_is_near_the_cursor(tmp_path: Path) -> None:
     rules = [rule({"text": "{message}"})]
-    document = {"docText": "a" * 9_000 + "\n" + "b" * 9_000, "docVersion": 1, "position": {"line": 1, "character": 0}}
+    document = {"docText": "a" * 9_000 + "\n" + "b" * 9_000, "docVersion": 1, "position": {"line": 2, "character": 1}}
     async with desk(tmp_path, rules, completion={"model": "scripted/test"}) as table, line(table) as client:
         reply = await client.ask("completion/inline", document)
         assert isinstance(reply, Result)

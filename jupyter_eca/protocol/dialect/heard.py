@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from typing import Any, Final, cast
 
+from pydantic.alias_generators import to_camel
+
 from jupyter_eca.protocol.dialect import names
 from jupyter_eca.protocol.dialect.which import Dialect
 
@@ -22,11 +24,16 @@ def incoming(method: str, params: Any) -> Any:
     """Parameters of a request or a notification."""
     if not isinstance(params, dict):
         return params
-    data = cast("Data", params)
+    data = {_named(name): value for name, value in cast("Data", params).items()}
     if method == "initialize" and isinstance(options := data.get("initializationOptions"), dict):
         return {**data, "initializationOptions": _options(cast("Data", options))}
     fields = [field for field in _AGENT_FIELDS.get(method, ()) if isinstance(data.get(field), str)]
     return {**data, **{field: names.today(data[field]) for field in fields}}
+
+
+def _named(field: str) -> str:
+    """Emacs writes some fields of today with hyphens: `job-id`, `doc-text`, `doc-version`."""
+    return to_camel(field.replace("-", "_")) if "-" in field else field
 
 
 def _options(options: Data) -> Data:
