@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from jupyter_eca.protocol.base import ChatId, Model
     from jupyter_eca.protocol.question import ChatAskQuestionParams
     from jupyter_eca.workspace.base import Editor, Kernel
+    from jupyter_eca.workspace.mcp.callback import Browser
 
 # Events a session may be behind before it is cut off: a client that reconnects is replayed what it missed, while one
 # that has stopped reading would otherwise hold everything in memory for ever.
@@ -63,6 +64,11 @@ class Door(Protocol):
     @property
     def follows(self) -> bool:
         """Whether the folders of the client are the workspace; elsewhere they are the server's to choose."""
+        ...
+
+    @property
+    def browser(self) -> Browser:
+        """Where the browser of the client's user comes back to from a sign-in."""
         ...
 
     async def doctor(self, host: Host) -> str: ...
