@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+from urllib.parse import urlencode
 
+from jupyter_server.auth.decorator import allow_unauthenticated
 from jupyter_server.base.handlers import JupyterHandler
 from tornado.web import HTTPError, authenticated
 
 from jupyter_eca.server.handlers import may_execute
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from jupyter_eca.server.rooms import Rooms
+    from jupyter_eca.workspace.mcp.callback import Arrivals
 
 
 class SignedIn(JupyterHandler):
@@ -21,14 +26,23 @@ class SignedIn(JupyterHandler):
     def initialize(self, rooms: Rooms) -> None:
         self._rooms = rooms
 
-    @authenticated
+    @allow_unauthenticated  # it does nothing but keep what `_answer` needs after the login
     async def get(self) -> None:
-        if not await may_execute(self):
-            raise HTTPError(403)
+        arrivals = await self._rooms.arrivals()
         from jupyter_eca.workspace.mcp.callback import FIELDS
 
         given = {name: self.get_query_argument(name, None) for name in FIELDS}
-        page = await self._rooms.arrive({name: value for name, value in given.items() if value is not None})
+        found = {name: value for name, value in given.items() if value is not None}
+        if self.current_user is None:
+            self.request.uri = f"{self.request.path}?{urlencode({'state': arrivals.hold(found)})}"
+        if (answering := self._answer(arrivals, found)) is not None:
+            await answering
+
+    @authenticated
+    async def _answer(self, arrivals: Arrivals, found: Mapping[str, str]) -> None:
+        if not await may_execute(self):
+            raise HTTPError(403)
+        page = await arrivals.arrive(found)
         self.set_status(page.status)
         self.set_header("Cache-Control", "no-store")
         self.set_header("Referrer-Policy", "no-referrer")

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Sequence
 
     from jupyter_eca.host import Host
     from jupyter_eca.links.base import Link
     from jupyter_eca.protocol.lifecycle import InitializeParams
-    from jupyter_eca.workspace.mcp.callback import Arrivals, Landing, Page
+    from jupyter_eca.workspace.mcp.callback import Arrivals, Landing
     from jupyter_eca.workspace.server import ServerKernel
 
 # Below `<base_url>`: where browsers come back to from a sign-in.
@@ -88,9 +88,6 @@ class Rooms:
 
         self._arrivals = self._arrivals or Arrivals()
         return self._arrivals
-
-    async def arrive(self, found: Mapping[str, str]) -> Page:
-        return await (await self.arrivals()).arrive(found)
 
     async def close(self) -> None:
         """Sessions first, then the host, which stores what was under way."""

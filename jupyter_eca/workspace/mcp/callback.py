@@ -74,6 +74,7 @@ class Visit:
     landing: Landing
     say: Say
     sent: bool = False
+    held: Mapping[str, str] = field(default_factory=dict[str, str])
     _came: asyncio.Future[Mapping[str, str]] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
     _outcome: asyncio.Future[str | None] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
 
@@ -122,7 +123,17 @@ class Arrivals:
     def forget(self, visit: Visit) -> None:
         self._visits = {state: other for state, other in self._visits.items() if other is not visit}
 
+    def hold(self, found: Mapping[str, str]) -> str:
+        """What came with somebody who must first log in where they came back to; gives the `state`, by which alone
+        `arrive` then knows it. A code has no place in the address of a login page, which is logged."""
+        state = found.get("state", "")
+        if (visit := self._visits.get(state)) is not None:
+            visit.held = found
+        return state
+
     async def arrive(self, found: Mapping[str, str]) -> Page:
         """A `state` counts once."""
         visit = self._visits.pop(found.get("state", ""), None)
-        return Page(404, "Nothing to do", _UNKNOWN) if visit is None else await visit.arrive(found)
+        if visit is None:
+            return Page(404, "Nothing to do", _UNKNOWN)
+        return await visit.arrive(visit.held if set(found) == {"state"} else found)

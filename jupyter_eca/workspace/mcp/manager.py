@@ -154,6 +154,7 @@ class Manager:
 
     async def connect(self, name: str, browser: Browser, say: Say) -> None:
         """Sign in anew, where the server asks for it. Raises: McpRefusal."""
+        await self._known.wait()
         server = self._server(name)
         if not server.settings.url:
             raise McpRefusal("invalid-server", f"{name!r} is a program: there is nothing to sign in to.")

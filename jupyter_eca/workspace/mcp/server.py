@@ -41,9 +41,9 @@ class Pace:
     `backoff` are the pauses before each attempt to reconnect."""
 
     timeout: float = 60.0
-    login: float = 300.0
     keep_alive: float = 30.0
     backoff: tuple[float, ...] = (0.5, 1, 2, 4, 8, 15, 30, 60)
+    login: float = 300.0
 
 
 @dataclass(frozen=True, slots=True)

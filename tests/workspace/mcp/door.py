@@ -17,7 +17,8 @@ SECRET = "s3cr3t-"  # noqa: S105  # of a test
 
 @dataclass
 class Gate:
-    """ASGI in front of a server. `says_no`: what its user answers instead of yes; `lifetime` of a token, in seconds."""
+    """ASGI in front of a server. `says_no`: what its user answers instead of yes; `silent`: they do not answer;
+    `lifetime` of a token, in seconds."""
 
     app: Any
     registered: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
@@ -25,6 +26,7 @@ class Gate:
     granted: list[str] = field(default_factory=list[str])
     lifetime: int = 3600
     says_no: str = ""
+    silent: bool = False
     _codes: dict[str, dict[str, str]] = field(default_factory=dict[str, dict[str, str]])
     _renewing: dict[str, str] = field(default_factory=dict[str, str])
 
@@ -37,7 +39,7 @@ class Gate:
                 return await self.app(scope, receive, send)
             return await _reply(send, 401, {})
         base = f"http://{headers['host']}"
-        if scope["path"] == "/authorization":
+        if scope["path"] == "/authorization" and not self.silent:
             return await _reply(send, 302, {}, self._sent_back(_one(scope["query_string"].decode())))
         body = (await receive()).get("body", b"").decode()
         status, answer = self._answer(scope["path"], base, body)
