@@ -72,7 +72,8 @@ def messages(at: Editor) -> list[dict[str, Any]]:
 
 async def secretive(at: Editor) -> bool:
     """Whether all that it said and logged is free of codes and tokens. Ends it."""
-    at.process.kill()
+    if at.process.returncode is None:
+        at.process.kill()
     assert at.process.stderr is not None
     logged = (await at.process.stderr.read()).decode()
     assert "Traceback" not in logged
@@ -127,3 +128,4 @@ async def test_a_refusal_is_told_and_an_end_in_mid_sign_in_is_no_hang(tmp_path: 
             await at.send(Notification("exit", {}))
             async with asyncio.timeout(20):
                 assert await at.process.wait() == 0
+            assert await secretive(at)

@@ -167,6 +167,7 @@ async def test_only_who_asked_is_sent_to_sign_in(
 ) -> None:
     async with gated(jp_root_dir, monkeypatch), opened(jp_ws_fetch) as page, opened(jp_ws_fetch) as other:
         await page.shown("requires-auth")
+        await other.shown("requires-auth")
         await page.sent()
         await other.shown("starting")
         await page.tell("mcp/stopServer")
