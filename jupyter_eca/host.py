@@ -90,6 +90,7 @@ class Host:
             workspace.files.roots,
             lambda server: self.audiences.tell(Notice("tool/serverUpdated", server)),
             lambda name: self.audiences.tell(Notice("tool/serverRemoved", ToolServerRemovedParams(name=name))),
+            credentials,
         )
         self._tools: dict[str, Tool] = {
             tool.spec.name: tool for tools in plugins.find("tools", "TOOLS").values() for tool in tools

@@ -23,6 +23,7 @@ from jupyter_eca.paths import database, path_of
 from jupyter_eca.protocol.event import Outcome
 from jupyter_eca.workspace.base import Files, Workspace
 from jupyter_eca.workspace.local import LocalKernel
+from jupyter_eca.workspace.mcp.loopback import Loopback
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Generator, Sequence
@@ -74,6 +75,7 @@ class ProcessDoor:
 
     sees_all = True
     follows = True
+    browser = Loopback()
 
     def __init__(self, folder: Path, only: Path | None) -> None:
         self._folder = folder

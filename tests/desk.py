@@ -16,6 +16,7 @@ from jupyter_eca.links.memory import pair
 from jupyter_eca.protocol.content import TextContent, ToolCallContent, ToolCallRunContent
 from jupyter_eca.protocol.notebook import KernelExecuteResult, KernelVariablesResult, RunStatus, Variable
 from jupyter_eca.workspace.base import Files, Workspace
+from jupyter_eca.workspace.mcp.loopback import Loopback
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
     from jupyter_eca.protocol.chat import ChatContentReceivedParams
     from jupyter_eca.protocol.lifecycle import InitializeParams
+    from jupyter_eca.workspace.mcp.callback import Browser
 
 # What every wait in a test is bounded by.
 PATIENCE = 5.0
@@ -55,6 +57,7 @@ class Door:
     sees_all: bool = True
     follows: bool = True
     interrupted: asyncio.Event = field(default_factory=asyncio.Event)
+    browser: Browser = field(default_factory=Loopback)
 
     async def host(self, params: InitializeParams) -> Host:  # noqa: ARG002
         return self.opened

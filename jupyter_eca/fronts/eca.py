@@ -8,8 +8,7 @@ from __future__ import annotations
 import asyncio
 from contextlib import asynccontextmanager
 from functools import cache
-from itertools import groupby
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
 from pydantic import ValidationError
 
@@ -17,6 +16,7 @@ from jupyter_eca import announce, plugins
 from jupyter_eca.audience import Again, Notice
 from jupyter_eca.errors import BusyError, LocalError, RemoteError, ToolError
 from jupyter_eca.fronts.assist import Assist
+from jupyter_eca.fronts.behind import Item, compact, runs
 from jupyter_eca.fronts.linked import LinkEditor, LinkKernel, LinkNotebooks
 from jupyter_eca.fronts.methods.jobs import shown
 from jupyter_eca.fronts.project import arranged, opened_chat, project
@@ -32,8 +32,9 @@ from jupyter_eca.protocol.methods import METHODS, Sender
 from jupyter_eca.protocol.question import ChatAskQuestionResult
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping, Sequence
 
+    from jupyter_eca.fronts.door import Door
     from jupyter_eca.host import Host
     from jupyter_eca.links.base import Link
     from jupyter_eca.live import Choice
@@ -54,30 +55,6 @@ BEFORE_INITIALIZE: Final = frozenset({"initialize", "shutdown"})
 SHOWN_FIRST: Final = frozenset(
     {f"chat/{name}" for name in ("addFlag", "clear", "delete", "fork", "removeFlag", "rollback", "update")}
 )
-
-
-class Door(Protocol):
-    """What a transport decides for its sessions."""
-
-    async def host(self, params: lifecycle.InitializeParams) -> Host:
-        """The host that answers. Raises: ConfigError."""
-        ...
-
-    @property
-    def sees_all(self) -> bool:
-        """Whether the peer is shown all chats, or only those it asked in (a kernel: cell code speaks on its link)."""
-        ...
-
-    @property
-    def follows(self) -> bool:
-        """Whether the folders of the client are the workspace; elsewhere they are the server's to choose."""
-        ...
-
-    async def doctor(self, host: Host) -> str: ...
-
-    async def interrupt(self) -> None:
-        """End what the client's kernel runs: somebody stopped the turn that sent it there."""
-        ...
 
 
 @cache
@@ -377,26 +354,6 @@ class EcaSession:
         if not self._joined:
             self._joined = True
             host.join(self)
-
-
-Item = Event | Notice | Again
-
-
-def runs(items: Iterable[Item]) -> Iterator[list[Item]]:
-    """Events that are next to each other, all else by itself."""
-    for is_event, run in groupby(items, lambda item: isinstance(item, Event)):
-        if is_event:
-            yield list(run)
-        else:
-            yield from ([item] for item in run)
-
-
-def compact(items: Iterable[Item]) -> list[Item]:
-    """Events that are next to each other merged, all else where it was."""
-    found: list[Item] = []
-    for run in runs(items):
-        found += merged(item for item in run if isinstance(item, Event)) or run
-    return found
 
 
 def _parsed(method: str, params: Any) -> Model:

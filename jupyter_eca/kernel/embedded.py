@@ -9,6 +9,7 @@ from jupyter_eca.doctor import report
 from jupyter_eca.host import Host
 from jupyter_eca.paths import database
 from jupyter_eca.workspace.base import Files, Workspace
+from jupyter_eca.workspace.mcp.loopback import Loopback
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 class EmbeddedDoor:
     sees_all = False
     follows = False
+    browser = Loopback()
 
     def __init__(self, folder: Path) -> None:
         """Raises: ConfigError."""

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from jupyter_server.extension.application import ExtensionApp
 
+from jupyter_eca.server.callback import SignedIn
 from jupyter_eca.server.handlers import EcaWebSocket
 from jupyter_eca.server.kernels import KernelWatch
-from jupyter_eca.server.rooms import Rooms
+from jupyter_eca.server.rooms import CALLBACK, Rooms
 
 
 class EcaApp(ExtensionApp):
@@ -18,7 +19,12 @@ class EcaApp(ExtensionApp):
         self.rooms = Rooms(self.serverapp)
         self.watch = KernelWatch(self.serverapp, self.rooms)
         self.watch.start()
-        self.handlers.append((r"/eca/ws", EcaWebSocket, {"rooms": self.rooms}))  # pyright: ignore[reportUnknownMemberType]
+        self.handlers.extend(  # pyright: ignore[reportUnknownMemberType]
+            (
+                (r"/eca/ws", EcaWebSocket, {"rooms": self.rooms}),
+                (rf"/{CALLBACK}", SignedIn, {"rooms": self.rooms}),
+            )
+        )
 
     async def stop_extension(self) -> None:
         self.watch.stop()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from jupyter_server.auth.decorator import ws_authenticated
 from jupyter_server.base.handlers import JupyterHandler
@@ -15,6 +16,15 @@ from jupyter_eca.links.websocket import WebSocketLink
 
 if TYPE_CHECKING:
     from jupyter_eca.server.rooms import Rooms
+
+
+async def may_execute(handler: JupyterHandler) -> bool:
+    """Whether the authorizer lets the user do what the assistant may."""
+    from jupyter_core.utils import ensure_async
+
+    return await ensure_async(
+        handler.authorizer.is_authorized(handler, handler.current_user, "execute", EcaWebSocket.auth_resource)
+    )
 
 
 # The order is jupyter-server's own; its mixin means to override `check_origin`.
@@ -36,13 +46,19 @@ class EcaWebSocket(WebSocketMixin, WebSocketHandler, JupyterHandler):  # pyright
         await super().get(*args, **kwargs)
 
     async def _may_execute(self) -> bool:
-        from jupyter_core.utils import ensure_async
-
-        return await ensure_async(self.authorizer.is_authorized(self, self.current_user, "execute", self.auth_resource))
+        return await may_execute(self)
 
     def open(self, *_args: str, **_kwargs: str) -> None:
         self._link = WebSocketLink(self._write, self.close)
-        self._rooms.start(self._link)
+        self._rooms.start(self._link, origin=self._origin())
+
+    def _origin(self) -> str:
+        """What the user's browser has this server at: a proxy may change what we see ourselves, but not this."""
+        for address in (self.request.headers.get("Origin", ""), self.request.full_url()):
+            split = urlsplit(address)
+            if split.scheme in {"http", "https"} and split.netloc:
+                return f"{split.scheme}://{split.netloc}"
+        raise HTTPError(400)
 
     async def _write(self, text: str) -> None:
         try:

@@ -9,12 +9,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Sequence
 
     from jupyter_eca.host import Host
     from jupyter_eca.links.base import Link
     from jupyter_eca.protocol.lifecycle import InitializeParams
+    from jupyter_eca.workspace.mcp.callback import Arrivals, Landing
     from jupyter_eca.workspace.server import ServerKernel
+
+# Below `<base_url>`: where browsers come back to from a sign-in.
+CALLBACK = "eca/oauth/callback"
 
 
 class Rooms:
@@ -25,6 +29,7 @@ class Rooms:
         self._kernel: ServerKernel | None = None
         self._running: asyncio.Task[None] | None = None
         self._sessions: set[asyncio.Task[None]] = set()
+        self._arrivals: Arrivals | None = None
 
     async def host(self) -> Host:
         """Raises: ConfigError; the next client tries again, with what the file says then."""
@@ -57,18 +62,32 @@ class Rooms:
             running.result()
         return host
 
-    async def serve(self, link: Link, interrupt: Callable[[], Awaitable[None]] | None = None) -> None:
-        """A session over a link, until it ends. `interrupt` is given for a kernel's: it sees its own chats only."""
+    async def serve(
+        self, link: Link, interrupt: Callable[[], Awaitable[None]] | None = None, origin: str | None = None
+    ) -> None:
+        """A session over a link, until it ends. `interrupt` is given for a kernel's: it sees its own chats only.
+        `origin` is where the client's user has this server, as far as one can tell."""
         await asyncio.to_thread(importlib.import_module, "jupyter_eca.fronts.eca")
         from jupyter_eca.fronts.eca import EcaSession
 
-        await EcaSession(link, ServerDoor(self, interrupt)).run()
+        base = origin + self._serverapp.base_url if origin else self._serverapp.connection_url
+        await EcaSession(link, ServerDoor(self, interrupt, base + CALLBACK)).run()
 
-    def start(self, link: Link, interrupt: Callable[[], Awaitable[None]] | None = None) -> None:
+    def start(
+        self, link: Link, interrupt: Callable[[], Awaitable[None]] | None = None, origin: str | None = None
+    ) -> None:
         """`serve` as a child of the server itself; `close` ends it."""
-        task = asyncio.get_running_loop().create_task(self.serve(link, interrupt))
+        task = asyncio.get_running_loop().create_task(self.serve(link, interrupt, origin))
         self._sessions.add(task)
         task.add_done_callback(self._sessions.discard)
+
+    async def arrivals(self) -> Arrivals:
+        """Who is waited for to come back from a sign-in."""
+        await asyncio.to_thread(importlib.import_module, "jupyter_eca.workspace.mcp.callback")
+        from jupyter_eca.workspace.mcp.callback import Arrivals
+
+        self._arrivals = self._arrivals or Arrivals()
+        return self._arrivals
 
     async def close(self) -> None:
         """Sessions first, then the host, which stores what was under way."""
@@ -82,12 +101,27 @@ class Rooms:
             self._kernel.close()
 
 
+class ServerBrowser:
+    """A `callback.Browser` that comes back to Jupyter's own door, which works wherever Jupyter does: behind a proxy, on
+    a Hub. Nothing is opened from here: the user sits elsewhere."""
+
+    def __init__(self, rooms: Rooms, address: str) -> None:
+        self._rooms = rooms
+        self._address = address
+
+    async def land(self, port: int | None, used: Sequence[str]) -> Landing:  # noqa: ARG002  # it is where it is
+        from jupyter_eca.workspace.mcp.callback import Landing
+
+        return Landing(self._address, await self._rooms.arrivals())
+
+
 class ServerDoor:
     """What a session asks of the server it is in."""
 
-    def __init__(self, rooms: Rooms, interrupt: Callable[[], Awaitable[None]] | None) -> None:
+    def __init__(self, rooms: Rooms, interrupt: Callable[[], Awaitable[None]] | None, address: str) -> None:
         self._rooms = rooms
         self._interrupt = interrupt
+        self.browser = ServerBrowser(rooms, address)
         self.sees_all = interrupt is None
         self.follows = False
 

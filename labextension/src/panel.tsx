@@ -14,6 +14,7 @@ import '../style/panel.css';
 import { pathOf } from './inert';
 import { openLink } from './link';
 import { codePlace, NotebookSurroundings } from './notebooks';
+import { show } from './notices';
 import { markdownInto } from './render';
 import { Session } from './session';
 import { App } from './view/App';
@@ -56,6 +57,11 @@ export class AssistantPanel extends ReactWidget {
         };
       }
     });
+    this.session.onOffer = offer => {
+      show(offer, trans, server => {
+        this.session.signIn(server);
+      });
+    };
     this.node.addEventListener('click', this.follow);
     this.node.addEventListener('keydown', this.follow);
     this.connecting = this.session.connect();

@@ -12,9 +12,11 @@ import {
   ChatContext,
   ChatId,
   ClientMethods,
-  ShowMessageParams
+  ShowMessageParams,
+  ToolServerUpdatedParams
 } from './protocol';
 import { Code, Link, LinkError, Requests, RpcError } from './rpc';
+import { linkIn, Offer } from './offering';
 import { Action, Chat, initial, newChat, reduce, Selection, State } from './state';
 
 /** What the session needs of the world. `later` calls once and returns how to take it back. */
@@ -35,8 +37,12 @@ export class Session implements Attendant {
   state: State;
   /** Text that comes back to the prompt box: words of a turn that was stopped, or of a message taken back. */
   onDraft: (text: string) => void = () => undefined;
+  /** Something that the user may want to do, outside of the chat. */
+  onOffer: (offer: Offer) => void = () => undefined;
   private client: Client | undefined;
   private readonly watchers = new Set<() => void>();
+  /** How each MCP server was last told to be. */
+  private readonly servers = new Map<string, string>();
   private readonly waiting = new Map<number, (answer: ChatAskQuestionResult) => void>();
   private lastKey = 0;
   private retryMs = FIRST_RETRY_MS;
@@ -158,8 +164,16 @@ export class Session implements Attendant {
   told(method: ToldMethod, params: unknown): void {
     if (method === '$/showMessage') {
       const { type, message } = params as ShowMessageParams;
-      this.say(type, message);
+      const link = type === 'info' ? linkIn(message) : undefined;
+      if (link === undefined) {
+        this.say(type, message);
+      } else {
+        this.onOffer(link);
+      }
       return;
+    }
+    if (method === 'tool/serverUpdated') {
+      this.pointOut(params as ToolServerUpdatedParams);
     }
     const running = this.running();
     try {
@@ -176,6 +190,15 @@ export class Session implements Attendant {
     }
     for (const chatId of running) {
       this.settle(chatId);
+    }
+  }
+
+  /** A server that wants its user to sign in is pointed out when it begins to want it, not whenever it is told again. */
+  private pointOut({ name, status }: ToolServerUpdatedParams): void {
+    const before = this.servers.get(name);
+    this.servers.set(name, status);
+    if (status === 'requires-auth' && before !== status) {
+      this.onOffer({ kind: 'signIn', server: name });
     }
   }
 
@@ -249,6 +272,10 @@ export class Session implements Attendant {
       this.unsteer();
     }
     this.client?.promptStop(this.chat.id);
+  }
+
+  signIn(server: string): void {
+    this.client?.notify('mcp/connectServer', { name: server });
   }
 
   approve(toolCallId: string, session: boolean): void {

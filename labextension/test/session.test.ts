@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 
+import { Offer } from '../src/offering';
 import { ChatContentReceivedParams, ClientMethods, Content, Role, ServerMethods } from '../src/protocol';
 import { Code, Link, LinkError, Peer, RpcError } from '../src/rpc';
 import { Session, World } from '../src/session';
@@ -40,7 +41,12 @@ class Server {
       this.say(chatId, 'assistant', { type: 'text', text: after === undefined ? 'all' : ' and more' }, 9);
       return { found: true };
     });
-    for (const method of ['chat/promptStop', 'chat/promptSteer', 'chat/promptSteerRemove'] as const) {
+    for (const method of [
+      'chat/promptStop',
+      'chat/promptSteer',
+      'chat/promptSteerRemove',
+      'mcp/connectServer'
+    ] as const) {
       note(method, () => undefined);
     }
   }
@@ -264,4 +270,34 @@ test('pieces that come quickly are drawn together', async () => {
   expect(drawn).toBe(1);
   world.tick();
   expect(drawn).toBe(2);
+});
+
+test('an address that the server tells is offered apart from its words, and only one of the web', async () => {
+  const [session, world] = await connected();
+  const offers: Offer[] = [];
+  session.onOffer = offer => offers.push(offer);
+  const messages = ['Sign in here: https://a.example/x?state=1', 'javascript:alert(1)', 'See file:///etc/passwd'];
+  for (const message of [...messages, 'https://', 'last']) {
+    world.server.peer.notify('$/showMessage', { type: 'info', message });
+  }
+  await until(() => session.state.messages.some(({ text }) => text === 'last'));
+  expect(offers).toEqual([{ kind: 'link', text: 'Sign in here:', url: 'https://a.example/x?state=1' }]);
+  expect(session.state.messages.map(({ text }) => text)).toEqual([...messages.slice(1), 'https://', 'last']);
+});
+
+test('a server that wants its user to sign in is pointed out once, and connected when they want', async () => {
+  const [session, world] = await connected();
+  const offers: Offer[] = [];
+  session.onOffer = offer => offers.push(offer);
+  for (const status of ['requires-auth', 'requires-auth', 'starting', 'requires-auth'] as const) {
+    world.server.peer.notify('tool/serverUpdated', { type: 'mcp', name: 'far', status });
+  }
+  await until(() => offers.length === 2);
+  expect(offers).toEqual([
+    { kind: 'signIn', server: 'far' },
+    { kind: 'signIn', server: 'far' }
+  ]);
+  session.signIn('far');
+  await until(() => world.server.of('mcp/connectServer').length > 0);
+  expect(world.server.of('mcp/connectServer')).toEqual([{ name: 'far' }]);
 });

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 from mcp import MCPError
+from mcp.client.auth import OAuthFlowError
 from mcp_types import CONNECTION_CLOSED
 from pydantic import ValidationError
 
@@ -32,7 +33,7 @@ class Ending:
 
 
 class StaleError(Exception):
-    """The server does not know our session any more: it has done nothing of what it was asked."""
+    """The server does not know our session or our token any more: it has done nothing of what it was asked."""
 
 
 async def live(
@@ -77,6 +78,7 @@ async def ask(connection: Connection, work: Callable[[Connection], Awaitable[Any
             raise StaleError from None
         if 401 in refusal:
             connection.lose("it wants credentials", refused=True)
+            raise StaleError from None
         if _closed(error):
             raise ToolError("it ended during the call, which may or may not have been done") from None
         raise ToolError(f"it answered HTTP {refusal[-1]}" if refusal else brief(error)) from None
@@ -108,6 +110,8 @@ def _ending(error: Exception, watch: wire.Watch, refusal: list[int]) -> Ending:
     leaf = _leaf(error)
     refused = 401 in refusal or (isinstance(leaf, LostError) and leaf.refused)
     why = brief(leaf)
+    if isinstance(leaf, OAuthFlowError):
+        return Ending(why, refused=True)
     if refusal and not isinstance(leaf, LostError):
         why = f"it answered HTTP {refusal[-1]}"
     elif _closed(leaf):
@@ -127,6 +131,8 @@ def _closed(error: BaseException) -> bool:
 
 def _worth_another(way: Way, error: Exception, refusal: list[int]) -> bool:
     """A process that ended over the first question; a URL that does not take the newer kind of request."""
+    if isinstance(_leaf(error), OAuthFlowError):
+        return False  # where a sign-in looks for its servers, many addresses are not found
     if way.http:
         return any(400 <= status < 500 and status not in {401, 403} for status in refusal)
     return _closed(error)

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from jupyter_eca.config import Config
+    from jupyter_eca.credentials import Credentials as Store
     from jupyter_eca.engine.spec import ImagePart
     from jupyter_eca.protocol.mcp import (
         McpAddServerParams,
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
         ToolServerUpdatedParams,
     )
     from jupyter_eca.tools.base import Tool
+    from jupyter_eca.workspace.mcp.callback import Browser, Say
     from jupyter_eca.workspace.mcp.connection import Connection
 
 _log = logging.getLogger(__name__)
@@ -39,8 +41,7 @@ _FIELDS = ("command", "args", "env", "url", "headers", "client_id", "client_secr
 
 
 class Manager:
-    """`changed` and `removed` are called on the loop, after each change. `authorize` is given a server's name and the
-    address at which its user logs in; without it, a server that wants credentials stays `requires-auth`. `known` is set
+    """`changed` and `removed` are called on the loop, after each change; sign-ins are kept in `store`. `known` is set
     when the configured servers are."""
 
     def __init__(
@@ -49,9 +50,9 @@ class Manager:
         folders: tuple[Path, ...],
         changed: Callable[[ToolServerUpdatedParams], None],
         removed: Callable[[str], None],
+        store: Store,
         *,
         pace: Pace | None = None,
-        authorize: Callable[[str, str], None] | None = None,
         home: Path | None = None,
     ) -> None:
         self._config = config
@@ -60,7 +61,7 @@ class Manager:
         self._removed = removed
         self._pace = pace or Pace(config.mcp_timeout_seconds, config.mcp_keep_alive_seconds)
         self._home = home
-        self._credentials = Credentials(authorize)
+        self._credentials = Credentials(store)
         self._servers: dict[str, Server] = {}
         self._owners: set[asyncio.Task[None]] = set()
         self._tasks: asyncio.TaskGroup | None = None
@@ -80,6 +81,7 @@ class Manager:
                     server.retire()
                 if self._owners:
                     await asyncio.wait(self._owners)
+                self._credentials.close()
 
     def move(self, folders: tuple[Path, ...]) -> None:
         """Other folders; the servers that run are told."""
@@ -92,6 +94,8 @@ class Manager:
         async with self._changing:
             self._config = config
             wanted = await asyncio.to_thread(sources.definitions, config, self._sources)
+            if any(settings.url for settings in wanted.values()):
+                await self._credentials.load()
             for name in self._servers.keys() - wanted.keys():
                 self._drop(name)
             for name, settings in wanted.items():
@@ -151,19 +155,25 @@ class Manager:
                 await _written(file, sources.remove, file, name)
             self._drop(name)
 
-    async def connect(self, name: str) -> None:
-        """Log in, where that is asked for. Raises: McpRefusal."""
+    async def connect(self, name: str, browser: Browser, say: Say) -> None:
+        """Sign in anew, where the server asks for it. Raises: McpRefusal."""
+        await self.known.wait()
         server = self._server(name)
         if not server.settings.url:
-            raise McpRefusal("invalid-server", f"{name!r} is a program: there is nothing to log in to.")
-        await self._credentials.ask(name, server.settings)
-        server.restart()
+            raise McpRefusal("invalid-server", f"{name!r} is a program: there is nothing to sign in to.")
+        await self._credentials.ask(name, server.settings, browser, say)
+        if self._servers.get(name) is server:
+            server.restart()
+        else:
+            self._credentials.drop(name, "the server was removed")
 
-    def logout(self, name: str) -> None:
-        """Forget its credentials and start it again without."""
+    async def logout(self, name: str) -> None:
+        """Forget its credentials and start it again without. Raises: McpRefusal."""
         server = self._server(name)
-        self._credentials.forget(name)
-        server.restart()
+        try:
+            await self._credentials.forget(name, server.settings)
+        finally:
+            server.restart()
 
     # -- what they offer
 
@@ -245,7 +255,7 @@ class Manager:
         """Its end is not waited for; its name is free at once."""
         server = self._servers.pop(name)
         server.retire()
-        self._credentials.forget(name)
+        self._credentials.drop(name, "the server was removed")
         self._removed(name)
 
     def _tell(self, server: Server) -> None:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from jupyter_eca.errors import ToolError
+from jupyter_eca.protocol.lifecycle import MessageType
 from jupyter_eca.protocol.mcp import ServerStatus, ServerTool, ToolServerUpdatedParams
 from jupyter_eca.workspace.mcp.lifecycle import Signal, after
 
@@ -25,22 +26,24 @@ if TYPE_CHECKING:
     from jupyter_eca.config import McpServerConfig
     from jupyter_eca.workspace.mcp.connection import Connection
     from jupyter_eca.workspace.mcp.credentials import Credentials
+    from jupyter_eca.workspace.mcp.life import Ending
+    from jupyter_eca.workspace.mcp.oauth import Login
 
 _log = logging.getLogger(__name__)
 
 # Characters of a reason that is shown in one line.
 _REASON: Final = 300
-# Seconds that a start may take while its user logs in somewhere.
-_LOGIN: Final = 300.0
 
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """Seconds. `timeout` bounds a start and a call; `backoff` are the pauses before each attempt to reconnect."""
+    """Seconds. `timeout` bounds a start and a call, `login` a start during which its user signs in somewhere;
+    `backoff` are the pauses before each attempt to reconnect."""
 
     timeout: float = 60.0
     keep_alive: float = 30.0
     backoff: tuple[float, ...] = (0.5, 1, 2, 4, 8, 15, 30, 60)
+    login: float = 300.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +72,7 @@ class Server:
     wanted: bool = True
     connection: Connection | None = None
     _proven: bool = False
+    _hopeful: bool = False
     _retired: bool = False
     _scope: anyio.CancelScope | None = None
     _poke: asyncio.Event = field(default_factory=asyncio.Event)
@@ -135,7 +139,7 @@ class Server:
                 self.wanted = self.wanted and self.status is not ServerStatus.REQUIRES_AUTH
                 continue
             failures = 0 if loop.time() - began > self.pace.keep_alive else failures
-            if not self._proven or failures == len(self.pace.backoff):
+            if not (self._proven or self._hopeful) or failures == len(self.pace.backoff):
                 # One that never came up needs its configuration mended, not another attempt.
                 self.wanted = False
                 self._tell()
@@ -154,10 +158,12 @@ class Server:
 
         from jupyter_eca.workspace.mcp.life import live
 
-        auth = self.credentials.auth(self.name)
-        pace = _LOGIN if self.credentials.asking(self.name) else self.pace.timeout
+        # One that is stopping already must not take, and end, the sign-in that the next start is for.
+        stopping = self.status is ServerStatus.STOPPING
+        login = None if stopping else self.credentials.login(self.name, self.settings)
+        pace = self.pace.login if login and login.visit else self.pace.timeout
         self._scope = scope = CancelScope(deadline=current_time() + pace)
-        if self.status is ServerStatus.STOPPING:
+        if stopping:
             scope.cancel()
 
         def up(connection: Connection) -> None:
@@ -166,23 +172,45 @@ class Server:
             self.connection = connection
             if self.folders != folders:
                 connection.moved()  # it may have asked for them already
+            if login is not None:
+                login.end(None)
             self._signal(Signal.UP)
 
         around = Around(self.name, self.settings, lambda: self.folders, self.pace, self._tell)
-        ending = await live(around, auth, scope, up)
+        ending = await live(around, login.provider if login else None, scope, up)
         self._scope = self.connection = None
         if self.status is ServerStatus.STOPPING:
+            if login is not None:
+                login.end("the server was stopped")
             self._signal(Signal.ENDED)
             self._rest()
             return
-        self.error = self._clean(ending.why)
+        await self._failed(ending, login)
+
+    async def _failed(self, ending: Ending, login: Login | None) -> None:
+        why, refused = ending.why, ending.refused
+        visit = login.visit if login else None
+        if visit is not None and visit.sent and not visit.returned:
+            why, refused = f"nobody signed in within {self.pace.login:g} s", True
+        elif login is not None and login.refusal is not None:
+            why, refused = login.refusal, True
+        self.error = self._clean(why)
         _log.warning("the server %r: %s", self.name, self.error)
-        self._signal(Signal.REFUSED if ending.refused else Signal.FAILED)
+        if login is not None:
+            await login.fail(self.error)
+        if visit is not None and visit.sent:
+            visit.say(MessageType.WARNING, f"Nobody is signed in to the MCP server {self.name!r}: {self.error}.")
+        self._hopeful = refused and await self.credentials.again(self.name, self.settings)
+        if self.status is not ServerStatus.STOPPING:
+            self._signal(Signal.REFUSED if refused and not self._hopeful else Signal.FAILED)
+        else:
+            self._signal(Signal.ENDED)
+            self._rest()
 
     # -- what one may ask of it
 
     async def use(self, work: Callable[[Connection], Awaitable[Any]]) -> Any:
-        """Raises: ToolError. A session that the server has forgotten is renewed, once."""
+        """Raises: ToolError. A session that the server has forgotten, or a token, is renewed, once."""
         try:
             return await self._used(work)
         except ToolError as error:
@@ -233,7 +261,7 @@ class Server:
             args=self.settings.args if self.settings.command else None,
             url=self.settings.url,
             disabled=self.settings.disabled,
-            has_auth=self.credentials.has(self.name),
+            has_auth=self.credentials.has(self.name, self.settings),
             error=self.error,
         )
         return shown if self.connection is None else shown.model_copy(update=_lists(self.connection))
@@ -265,7 +293,8 @@ class Server:
 
     def _clean(self, text: str) -> str:
         """One line without the secrets that we gave it."""
-        for secret in (*self.settings.env.values(), *self.settings.headers.values(), self.settings.client_secret):
+        given = (*self.settings.env.values(), *self.settings.headers.values(), self.settings.client_secret)
+        for secret in (*given, *self.credentials.secrets(self.name)):
             for part in secret.get_secret_value().split() if secret is not None else ():
                 if len(part) >= 6:
                     text = text.replace(part, "***")

@@ -10,11 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from jupyter_eca.config import Config
+from jupyter_eca.credentials import Credentials as Store
 from jupyter_eca.protocol.mcp import ServerStatus, ToolServerUpdatedParams
 from jupyter_eca.tools.base import Tool, ToolContext, ToolResult
 from jupyter_eca.workspace.base import Files
 from jupyter_eca.workspace.mcp import Manager
 from jupyter_eca.workspace.mcp.server import Pace
+from tests.test_credentials import NoRing
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable
@@ -88,7 +90,6 @@ async def house(
     folder: Path,
     servers: dict[str, dict[str, Any]],
     pace: Pace = QUICK,
-    authorize: Callable[[str, str], None] | None = None,
     read: tuple[Path, ...] = (),
 ) -> AsyncGenerator[House]:
     built = House(folder)
@@ -98,8 +99,8 @@ async def house(
         (folder,),
         built.changed,
         built.removed,
+        Store(folder / "data" / "auth.json", NoRing()),
         pace=pace,
-        authorize=authorize,
         home=folder / "home",
     )
     running = asyncio.create_task(built.manager.run())

@@ -142,9 +142,11 @@ async def test_no_server_costs_no_import_of_the_sdk(tmp_path: Path) -> None:
 import asyncio, sys
 from pathlib import Path
 from jupyter_eca.config import Config
+from jupyter_eca.credentials import Credentials
 from jupyter_eca.workspace.mcp import Manager
 async def main():
-    manager = Manager(Config(), (Path({str(tmp_path)!r}),), print, print)
+    folder = Path({str(tmp_path)!r})
+    manager = Manager(Config(), (folder,), print, print, Credentials(folder / "auth.json"))
     running = asyncio.ensure_future(manager.run())
     await asyncio.wait_for(manager.known.wait(), {PATIENCE})
     assert manager.tools() == [] and manager.servers() == ()

@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import uvicorn
 
+from tests.workspace.mcp.door import Gate
 from tests.workspace.mcp.sdk_server import make
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
-
-    from tests.workspace.mcp.door import Gate
 
 
 @dataclass
@@ -27,16 +26,18 @@ class Web:
     forget: bool = False
     seen: list[str] = field(default_factory=list[str])
     sessions: set[str] = field(default_factory=set[str])
+    gate: Gate = field(default_factory=lambda: Gate(None))
 
 
 @asynccontextmanager
-async def web(*, sse: bool = False, legacy: bool = False, gate: type[Gate] | None = None) -> AsyncGenerator[Web]:
+async def web(*, sse: bool = False, legacy: bool = False, gated: bool = False) -> AsyncGenerator[Web]:
     """`legacy`: it knows nothing of the newer era, so that there are sessions."""
     listening = socket.create_server(("127.0.0.1", 0))
     url = f"http://127.0.0.1:{listening.getsockname()[1]}/{'sse' if sse else 'mcp'}"
     site = Web(url)
     app: Any = make().sse_app() if sse else make().streamable_http_app()
-    app = gate(app) if gate else app
+    site.gate = Gate(app)
+    app = site.gate if gated else app
 
     async def faulty(scope: dict[str, Any], receive: Any, send: Any) -> None:
         if scope["type"] == "http":

@@ -1,0 +1,31 @@
+"""What a client has yet to be shown, as little of it as says the same."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from jupyter_eca.audience import Again, Notice
+from jupyter_eca.protocol.event import Event, merged
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+Item = Event | Notice | Again
+
+
+def runs(items: Iterable[Item]) -> Iterator[list[Item]]:
+    """Events that are next to each other, all else by itself."""
+    for is_event, run in groupby(items, lambda item: isinstance(item, Event)):
+        if is_event:
+            yield list(run)
+        else:
+            yield from ([item] for item in run)
+
+
+def compact(items: Iterable[Item]) -> list[Item]:
+    """Events that are next to each other merged, all else where it was."""
+    found: list[Item] = []
+    for run in runs(items):
+        found += merged(item for item in run if isinstance(item, Event)) or run
+    return found

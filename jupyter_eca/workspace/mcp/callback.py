@@ -1,0 +1,139 @@
+"""A user who signs in somewhere with a browser, from the address they are sent to until the page they see in the end.
+
+The port is `Browser`: where the browser comes back to, and who opens it, is the transport's to decide. Whoever listens
+there hands over what came by `Arrivals.arrive`. Knows no transport and no SDK.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+from html import escape
+from typing import TYPE_CHECKING, Final, Protocol
+from urllib.parse import parse_qs, urlsplit
+
+from jupyter_eca.protocol.lifecycle import MessageType
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    Say = Callable[[MessageType, str], None]
+
+# What an authorization server adds to the address (RFC 6749, 4.1.2; RFC 9207).
+FIELDS: Final = ("code", "state", "iss", "error", "error_description")
+
+# Seconds that a browser waits for its page while the code is exchanged for tokens.
+_EXCHANGE: Final = 30.0
+
+_UNKNOWN: Final = (
+    "No sign-in waits for this answer: it is over, was begun anew, or was answered already. Nothing was changed. "
+    "Start it again where you began."
+)
+_SLOW: Final = "The sign-in is not finished yet. How it ends shows where you began."
+_DONE: Final = "You are signed in to the MCP server {name}. This page can be closed."
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """What the browser is shown."""
+
+    status: int
+    title: str
+    words: str
+
+    @property
+    def html(self) -> str:
+        title, words = escape(self.title), escape(self.words)
+        return f"<!doctype html><meta charset=utf-8><title>{title}</title><h1>{title}</h1><p>{words}</p>\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Landing:
+    """Where a browser comes back to. `open` sends the user's browser away, where that is ours to do."""
+
+    address: str
+    arrivals: Arrivals
+    open: Callable[[str], None] = lambda _: None
+    close: Callable[[], None] = lambda: None
+
+
+class Browser(Protocol):
+    """A user's browser, as far as a sign-in needs it."""
+
+    async def land(self, port: int | None, used: Sequence[str]) -> Landing:
+        """At `port` if one is configured; else, if it can be, at an address that was `used` before: there a server
+        knows us already. Raises: OSError."""
+        ...
+
+
+@dataclass(eq=False)
+class Visit:
+    """One attempt to sign in to the server `name`; `say` tells whoever asked for it."""
+
+    name: str
+    landing: Landing
+    say: Say
+    sent: bool = False
+    held: Mapping[str, str] = field(default_factory=dict[str, str])
+    _came: asyncio.Future[Mapping[str, str]] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
+    _outcome: asyncio.Future[str | None] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
+
+    def send(self, url: str) -> None:
+        self.sent = True
+        self.landing.arrivals.expect(parse_qs(urlsplit(url).query)["state"][0], self)
+        self.landing.open(url)
+        self.say(MessageType.INFO, f"Sign in to the MCP server {self.name!r}: {url}")
+
+    @property
+    def returned(self) -> bool:
+        return self._came.done()
+
+    async def back(self) -> Mapping[str, str]:
+        """What the browser brought."""
+        return await asyncio.shield(self._came)  # whoever stops waiting must not look like a browser that came
+
+    async def arrive(self, found: Mapping[str, str]) -> Page:
+        if not self._came.done():
+            self._came.set_result(found)
+        try:
+            why = await asyncio.wait_for(asyncio.shield(self._outcome), _EXCHANGE)
+        except TimeoutError:
+            return Page(202, "Not finished yet", _SLOW)
+        if why is None:
+            return Page(200, "Signed in", _DONE.format(name=self.name))
+        return Page(400, "Not signed in", f"The sign-in to the MCP server {self.name} did not work: {why}.")
+
+    def end(self, why: str | None) -> None:
+        """`why` it did not work, None if it did. The first end counts."""
+        self.landing.arrivals.forget(self)
+        self.landing.close()
+        if not self._outcome.done():
+            self._outcome.set_result(why)
+
+
+class Arrivals:
+    """Who is waited for, by the `state` that only their authorization server was told."""
+
+    def __init__(self) -> None:
+        self._visits: dict[str, Visit] = {}
+
+    def expect(self, state: str, visit: Visit) -> None:
+        self._visits[state] = visit
+
+    def forget(self, visit: Visit) -> None:
+        self._visits = {state: other for state, other in self._visits.items() if other is not visit}
+
+    def hold(self, found: Mapping[str, str]) -> str:
+        """What came with somebody who must first log in where they came back to; gives the `state`, by which alone
+        `arrive` then knows it. A code has no place in the address of a login page, which is logged."""
+        state = found.get("state", "")
+        if (visit := self._visits.get(state)) is not None:
+            visit.held = found
+        return state
+
+    async def arrive(self, found: Mapping[str, str]) -> Page:
+        """A `state` counts once."""
+        visit = self._visits.pop(found.get("state", ""), None)
+        if visit is None:
+            return Page(404, "Nothing to do", _UNKNOWN)
+        return await visit.arrive(visit.held if set(found) == {"state"} else found)
