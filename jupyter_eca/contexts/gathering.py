@@ -106,7 +106,7 @@ def _plug(context: ChatContext) -> Context:
 
 def _is_blank(context: ChatContext) -> bool:
     """Emacs sends its cursor also while it is in no file."""
-    return isinstance(context, OtherContext) and context.type in _TYPES and len(context.wire()) == 1
+    return isinstance(context, OtherContext) and context.wire() == {"type": "cursor"}
 
 
 async def _named(around: Surroundings, mention: str) -> ChatContext | None:

@@ -37,6 +37,11 @@ _TOKEN: Final = re.compile(
 # shlex takes minutes over a word of 3,000,000 characters; nobody reads such a line before approving it.
 _MAX_LINE: Final = 10_000
 
+# Words that are no commands where a command begins: what they make of the words after them is not read here.
+_RESERVED: Final = re.compile(
+    r"!|\{|\}|\[\[|\]\]|if|then|elif|else|fi|case|esac|for|select|while|until|do|done|in|function|coproc"
+)
+
 # The targets of a redirection that change no file.
 _HARMLESS: Final = re.compile(r"/dev/null|[0-9]|-")
 
@@ -74,6 +79,8 @@ def commands(line: str) -> tuple[ParsedCommand, ...] | None:
         if token.kind != "operator":
             part.append(token)
         elif part:
+            if _RESERVED.fullmatch(part[0].raw):
+                return None
             parsed.append(_command(part))
             part = []
     return tuple(parsed)

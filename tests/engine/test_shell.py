@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from jupyter_eca.engine.shell import ParsedCommand, approval_keys, commands
@@ -200,6 +200,8 @@ TELLING = 'a() { echo a >>"$TOLD"; }; b() { echo b >>"$TOLD"; }; set -f'
 @pytest.mark.parametrize("shell", ["sh", "bash"])
 @settings(max_examples=150, deadline=None)
 @given(pieces=st.lists(st.sampled_from(PIECES), max_size=12))
+@example(pieces=["!", " ", "a"])
+@example(pieces=["{", " ", "a", ";", "}"])
 def test_a_real_shell_runs_no_command_that_was_not_seen(shell: str, pieces: list[str]) -> None:
     line = "".join(pieces)
     seen = commands(line)
