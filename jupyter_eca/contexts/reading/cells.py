@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 # Of the outputs of one cell: a table or a log that is longer hides the other cells.
 MAX_OUTPUT: Final = 4000
 
+# Of one output: a hundred megabytes of a progress bar are not gone through for the few lines that are shown.
+_MAX_SEEN: Final = 200_000
+
 NO_CELLS: Final = "[a notebook with no cells]"
 
 # What nbformat 3 called them.
@@ -61,13 +64,7 @@ def put_out(outputs: Iterable[Mapping[str, Any]], most: int = MAX_OUTPUT) -> str
     for output in outputs:
         kind = str(output.get("output_type"))
         shown.add(_KINDS.get(kind, kind), _content(output))
-    text = shown.text
-    left_out = len(text) - most
-    if left_out <= 0:
-        return text
-    # errors stand at the end
-    half = most // 2
-    return f"{text[:half]}\n[... {left_out} characters left out ...]\n{text[-half:]}"
+    return _ends(shown.text, most)
 
 
 def pictures(cell: NotebookCell) -> tuple[ImagePart, ...]:
@@ -107,6 +104,12 @@ def _state(cell: NotebookCell) -> str:
     return "".join(f", {word}" for word in (count, state) if word)
 
 
+def _ends(text: str, most: int) -> str:
+    """Errors stand at the end."""
+    left_out, half = len(text) - most, most // 2
+    return text if left_out <= 0 else f"{text[:half]}\n[... {left_out} characters left out ...]\n{text[-half:]}"
+
+
 def _picture(data: Mapping[str, Any]) -> ImagePart | None:
     for mime in _PICTURES:
         if text := joined(data.get(mime)):
@@ -117,8 +120,8 @@ def _picture(data: Mapping[str, Any]) -> ImagePart | None:
 
 def _content(output: Mapping[str, Any]) -> dict[str, Any]:
     """As a message of a kernel. In nbformat 3 the data stood in the output itself, by short names."""
-    text = joined(output.get("text"))
-    data = {mime: joined(value) for mime, value in objects_in(output.get("data")).items()}
+    text = _ends(joined(output.get("text")), _MAX_SEEN)
+    data = {mime: _ends(joined(value), _MAX_SEEN) for mime, value in objects_in(output.get("data")).items()}
     old = {"text/plain": text} | {f"image/{kind}": "" for kind in ("png", "jpeg", "svg") if kind in output}
     traceback = output.get("traceback") or [f"{output.get('ename')}: {output.get('evalue')}"]
-    return {"text": text, "data": data or old, "traceback": [joined(traceback, "\n")]}
+    return {"text": text, "data": data or old, "traceback": [_ends(joined(traceback, "\n"), _MAX_SEEN)]}
