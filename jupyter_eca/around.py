@@ -27,7 +27,7 @@ def tools(host: Host, chat: str, kernel: Kernel | None, call: str = "") -> ToolC
         questions=Asking(host.audiences, chat) if host.audiences.answered(chat) else None,
         editor=host.audiences.editor(chat),
         jobs=host.jobs,
-        keeper=Keeper(host.checkpoints, chat, live.state.turn) if live else None,
+        keeper=Keeper(host.checkpoints, chat, live.state.turn, live.changing) if live else None,
         plan=live.plan if live else None,
         remembered=live.state.remembered if live else frozenset(),
         announced=next((one.details for one in live.state.calls if one.id == call), None) if live else None,

@@ -47,6 +47,14 @@ def sources(left: Mapping[str, str | None]) -> str:
     return _SOURCES.dump_json(dict(left)).decode()
 
 
+def own(left: Iterable[str]) -> dict[str, str | None]:
+    """Of what changes left, one after the other, what is to be there in the end."""
+    found: dict[str, str | None] = {}
+    for one in left:
+        found |= _SOURCES.validate_json(one)
+    return found
+
+
 def _without_outputs(change: CellChange) -> CellChange:
     match change:
         case PutCell(cell=cell, was=str(was)):  # those that are there stay

@@ -6,7 +6,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -63,6 +63,10 @@ class Checkpoints:
         found = None if left is None else cells.sources(left)
         await self._store.do(lambda tables: tables.settle_cells(kept, found))
 
+    async def own_cells(self, chat: str, turn: str, path: str) -> Mapping[str, str | None]:
+        """The sources that a turn left in a notebook, of the cells that it changed."""
+        return cells.own(await self._store.do(lambda tables: tables.cells_left(chat, turn, path)))
+
     async def restore(
         self, chat: str, turns: Collection[str], files: Files, notebooks: Notebooks | None = None
     ) -> Restored:
@@ -89,6 +93,7 @@ class Keeper:
     checkpoints: Checkpoints
     chat: str
     turn: str
+    alone: asyncio.Lock = field(default_factory=asyncio.Lock)
     kept: tuple[Path, ...] = ()
 
     async def keep(self, path: Path) -> None:
@@ -100,6 +105,9 @@ class Keeper:
 
     async def settle_cells(self, kept: int, left: Mapping[str, str | None] | None) -> None:
         await self.checkpoints.settle_cells(kept, left)
+
+    async def own_cells(self, path: str) -> Mapping[str, str | None]:
+        return await self.checkpoints.own_cells(self.chat, self.turn, path)
 
     async def done(self) -> None:
         await self.checkpoints.left(self.chat, self.turn, self.kept)

@@ -282,6 +282,11 @@ class Tables:
         else:
             self._db.execute("UPDATE cell_checkpoints SET sources = ? WHERE id = ?", (left, id))
 
+    def cells_left(self, chat: str, turn: str, path: str) -> list[str]:
+        """The sources that the changes of a turn left in a notebook, in their order."""
+        of_turn = "SELECT sources FROM cell_checkpoints WHERE chat = ? AND turn = ? AND path = ? ORDER BY id"
+        return [left for (left,) in self._db.execute(of_turn, (chat, turn, path))]
+
     def cell_checkpoints(self, chat: str) -> list[CellCheckpoint]:
         """In the order in which they were made."""
         rows = self._db.execute(

@@ -175,6 +175,13 @@ async def _previewed(
 
 
 async def _made(context: ToolContext, plan: Planner, path: str, **arguments: Any) -> ToolResult:
+    if context.keeper is None:
+        return await _made_alone(context, plan, path, arguments)
+    async with context.keeper.alone:
+        return await _made_alone(context, plan, path, arguments)
+
+
+async def _made_alone(context: ToolContext, plan: Planner, path: str, arguments: dict[str, Any]) -> ToolResult:
     """What was approved, if something was, is what is made: of that notebook, and only if the cell is still the one
     that was shown. Not worked out anew, since a number or an active notebook may be another one by now."""
     shown = context.announced
@@ -183,12 +190,25 @@ async def _made(context: ToolContext, plan: Planner, path: str, **arguments: Any
         (change,) = shown.cells
         if not isinstance(change, cells.Change):
             raise ToolError("What was announced is no change that this tool makes.")
+        if await _only_own(context, document, change):
+            change = plan(context, document, **arguments | {"cell": cells.id_of(change)})
     else:
         document = await found(context, path)
         change = plan(context, document, **arguments)
     wanted = cells.applied(document, change)
     after = await whole(_kept_and_made(context, document, wanted, change))
     return _told(document, wanted, after, change)
+
+
+async def _only_own(context: ToolContext, document: NotebookDocument, change: cells.Change) -> bool:
+    """Whether the cell is another than was shown, but only by what calls before this one did to it: those of one reply
+    are all shown before the first one runs."""
+    if context.keeper is None or not isinstance(change, EditCell | DeleteCell):
+        return False
+    there = document.cell(change.cell_id)
+    if there is None or there.source == change.was:
+        return False
+    return (await context.keeper.own_cells(document.path)).get(there.id) == there.source
 
 
 async def _kept_and_made(

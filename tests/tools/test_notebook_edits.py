@@ -165,6 +165,17 @@ async def test_a_cell_that_somebody_changed_while_approval_was_awaited_is_left_t
         assert there.page.edits == 0
 
 
+async def test_two_changes_of_one_cell_in_one_reply_are_both_made(tmp_path: Path) -> None:
+    async with room(tmp_path, *CELLS) as there:
+        changes = [("import numpy", "import pandas"), ("x = 1", "x = 2")]
+        received = await there.ask([
+            {"tool": "notebook_edit_cell", "arguments": {"cell": 2, "original_content": old, "new_content": new}}
+            for old, new in changes
+        ])  # fmt: skip
+        assert [done.error for done in called(received)] == [False, False]
+        assert there.page.cells()[1] == ("a", "import pandas\nx = 2")
+
+
 async def test_a_number_means_the_cell_that_was_shown_also_when_others_came_before_it_since(tmp_path: Path) -> None:
     def meanwhile(call: ToolCallRunContent) -> Decision:
         there.page.books[PATH].insert(0, code("new", "0"))
