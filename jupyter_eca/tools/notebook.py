@@ -9,7 +9,7 @@ from pydantic import Field
 
 from jupyter_eca.contexts.reading.cells import MAX_OUTPUT, pictures, rendered
 from jupyter_eca.errors import ToolError
-from jupyter_eca.protocol.notebook import CellType, PutCell, RunStatus
+from jupyter_eca.protocol.notebook import CellState, CellType, PutCell, RunStatus
 from jupyter_eca.tools import cells as wanted
 from jupyter_eca.tools.base import MAX_RESULT_CHARS, Need, ToolContext, ToolResult, tool
 
@@ -57,6 +57,11 @@ async def notebook_run_cells(context: ToolContext, cells: ToRun, path: NotebookP
     """
     document = await found(context, path)
     chosen = [wanted.named(document, cell) for cell in cells]
+    if context.from_cell and _waits(context, document):
+        raise ToolError(
+            "A cell of this notebook waits for your answer, and others would only run after it; nothing was run.",
+            "Use run_code for their code, or ask the user to run them.",
+        )
     if context.keeper is not None:
         before = {cell.id: cell for cell in chosen if cell.cell_type is CellType.CODE}
         undo = [
@@ -93,6 +98,15 @@ async def found(context: ToolContext, path: str) -> NotebookDocument:
         "No notebook is the one that the user works in.",
         f"Give the path of one. Open are: {names}." if names else "Give the path of one.",
     )
+
+
+def _waits(context: ToolContext, document: NotebookDocument) -> bool:
+    """Whether the cell that asks is one of the notebook's kernel. Where the ids of kernels are not known, a notebook
+    with a cell that runs is taken for its."""
+    asking = getattr(context.kernel, "id", None)
+    if asking is not None and document.kernel_id is not None:
+        return asking == document.kernel_id
+    return any(cell.state is CellState.RUNNING for cell in document.cells)
 
 
 def _about(document: NotebookDocument) -> str:

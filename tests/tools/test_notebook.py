@@ -12,7 +12,7 @@ from nbformat.validator import validate
 
 from jupyter_eca.protocol.content import FileChangeDetails, ImageContent
 from jupyter_eca.protocol.notebook import CellState
-from tests.desk import PATIENCE, answer, desk
+from tests.desk import PATIENCE, Notebook, answer, desk
 from tests.page import PATH, Page, called, code, printed, result, room, text
 
 if TYPE_CHECKING:
@@ -158,6 +158,16 @@ async def test_stopping_the_turn_interrupts_the_cells(tmp_path: Path) -> None:
         assert called(received)[0].error
         async with asyncio.timeout(PATIENCE):
             await page.interrupted.wait()
+
+
+async def test_a_cell_that_waits_for_the_answer_is_not_made_to_wait_for_ever(tmp_path: Path) -> None:
+    async with room(tmp_path, *cells()) as there:
+        there.client = await there.table.client(Notebook())
+        done = await there.call("notebook_run_cells", cells=[5])
+        assert (done.error, "Use run_code" in result(done)) == (True, True)
+        assert not there.page.running.is_set()
+        there.page.books[PATH].pop(3)
+        assert not (await there.call("notebook_run_cells", cells=[4])).error
 
 
 async def test_reading_needs_no_approval_by_default_and_running_and_editing_do(tmp_path: Path) -> None:
