@@ -82,8 +82,8 @@ async def put_back(chat: str, kept: Iterable[CellCheckpoint], notebooks: Noteboo
         except ToolError as error:
             left.append((path, str(error)))
         else:
-            done += [_shown(id, after, before) for id in dict.fromkeys(map(id_of, steps))]
-            left += [(_shown(id, after, before), _CHANGED) for id in changed]
+            done += [_shown(after, id) for id in _in_order(after, map(id_of, steps))]
+            left += [(_shown(after, id), _CHANGED) for id in _in_order(after, changed)]
     return Back(tuple(done), tuple(left))
 
 
@@ -124,7 +124,11 @@ def _from(undo: CellChange, now: str | None) -> CellChange:
     return undo.model_copy(update={"was": now}) if isinstance(undo, PutCell | EditCell | DeleteCell) else undo
 
 
-def _shown(id: str, *documents: NotebookDocument) -> str:
-    """By the number that it has, or had before it was taken away."""
-    path = documents[0].path
-    return next((f"{path} cell {place}" for one in documents if (place := number(one, id))), f"{path} cell [{id}]")
+def _in_order(document: NotebookDocument, ids: Iterable[str]) -> list[str]:
+    """Each once, those that are gone at last."""
+    return sorted(dict.fromkeys(ids), key=lambda id: number(document, id) or len(document.cells) + 1)
+
+
+def _shown(document: NotebookDocument, id: str) -> str:
+    """One that is gone has no number."""
+    return f"{document.path} cell {number(document, id) or f'[{id}]'}"

@@ -243,7 +243,7 @@ def _told(
     if not cells.is_made(after, wanted, change):
         text = f"{path} is not as you wanted it: something else changed it at the same time. {there}"
         return ToolResult(text, error=True, details=shown)
-    size = f"{path} has {len(after.cells)} cells now"
+    size = f"{path} has {cells.size(after)} now"
     match change:
         case InsertCell():
             text = f"Inserted; {size}. {there}"

@@ -41,7 +41,7 @@ def named(document: NotebookDocument, cell: int | str) -> NotebookCell:
     if str(cell).strip().isdecimal() and 0 < int(cell) <= len(document.cells):
         return document.cells[int(cell) - 1]
     raise ToolError(
-        f"{document.path} has no cell {cell}; it has {len(document.cells)} cells.",
+        f"{document.path} has no cell {cell}; it has {size(document)}.",
         "Read it again with notebook_read: cells may have come or gone.",
     )
 
@@ -63,6 +63,11 @@ def several(document: NotebookDocument, words: str) -> tuple[NotebookCell, ...]:
 def number(document: NotebookDocument, id: str) -> int:
     """From 1; 0 when it is not there."""
     return next((number for number, cell in enumerate(document.cells, 1) if cell.id == id), 0)
+
+
+def size(document: NotebookDocument) -> str:
+    count = len(document.cells)
+    return f"{count} cell" if count == 1 else f"{count} cells"
 
 
 def id_of(change: CellChange) -> str:

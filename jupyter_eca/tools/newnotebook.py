@@ -72,7 +72,7 @@ async def notebook_create(
     shown = PurePosixPath(context.files.shown(real)).as_posix()
     kernel, found = await whole(asyncio.to_thread(_write, context.files, real, shown, cells, opened))
     await notebooks(context).show(shown)
-    text = f"Created {shown}: {len(found)} cells, kernel {kernel}."
+    text = f"Created {shown}: {len(found)} {'cell' if len(found) == 1 else 'cells'}, kernel {kernel}."
     made = [(cell.cell_type, cell.source) for cell in cells]
     if found != made:
         return ToolResult(f"{text} It is not as you wanted it: another program wrote it too.", error=True)

@@ -112,7 +112,7 @@ def _waits(context: ToolContext, document: NotebookDocument) -> bool:
 def _about(document: NotebookDocument) -> str:
     language = f", {document.language}" if document.language else ""
     kernel = f"kernel {document.kernel_status or 'there'}" if document.kernel_id else "no kernel"
-    return f"{document.path}: {len(document.cells)} cells{language}, {kernel}"
+    return f"{document.path}: {wanted.size(document)}{language}, {kernel}"
 
 
 def _fitting(document: NotebookDocument, only: tuple[NotebookCell, ...]) -> str:

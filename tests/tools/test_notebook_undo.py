@@ -61,8 +61,11 @@ async def test_many_changes_of_many_turns_are_taken_back_in_one_step(tmp_path: P
     async with room(tmp_path, *CELLS) as there:
         for tool, arguments in CHANGES:
             assert not (await there.call(tool, **arguments)).error
-        made = there.page.edits
-        await back(there)
+        made, inserted = there.page.edits, there.page.cells()[0][0]
+        assert await back(there) == (
+            "Restored: work/nb.ipynb cell 1\nRestored: work/nb.ipynb cell 2\nRestored: work/nb.ipynb cell 3\n"
+            f"Restored: work/nb.ipynb cell [{inserted}]\nNot taken back: what notebook_run_cells did."
+        )
         assert there.page.books[PATH] == list(CELLS)
         assert there.page.edits == made + 1
 
