@@ -9,6 +9,7 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from jupyter_eca import around
 from jupyter_eca.audience import Notice
 from jupyter_eca.engine.page import Page, from_message, page
 from jupyter_eca.engine.prompt import forked, restored_text
@@ -118,7 +119,8 @@ class Archive:
             turns = {event.turn for event in gone if event.turn}
             report = ""
             if files:
-                restored = await self._host.checkpoints.restore(id, turns, self._host.workspace.files)
+                notebooks = around.notebooks(self._host, id)
+                restored = await self._host.checkpoints.restore(id, turns, self._host.workspace.files, notebooks)
                 report = restored_text(restored.done, restored.left, self._not_taken_back(gone))
             if messages:
                 # What the files are like now is what the user wanted to keep.

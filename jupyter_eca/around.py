@@ -23,13 +23,15 @@ def tools(host: Host, chat: str, kernel: Kernel | None, call: str = "") -> ToolC
         host.workspace.files,
         call,
         kernel=kernel or host.workspace.kernel,
-        notebooks=_notebooks(host, chat),
+        notebooks=notebooks(host, chat),
         questions=Asking(host.audiences, chat) if host.audiences.answered(chat) else None,
         editor=host.audiences.editor(chat),
         jobs=host.jobs,
-        keeper=Keeper(host.checkpoints, chat, live.state.turn) if live else None,
+        keeper=Keeper(host.checkpoints, chat, live.state.turn, live.changing) if live else None,
         plan=live.plan if live else None,
         remembered=live.state.remembered if live else frozenset(),
+        announced=next((one.details for one in live.state.calls if one.id == call), None) if live else None,
+        from_cell=kernel is not None,
     )
 
 
@@ -40,10 +42,11 @@ def contexts(host: Host, chat: str, kernel: Kernel | None) -> Surroundings:
         host.index,
         kernel or host.workspace.kernel,
         host.mcp,
-        _notebooks(host, chat),
+        notebooks(host, chat),
     )
 
 
-def _notebooks(host: Host, chat: str) -> Notebooks | None:
+def notebooks(host: Host, chat: str) -> Notebooks | None:
+    """Of the chat's clients, and the server's own."""
     live, rest = host.audiences.notebooks(chat), host.workspace.notebooks
     return None if rest is None else Foremost(live, rest)

@@ -1,22 +1,25 @@
-"""Files as they were before a turn changed them, and how they are put back. Nobody's later work is lost for it."""
+"""Files as they were before a turn changed them, and how they are put back. Nobody's later work is lost for it. What
+is special about cells of notebooks is in `cells`."""
 
 from __future__ import annotations
 
 import asyncio
 import hashlib
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from jupyter_eca import cells
 from jupyter_eca.errors import ToolError
 from jupyter_eca.store import UNKEPT, Checkpoint
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
+    from jupyter_eca.protocol.notebook import CellChange
     from jupyter_eca.store import Store
-    from jupyter_eca.workspace.base import Files
+    from jupyter_eca.workspace.base import Files, Notebooks
 
 _log = logging.getLogger(__name__)
 
@@ -50,8 +53,26 @@ class Checkpoints:
             digest = await asyncio.to_thread(_digest, path)
             await self._store.do(lambda tables, path=path, digest=digest: tables.left(chat, turn, str(path), digest))
 
-    async def restore(self, chat: str, turns: Collection[str], files: Files) -> Restored:
-        """Each file as the first of these turns found it, unless somebody else has changed it since."""
+    async def keep_cells(
+        self, chat: str, turn: str, path: str, undo: Sequence[CellChange], left: Mapping[str, str | None]
+    ) -> int:
+        kept = await asyncio.to_thread(cells.checkpoint, turn, path, undo, left)
+        return await self._store.do(lambda tables: tables.keep_cells(chat, kept))
+
+    async def settle_cells(self, kept: int, left: Mapping[str, str | None] | None) -> None:
+        found = None if left is None else cells.sources(left)
+        await self._store.do(lambda tables: tables.settle_cells(kept, found))
+
+    async def own_cells(self, chat: str, turn: str, path: str) -> Mapping[str, str | None]:
+        """The sources that a turn left in a notebook, of the cells that it changed."""
+        return cells.own(await self._store.do(lambda tables: tables.cells_left(chat, turn, path)))
+
+    async def restore(
+        self, chat: str, turns: Collection[str], files: Files, notebooks: Notebooks | None = None
+    ) -> Restored:
+        """Each file and cell as the first of these turns found it, unless somebody else has changed it since."""
+        of_cells = await self._store.do(lambda tables: tables.cell_checkpoints(chat))
+        back = await cells.put_back(chat, (one for one in of_cells if one.turn in turns), notebooks)
         all_of_chat = await self._store.do(lambda tables: tables.checkpoints(chat))
         mine: dict[str, list[Checkpoint]] = {}
         for checkpoint in all_of_chat:
@@ -59,7 +80,7 @@ class Checkpoints:
                 mine.setdefault(checkpoint.path, []).append(checkpoint)
         restored = await asyncio.to_thread(_all_put_back, mine, files)
         await self.forget(chat, turns)
-        return restored
+        return Restored((*back.done, *restored.done), (*back.left, *restored.left))
 
     async def forget(self, chat: str, turns: Collection[str]) -> None:
         await self._store.do(lambda tables: tables.forget(chat, turns))
@@ -72,11 +93,21 @@ class Keeper:
     checkpoints: Checkpoints
     chat: str
     turn: str
+    alone: asyncio.Lock = field(default_factory=asyncio.Lock)
     kept: tuple[Path, ...] = ()
 
     async def keep(self, path: Path) -> None:
         self.kept = (*self.kept, path)
         await self.checkpoints.keep(self.chat, self.turn, path)
+
+    async def keep_cells(self, path: str, undo: Sequence[CellChange], left: Mapping[str, str | None]) -> int:
+        return await self.checkpoints.keep_cells(self.chat, self.turn, path, undo, left)
+
+    async def settle_cells(self, kept: int, left: Mapping[str, str | None] | None) -> None:
+        await self.checkpoints.settle_cells(kept, left)
+
+    async def own_cells(self, path: str) -> Mapping[str, str | None]:
+        return await self.checkpoints.own_cells(self.chat, self.turn, path)
 
     async def done(self) -> None:
         await self.checkpoints.left(self.chat, self.turn, self.kept)

@@ -355,7 +355,10 @@ class Host:
         who, decided = agent(self.config, choice.agent), self.decided(choice)
         folders = tuple(str(root) for root in self.workspace.files.roots)
         environment = Environment(
-            folders, has.kernel.description if has.kernel else "", tuple(self.mcp.instructions().items())
+            folders,
+            has.kernel.description if has.kernel else "",
+            has.notebooks is not None,
+            tuple(self.mcp.instructions().items()),
         )
         return inputs.Setup(
             model=choice.model,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Protocol
 
@@ -10,8 +11,6 @@ from jupyter_eca.engine.turn import TurnStatus
 from jupyter_eca.store import Selection
 
 if TYPE_CHECKING:
-    import asyncio
-
     from jupyter_eca.commands.dialogue import Dialogue
     from jupyter_eca.engine.state import ChatState
     from jupyter_eca.protocol.context import ChatContext, CursorContext
@@ -87,7 +86,8 @@ class Begun:
 @dataclass
 class LiveChat:
     """Its state, its running tasks, the kernel of whoever asked last, and the cursor that the model was last told.
-    While it is `held` it is being cut back or copied, and takes no prompt. Its `dialogue` takes the next one."""
+    While it is `held` it is being cut back or copied, and takes no prompt. Its `dialogue` takes the next one. Whoever
+    holds `changing` is the only one of its calls that changes cells."""
 
     state: ChatState
     last: int
@@ -98,6 +98,7 @@ class LiveChat:
     held: bool = False
     dialogue: Dialogue | None = None
     plan: Plan = field(default_factory=Plan)
+    changing: asyncio.Lock = field(default_factory=asyncio.Lock)
     tasks: dict[str, asyncio.Task[None]] = field(default_factory=dict[str, "asyncio.Task[None]"])
 
     @property

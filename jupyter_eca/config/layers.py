@@ -29,6 +29,7 @@ Json = dict[str, Any]
 # What only looks, or only asks, is allowed; what changes or runs something asks first (ECA 3.3 has the same list).
 _HARMLESS = (
     *("read_file", "directory_tree", "grep", "variables", "preview_file_change", "ask_user", "task"),
+    *("notebook_read", "inspect", "kernel_state"),
     *("editor_diagnostics", "editor_definition", "editor_references"),
 )
 _ALLOWED: Json = {

@@ -44,13 +44,20 @@ real output of what you ran before you speak of it. Say plainly when something f
 _PLAN = """You are in plan mode: you may look but not change anything. Give a short, numbered plan and stop."""
 
 
+_NOTEBOOKS = """Notebooks are live documents: look with `notebook_read`, change and run cells with the other \
+`notebook_` tools, never through the .ipynb file. Without a path they mean the notebook that the user works in. Name \
+cells by their ids."""
+
+
 @dataclass(frozen=True, slots=True)
 class Environment:
-    """Facts about where the assistant is. `kernel` describes the live kernel, empty when there is none; `servers` are
-    those of tools, with what each says of itself."""
+    """Facts about where the assistant is. `kernel` describes the live kernel, empty when there is none; `notebooks`
+    tells whether there are tools for them (not which is open: that changes, and with it the model's cache would be
+    lost); `servers` are those of tools, with what each says of itself."""
 
     folders: tuple[str, ...]
     kernel: str = ""
+    notebooks: bool = False
     servers: tuple[tuple[str, str], ...] = ()
 
 
@@ -62,6 +69,8 @@ def system_prompt(kind: str, environment: Environment, words: str = "") -> str:
     parts.append("Workspace: " + ", ".join(environment.folders))
     if environment.kernel:
         parts.append(environment.kernel)
+    if environment.notebooks:
+        parts.append(_NOTEBOOKS)
     parts += [f"What the server {name} says of its tools:\n{text}" for name, text in environment.servers]
     return "\n\n".join(parts)
 

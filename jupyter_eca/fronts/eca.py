@@ -281,7 +281,7 @@ class EcaSession:
             if method not in BEFORE_INITIALIZE:
                 await self.opened.wait()
                 self._join(self.host)
-            result = await handler(self, _parsed(method, params))
+            result = await handler(self, _parsed(self.dialect, method, params))
             if method in SHOWN_FIRST:
                 await self._catch_up()
         except BusyError as error:
@@ -299,7 +299,7 @@ class EcaSession:
             self._learn(method, params)
             if self._host is not None:
                 self._join(self._host)
-            handlers()[method](self, _parsed(method, params))
+            handlers()[method](self, _parsed(self.dialect, method, params))
 
     def _learn(self, method: str, params: Any) -> None:
         """What the client's words betray of its revision, until nothing more is to be learned."""
@@ -356,9 +356,9 @@ class EcaSession:
             host.join(self)
 
 
-def _parsed(method: str, params: Any) -> Model:
+def _parsed(spoken: dialect.Dialect, method: str, params: Any) -> Model:
     try:
-        return METHODS[method].parse(dialect.incoming(method, params))
+        return METHODS[method].parse(dialect.incoming(spoken, method, params))
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         place = ".".join(map(str, first["loc"])) or "params"

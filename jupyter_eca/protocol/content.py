@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from jupyter_eca.protocol.base import Model
+from jupyter_eca.protocol.notebook import CellChange
 
 
 class Role(StrEnum):
@@ -102,13 +103,15 @@ class UsageContent(Model):
 
 
 class FileChangeDetails(Model):
-    """`diff` is in the unified format."""
+    """`diff` is in the unified format. Of a notebook it is that of its cells as text, and `cells` are the changes that
+    it shows: what is approved is what is then made."""
 
     type: Literal["fileChange"] = "fileChange"
     path: str
     diff: str
     lines_added: int
     lines_removed: int
+    cells: tuple[CellChange, ...] | None = None
 
 
 class JsonOutputsDetails(Model):

@@ -38,6 +38,13 @@ MIGRATIONS: Final = (
         UNIQUE (chat, turn, path)
     );
     """,
+    """
+    CREATE TABLE cell_checkpoints (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        chat TEXT NOT NULL, turn TEXT NOT NULL, path TEXT NOT NULL, undo TEXT NOT NULL, sources TEXT NOT NULL
+    );
+    CREATE INDEX cell_checkpoints_of_chat ON cell_checkpoints (chat, turn);
+    """,
 )
 """Each is run once, in order; `PRAGMA user_version` counts those that were. Never change one that was released."""
 

@@ -72,6 +72,16 @@ class Checkpoint:
     after: str | None
 
 
+@dataclass(frozen=True, slots=True)
+class CellCheckpoint:
+    """What takes a change of cells back, and the sources that the change left, both as JSON."""
+
+    turn: str
+    path: str
+    undo: str
+    left: str
+
+
 UNKEPT: Final = "unkept"
 CHANGED: Final = "changed"
 """In the place of a digest: the file could not be kept; somebody else changed it while the turn ran."""
@@ -190,6 +200,7 @@ class Tables:
             for statement in (
                 "DELETE FROM events WHERE chat = ?",
                 "DELETE FROM checkpoints WHERE chat = ?",
+                "DELETE FROM cell_checkpoints WHERE chat = ?",
                 "DELETE FROM chats WHERE id = ?",
             ):
                 self._db.execute(statement, (chat,))
@@ -250,7 +261,38 @@ class Tables:
         return [Checkpoint(*row) for row in rows]
 
     def forget(self, chat: str, turns: Collection[str]) -> None:
-        self._db.executemany("DELETE FROM checkpoints WHERE chat = ? AND turn = ?", ((chat, turn) for turn in turns))
+        for table in ("checkpoints", "cell_checkpoints"):
+            of_turn = f"DELETE FROM {table} WHERE chat = ? AND turn = ?"  # noqa: S608  # names of ours
+            self._db.executemany(of_turn, [(chat, turn) for turn in turns])
+
+    # -- cells as they were
+
+    def keep_cells(self, chat: str, kept: CellCheckpoint) -> int:
+        """Every change counts, in its order. Gives its number."""
+        (id,) = self._db.execute(
+            "INSERT INTO cell_checkpoints (chat, turn, path, undo, sources) VALUES (?, ?, ?, ?, ?) RETURNING id",
+            (chat, kept.turn, kept.path, kept.undo, kept.left),
+        ).fetchone()
+        return id
+
+    def settle_cells(self, id: int, left: str | None) -> None:
+        """The sources that were really left; None: nothing was changed."""
+        if left is None:
+            self._db.execute("DELETE FROM cell_checkpoints WHERE id = ?", (id,))
+        else:
+            self._db.execute("UPDATE cell_checkpoints SET sources = ? WHERE id = ?", (left, id))
+
+    def cells_left(self, chat: str, turn: str, path: str) -> list[str]:
+        """The sources that the changes of a turn left in a notebook, in their order."""
+        of_turn = "SELECT sources FROM cell_checkpoints WHERE chat = ? AND turn = ? AND path = ? ORDER BY id"
+        return [left for (left,) in self._db.execute(of_turn, (chat, turn, path))]
+
+    def cell_checkpoints(self, chat: str) -> list[CellCheckpoint]:
+        """In the order in which they were made."""
+        rows = self._db.execute(
+            "SELECT turn, path, undo, sources FROM cell_checkpoints WHERE chat = ? ORDER BY id", (chat,)
+        )
+        return [CellCheckpoint(*row) for row in rows]
 
 
 def _columns(selected: Selection) -> tuple[str | bool | None, ...]:

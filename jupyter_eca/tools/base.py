@@ -43,7 +43,8 @@ class Need(StrEnum):
 class ToolContext:
     """What a tool may touch. `call` is the id of its call; `kernel` is the one the chat belongs to; `questions` and
     `editor` are there when a client of the chat can answer. `keeper` must be told of a file before it is changed;
-    `plan` is the chat's list of tasks; `remembered` what the user approved for the session."""
+    `plan` is the chat's list of tasks; `remembered` what the user approved for the session. `announced` is what was
+    told of this call before it was approved. `from_cell`: a cell of the kernel waits for the answer."""
 
     chat: str
     files: Files
@@ -56,6 +57,8 @@ class ToolContext:
     keeper: Keeper | None = None
     plan: Plan | None = None
     remembered: frozenset[str] = frozenset()
+    announced: ToolCallDetails | None = None
+    from_cell: bool = False
 
     def has(self, need: Need) -> bool:
         field, _, ability = need.partition(".")

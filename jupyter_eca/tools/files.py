@@ -246,7 +246,8 @@ def _refuse_notebook(real: Path, path: str) -> None:
     if real.suffix.lower() == ".ipynb":
         raise ToolError(
             f"{path} is a notebook and is not edited as raw JSON: it may be open with unsaved work.",
-            "Change its cells with the notebook tools.",
+            "Read it with notebook_read; change its cells with notebook_edit_cell, notebook_insert_cell, "
+            "notebook_delete_cell or notebook_move_cell; make a new one with notebook_create.",
         )
 
 

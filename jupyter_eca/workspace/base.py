@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 from jupyter_eca.errors import ToolError
 
 if TYPE_CHECKING:
+    import asyncio
     from collections.abc import Mapping, Sequence
 
     from jupyter_eca.engine.spec import ImagePart
@@ -148,11 +149,29 @@ class Jobs(Protocol):
 
 
 class Keeper(Protocol):
-    """Keeps files as they were, so that a turn can be taken back."""
+    """Keeps files and cells as they were, so that a turn can be taken back."""
 
     async def keep(self, path: Path) -> None:
         """Called before a file is written, moved or removed, and for a place where none is yet. Never raises: a file
         that cannot be kept can not be restored, and the user is told so then."""
+        ...
+
+    @property
+    def alone(self) -> asyncio.Lock:
+        """Held by the only call of a chat that changes cells at a time: those of one reply come together."""
+        ...
+
+    async def own_cells(self, path: str) -> Mapping[str, str | None]:
+        """The sources that the turn has left in a notebook so far, of the cells that it changed."""
+        ...
+
+    async def keep_cells(self, path: str, undo: Sequence[CellChange], left: Mapping[str, str | None]) -> int:
+        """Called before cells of a notebook are changed, with what takes that back and the sources that it is to leave
+        (None where there is no cell then). The number is for `settle_cells`."""
+        ...
+
+    async def settle_cells(self, kept: int, left: Mapping[str, str | None] | None) -> None:
+        """The sources that were really left; None when nothing was changed after all."""
         ...
 
 

@@ -473,13 +473,17 @@ export interface EditorLookupResult {
 /** `{}`: the parameters of a method that has none. As a result it is written as null. */
 export type Empty = Readonly<Record<string, never>>;
 
-/** `diff` is in the unified format. */
+/**
+ * `diff` is in the unified format. Of a notebook it is that of its cells as text, and `cells` are the changes that
+ * it shows: what is approved is what is then made.
+ */
 export interface FileChangeDetails {
   readonly type: 'fileChange';
   readonly path: string;
   readonly diff: string;
   readonly linesAdded: number;
   readonly linesRemoved: number;
+  readonly cells?: readonly (InsertCell | EditCell | DeleteCell | MoveCell | PutCell)[];
 }
 
 export interface FileContext {

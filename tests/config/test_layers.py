@@ -35,8 +35,9 @@ def test_without_any_file_what_only_looks_is_allowed_and_all_else_asks(home: Pat
     config = read((project,), home=home)
     assert config.sources == ()
     allowed = config.tool_call.approval.allow
-    looking = {"read_file", "directory_tree", "grep", "variables", "preview_file_change"}
+    looking = {"read_file", "directory_tree", "grep", "variables", "preview_file_change", "notebook_read"}
     asking = {"editor_diagnostics", "editor_definition", "editor_references", "ask_user"}
+    looking |= {"inspect", "kernel_state"}
     assert set(allowed) == looking | asking | {"task", "bg_job"}
     assert [name for name, rule in allowed.items() if not rule.always] == ["bg_job"]
     assert allowed["bg_job"].matches({"action": "read_output"})

@@ -114,7 +114,7 @@ async def test_all_that_a_client_of_a_seed_is_sent_has_the_shape_of_its_document
     (tmp_path / "src").mkdir()
     (tmp_path / "src" / "a.py").touch()
     servers = {"one": sdk(), "two": mcp("points somewhere"), "off": sdk(disabled=True)}
-    more = {"mcpServers": servers, "toolCall": DENIED, "warnings": ["This is not right."]}
+    more: dict[str, Any] = {"mcpServers": servers, "toolCall": DENIED, "warnings": ["This is not right."]}
     async with desk(tmp_path, STORY, **more) as table:
         at = raw(table)
         sent = said(at, await through_all(at, seed, tmp_path))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from jupyter_eca.protocol.jsonrpc import Code, Notification
+from jupyter_eca.protocol.jsonrpc import Notification
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -158,9 +158,10 @@ async def steered(at: Caller) -> None:
 
 
 async def busy(at: Caller) -> None:
-    """A second prompt is refused, and changes nothing about the first."""
+    """A second prompt is refused, with words for the user, and changes nothing about the first."""
     since, call = await call_of(at, "run echo first")
-    assert await at.refused("chat/prompt", {"chatId": "c", "message": "second"}) == Code.BUSY
+    assert (await at.request("chat/prompt", {"chatId": "c", "message": "second"}))["status"] == "error"
+    assert "This chat is still answering." in str(at.heard)
     await approve(at, call)
     await at.finished()
     assert at.said(since, role="user") == "run echo first"

@@ -224,7 +224,7 @@ async def test_signing_out_forgets_the_key_and_twice_is_once(tmp_path: Path) -> 
 
 
 async def test_agents_variants_and_warnings_of_the_configuration_reach_the_client(tmp_path: Path) -> None:
-    given = {
+    given: dict[str, Any] = {
         "agent": {"reviewer": {"inherit": "plan", "variant": "high"}, "helper": {"mode": "subagent"}},
         "defaultAgent": "reviewer",
         "variantsByModel": {"test": {"variants": {"high": {"effort": 3}}}},

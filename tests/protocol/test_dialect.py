@@ -52,8 +52,8 @@ def test_a_request_is_answered_in_the_clients_words(name: str) -> None:
 
 @pytest.mark.parametrize("name", named("client", "params"))
 def test_what_a_client_of_any_revision_says_is_understood(name: str) -> None:
-    row = of(name)[1]
-    model = row.parse(dialect.incoming(row.name, SAID[name]["params"]))
+    spoken, row = of(name)
+    model = row.parse(dialect.incoming(spoken, row.name, SAID[name]["params"]))
     assert model.model_dump(mode="json", by_alias=True, exclude_unset=True) == SAID[name]["ours"]
 
 
@@ -149,4 +149,24 @@ def test_a_client_that_uses_a_newer_method_was_taken_for_too_old(
 @pytest.mark.parametrize("params", [None, [], "text", 5, {"initializationOptions": 3}, {"agent": 3, "behavior": None}])
 def test_what_makes_no_sense_is_left_for_the_models_to_refuse(params: Any) -> None:
     for method in ("initialize", "chat/prompt", "chat/selectedAgentChanged"):
-        assert dialect.incoming(method, params) == params
+        assert dialect.incoming(Dialect.CURRENT, method, params) == params
+
+
+@pytest.mark.parametrize(
+    ("spoken", "sent", "heard"),
+    [
+        (Dialect.CURRENT, (3, 1), (2, 0)),
+        (Dialect.NEWER, (3, 1), (2, 0)),
+        (Dialect.CURRENT, (2, 0), (2, 0)),
+        (Dialect.CURRENT, (0, 7), (0, 7)),
+        (Dialect.OWN, (3, 1), (3, 1)),
+    ],
+)
+def test_a_cursor_counts_from_0_however_its_editor_counts(
+    spoken: Dialect, sent: tuple[int, int], heard: tuple[int, int]
+) -> None:
+    def prompt(place: tuple[int, int]) -> dict[str, Any]:
+        at = {"line": place[0], "character": place[1]}
+        return {"contexts": [{"type": "cursor", "path": "a.py", "position": {"start": at, "end": at}}]}
+
+    assert dialect.incoming(spoken, "chat/prompt", prompt(sent)) == prompt(heard)

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Final
 
 from jupyter_eca.announce import tool_servers
 from jupyter_eca.audience import Notice
-from jupyter_eca.errors import RemoteError
+from jupyter_eca.errors import BusyError, RemoteError
 from jupyter_eca.live import NO_CHOICE, Choice, Prompt
 from jupyter_eca.protocol import chat, lifecycle
+from jupyter_eca.protocol.dialect import Dialect
 from jupyter_eca.protocol.jsonrpc import Code
 
 if TYPE_CHECKING:
@@ -28,7 +29,16 @@ async def prompt(session: EcaSession, params: chat.ChatPromptParams) -> chat.Cha
     choice = Choice(params.model or "", params.agent or params.behavior or "", params.variant, params.trust)
     selected = session.choices.get(id, NO_CHOICE).over(session.choices.get("", NO_CHOICE))
     asked = Prompt(id, params.message, choice.over(selected), params.contexts, session)
-    begun = await session.host.prompt(asked, session.kernel)
+    try:
+        begun = await session.host.prompt(asked, session.kernel)
+    except BusyError as error:
+        if session.dialect is Dialect.OWN:
+            raise
+        # An error to this request is one too many for eca-nvim (`vim.notify` where it must not be called); the result
+        # says that there is no turn, and the message why.
+        said = lifecycle.ShowMessageParams(type=lifecycle.MessageType.WARNING, message=str(error))
+        await session.notify("$/showMessage", said)
+        return chat.ChatPromptResult(chat_id=wire_id, model=asked.choice.model, status=chat.PromptStatus.ERROR)
     status = chat.PromptStatus.LOGIN if begun.login else chat.PromptStatus.PROMPTING
     return chat.ChatPromptResult(chat_id=wire_id, model=begun.model, status=status)
 

@@ -20,15 +20,25 @@ _AGENT_FIELDS: Final = {
 _COUNTS: Final = ("line", "character")
 
 
-def incoming(method: str, params: Any) -> Any:
+def incoming(dialect: Dialect, method: str, params: Any) -> Any:
     """Parameters of a request or a notification."""
     if not isinstance(params, dict):
         return params
     data = {_named(name): value for name, value in cast("Data", params).items()}
     if method == "initialize" and isinstance(options := data.get("initializationOptions"), dict):
         return {**data, "initializationOptions": _options(cast("Data", options))}
+    if dialect is not Dialect.OWN and isinstance(contexts := data.get("contexts"), list):
+        data["contexts"] = [_context(context) for context in cast("list[Any]", contexts)]
     fields = [field for field in _AGENT_FIELDS.get(method, ()) if isinstance(data.get(field), str)]
     return {**data, **{field: names.today(data[field]) for field in fields}}
+
+
+def _context(context: Any) -> Any:
+    """With a cursor counted from 0. No document says from where; Emacs, VS Code and IntelliJ count from 1 today, and
+    VS Code did not always: a 0 anywhere is the proof."""
+    if isinstance(context, dict) and cast("Data", context).get("type") == "cursor" and 0 not in _counts(context):
+        return _one_less(context)
+    return cast("Any", context)
 
 
 def _named(field: str) -> str:

@@ -1,0 +1,79 @@
+"""The tools on a kernel's life, through the engine, with a kernel that a person would call busy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from jupyter_eca.protocol.notebook import Inspection, KernelState
+from tests.desk import Notebook, answer, desk
+from tests.page import called, result, yes
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from jupyter_eca.protocol.content import ToolCalledContent
+    from jupyter_eca.protocol.notebook import KernelExecuteResult, KernelVariablesResult
+
+pytestmark = pytest.mark.asyncio
+
+
+@dataclass
+class Busy:
+    """Runs cell 3 until it is interrupted or restarted."""
+
+    description = "A kernel."
+    now: KernelState = field(
+        default_factory=lambda: KernelState(status="busy", language="python", cell="3", busy_ms=4200, queued=2)
+    )
+    done: list[str] = field(default_factory=list[str])
+
+    async def execute(self, chat: str, code: str) -> KernelExecuteResult:  # noqa: ARG002
+        return await Notebook().execute(code)
+
+    async def variables(self, chat: str, names: tuple[str, ...]) -> KernelVariablesResult:  # noqa: ARG002
+        return await Notebook().variables(names)
+
+    async def state(self) -> KernelState:
+        return self.now
+
+    async def interrupt(self) -> None:
+        self.done.append("interrupt")
+        self.now = KernelState(status="idle", language="python")
+
+    async def restart(self) -> None:
+        self.done.append("restart")
+        self.now = KernelState(status="idle")
+
+    async def inspect(self, name: str) -> Inspection:
+        return Inspection(found=name == "f", text="Signature: f(x)" if name == "f" else "")
+
+
+async def call(folder: Path, kernel: Any, tool: str, **arguments: Any) -> ToolCalledContent:
+    calls: list[dict[str, Any]] = [{"tool": tool, "arguments": arguments}]
+    rules: list[dict[str, Any]] = [{"message": "", "reply": calls}, {"result": "", "reply": []}]
+    async with desk(folder, rules) as table:
+        table.host.workspace = replace(table.host.workspace, kernel=kernel)
+        return called(await answer(await table.client(), "go", yes))[0]
+
+
+@pytest.mark.parametrize(
+    ("tool", "told"),
+    [
+        ("kernel_state", "The kernel (python) is busy with cell 3 for 4.2 seconds; 2 more wait."),
+        ("kernel_interrupt", "Interrupted. The kernel (python) is idle."),
+        ("kernel_restart", "Restarted; its variables are gone. The kernel is idle."),
+    ],
+)
+async def test_the_model_is_told_how_the_kernel_is_then(tmp_path: Path, tool: str, told: str) -> None:
+    kernel = Busy()
+    assert result(await call(tmp_path, kernel, tool)) == told
+    assert kernel.done == ([] if tool == "kernel_state" else [tool.removeprefix("kernel_")])
+
+
+async def test_a_name_is_looked_up_and_an_unknown_one_is_an_error(tmp_path: Path) -> None:
+    assert result(await call(tmp_path, Busy(), "inspect", name="f")) == "Signature: f(x)"
+    done = await call(tmp_path, Busy(), "inspect", name="g")
+    assert (done.error, "knows no g" in result(done)) == (True, True)
