@@ -54,7 +54,8 @@ async def running(
     read = partial(config.read, folders, only, options)
     settings = await asyncio.to_thread(read)
     kernel = LocalKernel(folders[0])
-    host = Host(settings, Workspace(Files(tuple(folders)), kernel), database(), read)
+    files = Files(tuple(folders))
+    host = Host(settings, Workspace(files, kernel, kernels=kernel), database(), read)
     with _alone():
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(host.run())
@@ -71,6 +72,7 @@ class ProcessDoor:
 
     sees_all = True
     follows = True
+    kernel = None
 
     def __init__(self, folder: Path, only: Path | None) -> None:
         self._folder = folder

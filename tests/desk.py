@@ -54,6 +54,7 @@ class Door:
     opened: Host
     sees_all: bool = True
     follows: bool = True
+    kernel: str | None = None
     interrupted: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def host(self, params: InitializeParams) -> Host:  # noqa: ARG002

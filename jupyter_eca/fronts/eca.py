@@ -65,6 +65,11 @@ class Door(Protocol):
         """Whether the folders of the client are the workspace; elsewhere they are the server's to choose."""
         ...
 
+    @property
+    def kernel(self) -> str | None:
+        """Jupyter's id of the kernel that the client is, where it is known."""
+        ...
+
     async def doctor(self, host: Host) -> str: ...
 
     async def interrupt(self) -> None:
@@ -322,7 +327,7 @@ class EcaSession:
         self.can = params.capabilities.code_assistant
         self.dialect, self._hello = dialect.choose(params), params
         if self.can.kernel:
-            self.kernel = LinkKernel(self.peer, self.door.interrupt)
+            self.kernel = LinkKernel(self.peer, self.door.interrupt, self.door.kernel)
         if self.can.notebook:
             self.notebooks = LinkNotebooks(self.peer)
         if any(self.can.editor.model_dump().values()):

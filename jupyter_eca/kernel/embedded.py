@@ -19,10 +19,12 @@ if TYPE_CHECKING:
 class EmbeddedDoor:
     sees_all = False
     follows = False
+    kernel = None
 
     def __init__(self, folder: Path) -> None:
         """Raises: ConfigError."""
-        self._host = Host(config.read((folder,)), Workspace(Files((folder,))), database())
+        files = Files((folder,))
+        self._host = Host(config.read((folder,)), Workspace(files), database())
 
     async def run(self) -> None:
         await self._host.run()

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from jupyter_eca.host import Host
     from jupyter_eca.links.base import Link
     from jupyter_eca.protocol.lifecycle import InitializeParams
-    from jupyter_eca.workspace.server import ServerKernel
+    from jupyter_eca.workspace.server import ServerKernels
 
 
 class Rooms:
@@ -22,7 +22,7 @@ class Rooms:
         self._serverapp = serverapp
         self._host: Host | None = None
         self._making = asyncio.Lock()
-        self._kernel: ServerKernel | None = None
+        self._kernels: ServerKernels | None = None
         self._running: asyncio.Task[None] | None = None
         self._sessions: set[asyncio.Task[None]] = set()
 
@@ -41,13 +41,14 @@ class Rooms:
         from jupyter_eca.host import Host
         from jupyter_eca.paths import database
         from jupyter_eca.workspace.base import Files, Workspace
-        from jupyter_eca.workspace.server import ServerKernel
+        from jupyter_eca.workspace.server import ServerKernel, ServerKernels
 
         folder = Path(self._serverapp.root_dir)
         read = partial(config.read, (folder,))
         settings = await asyncio.to_thread(read)
-        self._kernel = ServerKernel(self._serverapp.kernel_manager)
-        workspace = Workspace(Files((folder,)), self._kernel)
+        app, files = self._serverapp, Files((folder,))
+        kernels = self._kernels = ServerKernels(app.kernel_manager, app.session_manager, self._asking)
+        workspace = Workspace(files, ServerKernel(kernels), kernels=kernels)
         host = Host(settings, workspace, database(), read)
         running = self._running = asyncio.get_running_loop().create_task(host.run())
         ready = asyncio.ensure_future(host.ready.wait())
@@ -57,16 +58,26 @@ class Rooms:
             running.result()
         return host
 
-    async def serve(self, link: Link, interrupt: Callable[[], Awaitable[None]] | None = None) -> None:
-        """A session over a link, until it ends. `interrupt` is given for a kernel's: it sees its own chats only."""
+    def _asking(self, chat: str) -> str | None:
+        """The kernel whose cell waits for the answer of a chat."""
+        live = self._host.live(chat) if self._host is not None else None
+        return live.kernel.id if live is not None and live.kernel is not None else None
+
+    async def serve(
+        self, link: Link, interrupt: Callable[[], Awaitable[None]] | None = None, kernel: str | None = None
+    ) -> None:
+        """A session over a link, until it ends. `interrupt` and the id are given for a kernel's: it sees its own chats
+        only."""
         await asyncio.to_thread(importlib.import_module, "jupyter_eca.fronts.eca")
         from jupyter_eca.fronts.eca import EcaSession
 
-        await EcaSession(link, ServerDoor(self, interrupt)).run()
+        await EcaSession(link, ServerDoor(self, interrupt, kernel)).run()
 
-    def start(self, link: Link, interrupt: Callable[[], Awaitable[None]] | None = None) -> None:
+    def start(
+        self, link: Link, interrupt: Callable[[], Awaitable[None]] | None = None, kernel: str | None = None
+    ) -> None:
         """`serve` as a child of the server itself; `close` ends it."""
-        task = asyncio.get_running_loop().create_task(self.serve(link, interrupt))
+        task = asyncio.get_running_loop().create_task(self.serve(link, interrupt, kernel))
         self._sessions.add(task)
         task.add_done_callback(self._sessions.discard)
 
@@ -78,16 +89,19 @@ class Rooms:
         if self._host is not None and self._running is not None:
             self._host.close()
             await self._running
-        if self._kernel is not None:
-            self._kernel.close()
+        if self._kernels is not None:
+            self._kernels.close()
 
 
 class ServerDoor:
     """What a session asks of the server it is in."""
 
-    def __init__(self, rooms: Rooms, interrupt: Callable[[], Awaitable[None]] | None) -> None:
+    def __init__(
+        self, rooms: Rooms, interrupt: Callable[[], Awaitable[None]] | None, kernel: str | None = None
+    ) -> None:
         self._rooms = rooms
         self._interrupt = interrupt
+        self.kernel = kernel
         self.sees_all = interrupt is None
         self.follows = False
 
