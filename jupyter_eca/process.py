@@ -22,6 +22,7 @@ from jupyter_eca.paths import database, path_of
 from jupyter_eca.protocol.event import Outcome
 from jupyter_eca.workspace.base import Files, Workspace
 from jupyter_eca.workspace.local import LocalKernel
+from jupyter_eca.workspace.notebookfile import NotebookFiles
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Generator, Sequence
@@ -55,7 +56,7 @@ async def running(
     settings = await asyncio.to_thread(read)
     kernel = LocalKernel(folders[0])
     files = Files(tuple(folders))
-    host = Host(settings, Workspace(files, kernel, kernels=kernel), database(), read)
+    host = Host(settings, Workspace(files, kernel, NotebookFiles(files, kernel), kernel), database(), read)
     with _alone():
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(host.run())

@@ -9,6 +9,7 @@ from jupyter_eca.doctor import report
 from jupyter_eca.host import Host
 from jupyter_eca.paths import database
 from jupyter_eca.workspace.base import Files, Workspace
+from jupyter_eca.workspace.notebookfile import NotebookFiles
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -24,7 +25,7 @@ class EmbeddedDoor:
     def __init__(self, folder: Path) -> None:
         """Raises: ConfigError."""
         files = Files((folder,))
-        self._host = Host(config.read((folder,)), Workspace(files), database())
+        self._host = Host(config.read((folder,)), Workspace(files, notebooks=NotebookFiles(files)), database())
 
     async def run(self) -> None:
         await self._host.run()

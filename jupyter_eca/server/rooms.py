@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from jupyter_eca.host import Host
     from jupyter_eca.links.base import Link
     from jupyter_eca.protocol.lifecycle import InitializeParams
+    from jupyter_eca.workspace.base import Files, Notebooks
     from jupyter_eca.workspace.server import ServerKernels
 
 
@@ -48,7 +49,7 @@ class Rooms:
         settings = await asyncio.to_thread(read)
         app, files = self._serverapp, Files((folder,))
         kernels = self._kernels = ServerKernels(app.kernel_manager, app.session_manager, self._asking)
-        workspace = Workspace(files, ServerKernel(kernels), kernels=kernels)
+        workspace = Workspace(files, ServerKernel(kernels), self._notebooks(files), kernels)
         host = Host(settings, workspace, database(), read)
         running = self._running = asyncio.get_running_loop().create_task(host.run())
         ready = asyncio.ensure_future(host.ready.wait())
@@ -57,6 +58,12 @@ class Rooms:
             ready.cancel()
             running.result()
         return host
+
+    def _notebooks(self, files: Files) -> Notebooks:
+        """Of notebooks that no page has open, the file."""
+        from jupyter_eca.workspace.notebookfile import NotebookFiles
+
+        return NotebookFiles(files, self._kernels)
 
     def _asking(self, chat: str) -> str | None:
         """The kernel whose cell waits for the answer of a chat."""
