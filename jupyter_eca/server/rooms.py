@@ -60,10 +60,15 @@ class Rooms:
         return host
 
     def _notebooks(self, files: Files) -> Notebooks:
-        """Of notebooks that no page has open, the file."""
+        """Shared documents, where collaboration is loaded; for all others the file."""
         from jupyter_eca.workspace.notebookfile import NotebookFiles
 
-        return NotebookFiles(files, self._kernels)
+        notebooks = NotebookFiles(files, self._kernels)
+        for sharing in self._serverapp.extension_manager.extension_apps.get("jupyter_server_ydoc", ()):
+            from jupyter_eca.workspace.collaboration import SharedNotebooks
+
+            return SharedNotebooks(sharing, notebooks, self._kernels)
+        return notebooks
 
     def _asking(self, chat: str) -> str | None:
         """The kernel whose cell waits for the answer of a chat."""
