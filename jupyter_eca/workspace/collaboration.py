@@ -10,7 +10,7 @@ import importlib
 from typing import TYPE_CHECKING, Any, Final
 
 from jupyter_eca.errors import ToolError
-from jupyter_eca.protocol.notebook import CellState, CellType, NotebookDocument, NotebookInfo
+from jupyter_eca.protocol.notebook import CellState, CellType, MoveCell, NotebookDocument, NotebookInfo
 from jupyter_eca.workspace import cells, running
 from jupyter_eca.workspace.notebookfile import kernel_of, language_of
 
@@ -51,7 +51,7 @@ class SharedNotebooks:
         with document.ydoc.transaction():
             for change in changes:
                 made = cells.changed(held, (change,), with_ids=True)
-                _make(document, held, made)
+                _make(document, change, held, made)
                 held = made
         return await self._shown(path, document)
 
@@ -111,21 +111,20 @@ def _cell(document: Any, at: int, held: Held) -> NotebookCell:
     return shown.model_copy(update={"state": CellState.RUNNING}) if runs else shown
 
 
-def _make(document: Any, before: Sequence[Held], after: Sequence[Held]) -> None:
-    """One change: the cell that is not where and what it was."""
+def _make(document: Any, change: CellChange, before: Sequence[Held], after: Sequence[Held]) -> None:
+    """One change; no other cell is touched, since pages may be typing in it."""
     ycells = document.ycells
-    old, new = [cell.id for cell in before], [cell.id for cell in after]
-    at = next((n for n, cell in enumerate(after) if n >= len(before) or cell is not before[n]), len(after))
-    if len(new) > len(old):
-        ycells.insert(at, document.create_ycell(after[at].node))
-    elif len(new) < len(old):
-        del ycells[at]
-    elif old != new:
+    if isinstance(change, MoveCell):
         # Taken out and put in anew: Yjs knows no move.
-        moved = at if [*old[:at], *old[at + 1 :]] == [id for id in new if id != old[at]] else old.index(new[at])
-        node = before[moved].node
-        del ycells[moved]
-        ycells.insert(new.index(before[moved].id), document.create_ycell(node))
+        was = cells.find(before, change.cell_id)
+        del ycells[was]
+        ycells.insert(cells.find(after, change.cell_id), document.create_ycell(before[was].node))
+        return
+    at = next((n for n, cell in enumerate(after) if n >= len(before) or cell is not before[n]), len(after))
+    if len(after) > len(before):
+        ycells.insert(at, document.create_ycell(after[at].node))
+    elif len(after) < len(before):
+        del ycells[at]
     elif at < len(after):
         _replace(document, at, before[at].node, after[at].node)
 
