@@ -8,11 +8,12 @@ from jupyter_eca.audience import Asking
 from jupyter_eca.checkpoints import Keeper
 from jupyter_eca.contexts.base import Surroundings
 from jupyter_eca.tools.base import ToolContext
+from jupyter_eca.workspace.kernels import Nearest
 from jupyter_eca.workspace.notebooks import Foremost
 
 if TYPE_CHECKING:
     from jupyter_eca.host import Host
-    from jupyter_eca.workspace.base import Kernel, Notebooks
+    from jupyter_eca.workspace.base import Kernel, Kernels, Notebooks
 
 
 def tools(host: Host, chat: str, kernel: Kernel | None, call: str = "") -> ToolContext:
@@ -23,6 +24,7 @@ def tools(host: Host, chat: str, kernel: Kernel | None, call: str = "") -> ToolC
         host.workspace.files,
         call,
         kernel=kernel or host.workspace.kernel,
+        kernels=kernels(host, kernel),
         notebooks=notebooks(host, chat),
         questions=Asking(host.audiences, chat) if host.audiences.answered(chat) else None,
         editor=host.audiences.editor(chat),
@@ -44,6 +46,11 @@ def contexts(host: Host, chat: str, kernel: Kernel | None) -> Surroundings:
         host.mcp,
         notebooks(host, chat),
     )
+
+
+def kernels(host: Host, kernel: Kernel | None) -> Kernels | None:
+    """Of a notebook, by its path; `kernel` is that of the cell that asked."""
+    return host.workspace.kernels if kernel is None else Nearest(kernel, host.workspace.kernels)
 
 
 def notebooks(host: Host, chat: str) -> Notebooks | None:

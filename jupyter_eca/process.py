@@ -24,6 +24,7 @@ from jupyter_eca.protocol.event import Outcome
 from jupyter_eca.workspace.base import Files, Workspace
 from jupyter_eca.workspace.local import LocalKernel
 from jupyter_eca.workspace.mcp.loopback import Loopback
+from jupyter_eca.workspace.notebookfile import NotebookFiles
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Generator, Sequence
@@ -56,7 +57,8 @@ async def running(
     read = partial(config.read, folders, only, options)
     settings = await asyncio.to_thread(read)
     kernel = LocalKernel(folders[0])
-    host = Host(settings, Workspace(Files(tuple(folders)), kernel), database(), read)
+    files = Files(tuple(folders))
+    host = Host(settings, Workspace(files, kernel, NotebookFiles(files, kernel), kernel), database(), read)
     with _alone():
         async with asyncio.TaskGroup() as tasks:
             serving = tasks.create_task(host.run())
@@ -76,6 +78,7 @@ class ProcessDoor:
     sees_all = True
     follows = True
     browser = Loopback()
+    kernel = None
 
     def __init__(self, folder: Path, only: Path | None) -> None:
         self._folder = folder

@@ -57,6 +57,7 @@ class Door:
     opened: Host
     sees_all: bool = True
     follows: bool = True
+    kernel: str | None = None
     interrupted: asyncio.Event = field(default_factory=asyncio.Event)
     browser: Browser = field(default_factory=Loopback)
 

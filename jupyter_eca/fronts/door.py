@@ -26,6 +26,11 @@ class Door(Protocol):
         ...
 
     @property
+    def kernel(self) -> str | None:
+        """Jupyter's id of the kernel that the client is, where it is known."""
+        ...
+
+    @property
     def browser(self) -> Browser:
         """Where the browser of the client's user comes back to from a sign-in."""
         ...

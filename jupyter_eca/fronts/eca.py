@@ -335,7 +335,7 @@ class EcaSession:
         self.dialect, self._hello = dialect.choose(params), params
         self._most = dialect.most(params)
         if self.can.kernel:
-            self.kernel = LinkKernel(self.peer, self.door.interrupt)
+            self.kernel = LinkKernel(self.peer, self.door.interrupt, self.door.kernel)
         if self.can.notebook:
             self.notebooks = LinkNotebooks(self.peer)
         if any(self.can.editor.model_dump().values()):

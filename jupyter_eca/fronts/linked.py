@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 from typing import TYPE_CHECKING, TypeVar
 
@@ -11,6 +12,7 @@ from pydantic import ValidationError
 from jupyter_eca.errors import RemoteError, ToolError
 from jupyter_eca.protocol import dialect, editor, notebook
 from jupyter_eca.protocol.base import Done, Empty
+from jupyter_eca.workspace.outputs import plain
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -29,6 +31,13 @@ EDITOR_SECONDS = 30.0
 # Seconds that a page has to say which notebooks it has open: somebody types while that is asked.
 LIST_SECONDS = 1.0
 
+_ITSELF = "The kernel is busy with the cell that asks: it cannot be {} without ending your own answer."
+
+# What IPython's own `name??` shows; the code leaves nothing behind.
+_INSPECT = """print((lambda name, shell: __import__("json").dumps(
+    shell.object_inspect_mime(name, detail_level=1)["text/plain"] if shell._ofind(name).found else None
+))({!r}, get_ipython()))"""
+
 
 class LinkKernel:
     """The kernel at the other end of a link: its waiting cell's own coroutine runs what it is sent."""
@@ -38,7 +47,8 @@ class LinkKernel:
         "The question came from one of its cells."
     )
 
-    def __init__(self, peer: Peer, interrupt: Callable[[], Awaitable[None]]) -> None:
+    def __init__(self, peer: Peer, interrupt: Callable[[], Awaitable[None]], id: str | None = None) -> None:
+        self.id = id
         self._peer = peer
         self._interrupt = interrupt
 
@@ -53,6 +63,23 @@ class LinkKernel:
     async def variables(self, chat: str, names: tuple[str, ...]) -> notebook.KernelVariablesResult:
         params = notebook.KernelVariablesParams(chat_id=chat, names=names)
         return await self._ask("kernel/variables", params, notebook.KernelVariablesResult)
+
+    async def state(self) -> notebook.KernelState:
+        return notebook.KernelState(status="busy", language="python")
+
+    async def interrupt(self) -> None:
+        raise ToolError(_ITSELF.format("interrupted"), "The user can stop it.")
+
+    async def restart(self) -> None:
+        raise ToolError(_ITSELF.format("restarted"), "Ask the user to restart it.")
+
+    async def inspect(self, name: str) -> notebook.Inspection:
+        ran = await self.execute("", _INSPECT.format(name))
+        try:
+            found = json.loads(ran.text)
+        except ValueError as error:
+            raise ToolError(f"{name} cannot be looked at: {ran.text}") from error
+        return notebook.Inspection(found=found is not None, text=plain(found or ""))
 
     async def _ask(self, method: str, params: Model, result: type[T]) -> T:
         try:

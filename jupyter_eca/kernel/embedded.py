@@ -10,6 +10,7 @@ from jupyter_eca.host import Host
 from jupyter_eca.paths import database
 from jupyter_eca.workspace.base import Files, Workspace
 from jupyter_eca.workspace.mcp.loopback import Loopback
+from jupyter_eca.workspace.notebookfile import NotebookFiles
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,10 +22,12 @@ class EmbeddedDoor:
     sees_all = False
     follows = False
     browser = Loopback()
+    kernel = None
 
     def __init__(self, folder: Path) -> None:
         """Raises: ConfigError."""
-        self._host = Host(config.read((folder,)), Workspace(Files((folder,))), database())
+        files = Files((folder,))
+        self._host = Host(config.read((folder,)), Workspace(files, notebooks=NotebookFiles(files)), database())
 
     async def run(self) -> None:
         await self._host.run()

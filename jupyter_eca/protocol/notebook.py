@@ -87,7 +87,7 @@ class CellState(StrEnum):
 
 class NotebookCell(Model):
     """One cell as it stands. `id` and `outputs` are nbformat's; of a document that has no ids (before nbformat 4.5) the
-    one who reads it makes some up, the same ones each time."""
+    one who reads it makes some up, the same ones each time. `attachments` are a text cell's pictures."""
 
     id: str
     cell_type: CellType
@@ -95,6 +95,7 @@ class NotebookCell(Model):
     metadata: dict[str, Any] = Field(default_factory=dict[str, Any])
     execution_count: int | None = None
     outputs: tuple[dict[str, Any], ...] = ()
+    attachments: dict[str, Any] | None = None
     state: CellState | None = None
 
 

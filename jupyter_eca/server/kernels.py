@@ -54,7 +54,7 @@ class KernelWatch:
         manager = self._kernels.get_kernel(kernel)
         if kernel in self._ears or not hasattr(manager, "connect_iopub"):
             return
-        ear = self._ears[kernel] = KernelEar(manager, self._rooms, partial(self._interrupt, kernel))
+        ear = self._ears[kernel] = KernelEar(manager, self._rooms, partial(self._interrupt, kernel), kernel)
         # A kernel that dies and comes back is another kernel.
         for event in ("restart", "dead"):
             self._kernels.add_restart_callback(kernel, ear.lost, event)
@@ -67,9 +67,10 @@ class KernelWatch:
 class KernelEar:
     """One kernel's hello, and the link to it."""
 
-    def __init__(self, manager: Any, rooms: Rooms, interrupt: Any) -> None:
+    def __init__(self, manager: Any, rooms: Rooms, interrupt: Any, kernel: str) -> None:
         self._rooms = rooms
         self._interrupt = interrupt
+        self._kernel = kernel
         # A session of our own: two readers of one session take each other's messages for replays.
         self._session: Any = Session(config=manager.session.config, key=manager.session.key)
         self._shell = manager.connect_shell()
@@ -111,7 +112,7 @@ class KernelEar:
         self._link.received(data)
         if not self._serving:
             self._serving = True
-            self._rooms.start(self._link, self._interrupt)
+            self._rooms.start(self._link, self._interrupt, self._kernel)
 
     def _write(self, data: dict[str, Any]) -> None:
         if not self._shell.closed():

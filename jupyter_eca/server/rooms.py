@@ -14,8 +14,9 @@ if TYPE_CHECKING:
     from jupyter_eca.host import Host
     from jupyter_eca.links.base import Link
     from jupyter_eca.protocol.lifecycle import InitializeParams
+    from jupyter_eca.workspace.base import Files, Notebooks
     from jupyter_eca.workspace.mcp.callback import Arrivals, Landing
-    from jupyter_eca.workspace.server import ServerKernel
+    from jupyter_eca.workspace.server import ServerKernels
 
 # Below `<base_url>`: where browsers come back to from a sign-in.
 CALLBACK = "eca/oauth/callback"
@@ -26,7 +27,7 @@ class Rooms:
         self._serverapp = serverapp
         self._host: Host | None = None
         self._making = asyncio.Lock()
-        self._kernel: ServerKernel | None = None
+        self._kernels: ServerKernels | None = None
         self._running: asyncio.Task[None] | None = None
         self._sessions: set[asyncio.Task[None]] = set()
         self._arrivals: Arrivals | None = None
@@ -46,13 +47,14 @@ class Rooms:
         from jupyter_eca.host import Host
         from jupyter_eca.paths import database
         from jupyter_eca.workspace.base import Files, Workspace
-        from jupyter_eca.workspace.server import ServerKernel
+        from jupyter_eca.workspace.server import ServerKernel, ServerKernels
 
         folder = Path(self._serverapp.root_dir)
         read = partial(config.read, (folder,))
         settings = await asyncio.to_thread(read)
-        self._kernel = ServerKernel(self._serverapp.kernel_manager)
-        workspace = Workspace(Files((folder,)), self._kernel)
+        app, files = self._serverapp, Files((folder,))
+        kernels = self._kernels = ServerKernels(app.kernel_manager, app.session_manager, self._asking)
+        workspace = Workspace(files, ServerKernel(kernels), self._notebooks(files), kernels)
         host = Host(settings, workspace, database(), read)
         running = self._running = asyncio.get_running_loop().create_task(host.run())
         ready = asyncio.ensure_future(host.ready.wait())
@@ -62,22 +64,46 @@ class Rooms:
             running.result()
         return host
 
+    def _notebooks(self, files: Files) -> Notebooks:
+        """Shared documents, where collaboration is loaded; for all others the file."""
+        from jupyter_eca.workspace.notebookfile import NotebookFiles
+
+        notebooks = NotebookFiles(files, self._kernels)
+        for sharing in self._serverapp.extension_manager.extension_apps.get("jupyter_server_ydoc", ()):
+            from jupyter_eca.workspace.collaboration import SharedNotebooks
+
+            return SharedNotebooks(sharing, notebooks, self._kernels)
+        return notebooks
+
+    def _asking(self, chat: str) -> str | None:
+        """The kernel whose cell waits for the answer of a chat."""
+        live = self._host.live(chat) if self._host is not None else None
+        return live.kernel.id if live is not None and live.kernel is not None else None
+
     async def serve(
-        self, link: Link, interrupt: Callable[[], Awaitable[None]] | None = None, origin: str | None = None
+        self,
+        link: Link,
+        interrupt: Callable[[], Awaitable[None]] | None = None,
+        kernel: str | None = None,
+        origin: str | None = None,
     ) -> None:
-        """A session over a link, until it ends. `interrupt` is given for a kernel's: it sees its own chats only.
-        `origin` is where the client's user has this server, as far as one can tell."""
+        """A session over a link, until it ends. `interrupt` and the id are given for a kernel's: it sees its own chats
+        only. `origin` is where the client's user has this server, as far as one can tell."""
         await asyncio.to_thread(importlib.import_module, "jupyter_eca.fronts.eca")
         from jupyter_eca.fronts.eca import EcaSession
 
         base = origin + self._serverapp.base_url if origin else self._serverapp.connection_url
-        await EcaSession(link, ServerDoor(self, interrupt, base + CALLBACK)).run()
+        await EcaSession(link, ServerDoor(self, interrupt, kernel, base + CALLBACK)).run()
 
     def start(
-        self, link: Link, interrupt: Callable[[], Awaitable[None]] | None = None, origin: str | None = None
+        self,
+        link: Link,
+        interrupt: Callable[[], Awaitable[None]] | None = None,
+        kernel: str | None = None,
+        origin: str | None = None,
     ) -> None:
         """`serve` as a child of the server itself; `close` ends it."""
-        task = asyncio.get_running_loop().create_task(self.serve(link, interrupt, origin))
+        task = asyncio.get_running_loop().create_task(self.serve(link, interrupt, kernel, origin))
         self._sessions.add(task)
         task.add_done_callback(self._sessions.discard)
 
@@ -97,8 +123,8 @@ class Rooms:
         if self._host is not None and self._running is not None:
             self._host.close()
             await self._running
-        if self._kernel is not None:
-            self._kernel.close()
+        if self._kernels is not None:
+            self._kernels.close()
 
 
 class ServerBrowser:
@@ -118,10 +144,13 @@ class ServerBrowser:
 class ServerDoor:
     """What a session asks of the server it is in."""
 
-    def __init__(self, rooms: Rooms, interrupt: Callable[[], Awaitable[None]] | None, address: str) -> None:
+    def __init__(
+        self, rooms: Rooms, interrupt: Callable[[], Awaitable[None]] | None, kernel: str | None, address: str
+    ) -> None:
         self._rooms = rooms
         self._interrupt = interrupt
         self.browser = ServerBrowser(rooms, address)
+        self.kernel = kernel
         self.sees_all = interrupt is None
         self.follows = False
 

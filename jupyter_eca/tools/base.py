@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from jupyter_eca.engine.plan import Plan
     from jupyter_eca.engine.spec import ImagePart
     from jupyter_eca.protocol.content import ToolCallDetails, UrlContent
-    from jupyter_eca.workspace.base import Editor, Files, Jobs, Keeper, Kernel, Notebooks, Questions
+    from jupyter_eca.workspace.base import Editor, Files, Jobs, Keeper, Kernel, Kernels, Notebooks, Questions
 
 # What one result may put into a model's context; the same cap as ECA's (3.9, layer one).
 MAX_RESULT_CHARS = 50_000
@@ -41,15 +41,17 @@ class Need(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ToolContext:
-    """What a tool may touch. `call` is the id of its call; `kernel` is the one the chat belongs to; `questions` and
-    `editor` are there when a client of the chat can answer. `keeper` must be told of a file before it is changed;
-    `plan` is the chat's list of tasks; `remembered` what the user approved for the session. `announced` is what was
-    told of this call before it was approved. `from_cell`: a cell of the kernel waits for the answer."""
+    """What a tool may touch. `call` is the id of its call; `kernel` is the one the chat belongs to, `kernels` those of
+    notebooks; `questions` and `editor` are there when a client of the chat can answer. `keeper` must be told of a file
+    before it is changed; `plan` is the chat's list of tasks; `remembered` what the user approved for the session.
+    `announced` is what was told of this call before it was approved. `from_cell`: a cell of the kernel waits for the
+    answer."""
 
     chat: str
     files: Files
     call: str = ""
     kernel: Kernel | None = None
+    kernels: Kernels | None = None
     notebooks: Notebooks | None = None
     questions: Questions | None = None
     editor: Editor | None = None

@@ -23,7 +23,7 @@ async def run_code(
 
     Returns everything it printed and showed, or its traceback. It does not become part of the notebook document.
     """
-    result = await _kernel(context).execute(context.chat, code)
+    result = await (await kernel_of(context)).execute(context.chat, code)
     text = result.text or "(no output)"
     interrupted = result.status is RunStatus.INTERRUPTED
     return ToolResult(text, error=result.status is not RunStatus.OK, interrupted=interrupted)
@@ -37,16 +37,21 @@ async def variables(
     """The user's variables in the live kernel: name, type, shape or length, a short preview; for data frames the
     columns with their types and the first rows. Look here before you guess what a name holds.
     """
-    found = await _kernel(context).variables(context.chat, tuple(names))
+    found = await (await kernel_of(context)).variables(context.chat, tuple(names))
     lines = [_described(variable) for variable in found.variables]
     lines += [f"{name}: no such variable" for name in found.missing]
     return "\n".join(lines) or "The user has no variables yet."
 
 
-def _kernel(context: ToolContext) -> Kernel:
+async def kernel_of(context: ToolContext) -> Kernel:
+    """The one the user is looking at: of the cell that asks, else of the notebook that is worked in, else the one that
+    was used last. Raises: ToolError when none runs."""
     if context.kernel is None:
         raise ToolError("There is no live kernel.", "Ask the user to open a notebook.")
-    return context.kernel
+    if context.from_cell or context.notebooks is None or context.kernels is None:
+        return context.kernel
+    active = next((one.path for one in await context.notebooks.list() if one.active), None)
+    return context.kernel if active is None else await context.kernels.of(active)
 
 
 def _described(variable: Variable) -> str:

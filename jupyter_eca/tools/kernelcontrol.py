@@ -2,32 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field
 
 from jupyter_eca.errors import ToolError
 from jupyter_eca.tools.base import Need, ToolContext, tool
+from jupyter_eca.tools.kernel import kernel_of
 
 if TYPE_CHECKING:
-    from jupyter_eca.protocol.notebook import Inspection, KernelState
+    from jupyter_eca.protocol.notebook import KernelState
 
 Name = Annotated[str, Field(min_length=1, description="A name as code writes it: `df`, `np.linalg.norm`.")]
-
-
-@runtime_checkable
-class Controlled(Protocol):
-    """A kernel that can be asked about beside what it runs."""
-
-    async def state(self) -> KernelState:
-        """Raises: ToolError, as all of these."""
-        ...
-
-    async def interrupt(self) -> None: ...
-
-    async def restart(self) -> None: ...
-
-    async def inspect(self, name: str) -> Inspection: ...
 
 
 @tool(reads=True, needs=[Need.KERNEL], summary="Looking up {name}")
@@ -35,7 +21,7 @@ async def inspect(context: ToolContext, name: Name) -> str:
     """What the live kernel knows of a name: signature, docstring and source of a function, class or module; the type
     and docstring of a value. Look here before you guess how an installed version is called.
     """
-    found = await _kernel(context).inspect(name)
+    found = await (await kernel_of(context)).inspect(name)
     if not found.found:
         raise ToolError(f"The kernel knows no {name}.", "It must have been imported or defined there first.")
     return found.text
@@ -46,7 +32,7 @@ async def kernel_state(context: ToolContext) -> str:
     """Whether the live kernel is idle, busy (with which cell, for how long, how many wait) or dead. Answers at once,
     also when the kernel is busy.
     """
-    return _told(await _kernel(context).state())
+    return _told(await (await kernel_of(context)).state())
 
 
 @tool(needs=[Need.KERNEL], summary="Interrupting the kernel")
@@ -54,7 +40,7 @@ async def kernel_interrupt(context: ToolContext) -> str:
     """Interrupt what the live kernel runs, as the stop button does. Variables stay. Ends the user's own cells too: do
     it only when they want that.
     """
-    kernel = _kernel(context)
+    kernel = await kernel_of(context)
     await kernel.interrupt()
     return f"Interrupted. {_told(await kernel.state())}"
 
@@ -64,18 +50,12 @@ async def kernel_restart(context: ToolContext) -> str:
     """Restart the live kernel. All variables and imports are gone then; cells keep their outputs. Only when nothing
     else helps.
     """
-    kernel = _kernel(context)
+    kernel = await kernel_of(context)
     await kernel.restart()
     return f"Restarted; its variables are gone. {_told(await kernel.state())}"
 
 
 TOOLS = (inspect, kernel_state, kernel_interrupt, kernel_restart)
-
-
-def _kernel(context: ToolContext) -> Controlled:
-    if not isinstance(context.kernel, Controlled):
-        raise ToolError("There is no live kernel that could be asked that.", "Ask the user to open a notebook.")
-    return context.kernel
 
 
 def _told(state: KernelState) -> str:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from jupyter_eca.errors import ToolError
 
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from jupyter_eca.engine.spec import ImagePart
     from jupyter_eca.protocol.editor import (
@@ -24,11 +24,14 @@ if TYPE_CHECKING:
     from jupyter_eca.protocol.mcp import ServerResource, ToolServerUpdatedParams
     from jupyter_eca.protocol.notebook import (
         CellChange,
+        Inspection,
         KernelExecuteResult,
+        KernelState,
         KernelVariablesResult,
         NotebookDocument,
         NotebookInfo,
         NotebookRunResult,
+        RunStatus,
     )
     from jupyter_eca.protocol.question import ChatAskQuestionParams, ChatAskQuestionResult
 
@@ -67,12 +70,60 @@ class Kernel(Protocol):
         """A sentence for the model: language, how it was started."""
         ...
 
+    @property
+    def id(self) -> str | None:
+        """Jupyter's; None when it is not known, or changes from call to call."""
+        ...
+
     async def execute(self, chat: str, code: str) -> KernelExecuteResult:
         """Raises: ToolError when the kernel is gone or dies on the way."""
         ...
 
     async def variables(self, chat: str, names: tuple[str, ...]) -> KernelVariablesResult:
         """Raises: ToolError when the kernel is gone or cannot be introspected."""
+        ...
+
+    async def state(self) -> KernelState:
+        """At once, also of a busy kernel. Raises: ToolError when there is none."""
+        ...
+
+    async def interrupt(self) -> None:
+        """Whatever runs in it. Raises: ToolError when there is none, or what runs is the cell that asks."""
+        ...
+
+    async def restart(self) -> None:
+        """Back when the fresh one answers. Raises: ToolError, as above, and when it does not come back."""
+        ...
+
+    async def inspect(self, name: str) -> Inspection:
+        """Raises: ToolError when the kernel is gone."""
+        ...
+
+
+class CellKernel(Protocol):
+    """A kernel that runs the cells of a notebook. `language` is empty where that is the notebook's own."""
+
+    @property
+    def language(self) -> str: ...
+
+    async def run(self, cell: str, code: str, take: Callable[[dict[str, Any]], None]) -> RunStatus:
+        """`take` gets the kernel's messages. Cancelling interrupts it; what it says to that is still taken.
+
+        Raises: ToolError when it is dead or dies.
+        """
+        ...
+
+
+class Kernels(Protocol):
+    """Which kernel is meant."""
+
+    async def of(self, path: str | None) -> Kernel:
+        """That of a notebook; of none in particular, the one that was used last. Raises: ToolError when none runs."""
+        ...
+
+    async def runner(self, chat: str, path: str) -> CellKernel:
+        """For the cells of a notebook, once it runs nothing. Raises: ToolError when none runs, or it never will be
+        free: the chat's own question waits in it for the answer."""
         ...
 
 
@@ -199,8 +250,9 @@ class McpServers(Protocol):
 @dataclass(frozen=True, slots=True)
 class Workspace:
     """`kernel` answers for chats that no live notebook asked in; None where there is none. `notebooks` are those that
-    no client has open: of the server, or files."""
+    no client has open: of the server, or files. `kernels` knows the kernel of each notebook."""
 
     files: Files
     kernel: Kernel | None = None
     notebooks: Notebooks | None = None
+    kernels: Kernels | None = None

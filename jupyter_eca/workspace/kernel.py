@@ -5,19 +5,29 @@ from __future__ import annotations
 import ast
 import asyncio
 import inspect
+from time import monotonic
 from typing import TYPE_CHECKING, Any, Protocol
 
 from jupyter_eca.errors import ToolError
-from jupyter_eca.protocol.notebook import KernelExecuteResult, KernelVariablesResult, RunStatus
+from jupyter_eca.protocol.notebook import (
+    Inspection,
+    KernelExecuteResult,
+    KernelState,
+    KernelVariablesResult,
+    RunStatus,
+)
 from jupyter_eca.workspace import introspect
-from jupyter_eca.workspace.outputs import Outputs
+from jupyter_eca.workspace.outputs import Outputs, plain
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable
+    from collections.abc import Awaitable, Callable, Coroutine
 
 
 class Manager(Protocol):
     """What is needed of jupyter_client's AsyncKernelManager."""
+
+    @property
+    def provisioner(self) -> Any: ...
 
     def is_alive(self) -> Awaitable[bool]: ...
 
@@ -29,25 +39,37 @@ class Channels(Protocol):
 
     def execute_interactive(self, **request: Any) -> Awaitable[dict[str, Any]]: ...
 
+    def inspect(self, code: str, **request: Any) -> Awaitable[dict[str, Any]]: ...
+
     def stop_channels(self) -> None: ...
 
 
 # Seconds between two looks at whether the kernel still lives while it runs our code.
 ALIVE_EVERY = 1.0
 
+# Seconds that an interrupted cell has to say its last words.
+LAST_WORDS = 5.0
+
 _STATUS = {"ok": RunStatus.OK, "error": RunStatus.ERROR}
+
+_FIRST = asyncio.FIRST_COMPLETED
 
 _DIED = "The kernel died while it ran this. Its variables are gone."
 
 
 class ClientKernel:
-    """One kernel and a client whose channels are open."""
+    """One kernel and a client whose channels are open. `language` is empty where the kernel is the notebook's own."""
 
-    def __init__(self, manager: Manager, client: Channels) -> None:
+    def __init__(self, manager: Manager, client: Channels, language: str = "") -> None:
+        self.language = language
         self._manager = manager
         self._client = client
         # Two requests at once would take each other's messages off the channels, and one of them would never end.
         self._turn = asyncio.Lock()
+        self._waiting = 0
+        self._ended = asyncio.Event()
+        # The cell that is run, and since when.
+        self._running: tuple[str, float] | None = None
 
     async def execute(self, code: str) -> KernelExecuteResult:
         """Raises: ToolError when the kernel is dead or dies. Cancelling interrupts the code, but never a cell of the
@@ -69,6 +91,53 @@ class ClientKernel:
         status = _STATUS.get(reply["content"]["status"], RunStatus.INTERRUPTED)
         return KernelExecuteResult(status=status, text=outputs.text)
 
+    async def run(self, cell: str, code: str, take: Callable[[dict[str, Any]], None]) -> RunStatus:
+        """A cell of a notebook, as by hand; `take` gets all that comes of it. Cancelled, it stays until the kernel has
+        said what it was interrupted in. Raises: ToolError when the kernel is dead or dies."""
+        started = False
+
+        def hear(message: dict[str, Any]) -> None:
+            nonlocal started
+            if not started:
+                started, self._running = True, (cell, monotonic())
+            take(message)
+
+        work = asyncio.ensure_future(self._reply(code=code, silent=False, store_history=True, output_hook=hear))
+        try:
+            reply = await asyncio.shield(work)
+        except asyncio.CancelledError:
+            if started:
+                await self._manager.interrupt_kernel()
+                await asyncio.wait((work,), timeout=LAST_WORDS)
+            raise
+        finally:
+            self._running = None
+            work.cancel()
+            if work.done() and not work.cancelled():
+                work.exception()  # nobody is left to be told of it when this was cancelled
+        return _STATUS.get(reply["content"]["status"], RunStatus.INTERRUPTED)
+
+    @property
+    def busy(self) -> bool:
+        """With something of ours."""
+        return self._turn.locked()
+
+    def state(self, status: str, language: str) -> KernelState:
+        """Jupyter's own word for it, and what is known here."""
+        cell, since = self._running or (None, None)
+        busy = int((monotonic() - since) * 1000) if since is not None else None
+        return KernelState(status=status, language=language, cell=cell, busy_ms=busy, queued=self._waiting)
+
+    async def inspect(self, name: str) -> Inspection:
+        """Raises: ToolError when the kernel is dead or dies."""
+
+        async def ask() -> dict[str, Any]:
+            return await self._client.inspect(name, cursor_pos=len(name), detail_level=1, reply=True, timeout=None)
+
+        content = (await self._watched(ask))["content"]
+        found = content.get("status") == "ok" and bool(content.get("found"))
+        return Inspection(found=found, text=plain(content["data"].get("text/plain", "")) if found else "")
+
     async def variables(self, names: tuple[str, ...]) -> KernelVariablesResult:
         """Raises: ToolError when the kernel is dead, or not an IPython one."""
         source = inspect.getsource(introspect)
@@ -83,19 +152,47 @@ class ClientKernel:
         return KernelVariablesResult.model_validate_json(ast.literal_eval(result["data"]["text/plain"]))
 
     async def _reply(self, **request: Any) -> dict[str, Any]:
-        async with self._turn:
-            if not await self._manager.is_alive():
+        # A failure of ours must not abort what is queued behind it: cells of the user's, or our own next request.
+        ours = {"store_history": False, "allow_stdin": False, "stop_on_error": False, "timeout": None}
+
+        async def ask() -> dict[str, Any]:
+            return await self._client.execute_interactive(**(ours | request))
+
+        return await self._watched(ask)
+
+    async def _watched(self, ask: Callable[[], Coroutine[Any, Any, dict[str, Any]]]) -> dict[str, Any]:
+        """The reply, as long as the kernel is the process that it was: one that is started again has forgotten us."""
+        self._waiting += 1
+        try:
+            await self._turn.acquire()
+        finally:
+            self._waiting -= 1
+        ended = asyncio.ensure_future(self._ended.wait())
+        try:
+            if self._ended.is_set() or not await self._manager.is_alive():
                 raise ToolError(_DIED)
-            # A failure of ours must not abort what is queued behind it: cells of the user's, or our own next request.
-            ours = {"store_history": False, "allow_stdin": False, "stop_on_error": False, "timeout": None}
-            work = asyncio.ensure_future(self._client.execute_interactive(**ours, **request))
+            process = self._process()
+            work = asyncio.ensure_future(ask())
             try:
-                while not (await asyncio.wait((work,), timeout=ALIVE_EVERY))[0]:
-                    if not await self._manager.is_alive():
+                while work not in (await asyncio.wait((work, ended), timeout=ALIVE_EVERY, return_when=_FIRST))[0]:
+                    if ended.done() or self._process() != process or not await self._manager.is_alive():
                         raise ToolError(_DIED)
                 return work.result()
             finally:
                 work.cancel()
+        finally:
+            ended.cancel()
+            self._turn.release()
+
+    def _process(self) -> int | None:
+        """None where kernels are no processes of this machine."""
+        return getattr(self._manager.provisioner, "pid", None)
+
+    async def end(self) -> None:
+        """Close the channels, once nobody waits for an answer any more."""
+        self._ended.set()
+        async with self._turn:
+            self.close()
 
     def close(self) -> None:
         self._client.stop_channels()

@@ -1,21 +1,24 @@
-"""A workspace with no notebook: folders, and a Python kernel that is started when a tool first needs one."""
+"""Where no Jupyter server is: a Python kernel that is started when a tool first needs one."""
 
 from __future__ import annotations
 
 import asyncio
+import uuid
 from typing import TYPE_CHECKING, Any
 
 from jupyter_eca.errors import ToolError
-from jupyter_eca.workspace.base import Files, Workspace
+from jupyter_eca.protocol.notebook import KernelState
 from jupyter_eca.workspace.kernel import ClientKernel
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from jupyter_eca.protocol.notebook import KernelExecuteResult, KernelVariablesResult
+    from jupyter_eca.protocol.notebook import Inspection, KernelExecuteResult, KernelVariablesResult
 
 # Seconds a fresh kernel has to answer: an ipykernel takes one, a loaded machine ten.
 START_SECONDS = 60.0
+
+_LANGUAGE = "python"
 
 
 class LocalKernel:
@@ -30,12 +33,38 @@ class LocalKernel:
         self._folder = folder
         self._starting = asyncio.Lock()
         self._kernel: ClientKernel | None = None
+        self.id: str | None = None
+
+    async def of(self, path: str | None) -> LocalKernel:  # noqa: ARG002  # one kernel for all notebooks
+        return self
+
+    async def runner(self, chat: str, path: str) -> ClientKernel:  # noqa: ARG002  # as above
+        return await self._started()
 
     async def execute(self, chat: str, code: str) -> KernelExecuteResult:  # noqa: ARG002  # one kernel for all chats
         return await (await self._started()).execute(code)
 
     async def variables(self, chat: str, names: tuple[str, ...]) -> KernelVariablesResult:  # noqa: ARG002
         return await (await self._started()).variables(names)
+
+    async def inspect(self, name: str) -> Inspection:
+        return await (await self._started()).inspect(name)
+
+    async def state(self) -> KernelState:
+        """`starting` as long as nobody needed it: it is there at the first use."""
+        if self._kernel is None:
+            return KernelState(status="starting", language=_LANGUAGE)
+        if not await self._manager.is_alive():
+            return KernelState(status="dead", language=_LANGUAGE)
+        return self._kernel.state("busy" if self._kernel.busy else "idle", _LANGUAGE)
+
+    async def interrupt(self) -> None:
+        if self._kernel is not None:
+            await self._manager.interrupt_kernel()
+
+    async def restart(self) -> None:
+        await self.close()
+        await self._started()
 
     async def _started(self) -> ClientKernel:
         from jupyter_client.manager import AsyncKernelManager
@@ -54,15 +83,11 @@ class LocalKernel:
                     raise ToolError(
                         f"No Python kernel could be started: {error}.", "Is ipykernel installed?"
                     ) from error
-                self._kernel = ClientKernel(self._manager, client)
+                self._kernel, self.id = ClientKernel(self._manager, client, _LANGUAGE), uuid.uuid4().hex
             return self._kernel
 
     async def close(self) -> None:
         if self._kernel is not None:
-            self._kernel.close()
-            self._kernel = None
+            ended, self._kernel, self.id = self._kernel, None, None
+            await ended.end()
             await self._manager.shutdown_kernel(now=True)
-
-
-def local_workspace(folders: tuple[Path, ...]) -> Workspace:
-    return Workspace(Files(folders), LocalKernel(folders[0]))

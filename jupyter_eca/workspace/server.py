@@ -9,49 +9,86 @@ from jupyter_eca.errors import ToolError
 from jupyter_eca.workspace.kernel import ClientKernel
 
 if TYPE_CHECKING:
-    from jupyter_eca.protocol.notebook import KernelExecuteResult, KernelVariablesResult
+    from collections.abc import Callable
+
+    from jupyter_eca.protocol.notebook import Inspection, KernelExecuteResult, KernelState, KernelVariablesResult
 
 
 # Seconds between two looks at whether the user's own cell has ended.
 IDLE_EVERY = 0.1
 
+_NONE = "Ask the user to open a notebook, then try again."
 
-class ServerKernel:
-    """The kernel that was used last."""
+# What collaboration puts before the paths of its sessions.
+_DRIVE = "RTC:"
 
-    description = (
-        "`run_code` and `variables` work on the notebook kernel of this Jupyter server that was used last, where the "
-        "user's variables are."
-    )
 
-    def __init__(self, kernels: Any) -> None:
+class ServerKernels:
+    """`workspace.base.Kernels` of a server. `asking` is the kernel in which a cell waits for a chat's answer."""
+
+    def __init__(self, kernels: Any, sessions: Any, asking: Callable[[str], str | None]) -> None:
         self._kernels = kernels
+        self._sessions = sessions
+        self._asking = asking
         self._open: dict[str, tuple[Any, ClientKernel]] = {}
 
-    async def execute(self, chat: str, code: str) -> KernelExecuteResult:  # noqa: ARG002  # a chat is not bound to one yet
-        return await (await self._idle()).execute(code)
+    async def of(self, path: str | None) -> ServerKernel:
+        return ServerKernel(self) if path is None else ServerKernel(self, await self._of_notebook(path), path)
 
-    async def variables(self, chat: str, names: tuple[str, ...]) -> KernelVariablesResult:  # noqa: ARG002
-        return await (await self._idle()).variables(names)
+    async def runner(self, chat: str, path: str) -> ClientKernel:
+        id = await self._of_notebook(path)
+        if self._asking(chat) == id:
+            raise ToolError(
+                f"The cells of {path} cannot be run now: its kernel is busy with the cell that asks.",
+                "Use run_code, or ask the user to run them after your answer.",
+            )
+        return await self.idle(id)
 
-    async def _idle(self) -> ClientKernel:
+    async def _of_notebook(self, path: str) -> str:
+        """Raises: ToolError when it has none."""
+        for session in await self._sessions.list_sessions():
+            if session["path"].removeprefix(_DRIVE) == path and session["kernel"]["id"] in self._kernels:
+                return session["kernel"]["id"]
+        raise ToolError(f"{path} has no running kernel.", "Ask the user to open the notebook, then try again.")
+
+    async def idle(self, id: str | None) -> ClientKernel:
         """Once it runs nothing. A request that was sent to a busy kernel waits in there, and would be carried out even
         after its turn was stopped."""
-        kernel, manager = self._last_used()
+        kernel, manager = self._client(self.which(id))
         while manager.execution_state == "busy":  # noqa: ASYNC110  # the manager has no event for it
             await asyncio.sleep(IDLE_EVERY)
         return kernel
 
-    def _last_used(self) -> tuple[ClientKernel, Any]:
-        """Raises: ToolError when no kernel runs."""
+    def which(self, id: str | None) -> str:
+        """Without one, the kernel that was used last. Raises: ToolError when it is gone, or there is none."""
+        if id is not None and id not in self._kernels:
+            raise ToolError("The kernel of this notebook is gone.", _NONE)
+        running = self._kernels.list_kernel_ids()
+        if not running:
+            raise ToolError("No kernel is running.", _NONE)
+        return id or max(running, key=lambda one: self._kernels.get_kernel(one).last_activity)
+
+    def state(self, id: str) -> KernelState:
+        kernel, manager = self._client(id)
+        return kernel.state(manager.execution_state, manager.kernel_spec.language.lower())
+
+    async def interrupt(self, id: str) -> None:
+        await self._kernels.interrupt_kernel(id)
+
+    async def restart(self, id: str) -> None:
+        """Raises: ToolError when it does not come back."""
+        try:
+            await self._kernels.restart_kernel(id)
+        except (RuntimeError, TimeoutError, OSError) as error:
+            raise ToolError(f"The kernel did not start again: {error}.") from error
+
+    def _client(self, id: str) -> tuple[ClientKernel, Any]:
         from jupyter_client.session import Session
 
-        kernels = {id: self._kernels.get_kernel(id) for id in self._kernels.list_kernel_ids()}
-        for id in [id for id, (manager, _) in self._open.items() if kernels.get(id) is not manager]:
-            self._open.pop(id)[1].close()
-        if not kernels:
-            raise ToolError("No kernel is running.", "Ask the user to open a notebook, then try again.")
-        id, manager = max(kernels.items(), key=lambda item: item[1].last_activity)
+        kernels = {one: self._kernels.get_kernel(one) for one in self._kernels.list_kernel_ids()}
+        for gone in [one for one, (manager, _) in self._open.items() if kernels.get(one) is not manager]:
+            self._open.pop(gone)[1].close()
+        manager = kernels[id]
         if id not in self._open:
             # A session of our own: clients that share one share its address too, and get each other's replies.
             client = manager.client(session=Session(config=manager.session.config, key=manager.session.key))
@@ -63,3 +100,31 @@ class ServerKernel:
         for _, kernel in self._open.values():
             kernel.close()
         self._open.clear()
+
+
+class ServerKernel:
+    """One kernel of a server: a notebook's, or whichever was used last."""
+
+    def __init__(self, kernels: ServerKernels, id: str | None = None, path: str = "") -> None:
+        whose = f"the kernel of {path}" if path else "the notebook kernel of this Jupyter server that was used last"
+        self.description = f"`run_code` and `variables` work on {whose}, where the user's variables are."
+        self.id = id
+        self._kernels = kernels
+
+    async def execute(self, chat: str, code: str) -> KernelExecuteResult:  # noqa: ARG002  # a chat is not bound to one
+        return await (await self._kernels.idle(self.id)).execute(code)
+
+    async def variables(self, chat: str, names: tuple[str, ...]) -> KernelVariablesResult:  # noqa: ARG002
+        return await (await self._kernels.idle(self.id)).variables(names)
+
+    async def inspect(self, name: str) -> Inspection:
+        return await (await self._kernels.idle(self.id)).inspect(name)
+
+    async def state(self) -> KernelState:
+        return self._kernels.state(self._kernels.which(self.id))
+
+    async def interrupt(self) -> None:
+        await self._kernels.interrupt(self._kernels.which(self.id))
+
+    async def restart(self) -> None:
+        await self._kernels.restart(self._kernels.which(self.id))

@@ -767,7 +767,7 @@ export interface NewCell {
 
 /**
  * One cell as it stands. `id` and `outputs` are nbformat's; of a document that has no ids (before nbformat 4.5) the
- * one who reads it makes some up, the same ones each time.
+ * one who reads it makes some up, the same ones each time. `attachments` are a text cell's pictures.
  */
 export interface NotebookCell {
   readonly id: string;
@@ -776,6 +776,7 @@ export interface NotebookCell {
   readonly metadata?: Readonly<Record<string, unknown>>;
   readonly executionCount?: number;
   readonly outputs?: readonly Readonly<Record<string, unknown>>[];
+  readonly attachments?: Readonly<Record<string, unknown>>;
   readonly state?: CellState;
 }
 

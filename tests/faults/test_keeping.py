@@ -15,7 +15,7 @@ from jupyter_eca.protocol.base import Done
 from jupyter_eca.protocol.chats import ChatDeleteParams, ChatListParams, ChatListResult
 from jupyter_eca.protocol.content import ProgressContent, Role, TextContent
 from jupyter_eca.protocol.event import Event, Outcome
-from jupyter_eca.protocol.notebook import KernelExecuteResult, KernelVariablesResult, RunStatus
+from jupyter_eca.protocol.notebook import Inspection, KernelExecuteResult, KernelState, KernelVariablesResult, RunStatus
 from jupyter_eca.workspace.base import Files, Workspace
 from tests.desk import PATIENCE, answer, desk, outcomes, said
 from tests.raw import raw
@@ -49,6 +49,7 @@ class Stubborn:
     """A kernel of the workspace that goes on for a while after it was told to stop."""
 
     description = "A kernel."
+    id = None
 
     def __init__(self) -> None:
         self.started, self.released, self.ended = asyncio.Event(), asyncio.Event(), asyncio.Event()
@@ -64,6 +65,18 @@ class Stubborn:
 
     async def variables(self, chat: str, names: tuple[str, ...]) -> KernelVariablesResult:  # noqa: ARG002
         return KernelVariablesResult(variables=())
+
+    async def state(self) -> KernelState:
+        return KernelState(status="busy")
+
+    async def interrupt(self) -> None:
+        self.released.set()
+
+    async def restart(self) -> None:
+        self.released.set()
+
+    async def inspect(self, name: str) -> Inspection:  # noqa: ARG002
+        return Inspection(found=False)
 
 
 async def test_a_chat_that_was_deleted_while_it_worked_does_not_come_back(tmp_path: Path) -> None:

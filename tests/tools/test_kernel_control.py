@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from jupyter_eca.protocol.notebook import Inspection, KernelState
+from jupyter_eca.workspace.base import Files
+from jupyter_eca.workspace.notebookfile import NotebookFiles
 from tests.desk import Notebook, answer, desk
-from tests.page import called, result, yes
+from tests.page import Page, called, result, yes
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -51,6 +53,19 @@ class Busy:
         return Inspection(found=name == "f", text="Signature: f(x)" if name == "f" else "")
 
 
+@dataclass
+class Each:
+    """A kernel for each notebook."""
+
+    kernels: dict[str, Busy]
+
+    async def of(self, path: str | None) -> Any:
+        return self.kernels[path or ""]
+
+    async def runner(self, chat: str, path: str) -> Any:
+        raise NotImplementedError
+
+
 async def call(folder: Path, kernel: Any, tool: str, **arguments: Any) -> ToolCalledContent:
     calls: list[dict[str, Any]] = [{"tool": tool, "arguments": arguments}]
     rules: list[dict[str, Any]] = [{"message": "", "reply": calls}, {"result": "", "reply": []}]
@@ -77,3 +92,20 @@ async def test_a_name_is_looked_up_and_an_unknown_one_is_an_error(tmp_path: Path
     assert result(await call(tmp_path, Busy(), "inspect", name="f")) == "Signature: f(x)"
     done = await call(tmp_path, Busy(), "inspect", name="g")
     assert (done.error, "knows no g" in result(done)) == (True, True)
+
+
+@pytest.mark.parametrize("tool", ["kernel_restart", "kernel_interrupt"])
+async def test_the_kernel_is_that_of_the_notebook_that_is_worked_in(tmp_path: Path, tool: str) -> None:
+    last, mine = Busy(), Busy()
+    rules: list[dict[str, Any]] = [
+        {"message": "", "reply": [{"tool": tool, "arguments": {}}]},
+        {"result": "", "reply": []},
+    ]
+    page = Page({"mine.ipynb": [], "other.ipynb": []})
+    async with desk(tmp_path, rules, NotebookFiles(Files((tmp_path,)), None)) as table:
+        kernels = Each({"mine.ipynb": mine, "other.ipynb": Busy()})
+        table.host.workspace = replace(table.host.workspace, kernel=last, kernels=kernels)
+        await page.join(table)
+        assert not called(await answer(await table.client(), "go", yes))[0].error
+        await page.leave()
+    assert (last.done, mine.done) == ([], [tool.removeprefix("kernel_")])

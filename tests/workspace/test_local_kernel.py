@@ -102,3 +102,68 @@ async def test_a_kernel_that_dies_is_reported_and_the_next_call_has_a_fresh_one(
     with pytest.raises(ToolError, match="The kernel died while it ran this"):
         await run(kernel, "import os; os._exit(1)")
     assert await run(kernel, "'gone' in globals()") == (RunStatus.OK, "False")
+
+
+async def test_a_name_is_inspected_with_its_signature_docstring_and_source(kernel: LocalKernel) -> None:
+    await run(kernel, 'def greet(name: str) -> str:\n    "Says hello."\n    return "hello " + name')
+    async with asyncio.timeout(PATIENCE):
+        found, gone = await kernel.inspect("greet"), await kernel.inspect("nobody")
+    assert found.found
+    assert "greet(name: str) -> str" in found.text
+    assert "Says hello." in found.text
+    assert 'return "hello " + name' in found.text
+    assert "\x1b" not in found.text
+    assert (gone.found, gone.text) == (False, "")
+
+
+async def test_a_kernel_that_works_is_busy_until_it_is_interrupted(kernel: LocalKernel, tmp_path: Path) -> None:
+    begun = tmp_path / "begun"
+    await run(kernel, "1")
+    assert (await kernel.state()).status == "idle"
+    source = f"import pathlib, time\npathlib.Path({str(begun)!r}).touch()\ntime.sleep(600)"
+    working = asyncio.ensure_future(kernel.execute("chat", source))
+    async with asyncio.timeout(PATIENCE):
+        while not begun.exists():  # noqa: ASYNC110  # another process makes the file
+            await asyncio.sleep(0.01)
+        state = await kernel.state()
+        assert (state.status, state.language) == ("busy", "python")
+        await kernel.interrupt()
+        assert "KeyboardInterrupt" in (await working).text
+    assert (await kernel.state()).status == "idle"
+
+
+async def test_of_a_cell_that_runs_it_is_known_which_it_is_and_for_how_long(
+    kernel: LocalKernel, tmp_path: Path
+) -> None:
+    begun = tmp_path / "begun"
+    runner = await kernel.runner("chat", "a.ipynb")
+    source = f"import pathlib, time\npathlib.Path({str(begun)!r}).touch()\ntime.sleep(600)"
+    working = asyncio.ensure_future(runner.run("a-cell", source, lambda _message: None))
+    async with asyncio.timeout(PATIENCE):
+        while not begun.exists():  # noqa: ASYNC110  # another process makes the file
+            await asyncio.sleep(0.01)
+        behind = asyncio.ensure_future(kernel.execute("chat", "1"))
+        while (state := await kernel.state()).cell is None or not state.queued:  # noqa: ASYNC110  # the kernel's message
+            await asyncio.sleep(0.01)
+        assert (state.cell, state.queued) == ("a-cell", 1)
+        assert state.busy_ms is not None
+        assert 0 <= state.busy_ms < PATIENCE * 1000
+        await kernel.interrupt()
+        assert await working is RunStatus.ERROR
+        assert (await behind).text == "1"
+    assert (await kernel.state()).cell is None
+
+
+async def test_a_restart_ends_what_runs_and_forgets_the_variables(kernel: LocalKernel, tmp_path: Path) -> None:
+    begun = tmp_path / "begun"
+    source = f"here = 1\nimport pathlib, time\npathlib.Path({str(begun)!r}).touch()\ntime.sleep(600)"
+    working = asyncio.ensure_future(kernel.execute("chat", source))
+    async with asyncio.timeout(PATIENCE):
+        while not begun.exists():  # noqa: ASYNC110  # another process makes the file
+            await asyncio.sleep(0.01)
+        before = kernel.id
+        await kernel.restart()
+        with pytest.raises(ToolError, match="died"):
+            await working
+    assert kernel.id != before
+    assert await run(kernel, "'here' in globals()") == (RunStatus.OK, "False")

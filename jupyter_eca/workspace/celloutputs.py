@@ -1,0 +1,91 @@
+"""The outputs of a cell as nbformat keeps them, made of a kernel's messages the way a notebook page does it."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Final
+
+# Progress bars write the same line a thousand times: only what is left of it is kept.
+_OVERWRITTEN: Final = re.compile(r"[^\n]*\r(?=[^\n\r])")
+_RUBBED_OUT: Final = re.compile(r"[^\n\b]\x08")
+
+
+class CellOutputs:
+    """Of one run of one cell; `count` is its execution count, once the kernel has begun."""
+
+    def __init__(self) -> None:
+        self.count: int | None = None
+        self._outputs: list[dict[str, Any]] = []
+        self._displays: dict[str, list[dict[str, Any]]] = {}
+        self._clear_next = False
+
+    def take(self, message: dict[str, Any]) -> None:
+        kind, content = message["header"]["msg_type"], message["content"]
+        match kind:
+            case "execute_input":
+                self.count = content.get("execution_count")
+            case "clear_output" if content.get("wait"):
+                self._clear_next = True
+            case "clear_output":
+                self._clear()
+            case "update_display_data":
+                for output in self._displays.get(_display(content), ()):
+                    output |= {"data": content["data"], "metadata": content["metadata"]}
+            case "stream":
+                self._say(content["name"], content["text"])
+            case "display_data" | "execute_result" | "error":
+                self._show(kind, content)
+            case _:
+                pass
+
+    @property
+    def outputs(self) -> list[dict[str, Any]]:
+        return [
+            {**output, "text": _left("".join(output["text"]))} if output["output_type"] == "stream" else output
+            for output in self._outputs
+        ]
+
+    def _say(self, name: str, text: str) -> None:
+        self._clear_if_due()
+        last = self._outputs[-1] if self._outputs else {}
+        if last.get("name") == name:
+            last["text"].append(text)
+        else:
+            self._outputs.append({"output_type": "stream", "name": name, "text": [text]})
+
+    def _show(self, kind: str, content: dict[str, Any]) -> None:
+        self._clear_if_due()
+        output: dict[str, Any] = {"output_type": kind}
+        if kind == "error":
+            output |= {name: content[name] for name in ("ename", "evalue", "traceback")}
+        else:
+            output |= {"data": content["data"], "metadata": content["metadata"]}
+            if kind == "execute_result":
+                output["execution_count"] = content["execution_count"]
+            if display := _display(content):
+                self._displays.setdefault(display, []).append(output)
+        self._outputs.append(output)
+
+    def _clear_if_due(self) -> None:
+        if self._clear_next:
+            self._clear()
+
+    def _clear(self) -> None:
+        self._outputs.clear()
+        self._displays.clear()
+        self._clear_next = False
+
+
+def _display(content: dict[str, Any]) -> str:
+    transient: dict[str, Any] = content.get("transient") or {}
+    return transient.get("display_id") or ""
+
+
+def _left(text: str) -> str:
+    """What a terminal would still show of it; its colours stay."""
+    while "\b" in text:
+        shorter = _RUBBED_OUT.sub("", text)
+        if shorter == text:
+            break
+        text = shorter
+    return _OVERWRITTEN.sub("", text.replace("\r\n", "\n"))

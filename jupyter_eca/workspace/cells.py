@@ -1,0 +1,158 @@
+"""Cells as nbformat 4 keeps them: shown as ours, and what changes make of them. Knows no file and no live model."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from jupyter_eca.errors import ToolError
+from jupyter_eca.protocol.notebook import (
+    CellType,
+    DeleteCell,
+    EditCell,
+    InsertCell,
+    MoveCell,
+    NotebookCell,
+    PutCell,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from jupyter_eca.protocol.notebook import CellChange, NewCell
+
+# Since this minor version cells have ids in the file.
+IDS_SINCE: Final = 5
+
+# What nbformat's schema allows.
+_ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+
+AGAIN: Final = "Read the notebook again."
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A cell, and the id it goes by here; `node` has that id too only where the file has ids."""
+
+    id: str
+    node: dict[str, Any]
+
+    @property
+    def source(self) -> str:
+        return self.node.get("source", "")
+
+    @property
+    def type(self) -> CellType:
+        """What a later format may bring is shown as it stands."""
+        try:
+            return CellType(self.node.get("cell_type", ""))
+        except ValueError:
+            return CellType.RAW
+
+
+def hold(nodes: Iterable[dict[str, Any]], known: Sequence[str] = ()) -> list[Held]:
+    """Ids that are missing are made of what the cell says, so that the next reader makes up the same ones; two of the
+    same name are told apart by their order. `known` are the ids, where all of them are."""
+    seen: Counter[str] = Counter()
+    found: list[Held] = []
+    for number, node in enumerate(nodes):
+        id = known[number] if known else str(node.get("id") or _made_up(node))
+        seen[id] += 1
+        found.append(Held(id if seen[id] == 1 else f"{id}-{seen[id]}", node))
+    return found
+
+
+def _made_up(node: dict[str, Any]) -> str:
+    said = f"{node.get('cell_type')}\n{node.get('source')}"
+    return hashlib.sha256(said.encode("utf-8", "replace")).hexdigest()[:12]
+
+
+def shown(cell: Held) -> NotebookCell:
+    """As it goes over the wire."""
+    node, code = cell.node, cell.type is CellType.CODE
+    count = node.get("execution_count")
+    return NotebookCell(
+        id=cell.id,
+        cell_type=cell.type,
+        source=cell.source,
+        metadata=dict(node.get("metadata", {})),
+        execution_count=count if code and isinstance(count, int) else None,
+        outputs=tuple(node.get("outputs", ())) if code else (),
+        attachments=node.get("attachments"),
+    )
+
+
+def find(cells: Sequence[Held], id: str) -> int:
+    """Raises: ToolError when it is gone."""
+    for number, cell in enumerate(cells):
+        if cell.id == id:
+            return number
+    raise ToolError(f"There is no cell {id} in this notebook (any more).", AGAIN)
+
+
+def changed(cells: Sequence[Held], changes: Iterable[CellChange], *, with_ids: bool) -> list[Held]:
+    """The changes made in order; what is given stays as it is.
+
+    Raises: ToolError when one of them cannot be made.
+    """
+    made = list(cells)
+    for change in changes:
+        match change:
+            case InsertCell(index=index, cell=cell):
+                made.insert(_place(index), _new(made, cell, with_ids=with_ids))
+            case EditCell(cell_id=id, was=was, source=source):
+                at = _unchanged(made, id, was)
+                made[at] = Held(id, {**made[at].node, "source": source})
+            case DeleteCell(cell_id=id, was=was):
+                del made[_unchanged(made, id, was)]
+            case MoveCell(cell_id=id, index=index):
+                moved = made.pop(find(made, id))
+                made.insert(_place(index), moved)
+            case PutCell(index=index, cell=cell, was=was):
+                _put(made, index, cell, was, with_ids=with_ids)
+    return made
+
+
+def _place(index: int) -> int:
+    if index < 0:
+        raise ToolError(f"{index} is no place in a notebook.", "The first cell is at 0.")
+    return index
+
+
+def _unchanged(cells: Sequence[Held], id: str, was: str) -> int:
+    at = find(cells, id)
+    if cells[at].source != was:
+        raise ToolError(f"The source of cell {id} is no longer what it was; nothing was changed.", AGAIN)
+    return at
+
+
+def _new(cells: Sequence[Held], cell: NewCell | NotebookCell, *, with_ids: bool) -> Held:
+    if any(other.id == cell.id for other in cells):
+        raise ToolError(f"There is a cell {cell.id} already.", "Give the new one another id.")
+    if not _ID.fullmatch(cell.id):
+        raise ToolError(f"{cell.id!r} is no cell id.", "Use letters, digits, - and _, at most 64.")
+    node: dict[str, Any] = {"cell_type": str(cell.cell_type), "metadata": {}, "source": cell.source}
+    if cell.cell_type is CellType.CODE:
+        node |= {"execution_count": None, "outputs": []}
+    return Held(cell.id, {"id": cell.id, **node} if with_ids else node)
+
+
+def _put(cells: list[Held], index: int, cell: NotebookCell, was: str | None, *, with_ids: bool) -> None:
+    there = any(other.id == cell.id for other in cells)
+    if was is not None:
+        _unchanged(cells, cell.id, was)
+    at = find(cells, cell.id) if there else _place(index)
+    others = cells[:at] + cells[at + 1 :] if there else cells
+    fresh = _new(others, cell, with_ids=with_ids)
+    node = fresh.node | {"metadata": dict(cell.metadata)}
+    if cell.cell_type is CellType.CODE:
+        node |= {"execution_count": cell.execution_count, "outputs": list(cell.outputs)}
+    elif attachments := cell.attachments or (cells[at].node.get("attachments") if there else None):
+        node["attachments"] = attachments
+    if there:
+        cells[at] = Held(cell.id, node)
+    else:
+        cells.insert(at, Held(cell.id, node))

@@ -1,0 +1,31 @@
+"""Which kernel a chat means when it names a notebook, or none."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from jupyter_eca.errors import ToolError
+
+if TYPE_CHECKING:
+    from jupyter_eca.workspace.base import CellKernel, Kernel, Kernels
+
+
+class Nearest:
+    """`workspace.base.Kernels` of a chat that a cell asked in: its kernel is at hand, by the cell's own coroutine.
+    Through its front door it would not answer before the cell has ended."""
+
+    def __init__(self, asking: Kernel, others: Kernels | None) -> None:
+        self._asking = asking
+        self._others = others
+
+    async def of(self, path: str | None) -> Kernel:
+        if path is None or self._others is None:
+            return self._asking
+        found = await self._others.of(path)
+        return self._asking if found.id == self._asking.id else found
+
+    async def runner(self, chat: str, path: str) -> CellKernel:
+        """Raises: ToolError."""
+        if self._others is None:
+            raise ToolError("The kernel is busy with the cell that asks.", "Use run_code.")
+        return await self._others.runner(chat, path)
