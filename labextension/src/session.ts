@@ -5,7 +5,7 @@
  * Knows no user interface and no socket: links and the clock come from outside.
  */
 
-import { Attendant, Client, ToldMethod } from './client';
+import { Attendant, Client, NotebookHost, ToldMethod } from './client';
 import {
   ChatAskQuestionParams,
   ChatAskQuestionResult,
@@ -19,6 +19,7 @@ import { Action, Chat, initial, newChat, reduce, Selection, State } from './stat
 
 /** What the session needs of the world. `later` calls once and returns how to take it back. */
 export interface World {
+  readonly notebooks?: NotebookHost;
   open(): Promise<Link>;
   newId(): string;
   later(call: () => void, ms: number): () => void;
@@ -65,7 +66,7 @@ export class Session implements Attendant {
     this.retrying?.();
     this.retrying = undefined;
     try {
-      const client = await Client.connect(await this.world.open(), this);
+      const client = await Client.connect(await this.world.open(), this, this.world.notebooks);
       if (this.ended) {
         client.close();
         return;
