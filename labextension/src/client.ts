@@ -8,6 +8,14 @@ import {
   ChatSummary,
   ClientMethods,
   CodeAssistant,
+  Done,
+  NotebookDocument,
+  NotebookEditParams,
+  NotebookListResult,
+  NotebookOpenParams,
+  NotebookReadParams,
+  NotebookRunParams,
+  NotebookRunResult,
   ServerMethods
 } from './protocol';
 import { Link, Notifications, Peer, Requests } from './rpc';
@@ -37,6 +45,16 @@ export interface Attendant {
   gone(): void;
 }
 
+/** The notebooks that are open in the page. What is thrown is told the model: it says what is so, not who failed. */
+export interface NotebookHost {
+  list(): NotebookListResult;
+  read(params: NotebookReadParams): Promise<NotebookDocument>;
+  edit(params: NotebookEditParams): Promise<NotebookDocument>;
+  /** `taken`: nobody waits for it any more, and the kernel is to stop. */
+  run(params: NotebookRunParams, taken: AbortSignal): Promise<NotebookRunResult>;
+  open(params: NotebookOpenParams): Promise<Done>;
+}
+
 const UNATTENDED: CodeAssistant = { chat: true, envelope: true, unattended: true };
 const ATTENDED: CodeAssistant = { chat: true, envelope: true, chatCapabilities: { askQuestion: true } };
 
@@ -44,7 +62,7 @@ export class Client {
   private constructor(private readonly peer: Peer<ClientMethods, ServerMethods>) {}
 
   /** Greets the server; without an attendant as one who cannot approve tool calls. Throws: LinkError, RpcError. */
-  static async connect(link: Link, attendant?: Attendant): Promise<Client> {
+  static async connect(link: Link, attendant?: Attendant, notebooks?: NotebookHost): Promise<Client> {
     const peer = new Peer<ClientMethods, ServerMethods>(link, () => attendant?.gone());
     if (attendant !== undefined) {
       for (const method of TOLD) {
@@ -54,9 +72,17 @@ export class Client {
       }
       peer.handle('chat/askQuestion', (params, taken) => attendant.asked(params, taken));
     }
+    if (notebooks !== undefined) {
+      peer.handle('notebook/list', () => notebooks.list());
+      peer.handle('notebook/read', params => notebooks.read(params));
+      peer.handle('notebook/edit', params => notebooks.edit(params));
+      peer.handle('notebook/run', (params, taken) => notebooks.run(params, taken));
+      peer.handle('notebook/open', params => notebooks.open(params));
+    }
+    const can = attendant === undefined ? UNATTENDED : ATTENDED;
     await peer.request('initialize', {
       clientInfo: { name: 'jupyter-eca' },
-      capabilities: { codeAssistant: attendant === undefined ? UNATTENDED : ATTENDED }
+      capabilities: { codeAssistant: { ...can, ...(notebooks !== undefined && { notebook: true }) } }
     });
     peer.notify('initialized', {});
     return new Client(peer);

@@ -3,7 +3,7 @@
 import { ILayoutRestorer, JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';
 import { ICommandPalette } from '@jupyterlab/apputils';
 import { ILauncher } from '@jupyterlab/launcher';
-import { INotebookTracker } from '@jupyterlab/notebook';
+import { INotebookCellExecutor, INotebookTracker } from '@jupyterlab/notebook';
 import { IRenderMimeRegistry } from '@jupyterlab/rendermime';
 import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 
@@ -22,7 +22,7 @@ export const opening: JupyterFrontEndPlugin<void> = {
   description: 'The panel to talk with the assistant in.',
   autoStart: true,
   requires: [INotebookTracker, IRenderMimeRegistry],
-  optional: [ITranslator, ICommandPalette, ILauncher, ILayoutRestorer],
+  optional: [ITranslator, ICommandPalette, ILauncher, ILayoutRestorer, INotebookCellExecutor],
   activate
 };
 
@@ -33,15 +33,20 @@ function activate(
   translator: ITranslator | null,
   palette: ICommandPalette | null,
   launcher: ILauncher | null,
-  restorer: ILayoutRestorer | null
+  restorer: ILayoutRestorer | null,
+  executor: INotebookCellExecutor | null
 ): void {
   const language = translator ?? nullTranslator;
   const trans = language.load('jupyter_eca');
-  const openPath = (path: string): void => void app.commands.execute('docmanager:open', { path });
+  const openPath = (path: string): Promise<unknown> => app.commands.execute('docmanager:open', { path });
+  const reveal = (id: string): void => {
+    app.shell.activateById(id);
+  };
   const settings = app.serviceManager.serverSettings;
   const place = new PanelPlace(async () => {
     const { AssistantPanel } = await import('./panel');
-    return new AssistantPanel({ settings, tracker, rendermime, translator: language, openPath });
+    const lab = { tracker, openPath, reveal, ...(executor && { executor }) };
+    return new AssistantPanel({ settings, rendermime, translator: language, lab });
   });
   place.title.icon = assistantIcon;
   place.title.caption = trans.__('Assistant');

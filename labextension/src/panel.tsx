@@ -1,7 +1,6 @@
 /** The panel in Lab: its session, and the means of Lab's that its views use. Loaded when it is first shown. */
 
 import { ServerConnection } from '@jupyterlab/services';
-import { INotebookTracker } from '@jupyterlab/notebook';
 import { IRenderMimeRegistry } from '@jupyterlab/rendermime';
 import { ITranslator } from '@jupyterlab/translation';
 import { ReactWidget } from '@jupyterlab/ui-components';
@@ -13,6 +12,7 @@ import '../style/panel.css';
 
 import { pathOf } from './inert';
 import { openLink } from './link';
+import { LabParts, LiveNotebooks } from './notebookhost';
 import { codePlace, NotebookSurroundings } from './notebooks';
 import { show } from './notices';
 import { markdownInto } from './render';
@@ -22,10 +22,9 @@ import { Env, EnvProvider } from './view/env';
 
 export interface PanelParts {
   readonly settings: ServerConnection.ISettings;
-  readonly tracker: INotebookTracker;
   readonly rendermime: IRenderMimeRegistry;
   readonly translator: ITranslator;
-  readonly openPath: (path: string) => void;
+  readonly lab: LabParts;
 }
 
 export class AssistantPanel extends ReactWidget {
@@ -35,10 +34,12 @@ export class AssistantPanel extends ReactWidget {
   private readonly connecting: Promise<void>;
   private wantsFocus = false;
 
-  constructor({ settings, tracker, rendermime, translator, openPath }: PanelParts) {
+  constructor({ settings, rendermime, translator, lab }: PanelParts) {
     super();
     this.addClass('eca-PanelHost');
     const trans = translator.load('jupyter_eca');
+    const { tracker } = lab;
+    const openPath = (path: string): void => void lab.openPath(path);
     const code = {
       copy: (text: string) => navigator.clipboard.writeText(text),
       get place() {
@@ -48,6 +49,7 @@ export class AssistantPanel extends ReactWidget {
     this.env = { trans, code, openPath, markdown: markdownInto(rendermime, code, translator) };
     this.surroundings = new NotebookSurroundings(tracker, trans);
     this.session = new Session({
+      notebooks: new LiveNotebooks(lab),
       open: () => openLink(settings),
       newId: () => UUID.uuid4(),
       later: (call, ms) => {

@@ -137,7 +137,7 @@ export class Peer<Ours extends Table<Ours>, Theirs extends Table<Theirs>> {
     try {
       return { result: (await handler(params, taken)) ?? null };
     } catch (error) {
-      return { error: { code: Code.internal, message: String(error) } };
+      return { error: { code: Code.internal, message: error instanceof Error ? error.message : String(error) } };
     }
   }
 

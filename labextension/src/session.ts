@@ -5,7 +5,7 @@
  * Knows no user interface and no socket: links and the clock come from outside.
  */
 
-import { Attendant, Client, ToldMethod } from './client';
+import { Attendant, Client, NotebookHost, ToldMethod } from './client';
 import {
   ChatAskQuestionParams,
   ChatAskQuestionResult,
@@ -21,6 +21,7 @@ import { Action, Chat, initial, newChat, reduce, Selection, State } from './stat
 
 /** What the session needs of the world. `later` calls once and returns how to take it back. */
 export interface World {
+  readonly notebooks?: NotebookHost;
   open(): Promise<Link>;
   newId(): string;
   later(call: () => void, ms: number): () => void;
@@ -71,7 +72,7 @@ export class Session implements Attendant {
     this.retrying?.();
     this.retrying = undefined;
     try {
-      const client = await Client.connect(await this.world.open(), this);
+      const client = await Client.connect(await this.world.open(), this, this.world.notebooks);
       if (this.ended) {
         client.close();
         return;

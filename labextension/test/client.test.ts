@@ -72,3 +72,16 @@ test('nothing is sent where nothing runs', async () => {
   expect(await client.stopRunning()).toEqual([]);
   expect(server.stopped).toEqual([]);
 });
+
+test('a page with notebooks says so, and refuses in words for the model', async () => {
+  const [ours, theirs] = pair();
+  const server = new Server(new Peer(theirs), []);
+  const refuse = (): never => {
+    throw new Error('cell 3f6c is gone');
+  };
+  const notebooks = { list: () => ({ notebooks: [] }), read: refuse, edit: refuse, run: refuse, open: refuse };
+  await Client.connect(ours, undefined, notebooks);
+  expect(server.greeting?.capabilities?.codeAssistant?.notebook).toBe(true);
+  expect(await server.peer.request('notebook/list', {})).toEqual({ notebooks: [] });
+  await expect(server.peer.request('notebook/read', { path: 'a.ipynb' })).rejects.toThrow(/^cell 3f6c is gone$/);
+});
