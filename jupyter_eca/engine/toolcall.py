@@ -103,7 +103,9 @@ class ToolCall:
         """The fields that all contents about it share."""
         tool = self.tool
         origin = tool.origin if tool else Origin.UNKNOWN
-        summary = tool.summary.format_map(_Shown(self.arguments)) if tool and self.arguments else None
+        # While a call is prepared its arguments are not known yet: a summary without them would say too little.
+        known = self.arguments or self.status is not St.PREPARING
+        summary = tool.summary.format_map(_Shown(self.arguments)).strip() if tool and known else None
         server = tool.server if tool else "eca"
         names = {"id": self.id, "name": self.name, "server": server, "origin": origin}
         return {**names, "summary": _one_line(summary or "") or None, "details": self.details}
@@ -116,7 +118,11 @@ def _one_line(text: str) -> str:
 
 
 class _Shown(dict[str, Any]):
-    """Arguments for a summary's `{name}`: an argument that was not given is shown as nothing."""
+    """Arguments for a summary's `{name}`: a list is shown by its items, one that was not given as nothing."""
+
+    def __getitem__(self, key: str) -> Any:
+        value = super().__getitem__(key)
+        return ", ".join(map(str, cast("list[Any]", value))) if isinstance(value, list) else value
 
     def __missing__(self, key: str) -> str:
         return ""

@@ -32,7 +32,7 @@ Which = Annotated[
 ToRun = Annotated[list[int | str], Field(min_length=1, description="Ids or numbers of cells, in the order to run.")]
 
 
-@tool(reads=True, needs=[Need.NOTEBOOKS], summary="Reading notebook {path}")
+@tool(reads=True, needs=[Need.NOTEBOOKS], summary="Reading the notebook {path}")
 async def notebook_read(context: ToolContext, path: NotebookPath = "", cells: Which = "") -> ToolResult:
     """Read a notebook as it is now, unsaved changes too: each cell with its number, [id], state (not run, edited since
     it ran, running), source and outputs.
@@ -103,7 +103,7 @@ async def found(context: ToolContext, path: str) -> NotebookDocument:
 def _waits(context: ToolContext, document: NotebookDocument) -> bool:
     """Whether the cell that asks is one of the notebook's kernel. Where the ids of kernels are not known, a notebook
     with a cell that runs is taken for its."""
-    asking = getattr(context.kernel, "id", None)
+    asking = context.kernel.id if context.kernel else None
     if asking is not None and document.kernel_id is not None:
         return asking == document.kernel_id
     return any(cell.state is CellState.RUNNING for cell in document.cells)

@@ -5,7 +5,14 @@
  * (`apply`): in one transaction, which is one step to undo.
  */
 
-import type { ISharedCell, ISharedCodeCell, SharedCell, YNotebook } from '@jupyter/ydoc';
+import type {
+  ISharedCell,
+  ISharedCodeCell,
+  ISharedMarkdownCell,
+  ISharedRawCell,
+  SharedCell,
+  YNotebook
+} from '@jupyter/ydoc';
 
 import { asOneStep } from './histories';
 import { CellState, NewCell, NotebookCell, NotebookEditParams } from './protocol';
@@ -197,7 +204,8 @@ function halves(text: string, offset: number): boolean {
   return /^[\uD800-\uDBFF][\uDC00-\uDFFF]$/.test(text.slice(Math.max(offset - 1, 0), offset + 1));
 }
 
-function restore(cell: ISharedCell | undefined, { source, metadata, executionCount, outputs }: NotebookCell): void {
+function restore(cell: ISharedCell | undefined, old: NotebookCell): void {
+  const { source, metadata, executionCount, outputs, attachments } = old;
   rewrite(cell, source);
   for (const key of Object.keys(cell?.getMetadata() ?? {})) {
     cell?.deleteMetadata(key);
@@ -207,15 +215,17 @@ function restore(cell: ISharedCell | undefined, { source, metadata, executionCou
     const code = cell as ISharedCodeCell;
     code.setOutputs([...(outputs ?? [])] as ReturnType<ISharedCodeCell['getOutputs']>);
     code.execution_count = executionCount ?? null;
+  } else if (cell !== undefined && attachments !== undefined) {
+    (cell as ISharedMarkdownCell).attachments = attachments as NonNullable<ISharedMarkdownCell['attachments']>;
   }
 }
 
 /** One that has no outputs has nothing to be distrusted, as one that the user inserts. */
 function made({ id, cellType, source, ...rest }: NewCell | NotebookCell): SharedCell.Cell {
-  const { metadata, executionCount, outputs = [] }: Partial<NotebookCell> = rest;
+  const { metadata, executionCount, outputs = [], attachments }: Partial<NotebookCell> = rest;
   const cell = { id, cell_type: cellType, source };
   if (cellType !== 'code') {
-    return { ...cell, metadata: { ...metadata } } as SharedCell.Cell;
+    return { ...cell, metadata: { ...metadata }, ...(attachments && { attachments }) } as SharedCell.Cell;
   }
   const trust = metadata ?? { trusted: true };
   return {
@@ -231,7 +241,9 @@ export function told(cell: ISharedCell, state?: CellState): NotebookCell {
   const { id, cell_type, source } = cell;
   const metadata = cell.getMetadata();
   if (cell_type !== 'code') {
-    return { id, cellType: cell_type as NotebookCell['cellType'], source, metadata };
+    const { attachments } = cell as ISharedMarkdownCell | ISharedRawCell;
+    const pictures = attachments !== undefined && { attachments };
+    return { id, cellType: cell_type as NotebookCell['cellType'], source, metadata, ...pictures };
   }
   const { execution_count, outputs } = cell as ISharedCodeCell;
   return {

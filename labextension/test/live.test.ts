@@ -323,3 +323,13 @@ test('a cell is told without what it does not have', () => {
     state: 'never-run'
   });
 });
+
+test('a text cell that was deleted is put back with its pictures', () => {
+  const model = notebook();
+  const picture = { 'a.png': { 'image/png': 'iVBORw==' } };
+  const b: NotebookCell = { id: 'b', cellType: 'markdown', source: '# B', metadata: {}, attachments: picture };
+  change(model, { kind: 'delete', cellId: 'b', was: '# B' });
+  change(model, { kind: 'put', index: 1, cell: b });
+  expect(shown(model)).toEqual(START);
+  expect(told(cell(model, 'b'))).toEqual(b);
+});
