@@ -40,6 +40,8 @@ async def variables(
     found = await _kernel(context).variables(context.chat, tuple(names))
     lines = [_described(variable) for variable in found.variables]
     lines += [f"{name}: no such variable" for name in found.missing]
+    if found.left_out:
+        lines.append(f"[{found.left_out} more; name those that matter]")
     return "\n".join(lines) or "The user has no variables yet."
 
 
@@ -56,8 +58,8 @@ def _described(variable: Variable) -> str:
     elif variable.length is not None:
         size = f" of length {variable.length}"
     columns = ", ".join(f"{column.name}: {column.dtype}" for column in variable.columns)
-    head = f"{variable.name}: {variable.type}{size}"
-    parts = [head, f"columns {columns}" if columns else "", variable.sample or variable.preview]
+    head = " ".join(word for word in (f"{variable.name}: {variable.type}{size}", variable.dtype) if word)
+    parts = [head, f"columns {columns}" if columns else "", variable.preview, variable.sample]
     return "\n  ".join(part.replace("\n", "\n  ") for part in parts if part)
 
 
