@@ -41,6 +41,8 @@ def contexts(host: Host, chat: str, kernel: Kernel | None) -> Surroundings:
         kernel or host.workspace.kernel,
         host.mcp,
         _notebooks(host, chat),
+        host.glances,
+        host.config.notebook.variables,
     )
 
 

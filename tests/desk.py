@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from jupyter_eca.protocol.chat import ChatContentReceivedParams
     from jupyter_eca.protocol.lifecycle import InitializeParams
+    from jupyter_eca.workspace.base import Notebooks
 
 # What every wait in a test is bounded by.
 PATIENCE = 5.0
@@ -98,10 +99,11 @@ def settings(folder: Path, rules: list[dict[str, Any]], **more: Any) -> dict[str
 
 
 @asynccontextmanager
-async def desk(folder: Path, rules: list[dict[str, Any]], **more: Any) -> AsyncGenerator[Desk]:
-    host = Host(
-        Config.model_validate(settings(folder, rules, **more)), Workspace(Files((folder,))), folder / "chats.db"
-    )
+async def desk(
+    folder: Path, rules: list[dict[str, Any]], notebooks: Notebooks | None = None, **more: Any
+) -> AsyncGenerator[Desk]:
+    workspace = Workspace(Files((folder,)), notebooks=notebooks)
+    host = Host(Config.model_validate(settings(folder, rules, **more)), workspace, folder / "chats.db")
     async with asyncio.timeout(PATIENCE * 3), asyncio.TaskGroup() as tasks:
         running = tasks.create_task(host.run())
         await host.ready.wait()
