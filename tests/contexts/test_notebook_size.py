@@ -122,7 +122,10 @@ def test_nothing_is_missing_that_a_reader_sees() -> None:
             if text := output.get("data", {}).get("text/plain") or output.get("text"):
                 assert text.strip() in found.text
     assert found.text.count("ValueError: no") == 4
-    assert len(found.images) == live.MAX_PICTURES
+    drawn = [
+        output["data"]["image/png"] for cell in document.cells for output in cell.outputs if "image/png" in str(output)
+    ]
+    assert [image.base64 for image in found.images] == drawn[-live.MAX_PICTURES :]
     assert "[not all pictures of these cells are here: 10, 15]" in found.text
 
 
