@@ -45,6 +45,9 @@ def contexts(host: Host, chat: str, kernel: Kernel | None) -> Surroundings:
         kernel or host.workspace.kernel,
         host.mcp,
         notebooks(host, chat),
+        host.glances,
+        host.config.notebook.variables,
+        host.workspace.kernels if kernel is None else None,
     )
 
 

@@ -151,11 +151,10 @@ class Client:
         params = command.ChatQueryCommandsParams(chat_id=chat_id, query=query)
         return (await self.request("chat/queryCommands", params, command.ChatQueryCommandsResult)).commands
 
-    async def files(self, chat_id: str, query: str) -> list[context.FileContext | context.DirectoryContext]:
+    async def contexts(self, chat_id: str, query: str) -> tuple[context.ChatContext, ...]:
         """What `@` can point at in a message. Raises: RemoteError."""
         params = context.ChatQueryContextParams(chat_id=chat_id, query=query)
-        found = await self.request("chat/queryContext", params, context.ChatQueryContextResult)
-        return [one for one in found.contexts if isinstance(one, context.FileContext | context.DirectoryContext)]
+        return (await self.request("chat/queryContext", params, context.ChatQueryContextResult)).contexts
 
     def listen(self, chat_id: str, listener: Callable[[Received], None] | None) -> None:
         """Hear what comes of a chat outside of `ask`: a replay, a turn that another client began."""

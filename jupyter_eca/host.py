@@ -16,6 +16,7 @@ from jupyter_eca.archive import Archive
 from jupyter_eca.audience import Audiences, Notice
 from jupyter_eca.checkpoints import Checkpoints
 from jupyter_eca.config import agent, watch
+from jupyter_eca.contexts.reading.glance import Glances
 from jupyter_eca.credentials import Credentials
 from jupyter_eca.engine import inputs
 from jupyter_eca.engine.approval import hidden
@@ -83,6 +84,7 @@ class Host:
         self.store = Store(database, str(min(workspace.files.roots)), self._publish)
         self.archive = Archive(self)
         self.index = Index(workspace.files)
+        self.glances = Glances()
         self.checkpoints = Checkpoints(self.store)
         self.jobs = BackgroundJobs(lambda jobs: self.audiences.tell(Notice("jobs/updated", JobsListResult(jobs=jobs))))
         self.mcp = Manager(

@@ -142,6 +142,35 @@ class ModelChoice(Model):
     model: str | None = None
 
 
+class Telling(StrEnum):
+    """What a model is told of a variable that the user points at. `names`: its type too. `schema`: shape, columns and
+    memory too. `full`: its values too, a sample of them."""
+
+    NAMES = "names"
+    SCHEMA = "schema"
+    FULL = "full"
+
+
+class VariablesConfig(Model):
+    """By what a variable is: data frames, arrays and series, figures, all others. One word in its place is for all."""
+
+    table: Telling = Telling.FULL
+    array: Telling = Telling.FULL
+    figure: Telling = Telling.FULL
+    value: Telling = Telling.FULL
+
+
+class NotebookConfig(Model):
+    """A key of ours."""
+
+    variables: VariablesConfig = VariablesConfig()
+
+    @field_validator("variables", mode="before")
+    @classmethod
+    def _for_all(cls, value: object) -> object:
+        return dict.fromkeys(VariablesConfig.model_fields, value) if isinstance(value, str) else value
+
+
 class Config(Model):
     """`chat_retention_days` counts from a chat's last use; 0 keeps all of them, and is the default here (ECA: 14): what
     somebody wrote is not deleted unasked.
@@ -163,6 +192,7 @@ class Config(Model):
     rewrite: ModelChoice = ModelChoice()
     completion: ModelChoice = ModelChoice()
     tool_call: ToolCallConfig = ToolCallConfig()
+    notebook: NotebookConfig = NotebookConfig()
     mcp_servers: dict[str, McpServerConfig] = Field(default_factory=dict[str, McpServerConfig])
     mcp_timeout_seconds: float = Field(default=60.0, gt=0)
     mcp_keep_alive_seconds: float = Field(default=30.0, gt=0)

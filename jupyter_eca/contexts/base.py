@@ -2,28 +2,44 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
+
+from jupyter_eca.config.keys import VariablesConfig
+from jupyter_eca.contexts.reading.glance import Glances
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from jupyter_eca.engine.spec import ImagePart
     from jupyter_eca.protocol.context import ChatContext
-    from jupyter_eca.workspace.base import Files, Kernel, McpServers, Notebooks
+    from jupyter_eca.protocol.notebook import NotebookDocument, NotebookInfo
+    from jupyter_eca.workspace.base import Files, Kernel, Kernels, McpServers
     from jupyter_eca.workspace.index import Index
+
+
+class OpenNotebooks(Protocol):
+    """As much of `workspace.base.Notebooks` as is read here."""
+
+    async def list(self) -> tuple[NotebookInfo, ...]: ...
+
+    async def read(self, path: str) -> NotebookDocument: ...
 
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What contexts are taken from."""
+    """What contexts are taken from. `kernels` are those of notebooks, absent for a cell that asks: its own kernel is
+    meant. `glances` are kept by who offers them again and again; `telling` is what may be told of variables."""
 
     chat: str
     files: Files
     index: Index
     kernel: Kernel | None = None
     mcp: McpServers | None = None
-    notebooks: Notebooks | None = None
+    notebooks: OpenNotebooks | None = None
+    glances: Glances = field(default_factory=Glances)
+    telling: VariablesConfig = field(default_factory=VariablesConfig)
+    kernels: Kernels | None = None
 
 
 @dataclass(frozen=True, slots=True)

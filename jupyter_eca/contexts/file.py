@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from jupyter_eca.contexts.base import Material
-from jupyter_eca.contexts.reading import image, notebook
+from jupyter_eca.contexts.reading import image, live, notebook
+from jupyter_eca.contexts.reading.cells import rendered
 from jupyter_eca.contexts.reading.text import capped, decoded
 from jupyter_eca.errors import ToolError
 from jupyter_eca.protocol.context import FileContext
@@ -28,7 +30,14 @@ class FilePlug:
         return [FileContext(path=path) for path in await around.index.files(query, 50)]
 
     async def resolve(self, around: Surroundings, context: FileContext) -> Material:
-        return await asyncio.to_thread(read, around.files, context.path, context.lines_range)
+        """A notebook that is open is as it is there, not as it was saved."""
+        path, lines = context.path, context.lines_range
+        if around.notebooks is None or (name := await live.opened(around, path)) is None:
+            return await asyncio.to_thread(read, around.files, path, lines)
+        document = await around.notebooks.read(name)
+        if lines is None:
+            return replace(await asyncio.to_thread(live.whole, document), label=path)
+        return Material(path, _part(rendered(document), lines, path))
 
 
 CONTEXT = FilePlug()

@@ -6,33 +6,52 @@ import asyncio
 import logging
 import os
 from contextlib import suppress
+from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Final, get_args
 
 from jupyter_eca import plugins
 from jupyter_eca.contexts.base import Context, Material, Surroundings
-from jupyter_eca.engine.mentions import mentions, split
+from jupyter_eca.contexts.reading.live import Once
+from jupyter_eca.engine.mentions import live, mentions, split
 from jupyter_eca.errors import ToolError
 from jupyter_eca.protocol.context import (
+    CellContext,
     ChatContext,
     CursorContext,
     DirectoryContext,
+    ErrorContext,
     FileContext,
     LinesRange,
+    LiveContext,
     McpResourceContext,
+    NotebookContext,
     OtherContext,
+    OutputContext,
+    SelectionContext,
+    VariableContext,
     WebContext,
 )
 from jupyter_eca.workspace.index import FIRST_WAIT
 from jupyter_eca.workspace.ranking import Fit, fit
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
 _log = logging.getLogger(__name__)
 
 # The types of the protocol.
 _TYPES: Final = {model.model_fields["type"].default for model in get_args(get_args(ChatContext)[0])}
+
+# By the word that names one in a message.
+_LIVE: Final[Mapping[str, Callable[[str], LiveContext]]] = {
+    "cell": lambda name: CellContext(cell=name),
+    "output": lambda name: OutputContext(cell=name),
+    "notebook": lambda name: NotebookContext(path=name),
+    "selection": lambda _: SelectionContext(),
+    "error": lambda _: ErrorContext(),
+    "var": lambda name: VariableContext(name=name),
+}
 
 # How many are offered: nobody reads more than a screen while typing.
 MAX_OFFERED: Final = 50
@@ -51,28 +70,46 @@ def plugs() -> Mapping[str, Context]:
     return {plug.kind: plug for plug in plugins.find("contexts", "CONTEXT").values()}
 
 
-async def offered(around: Surroundings, query: str, added: Iterable[ChatContext] = ()) -> list[ChatContext]:
-    """What could be meant, the best first, without what was added already."""
+async def offered(
+    around: Surroundings, query: str, added: Iterable[ChatContext] = (), *, live: bool = False
+) -> list[ChatContext]:
+    """What could be meant, the best first, without what was added already. What is in a live notebook is offered only
+    to clients that know of such (`live`): others can name it in the message."""
     found = await asyncio.gather(*(_queried(plug, around, query) for plug in plugs().values()))
     known = {_identity(context) for context in added}
+    failed = live and (await around.glances.notebook(around)).ended_so
     every = [
-        (_fit(around, query, context), place, context) for contexts in found for place, context in enumerate(contexts)
+        (_fit(around, query, context), not (failed and isinstance(context, ErrorContext)), place, context)
+        for contexts in found
+        for place, context in enumerate(contexts)
+        if live or not isinstance(context, LiveContext)
     ]
-    ranked = sorted(every, key=lambda one: one[:2])
+    ranked = sorted(every, key=lambda one: one[:3])
     once = {_identity(context): context for *_, context in ranked}
     return [context for identity, context in once.items() if identity not in known][:MAX_OFFERED]
 
 
 async def mentioned(around: Surroundings, message: str) -> list[ChatContext]:
-    """What a message names with `@` or `#` and is there."""
-    found = await asyncio.gather(*(_named(around, mention) for mention in mentions(message)[:_MAX_MENTIONS]))
+    """What a message names with `@` or `#` and is there, and what only a live notebook has."""
+    around = _read_once(around)
+    signed = set(mentions(message, "@"))
+    found = await asyncio.gather(
+        *(_named(around, mention, signed=mention in signed) for mention in mentions(message)[:_MAX_MENTIONS])
+    )
     return [context for context in found if context is not None]
 
 
 async def materials(around: Surroundings, contexts: Iterable[ChatContext]) -> list[Material]:
-    """What the model is given, each once, in order. One that cannot be read becomes the reason."""
+    """What the model is given, each once, in order: a cell may be named by its number, and be sent along by its id. One
+    that cannot be read becomes the reason."""
+    around = _read_once(around)
     once = {_identity(context): context for context in contexts if not _is_blank(context)}
-    return await asyncio.gather(*(_material(around, context) for context in once.values()))
+    found = await asyncio.gather(*(_material(around, context) for context in once.values()))
+    return list(dict.fromkeys(found))
+
+
+def _read_once(around: Surroundings) -> Surroundings:
+    return around if around.notebooks is None else replace(around, notebooks=Once(around.notebooks))
 
 
 async def _queried(plug: Context, around: Surroundings, query: str) -> Sequence[ChatContext]:
@@ -109,9 +146,26 @@ def _is_blank(context: ChatContext) -> bool:
     return isinstance(context, OtherContext) and context.wire() == {"type": "cursor"}
 
 
-async def _named(around: Surroundings, mention: str) -> ChatContext | None:
+async def _named(around: Surroundings, mention: str, *, signed: bool) -> ChatContext | None:
+    """A file may have a name that means something in a notebook; where there is none, that file is meant."""
     if mention.startswith(("http://", "https://")):
         return WebContext(url=mention)
+    word = live(mention) if signed else None
+    if word is None:
+        return await _file(around, mention)
+    meant = _LIVE[word.kind](word.name)
+    if await _has(around, meant):
+        return meant
+    return await _file(around, mention) or meant
+
+
+async def _has(around: Surroundings, context: LiveContext) -> bool:
+    if isinstance(context, VariableContext):
+        return around.kernel is not None
+    return around.notebooks is not None and bool(await around.notebooks.list())
+
+
+async def _file(around: Surroundings, mention: str) -> ChatContext | None:
     path, start, end = split(mention)
     there = await asyncio.to_thread(_there, around, path)
     if there is None and "." in path:
@@ -138,6 +192,8 @@ def _identity(context: ChatContext) -> tuple[object, ...]:
             return ("file", path, lines and (lines.start, lines.end))
         case McpResourceContext(server=server, uri=uri):
             return ("mcpResource", server, uri)
+        case LiveContext():
+            return (context.type, context.model_dump_json(exclude={"label", "description"}))
         case _:
             return (context.type, context.model_dump_json())
 
@@ -150,6 +206,10 @@ def _label(context: ChatContext) -> str:
             return url
         case McpResourceContext(server=server, uri=uri):
             return f"{server}:{uri}"
+        case CellContext(cell=name) | OutputContext(cell=name) | VariableContext(name=name):
+            return context.label or f"{context.type} {name}"
+        case LiveContext(label=label) if label:
+            return label
         case _:
             return context.type
 
@@ -157,6 +217,8 @@ def _label(context: ChatContext) -> str:
 def _fit(around: Surroundings, query: str, context: ChatContext) -> int:
     """What fits in a way of its own is between what begins so and what only has the letters."""
     name = _label(context)
+    if isinstance(context, VariableContext) and (found := fit(query, context.name)) is not None:
+        return found
     for root in around.files.roots:
         name = name.removeprefix(f"{root}{os.sep}")
     found = fit(query, name)

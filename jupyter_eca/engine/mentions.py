@@ -4,26 +4,51 @@ address, a decorator or a heading may look like a mention, and stays what it is 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
 # Code that is quoted is shown, and points at nothing.
 _CODE = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`", re.DOTALL)
 
 # At the beginning of a word. What is in quotes may have spaces; its lines stand behind the quotes.
-_MENTION = re.compile(r"""(?:^|(?<=[\s(\[{<"']))[@#](?:"([^"\n]+)"(:L\d+(?:-L?\d+)?)?|([^\s"'`@#!<>|*?]\S*))""")
+_MENTION = re.compile(r"""(?:^|(?<=[\s(\[{<"']))([@#])(?:"([^"\n]+)"(:L\d+(?:-L?\d+)?)?|([^\s"'`@#!<>|*?]\S*))""")
 
 _LINES = re.compile(r"(.+):L(\d+)(?:-L?(\d+))?")
+
+# What only a live notebook has. Ids of cells are nbformat's, some languages allow a dot in a name, and what is taken of
+# a variable is the sentence's.
+_LIVE = re.compile(
+    r"(?:(cell|output):([\w-]+)|(var):([^\W\d]\w*(?:\.\w+)*)(?:[\[(].*)?|(notebook)(?::(.+))?|(selection|error))(?:'s)?"
+)
 
 _BRACKETS = {")": "(", "]": "[", "}": "{", ">": "<"}
 
 
-def mentions(message: str) -> list[str]:
-    """Paths (with `:L10-20` when they have lines) and addresses, each once, in order."""
+@dataclass(frozen=True, slots=True)
+class Live:
+    """Something of a notebook or its kernel; `name` is empty where the kind says it all."""
+
+    kind: str
+    name: str = ""
+
+
+def mentions(message: str, signs: str = "@#") -> list[str]:
+    """Paths (with `:L10-20` when they have lines), addresses and words of `live`, each once, in order."""
     found: dict[str, None] = {}
     for match in _MENTION.finditer(_CODE.sub(" ", message)):
-        quoted, quoted_lines, plain = match.groups()
+        sign, quoted, quoted_lines, plain = match.groups()
+        if sign not in signs:
+            continue
         if mention := f"{quoted}{quoted_lines or ''}" if quoted else _trimmed(plain):
             found[mention] = None
     return list(found)
+
+
+def live(mention: str) -> Live | None:
+    """What it names in a notebook, if it does."""
+    if (match := _LIVE.fullmatch(mention)) is None:
+        return None
+    kind = match[1] or match[3] or match[5] or match[7]
+    return Live(kind, match[2] or match[4] or match[6] or "")
 
 
 def split(mention: str) -> tuple[str, int, int]:

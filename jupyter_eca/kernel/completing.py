@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from jupyter_eca.client import Client
     from jupyter_eca.kernel.magic import Magic
+    from jupyter_eca.protocol.context import ChatContext
 
 # Seconds until a Tab gives up: longer feels broken, and a file index has its first look within it.
 PATIENCE: Final = 1.0
@@ -115,8 +116,8 @@ class Completion:
             return [name for name in names if name.startswith(word.text)] or names
         # Relative names are those of the engine's folder, which is this one only when it runs here.
         here = os.getcwd() if self._magic.engine.embedded else ""  # noqa: PTH109  # as text, as it is written
-        paths = await client.files(chat, word.text)
-        return [_written(path.path, here, quoted=word.quoted) for path in paths]
+        found = await client.contexts(chat, word.text)
+        return [name for one in found if (name := _named(one, here, quoted=word.quoted))]
 
     async def learn(self, client: Client) -> None:
         """For a terminal: what its Tab offers until the next question."""
@@ -144,6 +145,13 @@ class Completion:
                 return list(setup.variants if setup else ())
             case _:
                 return [name.partition(" ")[0] for name in COMMANDS] + list(OPTIONS)
+
+
+def _named(one: ChatContext, here: str, *, quoted: bool) -> str:
+    """What a message calls it; empty for what only a page can send along."""
+    if one.type in {"file", "directory"}:
+        return _written(getattr(one, "path", ""), here, quoted=quoted)
+    return _written(getattr(one, "label", ""), "", quoted=quoted)
 
 
 def _written(path: str, here: str, *, quoted: bool) -> str:

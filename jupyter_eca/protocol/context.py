@@ -79,6 +79,54 @@ class TextContext(Model):
     content: str
 
 
+class LiveContext(Model):
+    """Of a live notebook or its kernel: ours, offered only to clients that have one. `label` is the word that names it
+    in a message, `description` what a person tells it by. One with other fields is somebody else's of the same name."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    label: str = ""
+    description: str = ""
+
+
+class CellContext(LiveContext):
+    """`cell` is an id, or a number counted from 1; an empty `path` is the notebook that is worked in."""
+
+    type: Literal["cell"] = "cell"
+    path: str = ""
+    cell: str
+
+
+class OutputContext(LiveContext):
+    """What a cell has put out; named as in `CellContext`."""
+
+    type: Literal["output"] = "output"
+    path: str = ""
+    cell: str
+
+
+class NotebookContext(LiveContext):
+    type: Literal["notebook"] = "notebook"
+    path: str = ""
+
+
+class SelectionContext(LiveContext):
+    """What is selected when it is sent."""
+
+    type: Literal["selection"] = "selection"
+
+
+class ErrorContext(LiveContext):
+    """The last traceback when it is sent."""
+
+    type: Literal["error"] = "error"
+
+
+class VariableContext(LiveContext):
+    type: Literal["variable"] = "variable"
+    name: str
+
+
 class OtherContext(Model):
     """A context of a type that we do not know, or of a shape that does not fit its type: the model is told of it with
     what it says, so that nothing is dropped without a word."""
@@ -97,6 +145,12 @@ ChatContext = Annotated[
     | McpResourceContext
     | ImageContext
     | TextContext
+    | CellContext
+    | OutputContext
+    | NotebookContext
+    | SelectionContext
+    | ErrorContext
+    | VariableContext
     | OtherContext,
     Field(union_mode="left_to_right"),
 ]

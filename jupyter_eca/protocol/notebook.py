@@ -50,20 +50,28 @@ class Column(Model):
 
 
 class Variable(Model):
-    """`preview` is a short repr, `sample` the first rows of a table; both are capped where they are made."""
+    """`preview` is a short repr, `sample` the first rows of a table or more of another value, `image` a PNG in base64;
+    all are capped where they are made. `dtype` is that of an array. `memory`, in bytes, and `image` are there only of
+    what was asked for by name."""
 
     name: str
     type: str
     shape: tuple[int, ...] | None = None
     length: int | None = None
+    dtype: str = ""
+    memory: int | None = None
     preview: str = ""
     columns: tuple[Column, ...] = ()
     sample: str = ""
+    image: str = ""
 
 
 class KernelVariablesResult(Model):
+    """`left_out` counts those behind the last that is told."""
+
     variables: tuple[Variable, ...]
     missing: tuple[str, ...] = ()
+    left_out: int = 0
 
 
 # -- the document

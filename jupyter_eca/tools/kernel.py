@@ -9,6 +9,7 @@ from pydantic import Field
 from jupyter_eca.errors import ToolError
 from jupyter_eca.protocol.notebook import RunStatus
 from jupyter_eca.tools.base import Need, ToolContext, ToolResult, tool
+from jupyter_eca.workspace.kernels import worked_in
 
 if TYPE_CHECKING:
     from jupyter_eca.protocol.notebook import Variable
@@ -40,18 +41,20 @@ async def variables(
     found = await (await kernel_of(context)).variables(context.chat, tuple(names))
     lines = [_described(variable) for variable in found.variables]
     lines += [f"{name}: no such variable" for name in found.missing]
+    if found.left_out:
+        lines.append(f"[{found.left_out} more; name those that matter]")
     return "\n".join(lines) or "The user has no variables yet."
 
 
 async def kernel_of(context: ToolContext) -> Kernel:
     """The one the user is looking at: of the cell that asks, else of the notebook that is worked in, else the one that
     was used last. Raises: ToolError when none runs."""
-    if context.kernel is None:
+    kernel = context.kernel
+    if not context.from_cell:
+        kernel = await worked_in(kernel, context.kernels, context.notebooks)
+    if kernel is None:
         raise ToolError("There is no live kernel.", "Ask the user to open a notebook.")
-    if context.from_cell or context.notebooks is None or context.kernels is None:
-        return context.kernel
-    active = next((one.path for one in await context.notebooks.list() if one.active), None)
-    return context.kernel if active is None else await context.kernels.of(active)
+    return kernel
 
 
 def _described(variable: Variable) -> str:
@@ -61,8 +64,8 @@ def _described(variable: Variable) -> str:
     elif variable.length is not None:
         size = f" of length {variable.length}"
     columns = ", ".join(f"{column.name}: {column.dtype}" for column in variable.columns)
-    head = f"{variable.name}: {variable.type}{size}"
-    parts = [head, f"columns {columns}" if columns else "", variable.sample or variable.preview]
+    head = " ".join(word for word in (f"{variable.name}: {variable.type}{size}", variable.dtype) if word)
+    parts = [head, f"columns {columns}" if columns else "", variable.preview, variable.sample]
     return "\n  ".join(part.replace("\n", "\n  ") for part in parts if part)
 
 

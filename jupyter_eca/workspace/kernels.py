@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from jupyter_eca.errors import ToolError
 
 if TYPE_CHECKING:
+    from jupyter_eca.protocol.notebook import NotebookInfo
     from jupyter_eca.workspace.base import CellKernel, Kernel, Kernels
 
 
@@ -29,3 +30,20 @@ class Nearest:
         if self._others is None:
             raise ToolError("The kernel is busy with the cell that asks.", "Use run_code.")
         return await self._others.runner(chat, path)
+
+
+class Listing(Protocol):
+    """As much of `workspace.base.Notebooks` as is asked here."""
+
+    async def list(self) -> tuple[NotebookInfo, ...]: ...
+
+
+async def worked_in(kernel: Kernel | None, kernels: Kernels | None, notebooks: Listing | None) -> Kernel | None:
+    """Of a chat that no cell asked in: the kernel of the notebook that its user works in, else `kernel`.
+
+    Raises: ToolError when that notebook has none: another one's would be a surprise.
+    """
+    if kernels is None or notebooks is None:
+        return kernel
+    active = next((one.path for one in await notebooks.list() if one.active), None)
+    return kernel if active is None else await kernels.of(active)

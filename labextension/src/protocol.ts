@@ -10,6 +10,15 @@ export interface CancelParams {
   readonly id: ChatId;
 }
 
+/** `cell` is an id, or a number counted from 1; an empty `path` is the notebook that is worked in. */
+export interface CellContext {
+  readonly label?: string;
+  readonly description?: string;
+  readonly type: 'cell';
+  readonly path?: string;
+  readonly cell: string;
+}
+
 /** What is selected in a cell; `text` is empty when it is only a cursor. */
 export interface CellSelection {
   readonly cellId: string;
@@ -473,6 +482,13 @@ export interface EditorLookupResult {
 /** `{}`: the parameters of a method that has none. As a result it is written as null. */
 export type Empty = Readonly<Record<string, never>>;
 
+/** The last traceback when it is sent. */
+export interface ErrorContext {
+  readonly label?: string;
+  readonly description?: string;
+  readonly type: 'error';
+}
+
 /**
  * `diff` is in the unified format. Of a notebook it is that of its cells as text, and `cells` are the changes that
  * it shows: what is approved is what is then made.
@@ -622,9 +638,11 @@ export interface KernelVariablesParams {
   readonly names: readonly string[];
 }
 
+/** `leftOut` counts those behind the last that is told. */
 export interface KernelVariablesResult {
   readonly variables: readonly Variable[];
   readonly missing?: readonly string[];
+  readonly leftOut?: number;
 }
 
 /** Sizes in tokens. */
@@ -780,6 +798,13 @@ export interface NotebookCell {
   readonly state?: CellState;
 }
 
+export interface NotebookContext {
+  readonly label?: string;
+  readonly description?: string;
+  readonly type: 'notebook';
+  readonly path?: string;
+}
+
 /**
  * `path` is relative to the root of Jupyter's contents, with `/`, whatever drive it is on. `kernelStatus` is
  * Jupyter's word (`idle`, `busy`, `dead`, …), absent without a kernel.
@@ -853,6 +878,15 @@ export interface OtherContext {
 
 /** How a turn ended; on its last event only. */
 export type Outcome = 'completed' | 'stopped' | 'failed';
+
+/** What a cell has put out; named as in `CellContext`. */
+export interface OutputContext {
+  readonly label?: string;
+  readonly description?: string;
+  readonly type: 'output';
+  readonly path?: string;
+  readonly cell: string;
+}
 
 export interface PageError {
   readonly code: PageErrorCode;
@@ -1049,6 +1083,13 @@ export interface RewriteText {
 export type Role = 'user' | 'system' | 'assistant';
 
 export type RunStatus = 'ok' | 'error' | 'interrupted';
+
+/** What is selected when it is sent. */
+export interface SelectionContext {
+  readonly label?: string;
+  readonly description?: string;
+  readonly type: 'selection';
+}
 
 export interface ServerPrompt {
   readonly name: string;
@@ -1265,15 +1306,29 @@ export interface UsageContent {
   readonly contextBreakdown?: ContextBreakdown;
 }
 
-/** `preview` is a short repr, `sample` the first rows of a table; both are capped where they are made. */
+/**
+ * `preview` is a short repr, `sample` the first rows of a table or more of another value, `image` a PNG in base64;
+ * all are capped where they are made. `dtype` is that of an array. `memory`, in bytes, and `image` are there only of
+ * what was asked for by name.
+ */
 export interface Variable {
   readonly name: string;
   readonly type: string;
   readonly shape?: readonly number[];
   readonly length?: number;
+  readonly dtype?: string;
+  readonly memory?: number;
   readonly preview?: string;
   readonly columns?: readonly Column[];
   readonly sample?: string;
+  readonly image?: string;
+}
+
+export interface VariableContext {
+  readonly label?: string;
+  readonly description?: string;
+  readonly type: 'variable';
+  readonly name: string;
 }
 
 export interface WebContext {
@@ -1302,6 +1357,12 @@ export type ChatContext =
   | McpResourceContext
   | ImageContext
   | TextContext
+  | CellContext
+  | OutputContext
+  | NotebookContext
+  | SelectionContext
+  | ErrorContext
+  | VariableContext
   | OtherContext;
 
 export type Content =

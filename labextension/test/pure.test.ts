@@ -69,7 +69,11 @@ test('a diff has the numbers of both sides', () => {
 
 test('a context of a kind that is not known says who it is', () => {
   expect(called({ type: 'file', path: 'a/b.py' })).toEqual({ label: 'b.py', detail: 'a/b.py' });
-  expect(called({ type: 'variable', name: 'df' } as never)).toMatchObject({ label: 'df' });
+  expect(called({ type: 'variable', name: 'df' })).toMatchObject({ label: 'df' });
+  expect(called({ type: 'cell', cell: 'x', path: 'a.ipynb', label: 'cell:3', description: 'x = 1' })).toEqual({
+    label: 'cell:3',
+    detail: 'x = 1'
+  });
   expect(called({ type: 'repoMap' })).toMatchObject({ label: 'repoMap' });
 });
 

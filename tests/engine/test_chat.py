@@ -177,7 +177,7 @@ def test_arguments_come_in_pieces_and_the_summary_names_them() -> None:
 
 def test_an_argument_that_the_summary_wants_and_the_call_lacks_is_shown_as_nothing() -> None:
     (run,) = Talk().asks().calls(call("look", arguments='{"other": 1}')).shown(ToolCallRunContent)
-    assert run.summary == "Looking at "
+    assert run.summary == "Looking at"
 
 
 def test_a_summary_is_one_line_whatever_a_model_writes() -> None:

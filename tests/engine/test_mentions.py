@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jupyter_eca.engine.mentions import mentions, split
+from jupyter_eca.engine.mentions import Live, live, mentions, split
 
 NAME = st.text("abcdefgh_-0123456789", min_size=1, max_size=8)
 PATH = st.lists(NAME, min_size=1, max_size=4).map("/".join)
@@ -74,3 +74,34 @@ def test_lines_are_read_in_either_order(path: str, one: int, other: int) -> None
 
 def test_lines_that_there_cannot_be_are_part_of_the_name() -> None:
     assert split("a.py:L0") == ("a.py:L0", 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("message", "meant"),
+    [
+        ("why does @cell:3 fail?", Live("cell", "3")),
+        ("(see @cell:a-b_9).", Live("cell", "a-b_9")),
+        ("@output:12's plot", Live("output", "12")),
+        ("explain @error!", Live("error")),
+        ("rewrite @selection, please", Live("selection")),
+        ("sum up @notebook.", Live("notebook")),
+        ('and @"notebook:my work.ipynb" too', Live("notebook", "my work.ipynb")),
+        ("plot @var:df['mass']", Live("var", "df")),
+        ("plot @var:größe.", Live("var", "größe")),
+        ("in R, @var:my.frame", Live("var", "my.frame")),
+    ],
+)
+def test_words_that_name_something_of_a_notebook(message: str, meant: Live) -> None:
+    (mention,) = mentions(message, "@")
+    assert live(mention) == meant
+
+
+@pytest.mark.parametrize(
+    "word", ["cells", "cell:", "error.py", "errors", "selection/a.py", "var:", "var:3", "cell:3/4"]
+)
+def test_words_that_only_begin_so_name_nothing_of_a_notebook(word: str) -> None:
+    assert live(word) is None
+
+
+def test_of_one_sign_only_those_with_it_are_found() -> None:
+    assert mentions("@a #b @c", "@") == ["a", "c"]

@@ -69,6 +69,15 @@ async def test_a_name_with_spaces_is_offered_in_quotes(book: Book) -> None:
     assert "sales of may.csv" in (await book.tab('%eca @"sales o')).matches
 
 
+async def test_tab_offers_variables_and_they_are_shown_to_the_model(book: Book) -> None:
+    await book.run("import pandas; sold_here = pandas.DataFrame({'city': ['Lyon'], 'sold': [120]})")
+    assert "var:sold_here" in (await book.tab("%eca plot @sold_h")).matches
+    assert (await book.tab("%%eca\nplot @var:sold_h")).matches[:1] == ["var:sold_here"]
+    told = (await book.run("%eca plot @var:sold_here")).displays[0]["text/plain"]
+    assert "pandas.DataFrame 1 x 2" in told
+    assert "Lyon" in told
+
+
 async def test_tab_offers_what_it_did_elsewhere_and_our_own_names(book: Book) -> None:
     await book.run("a_long_name = 1")
     assert "a_long_name" in (await book.tab("a_long")).matches

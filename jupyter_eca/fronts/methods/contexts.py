@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
 
 async def contexts(session: EcaSession, params: context.ChatQueryContextParams) -> context.ChatQueryContextResult:
-    found = await offered(_around(session, params.chat_id), params.query, params.contexts)
+    live = session.can.notebook or session.can.kernel
+    found = await offered(_around(session, params.chat_id), params.query, params.contexts, live=live)
     return context.ChatQueryContextResult(contexts=tuple(found), chat_id=params.chat_id)
 
 

@@ -1,0 +1,90 @@
+"""A variable of the live kernel: what it is, and as much of its value as the configuration lets be told."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Final
+
+from jupyter_eca.config.keys import Telling
+from jupyter_eca.contexts.base import Material
+from jupyter_eca.contexts.cell import MOST
+from jupyter_eca.contexts.reading import image
+from jupyter_eca.contexts.reading.glance import fitting
+from jupyter_eca.contexts.reading.text import capped
+from jupyter_eca.errors import ToolError
+from jupyter_eca.protocol.context import VariableContext
+from jupyter_eca.workspace.kernels import worked_in
+
+if TYPE_CHECKING:
+    from jupyter_eca.config.keys import VariablesConfig
+    from jupyter_eca.contexts.base import Surroundings
+    from jupyter_eca.protocol.notebook import Variable
+
+# Before its name, in a message.
+WORD: Final = "var:"
+
+# Seconds. A kernel looks at one within a fifth of a second, or is busy with something else.
+PATIENCE: Final = 5.0
+
+
+class VariablePlug:
+    kind = "variable"
+
+    async def query(self, around: Surroundings, query: str) -> list[VariableContext]:
+        """What they are, never what their values are: nobody has pointed at one yet."""
+        names = {one.name: one for one in await around.glances.variables(around)}
+        found = fitting(names, query, MOST)
+        if query.startswith(WORD) or WORD.startswith(query):
+            found += [one for one in fitting(names, query[len(WORD) :], MOST) if one not in found]
+        return [
+            VariableContext(label=f"{WORD}{one.name}", description=_about(one), name=one.name) for one in found[:MOST]
+        ]
+
+    async def resolve(self, around: Surroundings, context: VariableContext) -> Material:
+        kernel = await worked_in(around.kernel, around.kernels, around.notebooks)
+        if kernel is None:
+            raise ToolError("There is no live kernel.", "Open a notebook, and run a cell of it.")
+        # what stands behind a dot is an attribute in most languages, and a part of the name in R
+        names = dict.fromkeys((context.name, context.name.partition(".")[0]))
+        try:
+            async with asyncio.timeout(PATIENCE):
+                found = await kernel.variables(around.chat, tuple(names))
+        except TimeoutError:
+            raise ToolError(f"The kernel did not answer in {PATIENCE:g} seconds: it is busy.") from None
+        if not found.variables:
+            raise ToolError(f"The kernel has no variable {context.name}.")
+        return await asyncio.to_thread(_told, found.variables[0], around.telling)
+
+
+CONTEXT = VariablePlug()
+
+
+def _told(one: Variable, telling: VariablesConfig) -> Material:
+    label = f"variable {one.name}"
+    much = _consent(one, telling)
+    if much is Telling.NAMES:
+        return Material(label, f"{one.name}: {one.type}")
+    lines = [f"{one.name}: {_about(one)}"]
+    if one.memory is not None:
+        lines.append(f"memory: {one.memory:,} bytes")
+    if one.columns:
+        lines.append("columns: " + ", ".join(f"{column.name}: {column.dtype}" for column in one.columns))
+    if much is Telling.SCHEMA:
+        lines.append("[values are not told: the setting notebook.variables]")
+        return Material(label, "\n".join(lines))
+    lines += [text for text in (one.preview, one.sample) if text]
+    shown = (image.of_base64(one.image, f"the picture of {one.name}"),) if one.image else ()
+    return Material(label, capped("\n".join(lines)), shown)
+
+
+def _consent(one: Variable, telling: VariablesConfig) -> Telling:
+    if one.columns:
+        return telling.table
+    if one.image or one.type.startswith("matplotlib."):
+        return telling.figure
+    return telling.value if one.shape is None else telling.array
+
+
+def _about(one: Variable) -> str:
+    size = " x ".join(map(str, one.shape or ())) or ("" if one.length is None else f"of length {one.length}")
+    return " ".join(word for word in (one.type, size, one.dtype) if word)
