@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
+    from starlette.types import ASGIApp
+
     from jupyter_eca.host import Host
     from jupyter_eca.links.base import Link
     from jupyter_eca.protocol.lifecycle import InitializeParams
@@ -24,6 +26,7 @@ class Rooms:
         self._making = asyncio.Lock()
         self._kernel: ServerKernel | None = None
         self._running: asyncio.Task[None] | None = None
+        self._rest: ASGIApp | None = None
         self._sessions: set[asyncio.Task[None]] = set()
 
     async def host(self) -> Host:
@@ -56,6 +59,17 @@ class Rooms:
             ready.cancel()
             running.result()
         return host
+
+    async def rest(self) -> ASGIApp:
+        """The MCP chat front: one for all its clients, as its contract wants. Raises: ConfigError."""
+        host = await self.host()
+        await asyncio.to_thread(importlib.import_module, "jupyter_eca.fronts.rest.app")
+        from jupyter_eca.fronts.rest.app import application
+        from jupyter_eca.fronts.rest.front import Front
+
+        if self._rest is None:
+            self._rest = application(Front(host))
+        return self._rest
 
     async def serve(self, link: Link, interrupt: Callable[[], Awaitable[None]] | None = None) -> None:
         """A session over a link, until it ends. `interrupt` is given for a kernel's: it sees its own chats only."""
