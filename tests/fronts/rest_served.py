@@ -17,7 +17,7 @@ from tests.desk import settings
 from tests.workspace.mcp.house import raw, sdk
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Iterator
+    from collections.abc import AsyncGenerator, Generator
 
 ROOT = Path(__file__).parents[2]
 # A process may end its tool servers for seconds on a busy machine.
@@ -83,7 +83,7 @@ class Running:
 @contextmanager
 def running(
     folder: Path, *arguments: str, rules: list[dict[str, Any]] | None = None, **config: Any
-) -> Iterator[Running]:
+) -> Generator[Running]:
     """Two tool servers: the SDK's `tour`, and `other`."""
     servers = {"tour": sdk(), "other": raw("good")}
     whole = {"mcpServers": servers, **config}
