@@ -27,7 +27,9 @@ PATIENCE = 5.0
 RULES: list[dict[str, Any]] = [
     {"result": "(?s:.*)", "tool": "tour__add", "message": "twice",
      "reply": [{"reasoning": "Two."}, {"text": "Both are done: {result}"}]},
+    {"result": "^5", "message": "both", "reply": [{"tool": "other__work", "arguments": {}}]},
     {"result": "", "reply": [{"text": "It said: {result}", "chunk": 4}]},
+    {"message": "both", "reply": [{"tool": "tour__add", "arguments": {"a": 2, "b": 3}}]},
     {"message": "add", "reply": [{"reasoning": "Numbers."}, {"text": "Let me add them. "},
                                  {"tool": "tour__add", "arguments": {"a": 2, "b": 3}}]},
     {"message": "twice", "reply": [{"text": "Let me see."}, {"tool": "tour__add", "arguments": {"a": 1, "b": 1}},

@@ -174,3 +174,6 @@ async def test_only_the_connected_servers_tools_are_offered(at: Served) -> None:
     await at.post("/connect/other")
     assert said(await at.events("add")) == "It said: There is no tool 'tour__add'. The tools are: other__work."
     assert said(await at.events("work")) == "It said: done"
+    tour = (await at.post("/connect/tour"))["tools"]
+    names = ", ".join(f"tour__{tool['name']}" for tool in tour)
+    assert said(await at.events("both")) == f"It said: There is no tool 'other__work'. The tools are: {names}."

@@ -167,14 +167,16 @@ async def test_a_long_text_goes_out_in_pieces_that_fit_a_packet_with_the_id_on_t
         assert done.startswith("data: [DONE]")
 
 
-async def _call(app: ASGIApp, path: str, message: str, sent: asyncio.Queue[Any]) -> tuple[asyncio.Task[Any], Any]:
+async def _call(
+    app: ASGIApp, path: str, message: str, sent: asyncio.Queue[Any], *headers: tuple[bytes, bytes]
+) -> tuple[asyncio.Task[Any], Any]:
     """A request below HTTP: what is sent, message by message; and how to leave."""
     heard: asyncio.Queue[Any] = asyncio.Queue()
     heard.put_nowait({"type": "http.request", "body": json.dumps({"message": message}).encode(), "more_body": False})
     scope = {
         "type": "http", "asgi": {"version": "3.0", "spec_version": "2.3"}, "http_version": "1.1", "method": "POST",
         "scheme": "http", "path": path, "raw_path": path.encode(), "root_path": "", "query_string": b"",
-        "headers": [(b"content-type", b"application/json")], "client": ("test", 1), "server": ("test", 2),
+        "headers": [(b"content-type", b"application/json"), *headers], "client": ("test", 1), "server": ("test", 2),
     }  # fmt: skip
 
     async def send(message: Any) -> None:
@@ -195,6 +197,29 @@ async def test_leaving_stops_the_answer(tmp_path: Path, path: str) -> None:
         async with asyncio.timeout(PATIENCE):
             await running
         await watch.until(lambda: watch.outcomes == ["stopped"])
+
+
+async def test_a_second_reader_keeps_an_answer_going_that_the_first_has_left(tmp_path: Path) -> None:
+    async with house(tmp_path) as (_, app, _, watch):
+        first: asyncio.Queue[Any] = asyncio.Queue()
+        second: asyncio.Queue[Any] = asyncio.Queue()
+        events = ((b"accept", b"text/event-stream"),)
+        one, leave_one = await _call(app, "/chat/stream", "slow", first, *events)
+        async with asyncio.timeout(PATIENCE):
+            await first.get()
+            id = (await first.get())["body"].partition(b"id: ")[2].strip()
+            other, leave_other = await _call(app, "/chat/stream", "slow", second, (b"last-event-id", id))
+            await second.get()
+            leave_one()
+            await one
+            told = [(await second.get())["body"] for _ in range(20)]
+            assert watch.outcomes == []
+            leave_other()
+            await other
+        await watch.until(lambda: watch.outcomes == ["stopped"])
+        ids = [int(body.partition(b"id: ")[2]) for body in told]
+        assert int(id) < ids[0]
+        assert ids == sorted(set(ids))
 
 
 async def test_each_event_is_one_message_to_the_server_and_silence_is_filled(

@@ -19,12 +19,28 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
-    Json = dict[str, Any]
+Json = dict[str, Any]
 
 _REF: Final = "#/components/schemas/{model}"
 _PARAMETERS: Final = {
     "server_id": ({"type": "string", "minLength": 1}, "As `/servers` lists it."),
     "chat_id": ({"type": "string", "pattern": rest.CHAT_ID}, "As `/chats` lists it."),
+}
+# Of a stream each: where OpenAPI says nothing of them, tools take the schema for that of one event.
+_EVENT: Final[Json] = {
+    "type": "object",
+    "required": ["data"],
+    "properties": {
+        "id": {"type": "string", "pattern": "^[0-9]*$"},
+        "data": {
+            "type": "string",
+            "anyOf": [
+                {"const": "[DONE]"},
+                {"pattern": r"^\[ERROR\] "},
+                {"contentMediaType": "application/json", "contentSchema": {"$ref": _REF.format(model="StreamEvent")}},
+            ],
+        },
+    },
 }
 _STYLE: Final = (
     "body{font:16px/1.5 system-ui,sans-serif;max-width:50rem;margin:2rem auto;padding:0 1rem}"
@@ -73,7 +89,8 @@ def _operation(one: Operation, schemas: Json) -> Json:
     kind = "application/json"
     if one.streams:
         schemas["StreamEvent"] = result
-        kind, result = "text/event-stream", {"type": "string", "description": "Events, each with a `StreamEvent`."}
+        schemas["Event"] = _EVENT
+        kind, result = "text/event-stream", {"$ref": _REF.format(model="Event")}
     problem = {"application/json": {"schema": _schema(rest.Problem, schemas, "serialization")}}
     answers: Json = {"200": {"description": "It is done.", "content": {kind: {"schema": result}}}}
     answers |= {
@@ -92,7 +109,7 @@ def _operation(one: Operation, schemas: Json) -> Json:
         schema = _schema(one.body, schemas, "validation")
         described["requestBody"] = {"required": True, "content": {"application/json": {"schema": schema}}}
         described["parameters"] = [
-            {"name": "Last-Event-ID", "in": "header", "schema": {"type": "string", "pattern": "^[0-9]{1,18}$"}}
+            {"name": "Last-Event-ID", "in": "header", "schema": {"type": "string", "pattern": "^[0-9]{0,18}$"}}
         ]
     return described
 
@@ -139,5 +156,4 @@ def _answers(one: Json) -> str:
 
 def _link(schema: Json) -> str:
     name = schema.get("$ref", schema.get("items", {}).get("$ref", "")).rpartition("/")[2]
-    name = name or ("StreamEvent" if schema.get("type") == "string" else "")
     return f'<a href="#{escape(name)}">{escape(name)}</a>' if name else ""
