@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import logging
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,6 +14,9 @@ from jupyter_eca import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+# Where the frontends of this API are while they are being developed.
+_FRONTEND = "http://localhost:3000"
 
 _LEVELS = {"error": logging.ERROR, "warn": logging.WARNING, "info": logging.INFO, "debug": logging.DEBUG}
 
@@ -41,6 +45,8 @@ async def _run(given: argparse.Namespace) -> int:
             return await process.serve(folder, given.config_file)
         case "ask":
             return await process.ask(folder, given.config_file, given.question, given.model, given.agent)
+        case "rest":
+            return await process.rest(folder, given.config_file, given)
         case _:
             return await process.doctor(folder, given.config_file)
 
@@ -58,5 +64,29 @@ def _parser() -> argparse.ArgumentParser:
     ask.add_argument("question")
     ask.add_argument("-m", "--model", default="", help="PROVIDER/MODEL")
     ask.add_argument("-b", "--agent", default="", help="code acts, plan only looks and plans; or one of yours")
+    _add_rest(commands.add_parser("rest", parents=[shared], help="the MCP chat API (REST and SSE), for chat frontends"))
     commands.add_parser("doctor", parents=[shared], help="what is set up, what is missing, what to do about it")
     return parser
+
+
+def _add_rest(rest: argparse.ArgumentParser) -> None:
+    rest.add_argument("--port", type=int, default=8000, help="0 is any free one (default: %(default)s)")
+    rest.add_argument("--host", default="127.0.0.1", help="another than a loopback address needs a token")
+    rest.add_argument(
+        "--cors-origin",
+        nargs="+",
+        default=[_FRONTEND],
+        metavar="ORIGIN",
+        help=f"pages that may come in (default: {_FRONTEND})",
+    )
+    rest.add_argument(
+        "--approve",
+        choices=("allow", "deny", "rules"),
+        default="rules",
+        help="tool calls: all that the rules do not deny, none, or those that the rules allow (default: %(default)s)",
+    )
+    rest.add_argument(
+        "--token",
+        default=os.environ.get("JUPYTER_ECA_REST_TOKEN", ""),
+        help="what clients must send; better in the environment, as JUPYTER_ECA_REST_TOKEN",
+    )

@@ -28,7 +28,7 @@ from jupyter_eca.engine.recovery import restore
 from jupyter_eca.engine.spec import ChatMessage, ModelRequest, TextPart
 from jupyter_eca.engine.turn import TurnStatus
 from jupyter_eca.errors import BusyError, IllegalSignal, UnknownChat
-from jupyter_eca.live import Begun, Choice, LiveChat, chosen
+from jupyter_eca.live import NO_BOUNDS, Begun, Bounds, Choice, LiveChat, chosen
 from jupyter_eca.protocol.chats import ChatOpenedParams, ChatStatus, ChatStatusChangedParams
 from jupyter_eca.protocol.content import RejectReason
 from jupyter_eca.protocol.job import JobsListResult
@@ -172,7 +172,7 @@ class Host:
         if chat.busy or self._chats.get(prompt.chat) is not chat:
             raise BusyError(BUSY)
         chat.choice, chat.kernel, chat.prompt = choice, kernel, prompt
-        setup = self.setup(choice, around.tools(self, prompt.chat, kernel))
+        setup = self.setup(choice, around.tools(self, prompt.chat, kernel), prompt.bounds)
         if not chat.last:
             opened = ChatOpenedParams(chat_id=prompt.chat)
             self.audiences.tell(Notice("chat/opened", opened, prompt.chat))
@@ -337,22 +337,24 @@ class Host:
         """The tools that can do their work here, whatever the agent."""
         return [tool for tool in self.tools().values() if all(has.has(need) for need in tool.needs)]
 
-    def offered(self, name: str, has: ToolContext) -> list[Tool]:
+    def offered(self, name: str, has: ToolContext, bounds: Bounds = NO_BOUNDS) -> list[Tool]:
         """The tools an agent has: plan mode only looks, and what the rules always deny is not mentioned."""
         who = agent(self.config, name)
         return [
             tool
             for tool in self.available(has)
-            if who.has(tool.spec, reads=tool.reads, agents=tool.agents) and not hidden(who.policy, tool.spec)
+            if bounds.has(tool.spec.server)
+            and who.has(tool.spec, reads=tool.reads, agents=tool.agents)
+            and not hidden(who.policy, tool.spec)
         ]
 
     def changed_tools(self, chat: LiveChat) -> tuple[ToolSpec, ...] | None:
         """Those of the turn under way, when servers have come, gone or changed theirs since it began."""
         has = around.tools(self, chat.state.id, chat.kernel)
-        tools = tuple(tool.spec for tool in self.offered(chat.state.setup.agent, has))
+        tools = tuple(tool.spec for tool in self.offered(chat.state.setup.agent, has, chat.bounds))
         return None if tools == chat.state.setup.tools else tools
 
-    def setup(self, choice: Choice, has: ToolContext) -> inputs.Setup:
+    def setup(self, choice: Choice, has: ToolContext, bounds: Bounds = NO_BOUNDS) -> inputs.Setup:
         """What a turn with this choice is run with."""
         who, decided = agent(self.config, choice.agent), self.decided(choice)
         folders = tuple(str(root) for root in self.workspace.files.roots)
@@ -360,14 +362,14 @@ class Host:
             folders,
             has.kernel.description if has.kernel else "",
             has.notebooks is not None,
-            tuple(self.mcp.instructions().items()),
+            tuple((name, words) for name, words in self.mcp.instructions().items() if bounds.has(name)),
         )
         return inputs.Setup(
             model=choice.model,
             agent=who.name,
             system=system_prompt(who.kind, environment, who.prompt),
-            tools=tuple(tool.spec for tool in self.offered(who.name, has)),
-            policy=who.policy,
+            tools=tuple(tool.spec for tool in self.offered(who.name, has, bounds)),
+            policy=bounds.policy or who.policy,
             variant=decided.variant or "",
             trust=bool(decided.trust),
             max_steps=who.max_steps or 0,

@@ -12,6 +12,7 @@ from jupyter_eca.store import Selection
 
 if TYPE_CHECKING:
     from jupyter_eca.commands.dialogue import Dialogue
+    from jupyter_eca.engine.approval import Policy
     from jupyter_eca.engine.state import ChatState
     from jupyter_eca.protocol.context import ChatContext, CursorContext
     from jupyter_eca.store import ChatRow
@@ -52,6 +53,22 @@ def chosen(row: ChatRow | None) -> Choice:
     return Choice(row.model or "", row.agent or "", row.variant, None if row.trust is None else bool(row.trust))
 
 
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """What a front lets a turn do, whatever was chosen. It has the tools of `servers` alone (None: all); `policy`
+    stands in for the agent's; without `asks` nobody is asked, and what would have to be asked about is refused."""
+
+    servers: frozenset[str] | None = None
+    policy: Policy | None = None
+    asks: bool = True
+
+    def has(self, server: str) -> bool:
+        return self.servers is None or server in self.servers
+
+
+NO_BOUNDS: Final = Bounds()
+
+
 class Asker(Protocol):
     """Whoever asked, for commands."""
 
@@ -73,6 +90,7 @@ class Prompt:
     choice: Choice = NO_CHOICE
     contexts: tuple[ChatContext, ...] = ()
     asker: Asker | None = None
+    bounds: Bounds = NO_BOUNDS
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +118,10 @@ class LiveChat:
     plan: Plan = field(default_factory=Plan)
     changing: asyncio.Lock = field(default_factory=asyncio.Lock)
     tasks: dict[str, asyncio.Task[None]] = field(default_factory=dict[str, "asyncio.Task[None]"])
+
+    @property
+    def bounds(self) -> Bounds:
+        return self.prompt.bounds if self.prompt else NO_BOUNDS
 
     @property
     def busy(self) -> bool:

@@ -27,6 +27,7 @@ from jupyter_eca.workspace.mcp.loopback import Loopback
 from jupyter_eca.workspace.notebookfile import NotebookFiles
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import AsyncGenerator, Generator, Sequence
     from pathlib import Path
 
@@ -200,6 +201,22 @@ async def ask(folder: Path, only: Path | None, question: str, model: str, agent:
                 await client.close()
     screen.finish(transcript)
     return 0 if transcript.outcome is Outcome.COMPLETED else 1
+
+
+async def rest(folder: Path, only: Path | None, given: argparse.Namespace) -> int:
+    """The MCP chat front on a port, until a signal."""
+    from jupyter_eca.fronts.rest.front import Approve
+    from jupyter_eca.fronts.rest.guard import Gate, named
+    from jupyter_eca.fronts.rest.serve import serve
+
+    gate = Gate(given.host, named(given.cors_origin), given.token)
+
+    def ready(address: str) -> None:
+        print(f"The MCP chat API is at {address} (described at {address}/docs).", flush=True)  # noqa: T201
+
+    async with running([folder], only) as host:
+        await serve(host, gate, given.port, Approve(given.approve), ready)
+    return 0
 
 
 async def doctor(folder: Path, only: Path | None) -> int:

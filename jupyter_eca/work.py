@@ -65,7 +65,7 @@ class Work:
             case CancelTool(call=call):
                 self._cancel(chat, f"tool {call}")
             case AskUser(call=call):
-                if not self._host.audiences.attended(chat.state.id):
+                if not (chat.bounds.asks and self._host.audiences.attended(chat.state.id)):
                     self._host.feed(chat, inputs.Rejected(now(), call, RejectReason.NOBODY))
             case _:
                 assert_never(effect)

@@ -64,9 +64,11 @@ ONLY_IN: dict[str, tuple[str, ...]] = {
     "mcp": ("workspace/mcp", "fronts/mcp"),
     "mcp_types": ("workspace/mcp", "fronts/mcp"),
     "keyring": ("credentials.py",),
+    "starlette": ("fronts/rest",),
+    "uvicorn": ("fronts/rest",),
 }
 SDKS = ("anthropic", "xllamacpp", "genai_prices")
-HEAVY = ("pydantic", "anthropic", "mcp", "ipywidgets", "sqlite3", "keyring", "yaml")
+HEAVY = ("pydantic", "anthropic", "mcp", "ipywidgets", "sqlite3", "keyring", "yaml", "starlette", "uvicorn")
 
 
 @dataclass(frozen=True)

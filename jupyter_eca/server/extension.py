@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from jupyter_server.extension.application import ExtensionApp
 
+from jupyter_eca.server.asgi import AsgiHandler
 from jupyter_eca.server.callback import SignedIn
 from jupyter_eca.server.handlers import EcaWebSocket
 from jupyter_eca.server.kernels import KernelWatch
@@ -19,12 +22,12 @@ class EcaApp(ExtensionApp):
         self.rooms = Rooms(self.serverapp)
         self.watch = KernelWatch(self.serverapp, self.rooms)
         self.watch.start()
-        self.handlers.extend(  # pyright: ignore[reportUnknownMemberType]
-            (
-                (r"/eca/ws", EcaWebSocket, {"rooms": self.rooms}),
-                (rf"/{CALLBACK}", SignedIn, {"rooms": self.rooms}),
-            )
-        )
+        doors: list[tuple[str, type, dict[str, Any]]] = [
+            (r"/eca/ws", EcaWebSocket, {"rooms": self.rooms}),
+            (rf"/{CALLBACK}", SignedIn, {"rooms": self.rooms}),
+            (r"/eca/rest(?:/.*)?", AsgiHandler, {"root": "eca/rest", "opened": self.rooms.rest}),
+        ]
+        self.handlers.extend(doors)  # pyright: ignore[reportUnknownMemberType]
 
     async def stop_extension(self) -> None:
         self.watch.stop()

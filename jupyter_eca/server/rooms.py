@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
+    from starlette.types import ASGIApp
+
     from jupyter_eca.host import Host
     from jupyter_eca.links.base import Link
     from jupyter_eca.protocol.lifecycle import InitializeParams
@@ -29,6 +31,7 @@ class Rooms:
         self._making = asyncio.Lock()
         self._kernels: ServerKernels | None = None
         self._running: asyncio.Task[None] | None = None
+        self._rest: ASGIApp | None = None
         self._sessions: set[asyncio.Task[None]] = set()
         self._arrivals: Arrivals | None = None
 
@@ -79,6 +82,17 @@ class Rooms:
         """The kernel whose cell waits for the answer of a chat."""
         live = self._host.live(chat) if self._host is not None else None
         return live.kernel.id if live is not None and live.kernel is not None else None
+
+    async def rest(self) -> ASGIApp:
+        """The MCP chat front: one for all its clients, as its contract wants. Raises: ConfigError."""
+        host = await self.host()
+        await asyncio.to_thread(importlib.import_module, "jupyter_eca.fronts.rest.app")
+        from jupyter_eca.fronts.rest.app import application
+        from jupyter_eca.fronts.rest.front import Front
+
+        if self._rest is None:
+            self._rest = application(Front(host))
+        return self._rest
 
     async def serve(
         self,

@@ -1,0 +1,215 @@
+"""The front over HTTP: one table of what can be asked, from which both the routes and their description are made."""
+
+from __future__ import annotations
+
+import json
+from contextlib import aclosing
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from pydantic import ValidationError
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.responses import HTMLResponse, JSONResponse, Response
+from starlette.routing import Route as StarletteRoute
+
+from jupyter_eca import __version__
+from jupyter_eca.errors import BusyError, EcaError, UnknownChat
+from jupyter_eca.fronts.rest.document import Operation, openapi, page
+from jupyter_eca.fronts.rest.front import NotConnected, UnknownServer
+from jupyter_eca.fronts.rest.projection import Failed
+from jupyter_eca.fronts.rest.stream import EventStream, unless_left
+from jupyter_eca.protocol import rest
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from starlette.requests import Request
+
+    from jupyter_eca.fronts.rest.front import Front, Turn
+
+T = TypeVar("T", bound=rest.Wire)
+
+# Bytes of a body; a message is text that somebody typed or pasted.
+LARGEST: Final = 4 * 1024 * 1024
+
+_STATUS: Final[dict[type[EcaError], int]] = {UnknownServer: 404, UnknownChat: 404, BusyError: 409, NotConnected: 502}
+
+
+class Handlers:
+    def __init__(self, front: Front) -> None:
+        self._front = front
+
+    # -- the contract
+
+    async def servers(self, _: Request) -> Response:
+        return _json(await self._front.servers())
+
+    async def connect(self, request: Request) -> Response:
+        return _json(await self._front.connect(request.path_params["server_id"]))
+
+    async def status(self, _: Request) -> Response:
+        return _json(self._front.status())
+
+    async def disconnect(self, _: Request) -> Response:
+        await self._front.disconnect()
+        return _json(rest.Success())
+
+    async def stream(self, request: Request) -> Response:
+        turn = await self._turn(request)
+        # Who says that it understands event streams is given what is beyond the contract.
+        ids = "text/event-stream" in request.headers.get("accept", "") or "last-event-id" in request.headers
+        return EventStream(self._front, turn, ids=ids)
+
+    async def chat(self, request: Request) -> Response:
+        turn = await self._turn(request)
+        with self._front.reading(turn):
+            answer = await unless_left(request.receive, self._whole(turn))
+        return answer or Response(status_code=499)  # read by nobody: the client has left
+
+    # -- beyond the contract
+
+    async def chats(self, _: Request) -> Response:
+        return _json(await self._front.chats())
+
+    async def delete(self, request: Request) -> Response:
+        await self._front.delete(request.path_params["chat_id"])
+        return _json(rest.Success())
+
+    async def stop(self, request: Request) -> Response:
+        await self._front.stop(request.path_params["chat_id"])
+        return _json(rest.Success())
+
+    async def health(self, _: Request) -> Response:
+        return _json(rest.Health(version=__version__))
+
+    # -- how
+
+    async def _turn(self, request: Request) -> Turn:
+        asked = await _body(request, rest.ChatRequest)
+        chat = asked.chat_id or self._front.default_chat
+        after = request.headers.get("last-event-id", "")
+        if not after:
+            return await self._front.ask(asked.message, chat)
+        if not (after.isascii() and after.isdigit() and len(after) < 19):
+            raise HTTPException(422, "Last-Event-ID: this is no id of ours")
+        return await self._front.resume(chat, int(after))
+
+    async def _whole(self, turn: Turn) -> Response:
+        texts: list[str] = []
+        async with aclosing(self._front.items(turn, 3600.0)) as items:
+            async for item in items:
+                if item is not None and isinstance(item.what, Failed):
+                    raise HTTPException(502, item.what.message)
+                if item is not None and isinstance(item.what, rest.Text):
+                    texts.append(item.what.content)
+        said = rest.ChatResponse(response="".join(texts), tool_calls=tuple(turn.projection.calls))
+        return _json(said, {"x-chat-id": turn.chat})
+
+
+def operations(handlers: Handlers) -> Sequence[Operation]:
+    """All that can be asked. The first six are the contract's."""
+    chat = {409: "The conversation is still answering.", 413: "", 415: "", 422: "The body is not as it should be."}
+    unknown = {404: "There is no such conversation."}
+    resume = {404: "Last-Event-ID is of no answer in this conversation."}
+    return (
+        Operation("GET", "/servers", handlers.servers, list[rest.Server], "The tool servers that are configured."),
+        Operation(
+            "POST",
+            "/connect/{server_id:path}",
+            handlers.connect,
+            rest.Connected,
+            "Offer the tools of a server, and of no other, to the model. A new conversation begins.",
+            errors={404: "There is no such server.", 502: "It does not come up; the one before stays connected."},
+        ),
+        Operation("GET", "/status", handlers.status, rest.ConnectionStatus, "Which server is connected."),
+        Operation("POST", "/disconnect", handlers.disconnect, rest.Success, "Offer the model no tools."),
+        Operation(
+            "POST",
+            "/chat/stream",
+            handlers.stream,
+            rest.ToolStart | rest.ToolEnd | rest.Text,
+            "Ask, and be answered event by event; at last `[DONE]`, or `[ERROR] message`. Leaving stops the answer. "
+            "With Last-Event-ID nothing is asked: what came after that event is told.",
+            body=rest.ChatRequest,
+            errors={**chat, **resume},
+            streams=True,
+        ),
+        Operation(
+            "POST",
+            "/chat",
+            handlers.chat,
+            rest.ChatResponse,
+            "Ask, and be answered as a whole. Leaving stops the answer.",
+            body=rest.ChatRequest,
+            errors={**chat, **resume, 502: "The answer failed, or was stopped."},
+        ),
+        Operation("GET", "/chats", handlers.chats, list[rest.Chat], "The conversations of this front."),
+        Operation(
+            "DELETE",
+            "/chats/{chat_id}",
+            handlers.delete,
+            rest.Success,
+            "Forget a conversation; an answer under way is stopped.",
+            errors={**unknown, 409: "Another program answers in it."},
+        ),
+        Operation(
+            "POST", "/chats/{chat_id}/stop", handlers.stop, rest.Success, "Stop the answer under way.", errors=unknown
+        ),
+        Operation("GET", "/health", handlers.health, rest.Health, "Whether this is up."),
+    )
+
+
+def application(front: Front) -> Starlette:
+    known = operations(Handlers(front))
+    description = openapi(known)
+
+    async def document(request: Request) -> Response:
+        return JSONResponse({**description, "servers": [{"url": request.scope.get("root_path") or "/"}]})
+
+    async def read(_: Request) -> Response:
+        policy = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"
+        return HTMLResponse(page(description), headers={"content-security-policy": policy})
+
+    routes = [StarletteRoute(one.path, one.answer, methods=[one.method]) for one in known]
+    routes += [StarletteRoute("/openapi.json", document), StarletteRoute("/", read), StarletteRoute("/docs", read)]
+    return Starlette(
+        routes=routes,
+        exception_handlers={HTTPException: _problem, EcaError: _problem, Exception: _problem},
+    )
+
+
+async def _problem(_: Request, error: Exception) -> Response:
+    """The contract's form of every error. What nobody foresaw is logged by the server, and not told."""
+    headers = None
+    status, detail = 500, "Something is wrong with this server; its log says what."
+    if isinstance(error, HTTPException):
+        status, detail, headers = error.status_code, error.detail, error.headers
+    elif isinstance(error, EcaError):
+        status, detail = next((code for kind, code in _STATUS.items() if isinstance(error, kind)), 400), str(error)
+    return JSONResponse(rest.Problem(detail=detail).model_dump(), status, headers)
+
+
+async def _body(request: Request, model: type[T]) -> T:
+    """Only what says that it is JSON: a page of another origin may send anything else unasked."""
+    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
+        raise HTTPException(415, "The body must be application/json.")
+    body = b""
+    async for piece in request.stream():
+        body += piece
+        if len(body) > LARGEST:
+            raise HTTPException(413, f"The body is longer than {LARGEST} bytes.")
+    try:
+        return model.model_validate_json(body)
+    except ValidationError as error:
+        problems = error.errors(include_url=False, include_input=False, include_context=False)
+        words = "; ".join(f"{'.'.join(map(str, one['loc'])) or 'the body'}: {one['msg']}" for one in problems)
+        raise HTTPException(422, words) from None
+
+
+def _json(said: rest.Wire | Sequence[rest.Wire], headers: dict[str, str] | None = None) -> Response:
+    """Optional fields that are not there are left out of lists, where the contract says so; `server_id` is null."""
+    if isinstance(said, rest.Wire):
+        content = said.model_dump(mode="json")
+    else:
+        content = [one.model_dump(mode="json", exclude_none=isinstance(one, rest.Server)) for one in said]
+    return Response(json.dumps(content), headers=headers, media_type="application/json")

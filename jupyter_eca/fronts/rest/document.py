@@ -1,0 +1,159 @@
+"""What the front says of itself: OpenAPI for programs, and the same as a page for people. Pure."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from html import escape
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any, Final
+
+from pydantic import TypeAdapter
+
+from jupyter_eca import __version__
+from jupyter_eca.protocol import rest
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
+
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+Json = dict[str, Any]
+
+_REF: Final = "#/components/schemas/{model}"
+_PARAMETERS: Final = {
+    "server_id": ({"type": "string", "minLength": 1}, "As `/servers` lists it."),
+    "chat_id": ({"type": "string", "pattern": rest.CHAT_ID}, "As `/chats` lists it."),
+}
+# Of a stream each: where OpenAPI says nothing of them, tools take the schema for that of one event.
+_EVENT: Final[Json] = {
+    "type": "object",
+    "required": ["data"],
+    "properties": {
+        "id": {"type": "string", "pattern": "^[0-9]*$"},
+        "data": {
+            "type": "string",
+            "anyOf": [
+                {"const": "[DONE]"},
+                {"pattern": r"^\[ERROR\] "},
+                {"contentMediaType": "application/json", "contentSchema": {"$ref": _REF.format(model="StreamEvent")}},
+            ],
+        },
+    },
+}
+_STYLE: Final = (
+    "body{font:16px/1.5 system-ui,sans-serif;max-width:50rem;margin:2rem auto;padding:0 1rem}"
+    "code,pre{font:14px/1.4 monospace;background:#8882}pre{padding:.5rem;overflow:auto}"
+    "h2{border-top:1px solid #8886;padding-top:1rem}:root{color-scheme:light dark}"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """`result` is the type of the body, or with `streams` of each event. A reason of "" is HTTP's own."""
+
+    method: str
+    path: str
+    answer: Callable[[Request], Awaitable[Response]]
+    result: Any
+    summary: str
+    body: Any = None
+    errors: Mapping[int, str] = field(default_factory=dict[int, str])
+    streams: bool = False
+
+    @property
+    def shown_path(self) -> str:
+        return self.path.replace(":path}", "}")
+
+
+def openapi(operations: Sequence[Operation]) -> Json:
+    schemas: Json = {}
+    paths: dict[str, Json] = {}
+    for one in operations:
+        paths.setdefault(one.shown_path, {})[one.method.lower()] = _operation(one, schemas)
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "jupyter_eca: MCP chat",
+            "version": __version__,
+            "description": "One tool server at a time, and conversations that have its tools alone.",
+        },
+        "paths": paths,
+        "components": {"schemas": dict(sorted(schemas.items()))},
+    }
+
+
+def _operation(one: Operation, schemas: Json) -> Json:
+    result = _schema(one.result, schemas, "serialization")
+    kind = "application/json"
+    if one.streams:
+        schemas["StreamEvent"] = result
+        schemas["Event"] = _EVENT
+        kind, result = "text/event-stream", {"$ref": _REF.format(model="Event")}
+    problem = {"application/json": {"schema": _schema(rest.Problem, schemas, "serialization")}}
+    answers: Json = {"200": {"description": "It is done.", "content": {kind: {"schema": result}}}}
+    answers |= {
+        str(status): {"description": reason or HTTPStatus(status).phrase, "content": problem}
+        for status, reason in one.errors.items()
+    }
+    name = f"{one.method} {one.shown_path}".lower().replace("/", " ").replace("{", "").replace("}", "")
+    described: Json = {"summary": one.summary, "operationId": "_".join(name.split()), "responses": answers}
+    if parameters := [
+        {"name": name, "in": "path", "required": True, "schema": schema, "description": description}
+        for name, (schema, description) in _PARAMETERS.items()
+        if f"{{{name}}}" in one.shown_path
+    ]:
+        described["parameters"] = parameters
+    if one.body is not None:
+        schema = _schema(one.body, schemas, "validation")
+        described["requestBody"] = {"required": True, "content": {"application/json": {"schema": schema}}}
+        described["parameters"] = [
+            {"name": "Last-Event-ID", "in": "header", "schema": {"type": "string", "pattern": "^[0-9]{0,18}$"}}
+        ]
+    return described
+
+
+def _schema(kind: Any, schemas: Json, mode: Any) -> Json:
+    """Its definitions are put among all the others'."""
+    made = TypeAdapter(kind).json_schema(ref_template=_REF, mode=mode)
+    schemas.update(made.pop("$defs", {}))
+    if isinstance(kind, type) and issubclass(kind, rest.Wire):
+        schemas[kind.__name__] = made
+        return {"$ref": _REF.format(model=kind.__name__)}
+    return made
+
+
+def page(description: Json) -> str:
+    """Without script and without anything from elsewhere: it opens where there is no network."""
+    info = description["info"]
+    parts = [f"<h1>{escape(info['title'])}</h1><p>Version {escape(info['version'])}. {escape(info['description'])}</p>"]
+    parts.append('<p>For programs: <a href="openapi.json">openapi.json</a></p>')
+    for path, methods in description["paths"].items():
+        for method, one in methods.items():
+            parts.append(f"<h2><code>{method.upper()} {escape(path)}</code></h2><p>{escape(one['summary'])}</p>")
+            parts.append(_answers(one))
+    for name, schema in description["components"]["schemas"].items():
+        parts.append(f'<h2 id="{escape(name)}">{escape(name)}</h2><pre>{escape(json.dumps(schema, indent=2))}</pre>')
+    head = f'<meta charset="utf-8"><title>{escape(info["title"])}</title><style>{_STYLE}</style>'
+    return f'<!DOCTYPE html><html lang="en"><head>{head}</head><body>{"".join(parts)}</body></html>'
+
+
+def _answers(one: Json) -> str:
+    rows = [
+        f"<li>{escape(p['name'])} ({p['in']}): {escape(p.get('description', ''))}</li>"
+        for p in one.get("parameters", ())
+    ]
+    if body := one.get("requestBody"):
+        rows.append(f"<li>body: {_link(body['content']['application/json']['schema'])}</li>")
+    for status, answer in one["responses"].items():
+        (kind, content), *_ = answer["content"].items()
+        rows.append(
+            f"<li>{status}: {escape(answer['description'])} <code>{kind}</code> {_link(content['schema'])}</li>"
+        )
+    return f"<ul>{''.join(rows)}</ul>"
+
+
+def _link(schema: Json) -> str:
+    name = schema.get("$ref", schema.get("items", {}).get("$ref", "")).rpartition("/")[2]
+    return f'<a href="#{escape(name)}">{escape(name)}</a>' if name else ""

@@ -1,0 +1,277 @@
+"""What a chat frontend may ask for: one tool server at a time, and conversations that have its tools alone."""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING, Final
+from urllib.parse import urlsplit
+
+from jupyter_eca import announce
+from jupyter_eca.engine.approval import Decision, Policy
+from jupyter_eca.errors import EcaError, UnknownChat
+from jupyter_eca.fronts.rest.projection import Item, Projection
+from jupyter_eca.fronts.rest.readers import Reader, Readers
+from jupyter_eca.live import Bounds, Choice, Prompt
+from jupyter_eca.protocol import rest
+from jupyter_eca.protocol.mcp import ServerStatus, ToolServerRemovedParams
+from jupyter_eca.workspace.mcp.naming import tool_name
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Generator
+
+    from jupyter_eca.host import Host
+    from jupyter_eca.protocol.mcp import ToolServerUpdatedParams
+
+# What the host calls this front's conversations: a client sees these only, and only these can it delete.
+PREFIX: Final = "rest-"
+
+# Seconds beyond its own timeout that a server may take to come up.
+MARGIN: Final = 5.0
+
+
+class Approve(StrEnum):
+    """Who decides about tool calls, since the contract knows no approval. `RULES`: the configuration's, and what they
+    would ask about is refused."""
+
+    ALLOW = "allow"
+    DENY = "deny"
+    RULES = "rules"
+
+
+class UnknownServer(EcaError):
+    """There is no tool server of that name."""
+
+
+class NotConnected(EcaError):
+    """A tool server did not come up."""
+
+
+@dataclass(eq=False)
+class Turn:
+    """One that is being read: what has been said of it before, then what comes. `after` is what is known already."""
+
+    chat: str
+    projection: Projection
+    reader: Reader
+    past: list[Item] = field(default_factory=list[Item])
+    after: int = 0
+
+
+class Front:
+    """`connected` is the one server whose tools the chats have; what this front started, it stops."""
+
+    def __init__(self, host: Host, approve: Approve = Approve.RULES) -> None:
+        self._host = host
+        self._approve = approve
+        self._readers = Readers()
+        self._connecting = asyncio.Lock()
+        self._connected = ""
+        self._started = False
+        self._chat = uuid.uuid4().hex
+        host.join(self._readers)
+
+    def close(self) -> None:
+        self._host.leave(self._readers)
+
+    # -- tool servers
+
+    async def servers(self) -> list[rest.Server]:
+        await self._host.mcp.known.wait()
+        return [
+            rest.Server(
+                id=server.name,
+                name=server.name,
+                path=_path(server),
+                description=server.instructions,
+                tools=self._tools(server) if server.status is ServerStatus.RUNNING else None,
+            )
+            for server in self._host.mcp.servers()
+        ]
+
+    def status(self) -> rest.ConnectionStatus:
+        """A server that is down is not connected; it is again when it has come back by itself."""
+        server = self._server(self._connected)
+        if server is None or server.status is not ServerStatus.RUNNING:
+            return rest.ConnectionStatus(connected=False, server_id=None, tools=())
+        return rest.ConnectionStatus(connected=True, server_id=server.name, tools=self._tools(server))
+
+    async def connect(self, name: str) -> rest.Connected:
+        """In place of the one before, once it is up. A new conversation begins. Raises: UnknownServer, NotConnected."""
+        async with self._connecting:
+            await self._host.mcp.known.wait()
+            server = self._server(name)
+            if server is None:
+                raise UnknownServer(f"There is no server {name!r}.")
+            idle = server.status in {ServerStatus.STOPPED, ServerStatus.DISABLED}
+            if server.status is not ServerStatus.RUNNING:
+                server = await self._up(name)
+            if name != self._connected:
+                self._let_go()
+                self._started = idle
+            self._connected, self._chat = name, uuid.uuid4().hex
+            return rest.Connected(server_id=name, server_name=name, tools=self._tools(server))
+
+    async def disconnect(self) -> None:
+        async with self._connecting:
+            self._let_go()
+
+    def _let_go(self) -> None:
+        """Others may use the server as well: it is stopped only if nobody had it before us."""
+        name, self._connected = self._connected, ""
+        if self._started and self._server(name) is not None:
+            self._host.mcp.stop(name)
+        self._started = False
+
+    async def _up(self, name: str) -> ToolServerUpdatedParams:
+        news = self._readers.server_news()
+        try:
+            self._host.mcp.start(name)
+            async with asyncio.timeout(self._host.config.mcp_timeout_seconds + MARGIN):
+                while True:
+                    told = await news.get()
+                    if told.name != name:
+                        continue
+                    if isinstance(told, ToolServerRemovedParams):
+                        raise UnknownServer(f"The server {name!r} was removed.")
+                    if told.status is ServerStatus.RUNNING:
+                        return told
+                    if told.status in {ServerStatus.FAILED, ServerStatus.REQUIRES_AUTH}:
+                        why = told.error or "it gives no reason"
+                        raise NotConnected(f"The server {name!r} is {told.status.value}: {why}.")
+        except TimeoutError:
+            raise NotConnected(f"The server {name!r} does not come up.") from None
+        finally:
+            self._readers.heard(news)
+
+    def _server(self, name: str) -> ToolServerUpdatedParams | None:
+        return next((server for server in self._host.mcp.servers() if server.name == name), None)
+
+    def _tools(self, server: ToolServerUpdatedParams) -> tuple[rest.Tool, ...]:
+        tools = announce.seen(self._host, server, "").tools or ()
+        return tuple(rest.Tool(name=tool.name, description=tool.description) for tool in tools if not tool.disabled)
+
+    # -- chats
+
+    @property
+    def default_chat(self) -> str:
+        """The conversation of whoever names none."""
+        return self._chat
+
+    async def chats(self) -> list[rest.Chat]:
+        await self._host.store.settled()
+        return [
+            rest.Chat(
+                id=row.id.removeprefix(PREFIX),
+                title=row.title,
+                status=self._host.status(row.id).value,
+                updated=row.updated,
+            )
+            for row in await self._host.chats()
+            if row.id.startswith(PREFIX)
+        ]
+
+    async def delete(self, chat: str) -> None:
+        """Raises: UnknownChat, BusyError."""
+        await self._host.archive.delete(await self._known(chat))
+
+    async def stop(self, chat: str) -> None:
+        """Raises: UnknownChat."""
+        self._host.stop(await self._known(chat))
+
+    async def _known(self, chat: str) -> str:
+        id = PREFIX + chat
+        await self._host.store.settled()
+        row = await self._host.chat(id)
+        if row is None or row.workspace != self._host.store.workspace:
+            raise UnknownChat(f"There is no chat {chat!r}.")
+        return id
+
+    # -- turns
+
+    @contextmanager
+    def reading(self, turn: Turn) -> Generator[None]:
+        """A turn that is left by all who read it is stopped."""
+        try:
+            yield
+        finally:
+            last = self._readers.remove(turn.reader)
+            live = self._host.live(turn.reader.chat)
+            if last and not turn.projection.ended and live is not None and live.state.turn == turn.reader.turn:
+                self._host.stop(turn.reader.chat)
+
+    async def ask(self, message: str, chat: str) -> Turn:
+        """To be read with `reading`, at once. Raises: BusyError."""
+        id = PREFIX + chat
+        await self._host.prompt(Prompt(id, message, self._choice, bounds=self._bounds))
+        # From the prompt to here nothing was awaited: what the turn has said is not told yet.
+        return self._turn(id, chat)
+
+    async def resume(self, chat: str, after: int) -> Turn:
+        """The turn of an event, from behind it on. To be read with `reading`, at once. Raises: UnknownChat."""
+        id = PREFIX + chat
+        await self._host.load(id, must_exist=True)
+        turn = self._turn(id, chat, after)
+        try:
+            events = await self._host.stored(id)
+            named = next((event.turn for event in events if event.seq == after), "")
+            for event in events:
+                if named and event.turn == named:
+                    turn.past += turn.projection.items(event)
+            if not (turn.projection.ended or named == turn.reader.turn):
+                raise UnknownChat(f"The event {after} is of no answer in the chat {chat!r}.")
+        except BaseException:
+            self._readers.remove(turn.reader)
+            raise
+        turn.reader.known = events[-1].seq
+        return turn
+
+    def _turn(self, id: str, chat: str, after: int = 0) -> Turn:
+        live = self._host.live(id)
+        if live is None:
+            raise UnknownChat(f"There is no chat {chat!r}.")
+        server = self._server(self._connected)
+        tools = (server.tools or ()) if server else ()
+        names = {tool_name(self._connected, tool.name): tool.name for tool in tools}
+        reader = Reader(id, live.state.turn)
+        self._readers.add(reader)
+        return Turn(chat, Projection(names, at_once=not live.state.setup.tools), reader, after=after)
+
+    async def items(self, turn: Turn, pause: float) -> AsyncGenerator[Item | None]:
+        """To the end of the turn; None when nothing has come for that many seconds."""
+        for item in turn.past:
+            if item.seq > turn.after:
+                yield item
+        while not turn.projection.ended:
+            events = await turn.reader.read(pause)
+            if turn.reader.gone:
+                raise UnknownChat("The chat was deleted.")
+            if not events:
+                yield None
+            for event in events:
+                for item in turn.projection.items(event):
+                    yield item
+
+    @property
+    def _bounds(self) -> Bounds:
+        servers = frozenset({self._connected} if self._connected else ())
+        return Bounds(servers, Policy(by_default=Decision.DENY) if self._approve is Approve.DENY else None, asks=False)
+
+    @property
+    def _choice(self) -> Choice:
+        """Trust is said each time: a chat remembers that of another day."""
+        trust = self._approve is Approve.ALLOW or self._host.config.chat.default_trust
+        return Choice(trust=trust and self._approve is not Approve.DENY)
+
+
+def _path(server: ToolServerUpdatedParams) -> str:
+    """The script of a program or the address of a service, without what may be a secret: other arguments, and what is
+    in an address beside host and path."""
+    if server.url:
+        parts = urlsplit(server.url)
+        return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
+    script = next((one for one in server.args or () if not one.startswith("-")), None)
+    return script or server.command or ""

@@ -1,0 +1,122 @@
+"""Who reads a turn: each HTTP client that waits for an answer. All of them are one audience of the host."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from jupyter_eca.errors import RemoteError
+from jupyter_eca.protocol.content import TextContent, ToolCallContent
+from jupyter_eca.protocol.event import merged
+from jupyter_eca.protocol.mcp import ToolServerRemovedParams, ToolServerUpdatedParams
+
+if TYPE_CHECKING:
+    from jupyter_eca.audience import Again, Notice
+    from jupyter_eca.protocol.event import Event
+    from jupyter_eca.protocol.question import ChatAskQuestionParams, ChatAskQuestionResult
+    from jupyter_eca.workspace.base import Editor, Kernel, Notebooks
+
+# Events a reader may be behind before its text is joined to longer pieces: what is held for one that has stopped
+# reading is then hardly more than the answer itself.
+MAX_BEHIND: Final = 1_000
+
+
+@dataclass(eq=False)
+class Reader:
+    """Of one turn, from behind what is `known`. `gone`: the chat was deleted."""
+
+    chat: str
+    turn: str
+    known: int = 0
+    gone: bool = False
+    _behind: list[Event] = field(default_factory=list["Event"])
+    _room: int = MAX_BEHIND
+    _wake: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def show(self, event: Event) -> None:
+        """What is never told here is not kept either."""
+        told = isinstance(event.content, TextContent | ToolCallContent) or event.outcome is not None
+        if event.turn != self.turn or not told:
+            return
+        self._behind.append(event)
+        if len(self._behind) > self._room:
+            self._behind = merged(self._behind)
+            self._room = max(MAX_BEHIND, 2 * len(self._behind))
+        self._wake.set()
+
+    def end(self) -> None:
+        self.gone = True
+        self._wake.set()
+
+    async def read(self, seconds: float) -> list[Event]:
+        """What came since; nothing, when nothing comes for so long."""
+        try:
+            async with asyncio.timeout(seconds):
+                await self._wake.wait()
+        except TimeoutError:
+            return []
+        self._wake.clear()
+        behind, self._behind = self._behind, []
+        return [event for event in behind if not 0 < event.seq <= self.known]
+
+
+class Readers:
+    """`audience.Audience`: one look per event however many read. Hears of tool servers too, for who waits for one."""
+
+    def __init__(self) -> None:
+        self.kernel: Kernel | None = None
+        self.editor: Editor | None = None
+        self.notebooks: Notebooks | None = None
+        self._by_chat: dict[str, list[Reader]] = {}
+        self._waiting: set[asyncio.Queue[ToolServerUpdatedParams | ToolServerRemovedParams]] = set()
+
+    def add(self, reader: Reader) -> None:
+        self._by_chat.setdefault(reader.chat, []).append(reader)
+
+    def remove(self, reader: Reader) -> bool:
+        """Whether it was the last one of its chat."""
+        readers = self._by_chat[reader.chat]
+        readers.remove(reader)
+        if not readers:
+            del self._by_chat[reader.chat]
+        return not readers
+
+    def server_news(self) -> asyncio.Queue[ToolServerUpdatedParams | ToolServerRemovedParams]:
+        """All that is told of tool servers from now on, until it is given to `heard`."""
+        queue: asyncio.Queue[ToolServerUpdatedParams | ToolServerRemovedParams] = asyncio.Queue()
+        self._waiting.add(queue)
+        return queue
+
+    def heard(self, queue: asyncio.Queue[ToolServerUpdatedParams | ToolServerRemovedParams]) -> None:
+        self._waiting.discard(queue)
+
+    # -- the audience
+
+    def sees(self, chat: str) -> bool:
+        return chat in self._by_chat
+
+    def approves(self, chat: str) -> bool:  # noqa: ARG002  # the contract has no approval
+        return False
+
+    def answers(self, chat: str) -> bool:  # noqa: ARG002
+        return False
+
+    def show(self, events: list[Event]) -> None:
+        for event in events:
+            for reader in self._by_chat.get(event.chat, ()):
+                reader.show(event)
+
+    def tell(self, notice: Notice) -> None:
+        if isinstance(notice.params, ToolServerUpdatedParams | ToolServerRemovedParams):
+            for queue in self._waiting:
+                queue.put_nowait(notice.params)
+        if notice.method == "chat/deleted" and notice.chat is not None:
+            for reader in self._by_chat.get(notice.chat, ()):
+                reader.end()
+
+    def show_anew(self, again: Again) -> None:
+        """A chat is cut back while it is idle, when nobody reads here."""
+
+    async def ask(self, question: ChatAskQuestionParams) -> ChatAskQuestionResult:  # noqa: ARG002
+        raise RemoteError("nobody answers questions here")

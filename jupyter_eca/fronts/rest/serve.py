@@ -1,0 +1,63 @@
+"""The front as a server of its own: uvicorn on one port, until a signal."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import socket
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final
+
+import uvicorn
+
+from jupyter_eca.errors import ConfigError
+from jupyter_eca.fronts.rest.app import application
+from jupyter_eca.fronts.rest.front import Approve, Front
+from jupyter_eca.fronts.rest.guard import Gate, guarded
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from jupyter_eca.host import Host
+
+# Connections that wait to be taken: hundreds of pages may open at once.
+BACKLOG: Final = 2048
+# Seconds that answers have to end in when the server is told to.
+GRACE: Final = 3
+
+
+async def serve(host: Host, gate: Gate, port: int, approve: Approve, ready: Callable[[str], None]) -> None:
+    """`ready` is told the address. Raises: ConfigError when the port cannot be had."""
+    front = Front(host, approve)
+    # uvicorn sends itself the signal that ended it once more: by then it means nothing, the host is to end properly.
+    with suppress(NotImplementedError):  # on Windows
+        for number in (signal.SIGINT, signal.SIGTERM):
+            asyncio.get_running_loop().add_signal_handler(number, lambda: None)
+    listening = await asyncio.to_thread(_bound, gate.host, port)
+    settings = uvicorn.Config(
+        guarded(application(front), gate),
+        log_config=None,
+        access_log=False,
+        lifespan="off",
+        ws="none",
+        server_header=False,
+        proxy_headers=False,
+        timeout_graceful_shutdown=GRACE,
+    )
+    try:
+        shown = f"[{gate.host}]" if ":" in gate.host else gate.host
+        ready(f"http://{shown}:{listening.getsockname()[1]}")
+        await uvicorn.Server(settings).serve([listening])
+    finally:
+        listening.close()
+        front.close()
+
+
+def _bound(host: str, port: int) -> socket.socket:
+    try:
+        (family, _, _, _, address), *_ = socket.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )
+        return socket.create_server(address[:2], family=family, backlog=BACKLOG)
+    except OSError as error:
+        raise ConfigError(f"{host}:{port} cannot be listened on: {error.strerror}. Choose another --port.") from error

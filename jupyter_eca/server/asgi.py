@@ -1,0 +1,125 @@
+"""An ASGI application behind Jupyter's own door: same login, same authorizer, same rules for pages of other origins."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
+
+from jupyter_core.utils import ensure_async
+from jupyter_server.base.handlers import APIHandler
+from tornado.iostream import StreamClosedError
+from tornado.web import HTTPError
+
+from jupyter_eca.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, MutableMapping
+
+    from starlette.types import ASGIApp
+
+    Message = MutableMapping[str, Any]
+
+
+class AsgiHandler(APIHandler):
+    """Each message of the application is one write and one flush. Whoever leaves is told to it as `http.disconnect`."""
+
+    auth_resource = "eca"
+
+    def initialize(self, root: str, opened: Callable[[], Awaitable[ASGIApp]]) -> None:
+        self._root = root
+        self._opened = opened
+        self._left = asyncio.Event()
+        self._body: bytes | None = self.request.body
+
+    async def prepare(self) -> None:
+        await super().prepare()
+        if self.request.method == "OPTIONS":
+            return
+        # Jupyter leaves this to each handler, unless it was configured not to.
+        if not self.current_user:
+            raise HTTPError(403)
+        # As for the WebSocket: whoever may chat may run tools.
+        if not await ensure_async(
+            self.authorizer.is_authorized(self, self.current_user, "execute", self.auth_resource)
+        ):
+            raise HTTPError(403)
+
+    async def get(self, *_args: str, **_kwargs: str) -> None:
+        try:
+            application = await self._opened()
+        except ConfigError as error:
+            raise HTTPError(503, str(error).replace("%", "%%")) from error
+        await application(self._scope(), self._receive, self._send)
+
+    head = post = put = patch = delete = get
+
+    def on_connection_close(self) -> None:
+        self._left.set()
+
+    def compute_etag(self) -> str | None:
+        """It would be of a body that streams."""
+        return None
+
+    def write_error(self, status_code: int, **kwargs: Any) -> None:  # noqa: ARG002
+        """In the words of FastAPI, which clients of the chat contract know."""
+        error = (kwargs.get("exc_info") or (None, None))[1]
+        detail = error.log_message if isinstance(error, HTTPError) else None
+        self.finish(json.dumps({"detail": detail or self._reason}))
+
+    # -- ASGI
+
+    def _scope(self) -> Message:
+        request = self.request
+        host, _, port = request.host.rpartition(":")
+        return {
+            "type": "http",
+            "asgi": {"version": "3.0", "spec_version": "2.3"},
+            "http_version": "1.1",
+            "method": request.method,
+            "scheme": request.protocol,
+            "path": unquote(request.path),
+            "raw_path": request.path.encode("latin-1"),
+            "root_path": unquote(self.base_url) + self._root,
+            "query_string": request.query.encode("latin-1"),
+            "headers": [
+                (name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in request.headers.get_all()
+            ],
+            "client": (request.remote_ip or "", 0),
+            "server": (host or request.host, int(port) if port.isdigit() else None),
+        }
+
+    async def _receive(self) -> Message:
+        if self._body is not None:
+            body, self._body = self._body, None
+            return {"type": "http.request", "body": body, "more_body": False}
+        await self._left.wait()
+        return {"type": "http.disconnect"}
+
+    async def _send(self, message: Message) -> None:
+        if self._left.is_set():
+            return
+        if message["type"] == "http.response.start":
+            self._start(message)
+            return
+        try:
+            self.write(message.get("body", b""))  # pyright: ignore[reportUnknownMemberType]  # a bare dict in Tornado
+            if message.get("more_body"):
+                await self.flush()
+            else:
+                await self.finish(set_content_type=self._headers["Content-Type"])
+        except StreamClosedError:
+            self._left.set()
+
+    def _start(self, message: Message) -> None:
+        self.set_status(message["status"])
+        self.clear_header("Content-Type")
+        seen: set[str] = set()
+        for raw_name, raw_value in message["headers"]:
+            name, value = raw_name.decode("latin-1"), raw_value.decode("latin-1")
+            (self.add_header if name in seen else self.set_header)(name, value)
+            seen.add(name)
+        if self.settings.get("compress_response") and "Content-Length" not in self._headers:
+            # A stream is not to be compressed; Tornado leaves alone what has an encoding.
+            self.set_header("Content-Encoding", "identity")
