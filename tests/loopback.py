@@ -16,7 +16,7 @@ import json
 import sys
 import threading
 import time
-from collections import deque
+from collections import Counter, deque
 from contextlib import suppress
 from dataclasses import dataclass, field
 from http import HTTPStatus
@@ -88,6 +88,7 @@ class LoopbackAnthropic:
         self.asked = threading.Event()
         self.url = ""
         self._script = script
+        self._spent: Counter[int] = Counter()
         self._faults = deque(faults)
         self._tags = tuple(tags)
         self._key = key
@@ -153,7 +154,7 @@ class LoopbackAnthropic:
         if fault.events is not None:
             return fault, [(0.0, _sse(event)) for event in fault.events]
         try:
-            reply = self._script.answer(_neutral(asked.body))
+            reply = self._script.answer(_neutral(asked.body), self._spent)
         except ProviderError as error:
             return Fault(400, str(error)), ()
         if reply and reply[0].error is not None:

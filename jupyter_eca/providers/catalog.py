@@ -132,13 +132,19 @@ class Catalog:
                 f"There is no provider {provider!r}. Known are {known}; `%eca models` lists the models there are."
             )
         entry = entries[provider]
-        settings = entry.settings
+        settings = self._patient(entry.settings)
         if variant:
-            settings = self._varied(provider, entry, model, variant)
+            settings = self._varied(provider, entry, model, variant, settings)
         return Chosen(entry.plug, model, settings)
 
-    def _varied(self, name: str, entry: Entry, model: str, variant: str) -> ProviderConfig:
-        settings = entry.settings
+    def _patient(self, settings: ProviderConfig) -> ProviderConfig:
+        """With the limits of the whole configuration, where the provider has none of its own."""
+        names = ("connect_timeout_seconds", "stream_idle_timeout_seconds")
+        common = {name: getattr(self._config, name) for name in names if getattr(settings, name) is None}
+        common = {name: seconds for name, seconds in common.items() if seconds is not None}
+        return settings.model_copy(update=common) if common else settings
+
+    def _varied(self, name: str, entry: Entry, model: str, variant: str, settings: ProviderConfig) -> ProviderConfig:
         payload = self._variants(name, entry, model).get(variant)
         if payload is None:
             _log.warning("%s/%s has no variant %r; it is left out", name, model, variant)

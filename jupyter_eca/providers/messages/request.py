@@ -42,14 +42,14 @@ NO_RESULT = "This call has no result: it did not finish."
 
 
 def body(model_id: str, request: ModelRequest, extra: Mapping[str, Any]) -> dict[str, Any]:
-    """The JSON of `POST /v1/messages`. `extra` is the model's `extraPayload`, which wins."""
+    """The JSON of `POST /v1/messages`. `extra` is the `extraPayload`, which wins; null takes a key away."""
     made: dict[str, Any] = {"model": model_id, "max_tokens": MAX_TOKENS, "messages": _messages(request)}
     if request.system.strip():
         made["system"] = [{"type": "text", "text": request.system} | _MARK]
     if request.tools:
         tools = [_tool(tool) for tool in request.tools]
         made["tools"] = [*tools[:-1], tools[-1] | _MARK]
-    return _fitting({**made, **extra, "stream": True})
+    return _fitting({name: value for name, value in {**made, **extra}.items() if value is not None} | {"stream": True})
 
 
 def _fitting(made: Block) -> Block:
