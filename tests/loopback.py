@@ -21,7 +21,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from jupyter_eca.engine.delta import ReasoningDelta, TextDelta, ToolCallDelta
 from jupyter_eca.engine.spec import ChatMessage, ModelRequest, Part, TextPart, ToolResultPart, ToolUsePart
@@ -97,7 +97,7 @@ class LoopbackAnthropic:
         self._started = threading.Event()
         self._thread = threading.Thread(target=lambda: asyncio.run(self._serve()), name="loopback", daemon=True)
 
-    def __enter__(self) -> LoopbackAnthropic:
+    def __enter__(self) -> Self:
         self._thread.start()
         assert self._started.wait(5), "the loopback server does not start"
         return self

@@ -65,8 +65,8 @@ ONLY_IN: dict[str, tuple[str, ...]] = {
     "mcp_types": ("workspace/mcp", "fronts/mcp"),
     "keyring": ("credentials.py",),
 }
-SDKS = ("anthropic", "xllamacpp", "genai_prices")
-HEAVY = ("pydantic", "anthropic", "mcp", "ipywidgets", "sqlite3", "keyring", "yaml")
+SDKS = ("anthropic", "openai", "xllamacpp", "genai_prices")
+HEAVY = ("pydantic", "anthropic", "openai", "mcp", "ipywidgets", "sqlite3", "keyring", "yaml")
 
 
 @dataclass(frozen=True)

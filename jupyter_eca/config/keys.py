@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from pydantic import Field, SecretStr, field_serializer, field_validator, model_validator
 
@@ -57,12 +57,14 @@ class RetryConfig(Model):
 
 class ModelConfig(Model):
     """`model_name` is the vendor's name for it, `extra_payload` is merged into each request (`thinking`, `max_tokens`),
-    and of `variants` the one that was chosen; an empty one takes a built-in variant away. `script` is the file of a
-    `scripted` model, `path` the GGUF file of a `local` one."""
+    and of `variants` the one that was chosen; an empty one takes a built-in variant away. `reasoning_history` is which
+    of its own thoughts an OpenAI-like model is given back. `script` is the file of a `scripted` model, `path` the GGUF
+    file of a `local` one."""
 
     model_name: str | None = None
     extra_payload: Payload = Field(default_factory=dict[str, Any])
     extra_headers: dict[str, SecretStr] = Field(default_factory=dict[str, SecretStr])
+    reasoning_history: Literal["all", "turn", "off"] = "all"
     variants: dict[str, Payload] = Field(default_factory=dict[str, Payload])
     script: str | None = None
     path: str | None = None
