@@ -10,7 +10,7 @@ SOURCES := pyproject.toml $(wildcard labextension/package*.json labextension/src
 # Jupyter wants to be told that it runs as root, as in most containers.
 ROOT = $(if $(filter 0,$(shell id -u)),--allow-root)
 # Tests and notebooks must not meet the chats, the configuration or the keys of whoever runs them.
-CLEAN = env -u ANTHROPIC_API_KEY JUPYTER_DATA_DIR=$$(mktemp -d) XDG_CONFIG_HOME=$$(mktemp -d)
+CLEAN = env $(addprefix -u ,$(addsuffix _API_KEY,ANTHROPIC OPENAI OPENROUTER GOOGLE GEMINI DEEPSEEK MISTRAL AZURE LITELLM)) JUPYTER_DATA_DIR=$$(mktemp -d) XDG_CONFIG_HOME=$$(mktemp -d)
 NBVAL = $(CLEAN) $(BIN)/python -m pytest -q -o addopts= -p nbval --nbval-sanitize-with notebooks/nbval.cfg
 
 .PHONY: lab test bench needs check python typescript notebooks browser clean

@@ -10,11 +10,13 @@ EcaError                    the message says what to do next
 |   `-- UnknownChat         a chat id that is not in the store
 |-- RemoteError             the peer broke the protocol, answered with an error, or left
 |   `-- FrameError          bytes that are no JSON-RPC frame
-|-- ProviderError           the model's side failed: has `status` and `retryable`
+|-- ProviderError           the model's side failed: has `kind`, `status` and `retryable`
 `-- ToolError               goes back to the model with a suggested fix
 """
 
 from __future__ import annotations
+
+from enum import StrEnum
 
 
 class EcaError(Exception):
@@ -76,15 +78,36 @@ class FrameError(RemoteError):
         self.fatal = fatal
 
 
+class FailureKind(StrEnum):
+    """What sort of failure a request to a model ended in."""
+
+    OVERLOADED = "overloaded"
+    RATE_LIMITED = "rate limited"
+    QUOTA = "quota"
+    CONTEXT = "context overflow"
+    AUTH = "auth"
+    NETWORK = "network"
+    PREMATURE = "premature end"
+    IMAGE = "invalid image"
+    OTHER = "other"
+
+
 class ProviderError(EcaError):
     """The model's side failed. `status` is the HTTP status if there was one, `retry_after` the seconds after which the
-    server said to ask again."""
+    server said to ask again, `retryable` that the same request may well succeed then."""
 
     def __init__(
-        self, message: str, *, status: int | None = None, retryable: bool = False, retry_after: float | None = None
+        self,
+        message: str,
+        *,
+        status: int | None = None,
+        kind: FailureKind = FailureKind.OTHER,
+        retryable: bool = False,
+        retry_after: float | None = None,
     ) -> None:
         super().__init__(message)
         self.status = status
+        self.kind = kind
         self.retryable = retryable
         self.retry_after = retry_after
 

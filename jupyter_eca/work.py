@@ -4,18 +4,31 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import random
 import time
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Any, assert_never
 
 from jupyter_eca import around, commands
 from jupyter_eca.checkpoints import Keeper
+from jupyter_eca.config import ProviderConfig
 from jupyter_eca.contexts.gathering import materials, mentioned
 from jupyter_eca.engine import inputs
-from jupyter_eca.engine.effects import AskUser, CallModel, CancelGathering, CancelModel, CancelTool, Gather, RunTool
+from jupyter_eca.engine.effects import (
+    AskUser,
+    CallModel,
+    CancelGathering,
+    CancelModel,
+    CancelTool,
+    CancelWait,
+    Gather,
+    RunTool,
+    Wait,
+)
 from jupyter_eca.engine.prompt import context_text
+from jupyter_eca.engine.retrying import Failure
 from jupyter_eca.engine.toolcall import parsed
-from jupyter_eca.errors import LocalError, ProviderError, ToolError
+from jupyter_eca.errors import FailureKind, LocalError, ProviderError, ToolError
 from jupyter_eca.protocol.content import RejectReason
 from jupyter_eca.protocol.context import CursorContext
 from jupyter_eca.tools.base import ToolResult, capped
@@ -36,8 +49,8 @@ _log = logging.getLogger(__name__)
 # Seconds that telling what a call would do may hold up asking about it: it reads a file or two.
 PREVIEW_SECONDS = 2.0
 
-# What servers answer to an image that they cannot read, that is too large, or that the model has no eyes for.
-REFUSES = frozenset({400, 413, 415, 422})
+# Waits that are drawn apart need no secret, but this source needs no seed either.
+_chance = random.SystemRandom()
 
 
 def now() -> int:
@@ -56,6 +69,10 @@ class Work:
                 self._start(chat, "gather", self._gather(chat))
             case CallModel():
                 self._start(chat, f"model {effect.number}", self._call_model(chat, effect))
+            case Wait(number=number):
+                self._start(chat, f"wait {number}", self._wait(chat, effect))
+            case CancelWait(number=number):
+                self._cancel(chat, f"wait {number}")
             case RunTool(call=call):
                 self._start(chat, f"tool {call}", self._run_tool(chat, effect))
             case CancelGathering():
@@ -131,15 +148,17 @@ class Work:
 
     async def _call_model(self, chat: LiveChat, effect: CallModel) -> None:
         number = effect.number
+        settings = ProviderConfig()
         try:
             await self._host.catalog.refresh()
             chosen = self._host.catalog.choose(effect.request.model, effect.request.variant)
+            settings = chosen.settings
             async with aclosing(chosen.provider.stream(chosen.model, effect.request, chosen.settings)) as deltas:
                 async for delta in deltas:
                     self._host.feed(chat, inputs.Streamed(now(), number, delta))
         except ProviderError as error:
-            images = error.status in REFUSES and "image" in str(error)
-            self._host.feed(chat, inputs.ModelFailed(now(), number, str(error), images))
+            images = error.kind is FailureKind.IMAGE
+            self._host.feed(chat, inputs.ModelFailed(now(), number, str(error), images, failure(error, settings)))
         except Exception as error:  # noqa: BLE001  # the boundary to plugs: whatever they raise, the turn must end
             _log.exception("the provider of %s failed", effect.request.model)
             message = f"The provider of {effect.request.model} failed inside: {error!r}. The log has the details."
@@ -147,6 +166,10 @@ class Work:
         else:
             details = await self._previews(chat)
             self._host.feed(chat, inputs.ModelFinished(now(), number, details))
+
+    async def _wait(self, chat: LiveChat, effect: Wait) -> None:
+        await asyncio.sleep(effect.seconds)
+        self._host.feed(chat, inputs.Waited(now(), effect.number), late=True)
 
     async def _previews(self, chat: LiveChat) -> Mapping[str, ToolCallDetails]:
         """What the calls of the reply would do, as far as their tools can tell."""
@@ -199,6 +222,21 @@ class Work:
                 now(), effect.call, result.text, result.error, result.details, result.images, tools, result.links
             )
             self._host.feed(chat, done, late=True)
+
+
+def failure(error: ProviderError, settings: ProviderConfig) -> Failure | None:
+    """None when the same request would fail in the same way."""
+    rule = next((rule for rule in settings.retry_rules if rule.matches(error.status, str(error))), None)
+    if rule is None and not error.retryable:
+        return None
+    return Failure(
+        error.kind,
+        rule.label if rule else "",
+        error.retry_after,
+        _chance.random(),
+        settings.retry.max_retries,
+        settings.rate_limit_max_wait_seconds,
+    )
 
 
 def fresh(chat: LiveChat, contexts: Iterable[ChatContext]) -> list[ChatContext]:

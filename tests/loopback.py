@@ -16,12 +16,12 @@ import json
 import sys
 import threading
 import time
-from collections import deque
+from collections import Counter, deque
 from contextlib import suppress
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from jupyter_eca.engine.delta import ReasoningDelta, TextDelta, ToolCallDelta
 from jupyter_eca.engine.spec import ChatMessage, ModelRequest, Part, TextPart, ToolResultPart, ToolUsePart
@@ -88,6 +88,7 @@ class LoopbackAnthropic:
         self.asked = threading.Event()
         self.url = ""
         self._script = script
+        self._spent: Counter[int] = Counter()
         self._faults = deque(faults)
         self._tags = tuple(tags)
         self._key = key
@@ -96,7 +97,7 @@ class LoopbackAnthropic:
         self._started = threading.Event()
         self._thread = threading.Thread(target=lambda: asyncio.run(self._serve()), name="loopback", daemon=True)
 
-    def __enter__(self) -> LoopbackAnthropic:
+    def __enter__(self) -> Self:
         self._thread.start()
         assert self._started.wait(5), "the loopback server does not start"
         return self
@@ -153,7 +154,7 @@ class LoopbackAnthropic:
         if fault.events is not None:
             return fault, [(0.0, _sse(event)) for event in fault.events]
         try:
-            reply = self._script.answer(_neutral(asked.body))
+            reply = self._script.answer(_neutral(asked.body), self._spent)
         except ProviderError as error:
             return Fault(400, str(error)), ()
         if reply and reply[0].error is not None:

@@ -67,8 +67,8 @@ ONLY_IN: dict[str, tuple[str, ...]] = {
     "starlette": ("fronts/rest",),
     "uvicorn": ("fronts/rest",),
 }
-SDKS = ("anthropic", "xllamacpp", "genai_prices")
-HEAVY = ("pydantic", "anthropic", "mcp", "ipywidgets", "sqlite3", "keyring", "yaml", "starlette", "uvicorn")
+SDKS = ("anthropic", "openai", "xllamacpp", "genai_prices")
+HEAVY = ("pydantic", "anthropic", "openai", "mcp", "ipywidgets", "sqlite3", "keyring", "yaml", "starlette", "uvicorn")
 
 
 @dataclass(frozen=True)

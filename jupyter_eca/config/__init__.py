@@ -7,6 +7,7 @@ from jupyter_eca.config.keys import (
     McpServerConfig,
     ModelConfig,
     ProviderConfig,
+    RetryRule,
     ToolCallConfig,
     VariantSet,
 )
@@ -21,6 +22,7 @@ __all__ = [
     "McpServerConfig",
     "ModelConfig",
     "ProviderConfig",
+    "RetryRule",
     "ToolCallConfig",
     "VariantSet",
     "agent",

@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import re
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
-from pydantic import Field, SecretStr, field_serializer, field_validator
+from pydantic import Field, SecretStr, field_serializer, field_validator, model_validator
 
 from jupyter_eca.engine.approval import Policy
+from jupyter_eca.engine.retrying import MAX_RETRIES, MAX_WAIT_SECONDS
 from jupyter_eca.protocol.base import Model
 
 if TYPE_CHECKING:
@@ -25,13 +26,45 @@ Payload = dict[str, Any]
 """What is added to the body of a request."""
 
 
+class RetryRule(Model):
+    """A failure that passes, though it does not look so: by its status, by a pattern in its words, or by both. `label`
+    is what is shown of it."""
+
+    status: int | None = None
+    error_pattern: str | None = None
+    label: str = ""
+
+    @model_validator(mode="after")
+    def _matches_something(self) -> RetryRule:
+        if self.status is None and self.error_pattern is None:
+            raise ValueError("a rule needs a `status` or an `errorPattern`")
+        return self
+
+    @field_validator("error_pattern")
+    @classmethod
+    def _pattern(cls, value: str | None) -> str | None:
+        return None if value is None else compiled(value)
+
+    def matches(self, status: int | None, words: str) -> bool:
+        return self.status in {None, status} and bool(re.search(self.error_pattern or "", words, re.IGNORECASE))
+
+
+class RetryConfig(Model):
+    """How often a request is repeated at most."""
+
+    max_retries: int = Field(default=MAX_RETRIES, ge=0)
+
+
 class ModelConfig(Model):
     """`model_name` is the vendor's name for it, `extra_payload` is merged into each request (`thinking`, `max_tokens`),
-    and of `variants` the one that was chosen; an empty one takes a built-in variant away. `script` is the file of a
-    `scripted` model, `path` the GGUF file of a `local` one."""
+    and of `variants` the one that was chosen; an empty one takes a built-in variant away. `reasoning_history` is which
+    of its own thoughts an OpenAI-like model is given back. `script` is the file of a `scripted` model, `path` the GGUF
+    file of a `local` one."""
 
     model_name: str | None = None
     extra_payload: Payload = Field(default_factory=dict[str, Any])
+    extra_headers: dict[str, SecretStr] = Field(default_factory=dict[str, SecretStr])
+    reasoning_history: Literal["all", "turn", "off"] = "all"
     variants: dict[str, Payload] = Field(default_factory=dict[str, Payload])
     script: str | None = None
     path: str | None = None
@@ -39,13 +72,36 @@ class ModelConfig(Model):
 
 class ProviderConfig(Model):
     """`api` names the provider plug that speaks to this one; by default the plug of the same name. `folder` is where
-    the relative paths of its models start."""
+    the relative paths of its models start. The headers and the payload are added to each request, those of the model
+    over these. `fetch_models`: list those of a server on this machine. `requires_auth`: without a key it is not usable;
+    not set, a server with an address of its own may well need none. The two timeouts, here or at the top of the file,
+    stand in for the provider's own."""
 
     api: str = ""
     url: str | None = None
     key: SecretStr | None = None
     models: dict[str, ModelConfig] = Field(default_factory=dict[str, ModelConfig])
     folder: str = ""
+    extra_headers: dict[str, SecretStr] = Field(default_factory=dict[str, SecretStr])
+    extra_payload: Payload = Field(default_factory=dict[str, Any])
+    completion_url_relative_path: str | None = None
+    think_tag_start: str = "<think>"
+    think_tag_end: str = "</think>"
+    fetch_models: bool = True
+    requires_auth: bool | None = None
+    retry: RetryConfig = RetryConfig()
+    retry_rules: tuple[RetryRule, ...] = ()
+    rate_limit_max_wait_seconds: float = Field(default=MAX_WAIT_SECONDS, ge=0)
+    connect_timeout_seconds: float | None = Field(default=None, gt=0)
+    stream_idle_timeout_seconds: float | None = Field(default=None, gt=0)
+
+    @field_validator("retry", mode="before")
+    @classmethod
+    def _switched(cls, value: object) -> object:
+        """`true`, `false`, or how often."""
+        if isinstance(value, bool):
+            return {} if value else {"maxRetries": 0}
+        return {"maxRetries": value} if isinstance(value, int) else value
 
     @field_validator("models", mode="before")
     @classmethod
@@ -56,6 +112,15 @@ class ProviderConfig(Model):
         named = cast("dict[str, Any]", value)
         filled: dict[str, Any] = {name: {} if settings is None else settings for name, settings in named.items()}
         return filled
+
+    def headers(self, model: str) -> dict[str, str]:
+        """What is added to a request for a model, in plain text."""
+        chosen = self.models.get(model, ModelConfig())
+        both = {**self.extra_headers, **chosen.extra_headers}
+        return {name: value.get_secret_value() for name, value in both.items()}
+
+    def payload(self, model: str) -> Payload:
+        return {**self.extra_payload, **self.models.get(model, ModelConfig()).extra_payload}
 
     @field_serializer("key")
     def _hide(self, key: SecretStr | None) -> str | None:
@@ -196,6 +261,8 @@ class Config(Model):
     mcp_servers: dict[str, McpServerConfig] = Field(default_factory=dict[str, McpServerConfig])
     mcp_timeout_seconds: float = Field(default=60.0, gt=0)
     mcp_keep_alive_seconds: float = Field(default=30.0, gt=0)
+    connect_timeout_seconds: float | None = Field(default=None, gt=0)
+    stream_idle_timeout_seconds: float | None = Field(default=None, gt=0)
     sources: tuple[str, ...] = ()
     watched: dict[str, State | None] = Field(default_factory=dict[str, "State | None"])
     warnings: tuple[str, ...] = ()
@@ -210,10 +277,7 @@ class Config(Model):
     @classmethod
     def _patterns(cls, value: dict[str, VariantSet]) -> dict[str, VariantSet]:
         for pattern in value:
-            try:
-                re.compile(pattern)
-            except (re.error, OverflowError, RecursionError) as error:
-                raise ValueError(f"not a regular expression: {pattern!r}: {error}") from error
+            compiled(pattern)
         return value
 
     @field_serializer("variables")
@@ -224,6 +288,15 @@ class Config(Model):
         """Of the environment as the client sees it; empty when it is not set."""
         added = self.variables.get(name)
         return os.environ.get(name, "") if added is None else added.get_secret_value()
+
+
+def compiled(pattern: str) -> str:
+    """Raises: ValueError for what is no regular expression."""
+    try:
+        re.compile(pattern)
+    except (re.error, OverflowError, RecursionError) as error:
+        raise ValueError(f"not a regular expression: {pattern!r}: {error}") from error
+    return pattern
 
 
 def state(path: Path) -> State | None:

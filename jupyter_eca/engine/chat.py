@@ -41,6 +41,8 @@ def step(state: ChatState, input: Input) -> Step:
         case inputs.Streamed() | inputs.ModelFinished() | inputs.ModelFailed():
             if walk.listens_to(input.request):
                 _model(walk, input)
+        case inputs.Waited(request=request):
+            walk.waited(request)
         case inputs.ToolFinished() | inputs.Approved() | inputs.Rejected():
             _call(walk, input)
         case _:
@@ -83,8 +85,8 @@ def _model(walk: Walk, input: inputs.Streamed | inputs.ModelFinished | inputs.Mo
         case inputs.ModelFinished(details=details):
             calling.describe(walk, details)
             walk.reply_complete()
-        case inputs.ModelFailed(message=message, images=images):
-            walk.fail(message, images=images)
+        case inputs.ModelFailed():
+            walk.fail(input)
 
 
 def _call(walk: Walk, input: inputs.ToolFinished | inputs.Approved | inputs.Rejected) -> None:

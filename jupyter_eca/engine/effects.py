@@ -31,6 +31,19 @@ class CancelModel:
 
 
 @dataclass(frozen=True, slots=True)
+class Wait:
+    """Say so when `seconds` have passed. `number` is that of the model call that failed."""
+
+    number: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class CancelWait:
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
 class RunTool:
     call: str
     tool: ToolSpec
@@ -49,4 +62,4 @@ class AskUser:
     call: str
 
 
-Effect = Gather | CancelGathering | CallModel | CancelModel | RunTool | CancelTool | AskUser
+Effect = Gather | CancelGathering | CallModel | CancelModel | Wait | CancelWait | RunTool | CancelTool | AskUser

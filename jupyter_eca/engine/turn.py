@@ -12,6 +12,7 @@ class TurnStatus(StrEnum):
     GATHERING = "gathering"
     COMMANDED = "commanded"
     STREAMING = "streaming"
+    WAITING = "waiting"
     ACTING = "acting"
     STOPPING = "stopping"
 
@@ -26,6 +27,9 @@ class TurnSignal(StrEnum):
     CALLS = "calls"
     ANSWER = "answer"
     FAIL = "fail"
+    RETRY = "retry"
+    TICK = "tick"
+    DUE = "due"
     SETTLED = "settled"
     EXHAUSTED = "exhausted"
     STOP = "stop"
@@ -37,6 +41,9 @@ class TurnMove(StrEnum):
     NOTE = "note"
     CALL_MODEL = "call model"
     CANCEL_MODEL = "cancel model"
+    WAIT = "wait"
+    CANCEL_WAIT = "cancel wait"
+    REPEAT = "repeat"
     DECIDE = "decide"
     STOP_CALLS = "stop calls"
     COMPLETE = "complete"
@@ -50,13 +57,16 @@ St, Si, Mo = TurnStatus, TurnSignal, TurnMove
 # gathering   what the user pointed at is being read
 # commanded   a command of ours is being carried out
 # streaming   a model call is under way
+# waiting     a model call failed before it said anything, and will be repeated in a while
 # acting      the model's reply ended in tool calls; at least one is not terminal yet
 # stopping    somebody said stop; running tools are winding down
 #
 # `carried out` ends a command of ours, which no model is asked about; `refused` one that came to nothing. `settled`
 # says that every tool call of the reply is terminal, `exhausted` that besides the agent has had its steps. `steer` has
 # words for the model's next step: they are noted, and told before it. `calls` goes by what was received, not by the
-# stop reason that the model's server wrote beside it: some mislabel it, and the calls would be lost.
+# stop reason that the model's server wrote beside it: some mislabel it, and the calls would be lost. While waiting,
+# `tick` shows how much longer, and `due` ends it; nothing of the call that failed was shown or run, so it is repeated
+# as if it had never been.
 TURNS: Table[TurnStatus, TurnSignal, TurnMove] = Table(
     {
         (St.IDLE, Si.PROMPT): (St.GATHERING, (Mo.GATHER,)),
@@ -71,6 +81,11 @@ TURNS: Table[TurnStatus, TurnSignal, TurnMove] = Table(
         (St.STREAMING, Si.CALLS): (St.ACTING, (Mo.DECIDE,)),
         (St.STREAMING, Si.ANSWER): (St.IDLE, (Mo.COMPLETE,)),
         (St.STREAMING, Si.FAIL): (St.IDLE, (Mo.STOP_CALLS, Mo.FAILED)),
+        (St.STREAMING, Si.RETRY): (St.WAITING, (Mo.WAIT,)),
+        (St.WAITING, Si.TICK): (St.WAITING, (Mo.WAIT,)),
+        (St.WAITING, Si.DUE): (St.STREAMING, (Mo.REPEAT,)),
+        (St.WAITING, Si.STEER): (St.WAITING, (Mo.NOTE,)),
+        (St.WAITING, Si.STOP): (St.IDLE, (Mo.CANCEL_WAIT, Mo.STOPPED)),
         (St.STREAMING, Si.STEER): (St.STREAMING, (Mo.NOTE,)),
         (St.STREAMING, Si.STOP): (St.STOPPING, (Mo.CANCEL_MODEL, Mo.STOP_CALLS)),
         (St.ACTING, Si.SETTLED): (St.STREAMING, (Mo.CALL_MODEL,)),

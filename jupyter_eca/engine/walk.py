@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import ceil
 from typing import TYPE_CHECKING
 
 from jupyter_eca.engine import calling, saying
-from jupyter_eca.engine.effects import CallModel, CancelGathering, CancelModel, Effect, Gather
+from jupyter_eca.engine.effects import CallModel, CancelGathering, CancelModel, CancelWait, Effect, Gather, Wait
 from jupyter_eca.engine.history import remember
-from jupyter_eca.engine.prompt import EXHAUSTED, NO_IMAGES, NOTHING_SAID, STOPPED, title_of
+from jupyter_eca.engine.prompt import (
+    EXHAUSTED,
+    FAILURES,
+    NO_IMAGES,
+    NOTHING_SAID,
+    RETRIED,
+    RETRYING,
+    STOPPED,
+    title_of,
+)
+from jupyter_eca.engine.retrying import planned
 from jupyter_eca.engine.spec import ModelRequest
 from jupyter_eca.engine.toolcall import ToolCallSignal
 from jupyter_eca.engine.turn import TURNS, TurnMove, TurnSignal, TurnStatus
@@ -25,7 +36,7 @@ from jupyter_eca.protocol.event import Event, Outcome
 
 if TYPE_CHECKING:
     from jupyter_eca.engine.history import History
-    from jupyter_eca.engine.inputs import Gathered, Prompted, Steered
+    from jupyter_eca.engine.inputs import Gathered, ModelFailed, Prompted, Steered
     from jupyter_eca.engine.state import ChatState
 
 
@@ -83,6 +94,12 @@ class Walk:
                 self._call_model()
             case TurnMove.CANCEL_MODEL:
                 self.effects.append(CancelModel(self.state.request))
+            case TurnMove.WAIT:
+                self._wait()
+            case TurnMove.CANCEL_WAIT:
+                self.effects.append(CancelWait(self.state.request))
+            case TurnMove.REPEAT:
+                self._ask()
             case TurnMove.DECIDE:
                 calling.decide_all(self)
             case TurnMove.STOP_CALLS:
@@ -128,9 +145,12 @@ class Walk:
         self.state = replace(self.state, steers=(*self.state.steers, steered) if steered.message else ())
 
     def _call_model(self) -> None:
+        self.state = replace(self.state, steps=self.state.steps + 1, retry=None)
+        self._ask()
+
+    def _ask(self) -> None:
         self._tell_steers()
-        state = self.state
-        self.state = replace(state, request=state.request + 1, steps=state.steps + 1, calls=(), indexes=(), said=False)
+        self.state = replace(self.state, request=self.state.request + 1, calls=(), indexes=(), said=False)
         self.emit(ProgressContent(state="running", text="Waiting for the model"), Role.SYSTEM)
         self.effects.append(CallModel(self.state.request, self.request))
 
@@ -168,10 +188,32 @@ class Walk:
             self.emit(TextContent(text=NOTHING_SAID), Role.SYSTEM)
         self.signal(TurnSignal.ANSWER)
 
-    def fail(self, message: str, *, images: bool) -> None:
+    def fail(self, failed: ModelFailed) -> None:
+        """A request is repeated only while nothing of its answer was shown."""
+        last = self.state.retry
+        retry = None if self.state.said else planned(failed.failure, last)
+        if retry is not None:
+            self.state = replace(self.state, retry=retry)
+            self.signal(TurnSignal.RETRY)
+            return
         saying.close_reasoning(self)
-        self.emit(TextContent(text=message), Role.SYSTEM, aside=NO_IMAGES if images else "")
+        text = f"{failed.message} {RETRIED.format(last.attempt + 1)}" if last else failed.message
+        self.emit(TextContent(text=text), Role.SYSTEM, aside=NO_IMAGES if failed.images else "")
         self.signal(TurnSignal.FAIL)
+
+    def _wait(self) -> None:
+        if retry := self.state.retry:
+            what = retry.failure.label or FAILURES[retry.failure.kind]
+            text = RETRYING.format(what=what, seconds=ceil(retry.left), attempt=retry.attempt, limit=retry.limit)
+            self.emit(ProgressContent(state="running", text=text), Role.SYSTEM)
+            self.effects.append(Wait(self.state.request, retry.pause))
+
+    def waited(self, request: int) -> None:
+        TURNS.take(self.state.status, TurnSignal.DUE)
+        if (retry := self.state.retry) and request == self.state.request:
+            left = retry.left - retry.pause
+            self.state = replace(self.state, retry=replace(retry, left=left))
+            self.signal(TurnSignal.TICK if left > 0 else TurnSignal.DUE)
 
     def settle(self) -> None:
         """Go on, or end, when nothing of this reply is left to wait for."""

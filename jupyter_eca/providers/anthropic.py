@@ -10,18 +10,28 @@ import asyncio
 import importlib
 import json
 import os
+import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 from jupyter_eca.config import ModelConfig
-from jupyter_eca.errors import ProviderError
-from jupyter_eca.providers import prices
-from jupyter_eca.providers.messages import failures
+from jupyter_eca.providers import failures, prices
+from jupyter_eca.providers.connecting import (
+    CHECK_SECONDS,
+    DIRECT,
+    NO_KEY,
+    PATIENCE,
+    PLAINLY,
+    Patience,
+    broken,
+    checked,
+    kept,
+)
+from jupyter_eca.providers.failures import Asked
 from jupyter_eca.providers.messages.events import Reading
-from jupyter_eca.providers.messages.failures import Asked
 from jupyter_eca.providers.messages.request import body
 from jupyter_eca.providers.messages.url import is_here
+from jupyter_eca.providers.resets import retry_after
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -31,29 +41,14 @@ if TYPE_CHECKING:
     from jupyter_eca.config import ProviderConfig
     from jupyter_eca.engine.delta import Delta
     from jupyter_eca.engine.spec import ModelRequest
+    from jupyter_eca.errors import ProviderError
 
 # The best first: for work in a notebook Sonnet's answers are as good as the larger models', sooner and for less.
 MODELS = ("claude-sonnet-5-5", "claude-opus-5-5", "claude-haiku-5-5", "claude-fable-5-2")
 
-# ECA's own limits (3.12). A black-holed connect hangs for minutes without the first; the API pings every few seconds,
-# so a silence as long as the second means that nobody is there any more.
-CONNECT_SECONDS = 15.0
-IDLE_SECONDS = 120.0
-
-# Somebody who types in a key is waiting for the answer.
-CHECK_SECONDS = 10.0
-
 KEY_VARIABLE = "ANTHROPIC_API_KEY"
 
-# The SDK looks for keys in the environment and in files unless it is given one: a server that needs none gets this.
-_NO_KEY = "none"
-
-_MISSING_KEY = (
-    "There is no key for Anthropic. Set ANTHROPIC_API_KEY in the environment and restart Jupyter, "
-    "or set `providers.{provider}.key` in ~/.config/eca/config.json."
-)
-_ODD_KEY = "The key for {url} has characters no key has. Copy `providers.{provider}.key` or ANTHROPIC_API_KEY again."
-_NO_URL = "`providers.{provider}.url` is no address: it must start with https:// or http://."
+_BRIEF = Patience(CHECK_SECONDS, CHECK_SECONDS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +59,7 @@ class AnthropicProvider:
     label: str = "Anthropic"
     key_variable: str = KEY_VARIABLE
     rank: int | None = 10
-    connect: float = CONNECT_SECONDS
-    idle: float = IDLE_SECONDS
+    patience: Patience = PATIENCE
     priced_as: str = "anthropic"
 
     async def models(self, settings: ProviderConfig) -> tuple[str, ...]:
@@ -76,16 +70,18 @@ class AnthropicProvider:
 
     def request_body(self, model: str, request: ModelRequest, settings: ProviderConfig) -> dict[str, Any]:
         chosen = settings.models.get(model, ModelConfig())
-        return body(chosen.model_name or model, request, chosen.extra_payload)
+        return body(chosen.model_name or model, request, settings.payload(model))
 
     async def stream(self, model: str, request: ModelRequest, settings: ProviderConfig) -> AsyncGenerator[Delta]:
         provider = request.model.partition("/")[0]
         chosen = settings.models.get(model, ModelConfig())
         model_id = chosen.model_name or model
-        asked = _checked(Asked(provider, model_id, _url(settings), _key(settings, provider)), settings)
+        asked = Asked(provider, model_id, _url(settings), _key(settings, provider))
+        asked = checked(asked, needs_key=not settings.url, vendor=self.label)
+        patience = self.patience.told(settings)
         wanted = self.request_body(model, request, settings)
         reading = Reading(request.model)
-        client = await _client(asked, self.connect, self.idle)
+        client = await kept("anthropic", asked, patience, _connected)
         import httpx2
         from anthropic import AnthropicError, AsyncStream
 
@@ -93,7 +89,12 @@ class AnthropicProvider:
             # `object` makes the SDK hand out the events as the JSON they came as: half the time of its models.
             stream_class = AsyncStream[object]
             async with await client.post(
-                "/v1/messages", body=wanted, cast_to=object, stream=True, stream_cls=stream_class
+                settings.completion_url_relative_path or "/v1/messages",
+                body=wanted,
+                cast_to=object,
+                options={"headers": settings.headers(model)},
+                stream=True,
+                stream_cls=stream_class,
             ) as stream:
                 # To its very end, past the last event: only then is the connection kept for the next request.
                 async for event in stream:
@@ -103,7 +104,7 @@ class AnthropicProvider:
         except (AnthropicError, httpx2.HTTPError, httpx2.StreamError, json.JSONDecodeError) as error:
             if not reading.complete:
                 # `from None`: a server may have echoed the key, and a log would show the chain.
-                raise self._told(error, asked) from None
+                raise _told(error, asked, patience) from None
         else:
             if not reading.complete:
                 raise failures.broke_off(asked) if "event-stream" in kind else failures.not_the_api(asked)
@@ -111,43 +112,33 @@ class AnthropicProvider:
         yield await prices.priced(self.priced_as, model_id, usage) if self.priced_as else usage
 
     async def check(self, settings: ProviderConfig) -> None:
-        asked = _checked(Asked(self.name, "", _url(settings), _key(settings, self.name)), settings)
+        asked = Asked(self.name, "", _url(settings), _key(settings, self.name))
+        asked = checked(asked, needs_key=not settings.url, vendor=self.label)
         # A client of its own: one with a wrong key is not kept.
-        client = await asyncio.to_thread(_connected, asked, CHECK_SECONDS, CHECK_SECONDS)
+        client = await asyncio.to_thread(_connected, asked, _BRIEF)
         import httpx2
         from anthropic import AnthropicError
 
         try:
             async with client:
-                await client.get("/v1/models", cast_to=object, options={"params": {"limit": 1}})
+                await client.get(
+                    "/v1/models", cast_to=object, options={"params": {"limit": 1}, "headers": settings.headers("")}
+                )
         except (AnthropicError, httpx2.HTTPError, httpx2.StreamError, json.JSONDecodeError) as error:
-            raise self._told(error, asked) from None
+            raise _told(error, asked, _BRIEF) from None
 
-    def _told(self, error: Exception, asked: Asked) -> ProviderError:
-        import httpx2
-        from anthropic import APIConnectionError, APIStatusError
 
-        cause = error.__cause__ if isinstance(error, APIConnectionError) else error
-        match cause:
-            case APIStatusError():
-                return _refused(cause, asked)
-            case httpx2.ConnectTimeout() | httpx2.PoolTimeout():
-                return failures.no_connection(asked, self.connect)
-            case httpx2.TimeoutException():
-                return failures.stalled(asked, self.idle)
-            case httpx2.ConnectError() | httpx2.ProxyError():
-                return failures.unreachable(asked, cause)
-            case httpx2.HTTPError() | httpx2.StreamError():
-                return failures.broke_off(asked)
-            case _:
-                return failures.not_the_api(asked)
+def _told(error: Exception, asked: Asked, patience: Patience) -> ProviderError:
+    from anthropic import APIConnectionError, APIStatusError
+
+    cause = error.__cause__ if isinstance(error, APIConnectionError) else error
+    return _refused(cause, asked) if isinstance(cause, APIStatusError) else broken(cause, asked, patience)
 
 
 def _refused(error: APIStatusError, asked: Asked) -> ProviderError:
     headers = error.response.headers
     passing = {"true": True, "false": False}.get(headers.get("x-should-retry", ""))
-    wait = headers.get("retry-after", "")
-    after = float(wait) if wait.isdecimal() else None
+    after = retry_after(headers, time.time())
     said = error.api_message or (error.body if isinstance(error.body, str) else "")
     return failures.refused(asked, error.status_code, error.type or "", said, passing=passing, retry_after=after)
 
@@ -164,63 +155,17 @@ def _url(settings: ProviderConfig) -> str:
     return settings.url or os.environ.get("ANTHROPIC_BASE_URL") or "https://api.anthropic.com"
 
 
-def _checked(asked: Asked, settings: ProviderConfig) -> Asked:
-    """Raises: ProviderError for what the SDK would answer with an error that shows the key, or none at all."""
-    if not asked.key and not settings.url:
-        raise ProviderError(asked.say(_MISSING_KEY))
-    if not (asked.key.isascii() and asked.key.isprintable()):
-        raise ProviderError(asked.say(_ODD_KEY))
-    try:
-        parts = urlsplit(asked.url)
-        good = parts.scheme in {"http", "https"} and parts.hostname and (parts.port or True)
-    except ValueError:
-        good = False
-    if not good:
-        raise ProviderError(_NO_URL.format(provider=asked.provider))
-    return asked
-
-
-# Kept so that a turn of many requests makes one connection, and for each event loop apart: connections belong to one.
-# With each is the generator that closes it.
-_Place = tuple[asyncio.AbstractEventLoop, str, str, float, float]
-_clients: dict[_Place, tuple[AsyncAnthropic, AsyncGenerator[None]]] = {}
-
-
-async def _client(asked: Asked, connect: float, idle: float) -> AsyncAnthropic:
-    place = (asyncio.get_running_loop(), asked.url, asked.key, connect, idle)
-    if place not in _clients:
-        fresh = await asyncio.to_thread(_connected, asked, connect, idle)
-        if place in _clients:
-            await fresh.close()  # another request was quicker
-        else:
-            end = _end(place)
-            _clients[place] = (fresh, end)
-            await anext(end)
-    return _clients[place][0]
-
-
-async def _end(place: _Place) -> AsyncGenerator[None]:
-    """Closes a client with its event loop: a loop that ends closes the generators that were started in it."""
-    try:
-        yield
-    finally:
-        await _clients.pop(place)[0].close()
-
-
-def _connected(asked: Asked, connect: float, idle: float) -> AsyncAnthropic:
+def _connected(asked: Asked, patience: Patience) -> AsyncAnthropic:
     sdk = importlib.import_module("anthropic")
-    timeout = sdk.Timeout(idle, connect=connect, pool=connect)
-    # A proxy cannot reach this machine's own servers, and the environment often forgets to say so.
-    direct: dict[str, Any] = {"all://": None, "http://": None, "https://": None}
-    http = sdk.DefaultAsyncHttpxClient(timeout=timeout, mounts=direct) if is_here(asked.url) else None
+    timeout = sdk.Timeout(patience.idle, connect=patience.connect, pool=patience.connect)
+    http = sdk.DefaultAsyncHttpxClient(timeout=timeout, mounts=DIRECT) if is_here(asked.url) else None
     return sdk.AsyncAnthropic(
-        api_key=asked.key or _NO_KEY,
+        api_key=asked.key or NO_KEY,
         base_url=asked.url,
         timeout=timeout,
         max_retries=0,
         http_client=http,
-        # Compressed events arrive when the compressor's buffer is full, not when they happen.
-        default_headers={"Accept-Encoding": "identity"},
+        default_headers=PLAINLY,
     )
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
+    from collections.abc import AsyncGenerator, Mapping
 
     from jupyter_eca.config import ProviderConfig
     from jupyter_eca.engine.delta import Delta
@@ -58,6 +59,25 @@ class Keyed(Protocol):
         Raises: ProviderError; with status 401 for a key that it does not take, another when that cannot be told.
         """
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class Preset:
+    """A provider that is known by name. `variable` is where its vendor's own tools look for a key, when that is not
+    named after it; what it runs may be `free`."""
+
+    label: str
+    settings: ProviderConfig
+    variable: str = ""
+    free: bool = False
+
+
+@runtime_checkable
+class Serves(Protocol):
+    """What a provider has besides when its own name is that of an API only, and the providers have others."""
+
+    @property
+    def presets(self) -> Mapping[str, Preset]: ...
 
 
 @runtime_checkable

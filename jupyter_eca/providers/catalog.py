@@ -11,12 +11,13 @@ from jupyter_eca.config import ModelConfig, ProviderConfig
 from jupyter_eca.engine.prompt import NO_MODEL
 from jupyter_eca.errors import ProviderError
 from jupyter_eca.providers import keys
+from jupyter_eca.providers.base import Keyed, Serves
 from jupyter_eca.providers.variants import laid, variants
 
 if TYPE_CHECKING:
     from jupyter_eca.config import Config
     from jupyter_eca.credentials import Credentials
-    from jupyter_eca.providers.base import Provider
+    from jupyter_eca.providers.base import Preset, Provider
     from jupyter_eca.providers.keys import Key
 
 
@@ -34,10 +35,14 @@ class Chosen:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A provider of a name: the plug that speaks to it, and its settings with the key that it has."""
+    """A provider of a name: the plug that speaks to it, and its settings with the key that it has. `label` is what
+    people call it, when it is known by this name; `priced_as` whose price list holds, empty for none."""
 
     plug: Provider
     key: Key
+    label: str | None = None
+    priced_as: str = ""
+    has_address: bool = False
 
     @property
     def settings(self) -> ProviderConfig:
@@ -66,16 +71,38 @@ class Catalog:
             await asyncio.to_thread(self._credentials.load)
 
     def entries(self) -> dict[str, Entry]:
-        """By name: each plug under its own, and what the configuration adds."""
-        found = {name: (plug, ProviderConfig()) for name, plug in self._plugs.items()}
-        for name, settings in self._config.providers.items():
-            if plug := self._plugs.get(settings.api or name):
-                found[name] = (plug, settings)
-        return {name: Entry(plug, self._key(name, plug, settings)) for name, (plug, settings) in found.items()}
+        """By name: each plug under its own, or those it serves, and what the configuration adds."""
+        presets = {
+            name: (plug, preset)
+            for plug in self._plugs.values()
+            if isinstance(plug, Serves)
+            for name, preset in plug.presets.items()
+        }
+        found: dict[str, Entry] = {}
+        for name in [*self._own(), *presets, *self._config.providers]:
+            known = presets.get(name)
+            own = self._config.providers.get(name)
+            plug = self._plugs.get((own and own.api) or name) or (known[0] if known and not (own and own.api) else None)
+            if plug is not None:
+                found[name] = self._entry(name, plug, known[1] if known else None, own)
+        return found
 
-    def _key(self, name: str, plug: Provider, settings: ProviderConfig) -> Key:
+    def _own(self) -> list[str]:
+        return [name for name, plug in self._plugs.items() if not isinstance(plug, Serves)]
+
+    def _entry(self, name: str, plug: Provider, preset: Preset | None, own: ProviderConfig | None) -> Entry:
+        settings = own or ProviderConfig()
+        if preset is not None:
+            settings = _laid(preset.settings, settings)
         login = self._credentials.known(name) if self._credentials is not None else None
-        return keys.find(name, plug, settings, login, self._config.variable)
+        key = keys.find(name, plug, settings, login, self._config.variable, preset.variable if preset else "")
+        if preset is None:
+            label = plug.label if isinstance(plug, Keyed) and name == plug.name else None
+            priced_as = plug.name if isinstance(plug, Keyed) and not key.settings.url else ""
+            return Entry(plug, key, label, priced_as, has_address=name == plug.name)
+        at_vendors = preset.settings.url is not None and key.settings.url == preset.settings.url
+        priced_as = name if at_vendors and not preset.free else ""
+        return Entry(plug, key, preset.label, priced_as, has_address=preset.settings.url is not None)
 
     async def models(self) -> tuple[str, ...]:
         """Full names, in the order in which a default is looked for; those that never are one come last."""
@@ -132,13 +159,19 @@ class Catalog:
                 f"There is no provider {provider!r}. Known are {known}; `%eca models` lists the models there are."
             )
         entry = entries[provider]
-        settings = entry.settings
+        settings = self._patient(entry.settings)
         if variant:
-            settings = self._varied(provider, entry, model, variant)
+            settings = self._varied(provider, entry, model, variant, settings)
         return Chosen(entry.plug, model, settings)
 
-    def _varied(self, name: str, entry: Entry, model: str, variant: str) -> ProviderConfig:
-        settings = entry.settings
+    def _patient(self, settings: ProviderConfig) -> ProviderConfig:
+        """With the limits of the whole configuration, where the provider has none of its own."""
+        names = ("connect_timeout_seconds", "stream_idle_timeout_seconds")
+        common = {name: getattr(self._config, name) for name in names if getattr(settings, name) is None}
+        common = {name: seconds for name, seconds in common.items() if seconds is not None}
+        return settings.model_copy(update=common) if common else settings
+
+    def _varied(self, name: str, entry: Entry, model: str, variant: str, settings: ProviderConfig) -> ProviderConfig:
         payload = self._variants(name, entry, model).get(variant)
         if payload is None:
             _log.warning("%s/%s has no variant %r; it is left out", name, model, variant)
@@ -146,6 +179,16 @@ class Catalog:
         chosen = settings.models.get(model, ModelConfig())
         varied = chosen.model_copy(update={"extra_payload": laid(chosen.extra_payload, payload)})
         return settings.model_copy(update={"models": {**settings.models, model: varied}})
+
+
+def _laid(preset: ProviderConfig, own: ProviderConfig) -> ProviderConfig:
+    """A user's words over ours; of models there are both."""
+    said = {name: getattr(own, name) for name in own.model_fields_set if name != "models"}
+    return preset.model_copy(update={**said, "models": {**own.models, **_missing(preset, own)}})
+
+
+def _missing(preset: ProviderConfig, own: ProviderConfig) -> dict[str, ModelConfig]:
+    return {name: model for name, model in preset.models.items() if name not in own.models}
 
 
 def _rank(plug: Provider) -> float:

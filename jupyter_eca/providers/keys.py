@@ -28,17 +28,22 @@ class Key:
 
 
 def find(
-    name: str, plug: Provider, settings: ProviderConfig, login: Login | None, variable: Callable[[str], str]
+    name: str,
+    plug: Provider,
+    settings: ProviderConfig,
+    login: Login | None,
+    variable: Callable[[str], str],
+    also: str = "",
 ) -> Key:
-    """`variable` looks one up in the environment. A typed-in key goes only to the address that it was typed in for: a
-    project's configuration may name another."""
+    """`variable` looks one up in the environment; `also` is the name of one more, for this provider. A typed-in key
+    goes only to the address that it was typed in for: a project's configuration may name another."""
     if settings.key is not None and settings.key.get_secret_value().strip():
         return Key(settings, "config")
     if not isinstance(plug, Keyed):
         return Key(settings)
     if login is not None and settings.url in {None, login.url}:
         return Key(_with(settings, login.key, login.url), "login")
-    names = _variables(name, plug, settings)
+    names = (*_variables(name, plug, settings), *filter(None, (also,)))
     for one in names:
         if value := variable(one).strip():
             return Key(_with(settings, value, settings.url), "env", one)

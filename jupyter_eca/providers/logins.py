@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from typing import TYPE_CHECKING, Final
 
 from pydantic import SecretStr
@@ -37,8 +38,9 @@ _NOT_KEPT = "The key cannot be kept: {reason}."
 _UNCHECKED = "The key was kept. It could not be tried yet: {reason}"
 _CONFIGURED = "The key was kept, but `providers.{name}.key` of the configuration comes first. Remove that to use it."
 
-# What the tables of others do not say. Every Claude since 3 reads images; a model in this process has no tools.
-_SEES: Final = "claude"
+# What the tables of others do not say: every Claude since 3 reads images, as do these of the others. A model in this
+# process has no tools.
+_SEES: Final = re.compile(r"claude|gpt-(?:4o|4\.1|[5-9])|gemini|(?:^|/)o[34]|pixtral")
 _NO_TOOLS: Final = "local"
 
 
@@ -79,7 +81,7 @@ class Logins:
         if method not in {None, "", known.key}:
             raise LocalError(_NO_METHOD.format(name=name, method=method, known=known.key))
         fields = [wire.LoginField(key="key", label="API key", type="secret")]
-        if _asks_for_url(name, entry):
+        if _asks_for_url(entry):
             fields.append(wire.LoginField(key="url", label="Address of the server"))
         return wire.LoginStep(action=wire.LoginAction.INPUT, fields=tuple(fields))
 
@@ -87,7 +89,7 @@ class Logins:
         """Keep what was typed in. Raises: LocalError, with what is wrong with it; then nothing was kept."""
         entry, plug = self._keyed(name)
         key, url = _key(data), entry.settings.url
-        if _asks_for_url(name, entry):
+        if _asks_for_url(entry):
             url = _url(data) or url
         settings = entry.settings.model_copy(update={"key": SecretStr(key), "url": url})
         said = await _tried(name, plug, settings)
@@ -135,7 +137,7 @@ class Logins:
         keyed = isinstance(entry.plug, Keyed)
         return wire.ProviderStatus(
             id=name,
-            label=entry.plug.label if isinstance(entry.plug, Keyed) and name == entry.plug.name else None,
+            label=entry.label,
             configured=name in self._catalog.config.providers or bool(models),
             auth=auth,
             login=wire.ProviderLogin(methods=(_method(name, entry),)) if keyed else None,
@@ -145,14 +147,13 @@ class Logins:
     async def _models(self, name: str, entry: Entry, models: tuple[str, ...]) -> tuple[wire.ProviderModel, ...]:
         chosen = entry.settings.models
         vendors = {model: (model in chosen and chosen[model].model_name) or model for model in models}
-        own_price = isinstance(entry.plug, Keyed) and not entry.settings.url
-        rates = await prices.rates(entry.plug.name, vendors.values()) if own_price and models else {}
+        rates = await prices.rates(entry.priced_as, vendors.values()) if entry.priced_as and models else {}
         return tuple(
             wire.ProviderModel(
                 id=model,
                 capabilities=wire.ModelCapabilities(
                     reason=bool(self._catalog.variants(f"{name}/{model}")),
-                    vision=_SEES in vendor,
+                    vision=bool(_SEES.search(vendor)),
                     tools=entry.plug.name != _NO_TOOLS,
                 ),
                 cost=wire.ModelCost(input=rates[vendor][0], output=rates[vendor][1]) if vendor in rates else None,
@@ -175,12 +176,12 @@ def _auth(entry: Entry, *, usable: bool) -> wire.ProviderAuth:
 
 
 def _method(name: str, entry: Entry) -> wire.LoginMethod:
-    return wire.LoginMethod(key=MANUAL if name == entry.plug.name else API_KEY, label=_LABEL)
+    return wire.LoginMethod(key=MANUAL if name in {entry.plug.name, "openai"} else API_KEY, label=_LABEL)
 
 
-def _asks_for_url(name: str, entry: Entry) -> bool:
+def _asks_for_url(entry: Entry) -> bool:
     """A server of somebody else's whose address nobody has written down; one that was typed in may be changed."""
-    return name != entry.plug.name and (entry.settings.url is None or entry.key.source == "login")
+    return not entry.has_address and (entry.settings.url is None or entry.key.source == "login")
 
 
 def _key(data: Mapping[str, str]) -> str:

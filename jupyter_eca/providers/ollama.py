@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from jupyter_eca.engine.delta import UsageDelta
 from jupyter_eca.errors import ProviderError
 from jupyter_eca.providers.anthropic import AnthropicProvider
+from jupyter_eca.providers.connecting import Patience
 from jupyter_eca.providers.messages.url import is_here
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ URL = "http://127.0.0.1:11434"
 TAGS_SECONDS = 0.3
 
 # Ollama is silent while it loads a model and reads a long prompt without a GPU: minutes, not the API's seconds.
-_MESSAGES = AnthropicProvider(name="ollama", idle=600.0, priced_as="")
+_MESSAGES = AnthropicProvider(name="ollama", patience=Patience(idle=600.0), priced_as="")
 
 _OLD = "Ollama at {url} is too old for chats with tools. Upgrade it to 0.14 or newer: https://ollama.com/download"
 _NOT_PULLED = "Ollama has no model {model!r}. Get it with `ollama pull {model}`, then ask again."

@@ -12,9 +12,12 @@ Configured as `providers.scripted.models.NAME.script = FILE` (relative to the co
        {"result": "rejected", "tool": "run_code",  # regex, searched in the last tool result (of that tool)
         "reply": [{"text": "Then I leave it."}]},
        {"result": "", "reply": [{"text": "Done."}]},
-       {"message": "", "reply": [{"error": "overloaded", "status": 529}]}]}
+       {"message": "busy", "times": 2,             # answers so often only; then the rules after it are asked
+        "reply": [{"error": "overloaded", "status": 529, "retryAfter": 1}]},
+       {"message": "", "reply": [{"error": "I have no answer to that."}]}]}
 
-The first rule that matches answers. `message` rules are for replies to a user, `result` rules for replies to a tool.
+The first rule that matches answers. An error with the status of one that passes (429, 500 and more) is asked again, if
+nothing came before it. `message` rules are for replies to a user, `result` rules for replies to a tool.
 In texts and arguments `{message}` is the last user message, `{result}` the last tool result, and `$name` a named group
 of the rule's regex.
 """
@@ -24,6 +27,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -34,6 +38,7 @@ from jupyter_eca.engine.delta import Delta, ReasoningDelta, ReasoningEnd, TextDe
 from jupyter_eca.engine.spec import TextPart, ToolResultPart, ToolUsePart
 from jupyter_eca.errors import ProviderError
 from jupyter_eca.protocol.base import Model
+from jupyter_eca.providers.failures import kind_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterator
@@ -55,6 +60,7 @@ class ReplyPart(Model):
     arguments: dict[str, Any] = Field(default_factory=dict[str, Any])
     error: str | None = None
     status: int | None = None
+    retry_after: float | None = None
     chunk: int = Field(default=0, ge=0)
     delay: float = Field(default=0.0, ge=0)
 
@@ -63,20 +69,24 @@ class ScriptRule(Model):
     message: str | None = None
     result: str | None = None
     tool: str | None = None
+    times: int | None = Field(default=None, gt=0)
     reply: tuple[ReplyPart, ...]
 
 
 class Script(Model):
     rules: tuple[ScriptRule, ...]
 
-    def answer(self, request: ModelRequest) -> tuple[ReplyPart, ...]:
-        """The reply of the first rule that matches, its placeholders filled in.
+    def answer(self, request: ModelRequest, spent: Counter[int]) -> tuple[ReplyPart, ...]:
+        """The reply of the first rule that matches, its placeholders filled in. `spent` counts how often each answered.
 
         Raises: ProviderError when none does.
         """
         asked = _Asked.of(request)
-        for rule in self.rules:
+        for index, rule in enumerate(self.rules):
+            if rule.times is not None and spent[index] >= rule.times:
+                continue
             if (found := asked.match(rule)) is not None:
+                spent[index] += 1
                 return tuple(_filled(part, asked, found) for part in rule.reply)
         raise ProviderError(f"The script has no rule for {asked.text[:200]!r}. Add one to it.")
 
@@ -145,7 +155,8 @@ def load(path: Path) -> Script:
 def deltas(part: ReplyPart, index: int) -> Iterator[Delta]:
     """One reply part as the pieces in which it is streamed. Raises: ProviderError for an `error` part."""
     if part.error is not None:
-        raise ProviderError(part.error, status=part.status)
+        kind, passing = kind_of(part.status or 400)
+        raise ProviderError(part.error, status=part.status, kind=kind, retryable=passing, retry_after=part.retry_after)
     for piece in _pieces(part.text or "", part.chunk):
         yield TextDelta(piece)
     for piece in _pieces(part.reasoning or "", part.chunk):
@@ -166,6 +177,9 @@ class ScriptedProvider:
     name = "scripted"
     rank = None
 
+    def __init__(self) -> None:
+        self._spent: dict[Path, Counter[int]] = {}
+
     async def models(self, settings: ProviderConfig) -> tuple[str, ...]:
         return tuple(settings.models)
 
@@ -176,8 +190,9 @@ class ScriptedProvider:
                 f"There is no script for scripted/{model}. Set providers.scripted.models.{model}.script."
             )
         path = Path(settings.folder) / script
+        spent = self._spent.setdefault(path, Counter())
         said = 0
-        for index, part in enumerate((await asyncio.to_thread(load, path)).answer(request)):
+        for index, part in enumerate((await asyncio.to_thread(load, path)).answer(request, spent)):
             for delta in deltas(part, index):
                 await asyncio.sleep(part.delay)
                 said += len(getattr(delta, "text", ""))

@@ -26,6 +26,20 @@ def _budgets(**tokens: int) -> Variants:
     return {name: {"thinking": {"type": "enabled", "budget_tokens": count}} for name, count in tokens.items()}
 
 
+def _openai(**payload: Any) -> Variants:
+    """Each with the name of an effort in place of `...`."""
+
+    def filled(value: Any, effort: str) -> Any:
+        if isinstance(value, dict):
+            return {name: filled(one, effort) for name, one in cast("dict[str, Any]", value).items()}
+        return effort if value is ... else value
+
+    return {effort: filled(payload, effort) for effort in ("low", "medium", "high")}
+
+
+# The efforts that every one of OpenAI's models that thinks has.
+_THINKS = r"^(?:openai/)?(?:o\d|gpt-(?:[5-9]|oss)(?!.*-chat))"
+
 # API, pattern in the model's name (with any of `-._` between its parts), variants. The budgets are below the 32,000
 # tokens that an answer may have (`messages/request.py`), with room for the answer.
 _BUILT_IN: tuple[tuple[str, str, Variants], ...] = (
@@ -40,6 +54,8 @@ _BUILT_IN: tuple[tuple[str, str, Variants], ...] = (
         r"(?:opus|sonnet|haiku)-4-5|opus-4-1|(?:opus|sonnet)-4(?:-0|-20\d{6}|$)",
         _budgets(low=4_000, medium=10_000, high=20_000),
     ),
+    ("openai-responses", _THINKS, _openai(reasoning={"effort": ..., "summary": "auto"})),
+    ("openai-chat", _THINKS, _openai(reasoning_effort=...)),
 )
 
 

@@ -15,6 +15,7 @@ from jupyter_eca.protocol.content import Content, Origin, ReasonTextContent, Rej
 
 if TYPE_CHECKING:
     from jupyter_eca.engine.inputs import Input
+    from jupyter_eca.engine.retrying import Failure
     from jupyter_eca.protocol.event import Event, Outcome
 
 LOOK = ToolSpec("look", "Look at something.", {}, summary="Looking at {what}")
@@ -69,8 +70,11 @@ class Talk:
     def done(self) -> Talk:
         return self.feed(inputs.ModelFinished(self.now, self.state.request))
 
-    def fails(self, message: str = "The model is gone. Ask again.") -> Talk:
-        return self.feed(inputs.ModelFailed(self.now, self.state.request, message))
+    def fails(self, message: str = "The model is gone. Ask again.", failure: Failure | None = None) -> Talk:
+        return self.feed(inputs.ModelFailed(self.now, self.state.request, message, failure=failure))
+
+    def waits(self) -> Talk:
+        return self.feed(inputs.Waited(self.now, self.state.request))
 
     def calls(self, *calls: ToolCallDelta) -> Talk:
         """The model ends its reply with these calls."""

@@ -11,8 +11,19 @@ from hypothesis import strategies as st
 
 from jupyter_eca.engine import inputs
 from jupyter_eca.engine.delta import ReasoningDelta, ReasoningEnd, Remark, TextDelta, ToolCallDelta, UsageDelta
-from jupyter_eca.engine.effects import AskUser, CallModel, CancelGathering, CancelModel, CancelTool, Gather, RunTool
+from jupyter_eca.engine.effects import (
+    AskUser,
+    CallModel,
+    CancelGathering,
+    CancelModel,
+    CancelTool,
+    CancelWait,
+    Gather,
+    RunTool,
+    Wait,
+)
 from jupyter_eca.engine.recovery import restore
+from jupyter_eca.engine.retrying import Failure
 from jupyter_eca.engine.spec import ImagePart, TextPart, ToolResultPart, ToolUsePart
 from jupyter_eca.engine.toolcall import ToolCallStatus
 from jupyter_eca.engine.turn import TurnStatus
@@ -49,11 +60,12 @@ deltas: st.SearchStrategy[Delta] = st.one_of(
 
 @dataclass(frozen=True)
 class Said:
-    """By the request under way, or by an earlier one. Without a delta: the end of it."""
+    """By the request under way, or by an earlier one. Without a delta: the end of it, which may be `passing`."""
 
     delta: Delta | None
     late: bool = False
     failed: bool = False
+    passing: bool = False
 
 
 @dataclass(frozen=True)
@@ -90,6 +102,7 @@ calls = st.builds(
 happenings: st.SearchStrategy[Happening] = st.one_of(
     st.builds(Said, deltas, seldom),
     st.builds(Said, st.none(), seldom, seldom),
+    st.builds(Said, st.none(), seldom, st.just(True), st.just(True)),
     st.builds(Heard, signals, st.integers(0, 3), st.booleans()),
     st.builds(Replied, st.lists(deltas | calls, min_size=1, max_size=5).map(tuple)),
     st.builds(Replied, st.lists(calls, min_size=1, max_size=4).map(tuple)),
@@ -97,7 +110,7 @@ happenings: st.SearchStrategy[Happening] = st.one_of(
     st.builds(Decided, st.integers(0, 2), seldom),
     st.builds(Decided, st.integers(0, 2), seldom),
     st.sampled_from(["prompt", "prompt", "prompt", "stop", "steer", "steer", "unsteer"]),
-    st.sampled_from(["linger", "gather", "command", "answer", "refuse", "trust", "flag"]),
+    st.sampled_from(["linger", "gather", "command", "answer", "refuse", "trust", "flag", "wait", "wait"]),
 )
 
 
@@ -135,8 +148,11 @@ class Walk(Talk):
                 assert call in self.started
             case AskUser(call=call):
                 assert self.state.call(call).status is ToolCallStatus.WAITING
-            case CancelModel(number=number):
+            case CancelModel(number=number) | CancelWait(number=number):
                 assert number == len(self.requests)
+            case Wait(number=number, seconds=seconds):
+                assert number == len(self.requests)
+                assert seconds >= 0
             case Gather() | CancelGathering():
                 pass
             case _:
@@ -147,12 +163,13 @@ class Walk(Talk):
             self._happens(what)
             return
         match what:
-            case Said(delta=delta, late=late, failed=failed):
+            case Said(delta=delta, late=late, failed=failed, passing=passing):
                 request = self.state.request - late
                 if delta is not None:
                     self.feed(inputs.Streamed(self.now, request, delta))
                 elif failed:
-                    self.feed(inputs.ModelFailed(self.now, request, "It broke."))
+                    failure = Failure(limit=2) if passing else None
+                    self.feed(inputs.ModelFailed(self.now, request, "It broke.", failure=failure))
                 else:
                     self.feed(inputs.ModelFinished(self.now, request))
             case Replied(deltas=pieces):
@@ -181,6 +198,8 @@ class Walk(Talk):
                 self.answers(failed=what == "refuse")
             case "trust":
                 self.feed(inputs.Trusted(self.now, trust=True))
+            case "wait":
+                self.waits()
             case "flag":
                 self.feed(inputs.Marked(self.now, FlagContent(text="here", content_id="c1")))
             case _:

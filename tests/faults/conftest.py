@@ -10,4 +10,5 @@ import pytest
 @pytest.fixture(scope="session")
 def sdk() -> None:
     importlib.import_module("anthropic")
+    importlib.import_module("openai")
     importlib.import_module("genai_prices")

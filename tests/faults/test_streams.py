@@ -71,7 +71,7 @@ async def test_no_call_is_lost_for_an_empty_or_repeated_id(tmp_path: Path) -> No
     ],
 )
 async def test_a_stream_that_ends_badly_never_leaves_a_chat_active(tmp_path: Path, fault: Fault) -> None:
-    async with vendor(tmp_path, [fault]) as (table, _):
+    async with vendor(tmp_path, [fault], retry=False) as (table, _):
         client = await table.client()
         received = await answer(client, "hi")
         assert outcomes(received) == ["failed"]
@@ -101,7 +101,7 @@ async def test_a_failure_after_a_call_does_not_run_the_call_again(tmp_path: Path
         {"result": "", "reply": [{"text": "Done."}]},
         {"message": "", "reply": [{"text": "Hello."}]},
     )
-    async with vendor(tmp_path, [None, Fault(529, "busy")], story) as (table, server):
+    async with vendor(tmp_path, [None, Fault(529, "busy")], story, retry=False) as (table, server):
         client = await table.client()
         received = await answer(client, "look", yes)
         assert (tool_states(received)[-1], outcomes(received)) == ("toolCalled", ["failed"])
@@ -147,7 +147,7 @@ async def test_a_refused_image_is_not_sent_again_after_a_restart_either(tmp_path
 
 
 async def test_an_image_outlives_a_failure_that_is_none_of_its_own(tmp_path: Path) -> None:
-    async with vendor(tmp_path, [Fault(529, "busy")]) as (table, server):
+    async with vendor(tmp_path, [Fault(529, "busy")], retry=False) as (table, server):
         client = await table.client()
         await shows(client, "What is this?", PICTURE)
         await answer(client, "Again")

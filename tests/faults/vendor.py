@@ -26,8 +26,10 @@ __all__ = ["MODEL", "Fault", "events", "shows", "vendor"]
 async def vendor(
     folder: Path, faults: Iterable[Fault | None] = (), script: Script | None = None, **more: Any
 ) -> AsyncGenerator[tuple[Desk, LoopbackAnthropic]]:
+    """`more` are keys of the provider, or at the top of the configuration."""
+    own = {name: more.pop(name) for name in ("retry", "retryRules", "rateLimitMaxWaitSeconds") if name in more}
     with LoopbackAnthropic(script or says("Hello."), faults) as server:
-        providers = {"anthropic": {"url": server.url, "key": KEY}}
+        providers = {"anthropic": {"url": server.url, "key": KEY, **own}}
         settings: dict[str, Any] = {"providers": providers, "defaultModel": MODEL, **more}
         async with desk(folder, [], **settings) as table:
             yield table, server

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from jupyter_eca.config import ProviderConfig
-from jupyter_eca.errors import ProviderError
+from jupyter_eca.errors import FailureKind, ProviderError
+from jupyter_eca.providers import failures
 from jupyter_eca.providers.anthropic import PROVIDER, AnthropicProvider
-from jupyter_eca.providers.messages import failures
+from jupyter_eca.providers.connecting import Patience
 from tests.loopback import Fault, LoopbackAnthropic
 from tests.providers.ask import KEY, answer, at, says, script, text_of
 
@@ -60,6 +61,25 @@ async def test_a_bad_request_shows_what_the_server_said() -> None:
     assert "refused the request: tools.0: too odd. Start" in str(await failure_of(Fault(400, "tools.0: too odd.")))
 
 
+@pytest.mark.parametrize(
+    ("fault", "kind"),
+    [
+        (Fault(401), FailureKind.AUTH),
+        (Fault(402), FailureKind.QUOTA),
+        (Fault(413), FailureKind.CONTEXT),
+        (Fault(400, "prompt is too long: 2000000 tokens"), FailureKind.CONTEXT),
+        (Fault(400, "messages.0.content.1.image: Could not process image"), FailureKind.IMAGE),
+        (Fault(429), FailureKind.RATE_LIMITED),
+        (Fault(529), FailureKind.OVERLOADED),
+        (Fault(500), FailureKind.OTHER),
+        (Fault(cut=700), FailureKind.PREMATURE),
+    ],
+)
+@pytest.mark.asyncio
+async def test_a_failure_has_a_kind(fault: Fault, kind: FailureKind) -> None:
+    assert (await failure_of(fault)).kind is kind
+
+
 @pytest.mark.asyncio
 async def test_a_chat_that_is_too_long_is_told_apart_from_other_bad_requests() -> None:
     error = await failure_of(Fault(400, "prompt is too long: 2000000 tokens > 1000000 maximum"))
@@ -69,6 +89,11 @@ async def test_a_chat_that_is_too_long_is_told_apart_from_other_bad_requests() -
 @pytest.mark.asyncio
 async def test_the_server_says_when_to_ask_again() -> None:
     assert (await failure_of(Fault(429, headers={"Retry-After": "7"}))).retry_after == 7
+
+
+@pytest.mark.asyncio
+async def test_the_reader_is_told_when_it_takes_long() -> None:
+    assert "again in 60 min" in str(await failure_of(Fault(429, headers={"Retry-After": "3600"})))
 
 
 @pytest.mark.asyncio
@@ -129,7 +154,11 @@ def test_a_password_in_an_address_is_not_shown() -> None:
 async def test_a_server_that_is_down_is_named() -> None:
     error = await failure_at("http://127.0.0.1:1")
     assert "Nothing answers at http://127.0.0.1:1" in str(error)
-    assert error.retryable
+
+
+@pytest.mark.asyncio
+async def test_a_server_on_this_machine_that_is_down_is_not_asked_again() -> None:
+    assert not (await failure_at("http://127.0.0.1:1")).retryable
 
 
 @pytest.mark.asyncio
@@ -168,7 +197,8 @@ async def test_an_address_that_is_none_is_refused(url: str) -> None:
 @pytest.mark.asyncio
 async def test_a_server_that_never_accepts_is_given_up() -> None:
     with socket.create_server(("127.0.0.1", 0), backlog=0) as full, socket.create_connection(full.getsockname()):
-        error = await failure_at(f"http://127.0.0.1:{full.getsockname()[1]}", AnthropicProvider(connect=0.2))
+        impatient = AnthropicProvider(patience=Patience(connect=0.2))
+        error = await failure_at(f"http://127.0.0.1:{full.getsockname()[1]}", impatient)
     assert "could not be reached in 0.2 s" in str(error)
     assert error.retryable
 
@@ -176,7 +206,7 @@ async def test_a_server_that_never_accepts_is_given_up() -> None:
 @pytest.mark.parametrize("stall", [0, 600])
 @pytest.mark.asyncio
 async def test_a_stream_that_falls_silent_is_given_up(stall: int) -> None:
-    error = await failure_of(Fault(stall=stall), AnthropicProvider(idle=0.2))
+    error = await failure_of(Fault(stall=stall), AnthropicProvider(patience=Patience(idle=0.2)))
     assert "said nothing for 0.2 s" in str(error)
     assert error.retryable
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -11,6 +11,7 @@ from jupyter_eca.config import Config, ModelConfig, ProviderConfig
 from jupyter_eca.engine.delta import TextDelta
 from jupyter_eca.engine.prompt import NO_MODEL
 from jupyter_eca.errors import ProviderError
+from jupyter_eca.providers.base import Preset
 from jupyter_eca.providers.catalog import Catalog
 
 if TYPE_CHECKING:
@@ -119,6 +120,53 @@ def test_an_unknown_provider_is_refused_with_those_that_are_known() -> None:
 @pytest.mark.parametrize("name", ["a", "a/", "claude"])
 def test_a_name_without_a_provider_or_a_model_is_refused_with_its_form(name: str) -> None:
     assert "Write PROVIDER/MODEL" in refusal(catalog(Maker("a", 10)), name)
+
+
+@dataclass
+class ApiMaker(Maker):
+    """Of an API, with names of its own."""
+
+    presets: dict[str, Preset] = field(default_factory=dict[str, Preset])
+
+
+def known(**providers: ProviderConfig) -> Catalog:
+    settings = ProviderConfig(url="http://known", models={"best": ModelConfig()}, requires_auth=True)
+    return catalog(ApiMaker("api", 10, presets={"known": Preset("Known", settings)}), default=None, **providers)
+
+
+@pytest.mark.asyncio
+async def test_a_provider_that_is_known_by_name_needs_no_configuration_and_its_api_is_none() -> None:
+    assert await known().models() == ("known/best",)
+    assert known().choose("known/best").settings.url == "http://known"
+    assert "Known are known;" in refusal(known(), "api/best")
+
+
+@pytest.mark.asyncio
+async def test_a_configuration_is_laid_over_what_is_known() -> None:
+    own = ProviderConfig(models={"mine": ModelConfig(), "best": ModelConfig(model_name="better")})
+    chosen = known(known=own).choose("known/best")
+    assert await known(known=own).models() == ("known/mine", "known/best")
+    assert (chosen.settings.url, chosen.settings.requires_auth) == ("http://known", True)
+    assert chosen.settings.models["best"].model_name == "better"
+
+
+@pytest.mark.asyncio
+async def test_any_name_may_be_given_to_an_api() -> None:
+    house = ProviderConfig(api="api", url="http://house", models={"m": ModelConfig()})
+    assert await known(house=house).models() == ("known/best", "house/m")
+
+
+def test_a_price_list_does_not_hold_for_another_address() -> None:
+    assert known().entries()["known"].priced_as == "known"
+    assert known(known=ProviderConfig(url="http://proxy")).entries()["known"].priced_as == ""
+
+
+def test_limits_of_time_are_for_all_providers_that_have_none_of_their_own() -> None:
+    config: dict[str, Any] = {"connectTimeoutSeconds": 3, "streamIdleTimeoutSeconds": 4}
+    config["providers"] = {"b": {"connectTimeoutSeconds": 5}}
+    among = Catalog({name: Maker(name, 10) for name in "ab"}, Config.model_validate(config))
+    found = [among.choose(f"{name}/m").settings for name in "ab"]
+    assert [(one.connect_timeout_seconds, one.stream_idle_timeout_seconds) for one in found] == [(3, 4), (5, 4)]
 
 
 def test_a_plug_goes_by_the_name_it_says_not_by_its_module() -> None:

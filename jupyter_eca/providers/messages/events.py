@@ -11,17 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 from jupyter_eca.engine.delta import ReasoningDelta, ReasoningEnd, Remark, TextDelta, ToolCallDelta, UsageDelta
 from jupyter_eca.providers.messages.request import sealed
+from jupyter_eca.providers.remarks import DECLINED, FULL, TOO_LONG
 
 if TYPE_CHECKING:
     from jupyter_eca.engine.delta import Delta
 
-_TOO_LONG = "The answer was cut off: it reached the limit for one answer. Say `go on` to have the rest."
-_FULL = "The answer was cut off: the chat fills the model's context window. Start a new one with what is still needed."
-_DECLINED = "The model declined to answer{why}. Ask in other words, or start a new chat: this one may stay declined."
-
 # Why an answer ended before its time, for the reader. Every other reason is an ordinary end, and the engine goes by
 # what it received: some servers mislabel theirs.
-_CUT = {"max_tokens": _TOO_LONG, "model_context_window_exceeded": _FULL, "refusal": _DECLINED}
+_CUT = {"max_tokens": TOO_LONG, "model_context_window_exceeded": FULL, "refusal": DECLINED}
 
 
 @dataclass(slots=True)

@@ -33,7 +33,7 @@ _MARK: Block = {"cache_control": {"type": "ephemeral"}}
 _ILLEGAL = re.compile(r"[^a-zA-Z0-9_-]")
 
 # What the API takes as images; one that it refuses would fail every later request of the chat (ECA 6.1, class 11).
-_IMAGES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
+IMAGES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 MAX_IMAGE_CHARS = 5 * 1024 * 1024 * 4 // 3
 
 NO_IMAGE = "(An image stood here that cannot be sent to you: its kind or its size is not one you read.)"
@@ -42,14 +42,14 @@ NO_RESULT = "This call has no result: it did not finish."
 
 
 def body(model_id: str, request: ModelRequest, extra: Mapping[str, Any]) -> dict[str, Any]:
-    """The JSON of `POST /v1/messages`. `extra` is the model's `extraPayload`, which wins."""
+    """The JSON of `POST /v1/messages`. `extra` is the `extraPayload`, which wins; null takes a key away."""
     made: dict[str, Any] = {"model": model_id, "max_tokens": MAX_TOKENS, "messages": _messages(request)}
     if request.system.strip():
         made["system"] = [{"type": "text", "text": request.system} | _MARK]
     if request.tools:
         tools = [_tool(tool) for tool in request.tools]
         made["tools"] = [*tools[:-1], tools[-1] | _MARK]
-    return _fitting({**made, **extra, "stream": True})
+    return _fitting({name: value for name, value in {**made, **extra}.items() if value is not None} | {"stream": True})
 
 
 def _fitting(made: Block) -> Block:
@@ -69,7 +69,7 @@ def sealed(model: str, signature: str) -> str:
     return f"{model}#{signature}" if signature else ""
 
 
-def _unsealed(model: str, signature: str) -> str:
+def unsealed(model: str, signature: str) -> str:
     return signature.removeprefix(f"{model}#") if signature.startswith(f"{model}#") else ""
 
 
@@ -109,7 +109,7 @@ def _asked(message: ChatMessage) -> list[Block]:
         match part:
             case TextPart(text=text) if text.strip():
                 blocks.append({"type": "text", "text": text})
-            case ImagePart(media_type=kind, base64=data) if kind in _IMAGES and 0 < len(data) <= MAX_IMAGE_CHARS:
+            case ImagePart(media_type=kind, base64=data) if kind in IMAGES and 0 < len(data) <= MAX_IMAGE_CHARS:
                 source = {"type": "base64", "media_type": kind, "data": data}
                 blocks.append({"type": "image", "source": source})
             case ImagePart():
@@ -128,7 +128,7 @@ def _said(message: ChatMessage, model: str) -> list[Block]:
             case ToolUsePart():
                 name = _ILLEGAL.sub("_", part.name)[:128] or "_"
                 blocks.append({"type": "tool_use", "id": _id(part.id), "name": name, "input": part.arguments})
-            case ReasoningPart() if signature := _unsealed(model, part.signature):
+            case ReasoningPart() if signature := unsealed(model, part.signature):
                 blocks.append({"type": "thinking", "thinking": part.text, "signature": signature})
             case _:
                 pass

@@ -1,0 +1,18 @@
+"""What the reader is told of an answer that ended before its time, whoever gave it."""
+
+from __future__ import annotations
+
+from typing import Final
+
+TOO_LONG: Final = "The answer was cut off: it reached the limit for one answer. Say `go on` to have the rest."
+FULL: Final = (
+    "The answer was cut off: the chat fills the model's context window. Start a new one with what is still needed."
+)
+DECLINED: Final = (
+    "The model declined to answer{why}. Ask in other words, or start a new chat: this one may stay declined."
+)
+
+
+def declined(why: str = "") -> str:
+    """`why` are the model's own words."""
+    return DECLINED.format(why=f": {why.strip().rstrip('.')}" if why.strip() else "")

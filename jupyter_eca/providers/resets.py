@@ -1,0 +1,65 @@
+"""When a server that takes no more requests wants to be asked again, from the headers of its answer. Pure."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+# When a limit is full again, of those that have one; the one that is used up is the last to be.
+_AT = re.compile(r"anthropic-ratelimit-[\w-]+-reset|x-ratelimit-reset(?:-requests|-tokens)?", re.IGNORECASE)
+_LEFT = {"-reset-requests": "-remaining-requests", "-reset-tokens": "-remaining-tokens", "-reset": "-remaining"}
+
+# "6m0s", "1.5s", "120ms".
+_SPAN = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
+_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+
+# Numbers above this are a time, not a span: 2001 in seconds.
+_EPOCH = 1e9
+
+
+def retry_after(headers: Mapping[str, str], now: float) -> float | None:
+    """In seconds, None when the server did not say. `now` is in seconds since the epoch."""
+    if (exact := _number(headers.get("retry-after-ms", ""))) is not None:
+        return exact / 1000
+    if (said := _seconds(headers.get("retry-after", ""), now)) is not None:
+        return said
+    resets = [at for name, value in headers.items() if _used_up(name, headers) and (at := _seconds(value, now))]
+    return max(resets, default=None)
+
+
+def _used_up(name: str, headers: Mapping[str, str]) -> bool:
+    if not _AT.fullmatch(name):
+        return False
+    end = next(end for end in _LEFT if name.lower().endswith(end))
+    return headers.get(name[: -len(end)] + _LEFT[end], "0").strip() == "0"
+
+
+def _seconds(value: str, now: float) -> float | None:
+    """Of a number, a span or a date."""
+    value = value.strip()
+    if (number := _number(value)) is not None:
+        if number > _EPOCH * 1000:
+            number /= 1000
+        return max(number - now, 0.0) if number > _EPOCH else number
+    if value and re.fullmatch(rf"(?:{_SPAN.pattern})+", value):
+        return sum(float(count) * _SECONDS[unit] for count, unit in _SPAN.findall(value))
+    return _until(value, now)
+
+
+def _until(value: str, now: float) -> float | None:
+    for parsed in (datetime.fromisoformat, parsedate_to_datetime):
+        try:
+            at = parsed(value)
+        except (ValueError, TypeError):
+            continue
+        return max((at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp() - now, 0.0)
+    return None
+
+
+def _number(value: str) -> float | None:
+    return float(value) if re.fullmatch(r"\s*\d{1,18}(?:\.\d{1,9})?\s*", value) else None
