@@ -139,6 +139,7 @@ async def test_neither_tool_servers_nor_jobs_outlive_the_process(workspace: Path
             at.process.terminate()
         else:
             assert await at.request(2, "shutdown", None) is None
+            assert not psutil.pid_exists(running[0]), "tool servers end before the reply, as the seed draws it"
             await at.send(Notification("exit", None))
         assert await asyncio.wait_for(at.process.wait(), 20) == 0
         assert not any(psutil.pid_exists(pid) for pid in running)

@@ -309,6 +309,10 @@ class EcaSession:
             self.dialect, self._hello = learned, None
 
     @property
+    def initialized(self) -> bool:
+        return self._host is not None
+
+    @property
     def host(self) -> Host:
         if self._host is None:
             raise RemoteError("say `initialize` first", Code.NOT_INITIALIZED)

@@ -26,6 +26,10 @@ if TYPE_CHECKING:
 MODELS_SECONDS: Final = 0.7
 
 
+# Seconds that tool servers have to end in: an editor that closes waits for the reply.
+SERVERS_SECONDS = 3.0
+
+
 async def initialize(session: EcaSession, params: lifecycle.InitializeParams) -> lifecycle.InitializeResult:
     config = (await session.open(params)).config
     _take_agent(session, params.initialization_options.get("defaultAgent"))
@@ -102,8 +106,11 @@ def _folders(named: Iterable[lifecycle.WorkspaceFolder]) -> list[Path]:
 
 
 async def shutdown(session: EcaSession, _params: Model) -> None:
-    """`exit` follows; what is running goes on until then."""
+    """The tool servers of a process end before the reply (ECA, shutdown flow); where the host is one for all clients
+    they stay. `exit` follows; turns go on until then."""
     session.shut = True
+    if session.door.follows and session.initialized:
+        await session.host.mcp.end(SERVERS_SECONDS)
 
 
 def exit(session: EcaSession, _params: Model) -> None:

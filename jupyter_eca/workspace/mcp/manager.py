@@ -77,11 +77,15 @@ class Manager:
                 await self.apply(self._config)
                 await asyncio.Event().wait()
             finally:
-                for server in self._servers.values():
-                    server.retire()
-                if self._owners:
-                    await asyncio.wait(self._owners)
+                await self.end()
                 self._credentials.close()
+
+    async def end(self, within: float | None = None) -> None:
+        """Every server, for good and properly. Returns when all have ended, or after that many seconds."""
+        for server in self._servers.values():
+            server.retire()
+        if self._owners:
+            await asyncio.wait(self._owners, timeout=within)
 
     def move(self, folders: tuple[Path, ...]) -> None:
         """Other folders; the servers that run are told."""
