@@ -65,7 +65,7 @@ def _described(variable: Variable) -> str:
         size = f" of length {variable.length}"
     columns = ", ".join(f"{column.name}: {column.dtype}" for column in variable.columns)
     head = " ".join(word for word in (f"{variable.name}: {variable.type}{size}", variable.dtype) if word)
-    parts = [head, f"columns {columns}" if columns else "", variable.preview, variable.sample]
+    parts = [head, f"columns {columns}" if columns else "", variable.sample or variable.preview]
     return "\n  ".join(part.replace("\n", "\n  ") for part in parts if part)
 
 
