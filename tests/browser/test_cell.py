@@ -47,7 +47,7 @@ def model() -> Iterator[LoopbackAnthropic]:
 
 @pytest.fixture(scope="module")
 def lab_settings(model: LoopbackAnthropic) -> LabSettings:
-    provider: dict[str, Any] = {"url": model.url, "key": "sk-loopback", "models": {"m": {}}}
+    provider: dict[str, Any] = {"url": model.url, "key": "sk-loopback", "models": {"m": {}}, "retry": 1}
     return LabSettings(eca={"providers": {"anthropic": provider}, "defaultModel": "anthropic/m"})
 
 
