@@ -5,14 +5,13 @@ from __future__ import annotations
 import difflib
 import os
 import re
-import secrets
-import shutil
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from jupyter_eca.errors import ToolError
 from jupyter_eca.protocol.content import FileChangeDetails
 from jupyter_eca.tools.replacing import lines
+from jupyter_eca.workspace import wholefile
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
@@ -67,26 +66,7 @@ def write(real: Path, shown: str, text: str) -> None:
     if real.exists() and not os.access(real, os.W_OK):  # os.replace asks only for rights on the folder
         raise ToolError(f"{shown} is read-only; it was left alone.")
     real.parent.mkdir(parents=True, exist_ok=True)
-    fresh = real.with_name(f".eca-{secrets.token_hex(8)}")
-    try:
-        with fresh.open("xb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        if real.exists():
-            _keep_owner_and_mode(real, fresh)
-        fresh.replace(real)
-    finally:
-        fresh.unlink(missing_ok=True)
-
-
-def _keep_owner_and_mode(real: Path, fresh: Path) -> None:
-    """A server that runs as root edits the files of others."""
-    if hasattr(os, "chown"):
-        status = real.stat()
-        with suppress(PermissionError):
-            os.chown(fresh, status.st_uid, status.st_gid)
-    shutil.copymode(real, fresh)
+    wholefile.put(real, data)
 
 
 def change(path: str, before: str | None, after: str) -> FileChangeDetails:

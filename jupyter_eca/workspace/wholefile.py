@@ -23,18 +23,25 @@ def replace(real: Path, shown: str, data: bytes, still: Callable[[], None]) -> N
     """
     if not os.access(real, os.W_OK):  # os.replace asks only for rights on the folder
         raise ToolError(f"{shown} cannot be written: it is read-only, or gone.")
+    try:
+        put(real, data, still)
+    except OSError as error:
+        raise ToolError(f"{shown} cannot be written: {error.strerror or error}.") from error
+
+
+def put(real: Path, data: bytes, still: Callable[[], None] = lambda: None) -> None:
+    """As `replace`, also where there is no file yet. Raises: OSError, and what `still` raises."""
     fresh = real.with_name(f".eca-{secrets.token_hex(8)}")
     try:
         with fresh.open("xb") as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
-        _keep_owner_and_mode(real, fresh)
+        if real.exists():
+            _keep_owner_and_mode(real, fresh)
         still()
         fresh.replace(real)
         _sync(real.parent)
-    except OSError as error:
-        raise ToolError(f"{shown} cannot be written: {error.strerror or error}.") from error
     finally:
         with suppress(OSError):
             fresh.unlink(missing_ok=True)

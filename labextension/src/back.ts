@@ -1,6 +1,8 @@
 /** Going back in a chat: to before a message, or on from it in another chat. */
 
 import { UserBlock } from './blocks';
+import { ChatContext } from './protocol';
+import { Code, RpcError } from './rpc';
 import { Session } from './session';
 
 /** What is taken back with the messages. */
@@ -13,6 +15,26 @@ export async function goBack(session: Session, { contentId, text }: UserBlock, e
   if (contentId !== undefined && (await session.ask('chat/rollback', { chatId, contentId, include })) !== undefined) {
     session.onDraft(text);
   }
+}
+
+/** Takes a message and all that followed back, and asks again. A server that cannot is asked once more. */
+export async function again(
+  session: Session,
+  contentId: string | undefined,
+  message: string,
+  contexts: readonly ChatContext[] = []
+): Promise<boolean> {
+  if (contentId !== undefined) {
+    try {
+      await session.request('chat/rollback', { chatId: session.chat.id, contentId, include: ['messages'] });
+    } catch (error) {
+      if (!(error instanceof RpcError) || error.code !== Code.methodNotFound) {
+        session.complain(error);
+        return false;
+      }
+    }
+  }
+  return session.prompt(message, contexts);
 }
 
 /** Shows a new chat that has everything up to the end of this message's turn. */

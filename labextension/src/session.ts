@@ -15,7 +15,7 @@ import {
   ShowMessageParams,
   ToolServerUpdatedParams
 } from './protocol';
-import { Code, Link, LinkError, Requests, RpcError } from './rpc';
+import { Link, LinkError, Requests } from './rpc';
 import { linkIn, Offer } from './offering';
 import { Action, Chat, initial, newChat, reduce, Selection, State } from './state';
 
@@ -297,21 +297,6 @@ export class Session implements Attendant {
     this.act({ type: 'answered', key });
   }
 
-  /** Takes a message and all that followed back, and asks again. A server that cannot is asked once more. */
-  async again(contentId: string | undefined, message: string, contexts: readonly ChatContext[] = []): Promise<boolean> {
-    if (contentId !== undefined && this.client !== undefined) {
-      try {
-        await this.client.request('chat/rollback', { chatId: this.chat.id, contentId, include: ['messages'] });
-      } catch (error) {
-        if (!(error instanceof RpcError) || error.code !== Code.methodNotFound) {
-          this.complain(error);
-          return false;
-        }
-      }
-    }
-    return this.prompt(message, contexts);
-  }
-
   newChat(): void {
     this.act({ type: 'shown', chatId: this.world.newId() });
   }
@@ -321,18 +306,6 @@ export class Session implements Attendant {
     this.act({ type: 'shown', chatId });
     if (known === undefined) {
       await this.replay(this.chat);
-    }
-  }
-
-  async renameChat(chatId: ChatId, title: string): Promise<void> {
-    if ((await this.ask('chat/update', { chatId, title })) !== undefined) {
-      await this.list();
-    }
-  }
-
-  async deleteChat(chatId: ChatId): Promise<void> {
-    if ((await this.ask('chat/delete', { chatId })) !== undefined) {
-      this.act({ type: 'told', method: 'chat/deleted', params: { chatId } });
     }
   }
 
@@ -391,7 +364,7 @@ export class Session implements Attendant {
   }
 
   /** A broken link is shown already. */
-  private complain(error: unknown): void {
+  complain(error: unknown): void {
     if (!(error instanceof LinkError)) {
       this.say('error', error instanceof Error ? error.message : String(error));
     }

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 
 import { Offer } from '../src/offering';
+import { again } from '../src/back';
 import { ChatContentReceivedParams, ClientMethods, Content, Role, ServerMethods } from '../src/protocol';
 import { Code, Link, LinkError, Peer, RpcError } from '../src/rpc';
 import { Session, World } from '../src/session';
@@ -239,14 +240,14 @@ test('asking again takes the message back first', async () => {
     order.push(`rollback ${contentId}`);
     return {};
   });
-  await session.again('m1', 'better');
+  await again(session, 'm1', 'better');
   expect(order).toEqual(['rollback m1']);
   expect(world.server.of('chat/prompt')).toEqual([{ chatId: 'c1', message: 'better' }]);
 });
 
 test('a server that takes nothing back is asked once more', async () => {
   const [session, world] = await connected();
-  expect(await session.again('m1', 'better')).toBe(true);
+  expect(await again(session, 'm1', 'better')).toBe(true);
   expect(world.server.of('chat/prompt')).toHaveLength(1);
   expect(session.state.messages).toEqual([]);
 });

@@ -1,13 +1,36 @@
-"""The SDK takes seconds to import: not while a test waits for an answer, and not where there are tests without it."""
+"""A vendor that looks at keys, and a machine that has none. The SDK takes seconds to import: not while a test waits for
+an answer, and not where there are tests without it."""
 
 from __future__ import annotations
 
 import importlib
+import sys
+from typing import TYPE_CHECKING
 
 import pytest
+
+from tests.loopback import LoopbackAnthropic
+from tests.providers.ask import KEY, says
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
 
 
 @pytest.fixture(scope="session")
 def sdk() -> None:
     importlib.import_module("anthropic")
     importlib.import_module("genai_prices")
+
+
+@pytest.fixture
+def keyless(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No key but those that are typed in, and these go to the file beside the chats."""
+    for name in ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setitem(sys.modules, "keyring", None)
+
+
+@pytest.fixture
+def vendor() -> Generator[LoopbackAnthropic]:
+    with LoopbackAnthropic(says("Hi"), key=KEY) as server:
+        yield server

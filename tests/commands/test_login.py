@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -16,31 +15,17 @@ from jupyter_eca.config import Config
 from jupyter_eca.protocol.jsonrpc import Message, Request, Result
 from tests.desk import desk
 from tests.fronts.line import Line, line
-from tests.loopback import LoopbackAnthropic
-from tests.providers.ask import KEY, says
+from tests.providers.ask import KEY
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
     from pathlib import Path
 
-pytestmark = [pytest.mark.asyncio, pytest.mark.usefixtures("sdk")]
+    from tests.loopback import LoopbackAnthropic
+
+pytestmark = [pytest.mark.asyncio, pytest.mark.usefixtures("sdk", "keyless")]
 
 CAN: dict[str, Any] = {"chatCapabilities": {"askQuestion": True}}
 MODELS: dict[str, Any] = {"claude-haiku-5-5": None}
-
-
-@pytest.fixture(autouse=True)
-def keyless(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL"):
-        monkeypatch.delenv(name, raising=False)
-    # The keys go to the file beside the chats.
-    monkeypatch.setitem(sys.modules, "keyring", None)
-
-
-@pytest.fixture
-def vendor() -> Generator[LoopbackAnthropic]:
-    with LoopbackAnthropic(says("Hi"), key=KEY) as server:
-        yield server
 
 
 def kept(folder: Path) -> dict[str, Any]:

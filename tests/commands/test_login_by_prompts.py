@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -13,31 +12,19 @@ from jupyter_eca.commands.dialogue import UNSEEN
 from jupyter_eca.commands.login import BY_HAND, CANCELLED
 from jupyter_eca.config import Config
 from tests.desk import Desk, desk, said
-from tests.loopback import LoopbackAnthropic
-from tests.providers.ask import KEY, says
+from tests.providers.ask import KEY
 from tests.raw import Raw, raw
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Generator
+    from collections.abc import AsyncGenerator
     from pathlib import Path
 
-pytestmark = [pytest.mark.asyncio, pytest.mark.usefixtures("sdk")]
+    from tests.loopback import LoopbackAnthropic
+
+pytestmark = [pytest.mark.asyncio, pytest.mark.usefixtures("sdk", "keyless")]
 
 MODELS: dict[str, Any] = {"claude-haiku-5-5": None}
 SCRIPT: list[dict[str, Any]] = [{"message": "", "reply": [{"text": "Hello"}]}]
-
-
-@pytest.fixture(autouse=True)
-def keyless(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setitem(sys.modules, "keyring", None)
-
-
-@pytest.fixture
-def vendor() -> Generator[LoopbackAnthropic]:
-    with LoopbackAnthropic(says("Hi"), key=KEY) as server:
-        yield server
 
 
 @asynccontextmanager

@@ -2,8 +2,9 @@
 
 import * as React from 'react';
 
-import { Extent, fork, goBack } from '../back';
+import { again, Extent, fork, goBack } from '../back';
 import { UserBlock } from '../blocks';
+import { remove, rename } from '../chats';
 import { Offer, offers } from '../offer';
 import { ChatContext } from '../protocol';
 import { Session } from '../session';
@@ -70,8 +71,8 @@ export function App({ session, surroundings }: Props): React.ReactElement {
               setListing(false);
               void session.openChat(id);
             }}
-            onRename={(id, title) => void session.renameChat(id, title)}
-            onDelete={id => void session.deleteChat(id)}
+            onRename={(id, title) => void rename(session, id, title)}
+            onDelete={id => void remove(session, id)}
           />
         ) : (
           <Talk session={session} state={state} chat={chat} surroundings={surroundings} />
@@ -173,7 +174,7 @@ function Talk({ session, state, chat, surroundings }: TalkProps): React.ReactEle
   );
   const onRetry = React.useCallback(
     (block: UserBlock) => {
-      void session.again(block.contentId, block.text);
+      void again(session, block.contentId, block.text);
     },
     [session]
   );
@@ -188,7 +189,7 @@ function Talk({ session, state, chat, surroundings }: TalkProps): React.ReactEle
       return true;
     }
     const all = along ? [...surroundings.read(), ...contexts] : contexts;
-    const taken = editing === undefined ? session.prompt(text, all) : session.again(editing.contentId, text, all);
+    const taken = editing === undefined ? session.prompt(text, all) : again(session, editing.contentId, text, all);
     setEditing(undefined);
     return taken;
   };
