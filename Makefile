@@ -1,5 +1,5 @@
 # make lab    JupyterLab with the assistant, open on the tour
-# make test   everything that CI runs
+# make test   everything that CI runs; with NIGHTLY=1 also what takes minutes
 # make bench  what it costs, beside what it is compared to
 
 VENV := .venv
@@ -11,6 +11,7 @@ SOURCES := pyproject.toml $(wildcard labextension/package*.json labextension/src
 ROOT = $(if $(filter 0,$(shell id -u)),--allow-root)
 # Tests and notebooks must not meet the chats, the configuration or the keys of whoever runs them.
 CLEAN = env $(addprefix -u ,$(addsuffix _API_KEY,ANTHROPIC OPENAI OPENROUTER GOOGLE GEMINI DEEPSEEK MISTRAL AZURE LITELLM)) JUPYTER_DATA_DIR=$$(mktemp -d) XDG_CONFIG_HOME=$$(mktemp -d)
+PYTEST = $(CLEAN) $(BIN)/pytest -q $(if $(NIGHTLY),,-m "not nightly")
 NBVAL = $(CLEAN) $(BIN)/python -m pytest -q -o addopts= -p nbval --nbval-sanitize-with notebooks/nbval.cfg
 
 .PHONY: lab test bench needs check python typescript notebooks browser clean
@@ -55,8 +56,8 @@ typescript: $(VENV)/.tested
 
 # Apart: pytest-jupyter (the server's tests) and playwright (the browser's) each bring an event loop of their own.
 python: $(VENV)/.tested
-	$(CLEAN) $(BIN)/pytest -q --ignore=tests/server --ignore=tests/browser
-	$(CLEAN) $(BIN)/pytest -q tests/server
+	$(PYTEST) --ignore=tests/server --ignore=tests/browser
+	$(PYTEST) tests/server
 
 notebooks: $(VENV)/.tested
 	$(NBVAL) --nbval notebooks/01_hello.ipynb
@@ -64,7 +65,7 @@ notebooks: $(VENV)/.tested
 
 browser: $(VENV)/.tested
 	@command -v chromium >/dev/null || { echo "Chromium is missing: install it (Debian: apt-get install chromium)."; exit 1; }
-	$(CLEAN) $(BIN)/pytest -q tests/browser
+	$(PYTEST) tests/browser
 
 bench: $(VENV)/.tested
 	$(CLEAN) $(BIN)/python -m tests.bench
