@@ -31,8 +31,8 @@ async def running(arguments: Sequence[str], folder: Path, errors: IO[bytes] | in
 
     Raises: ToolError when it cannot be started.
     """
-    try:
-        process = await asyncio.create_subprocess_exec(
+    starting = asyncio.ensure_future(
+        asyncio.create_subprocess_exec(
             *arguments,
             cwd=folder,
             env=_environment(),
@@ -41,15 +41,28 @@ async def running(arguments: Sequence[str], folder: Path, errors: IO[bytes] | in
             stderr=errors,
             start_new_session=True,
         )
+    )
+    try:
+        process = await asyncio.shield(starting)
+    except asyncio.CancelledError:
+        # It may have started others already, and asyncio's own way out of here waits for all who hold its pipes.
+        with suppress(OSError, ValueError, NotImplementedError):
+            await _end(await starting)
+        raise
     except (OSError, ValueError, NotImplementedError) as error:  # not implemented: the selector loop on Windows
         raise ToolError(f"{arguments[0]} cannot be started: {error}.") from error
     try:
         yield process
     finally:
-        if process.returncode is None:
-            with suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-        await process.communicate()
+        await _end(process)
+
+
+async def _end(process: Process) -> None:
+    """With its whole group."""
+    if process.returncode is None:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+    await process.communicate()
 
 
 async def records(process: Process, end: bytes) -> AsyncGenerator[bytes]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import select
 import shutil
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
@@ -242,6 +243,29 @@ async def test_a_cancelled_search_leaves_nothing_running(tmp_path: Path, fifo: P
             await asyncio.wait_for(search, 5)
         assert await asyncio.wait_for(asyncio.to_thread(output.read), 5) == ""
     assert search.cancelled()
+
+
+async def test_a_program_that_is_cancelled_while_it_starts_is_ended_with_its_children(
+    tmp_path: Path, fifo: Path
+) -> None:
+    async def use() -> None:
+        async with process.running([str(tmp_path / "bin" / "rg")], tmp_path, asyncio.subprocess.DEVNULL):
+            pytest.fail("it was cancelled before")
+
+    using = asyncio.create_task(use())
+    for _ in range(3):  # so far that it has been asked for, and is not there yet
+        await asyncio.sleep(0)
+    output = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK)
+    # The loop stands still until its child has begun.
+    assert select.select([output], [], [], 5)[0]
+    assert os.read(output, 100) == b"started\n"
+    using.cancel()
+    with suppress(asyncio.CancelledError):
+        await asyncio.wait_for(using, 5)
+    assert using.cancelled()
+    assert select.select([output], [], [], 5)[0]
+    assert os.read(output, 100) == b""
+    os.close(output)
 
 
 # --- directory_tree ---------------------------------------------------------------------------------------------------
