@@ -34,6 +34,7 @@ def tools(host: Host, chat: str, kernel: Kernel | None, call: str = "") -> ToolC
         remembered=live.state.remembered if live else frozenset(),
         announced=next((one.details for one in live.state.calls if one.id == call), None) if live else None,
         from_cell=kernel is not None,
+        telling=host.config.notebook.variables,
     )
 
 

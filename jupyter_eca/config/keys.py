@@ -208,8 +208,8 @@ class ModelChoice(Model):
 
 
 class Telling(StrEnum):
-    """What a model is told of a variable that the user points at. `names`: its type too. `schema`: shape, columns and
-    memory too. `full`: its values too, a sample of them."""
+    """What a model is told of a variable, whether the user points at it or the model looks. `names`: its type too.
+    `schema`: shape, columns and memory too. `full`: its values too, a sample of them."""
 
     NAMES = "names"
     SCHEMA = "schema"

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Final
 from jupyter_eca.config.keys import Telling
 from jupyter_eca.contexts.base import Material
 from jupyter_eca.contexts.cell import MOST
-from jupyter_eca.contexts.reading import image
 from jupyter_eca.contexts.reading.glance import fitting
 from jupyter_eca.contexts.reading.text import capped
+from jupyter_eca.contexts.reading.variable import HELD_BACK, about, consent, described, pictured
 from jupyter_eca.errors import ToolError
 from jupyter_eca.protocol.context import VariableContext
 from jupyter_eca.workspace.kernels import worked_in
@@ -37,7 +37,7 @@ class VariablePlug:
         if query.startswith(WORD) or WORD.startswith(query):
             found += [one for one in fitting(names, query[len(WORD) :], MOST) if one not in found]
         return [
-            VariableContext(label=f"{WORD}{one.name}", description=_about(one), name=one.name) for one in found[:MOST]
+            VariableContext(label=f"{WORD}{one.name}", description=about(one), name=one.name) for one in found[:MOST]
         ]
 
     async def resolve(self, around: Surroundings, context: VariableContext) -> Material:
@@ -60,31 +60,7 @@ CONTEXT = VariablePlug()
 
 
 def _told(one: Variable, telling: VariablesConfig) -> Material:
-    label = f"variable {one.name}"
-    much = _consent(one, telling)
-    if much is Telling.NAMES:
-        return Material(label, f"{one.name}: {one.type}")
-    lines = [f"{one.name}: {_about(one)}"]
-    if one.memory is not None:
-        lines.append(f"memory: {one.memory:,} bytes")
-    if one.columns:
-        lines.append("columns: " + ", ".join(f"{column.name}: {column.dtype}" for column in one.columns))
-    if much is Telling.SCHEMA:
-        lines.append("[values are not told: the setting notebook.variables]")
-        return Material(label, "\n".join(lines))
-    lines += [text for text in (one.preview, one.sample) if text]
-    shown = (image.of_base64(one.image, f"the picture of {one.name}"),) if one.image else ()
-    return Material(label, capped("\n".join(lines)), shown)
-
-
-def _consent(one: Variable, telling: VariablesConfig) -> Telling:
-    if one.columns:
-        return telling.table
-    if one.image or one.type.startswith("matplotlib."):
-        return telling.figure
-    return telling.value if one.shape is None else telling.array
-
-
-def _about(one: Variable) -> str:
-    size = " x ".join(map(str, one.shape or ())) or ("" if one.length is None else f"of length {one.length}")
-    return " ".join(word for word in (one.type, size, one.dtype) if word)
+    lines = described(one, telling)
+    if consent(one, telling) is not Telling.FULL:
+        lines.append(HELD_BACK)
+    return Material(f"variable {one.name}", capped("\n".join(lines)), pictured(one, telling))

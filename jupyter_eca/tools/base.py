@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import inspect
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from string import Formatter
 from typing import TYPE_CHECKING, Any, Protocol, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 
+from jupyter_eca.config.keys import VariablesConfig
 from jupyter_eca.engine.spec import Remembers, ToolSpec
 from jupyter_eca.errors import LocalError, ToolError
 
@@ -45,7 +46,7 @@ class ToolContext:
     notebooks; `questions` and `editor` are there when a client of the chat can answer. `keeper` must be told of a file
     before it is changed; `plan` is the chat's list of tasks; `remembered` what the user approved for the session.
     `announced` is what was told of this call before it was approved. `from_cell`: a cell of the kernel waits for the
-    answer."""
+    answer. `telling` says how much of a variable a model is told."""
 
     chat: str
     files: Files
@@ -61,6 +62,7 @@ class ToolContext:
     remembered: frozenset[str] = frozenset()
     announced: ToolCallDetails | None = None
     from_cell: bool = False
+    telling: VariablesConfig = field(default_factory=VariablesConfig)
 
     def has(self, need: Need) -> bool:
         field, _, ability = need.partition(".")
@@ -170,8 +172,8 @@ def tool(
         model = create_model(function.__name__, __config__=ConfigDict(extra="forbid"), **fields)
         schema = model.model_json_schema()
         schema.pop("title", None)
-        for field in schema.get("properties", {}).values():
-            field.pop("title", None)
+        for one in schema.get("properties", {}).values():
+            one.pop("title", None)
         description = inspect.getdoc(function) or ""
         spec = ToolSpec(function.__name__, description, schema, summary=summary, remembers=remembers)
         return NativeTool(spec, model, function, reads, frozenset(needs), frozenset(agents), keeps, preview)

@@ -6,13 +6,15 @@ from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field
 
+from jupyter_eca.config.keys import Telling
+from jupyter_eca.contexts.reading.live import MAX_PICTURES
+from jupyter_eca.contexts.reading.variable import HELD_BACK, consent, described, pictured
 from jupyter_eca.errors import ToolError
 from jupyter_eca.protocol.notebook import RunStatus
 from jupyter_eca.tools.base import Need, ToolContext, ToolResult, tool
 from jupyter_eca.workspace.kernels import worked_in
 
 if TYPE_CHECKING:
-    from jupyter_eca.protocol.notebook import Variable
     from jupyter_eca.workspace.base import Kernel
 
 
@@ -34,16 +36,21 @@ async def run_code(
 async def variables(
     context: ToolContext,
     names: Annotated[list[str], Field(description="Which ones; leave it empty for all of them.")] = [],  # noqa: B006  # read only
-) -> str:
+) -> ToolResult:
     """The user's variables in the live kernel: name, type, shape or length, a short preview; for data frames the
-    columns with their types and the first rows. Look here before you guess what a name holds.
+    columns with their types and the first rows. Look here before you guess what a name holds. Of those you name you
+    are told more: memory, more of the value, a figure as an image.
     """
     found = await (await kernel_of(context)).variables(context.chat, tuple(names))
-    lines = [_described(variable) for variable in found.variables]
+    telling = context.telling
+    lines = [_indented(described(one, telling)) for one in found.variables]
     lines += [f"{name}: no such variable" for name in found.missing]
     if found.left_out:
         lines.append(f"[{found.left_out} more; name those that matter]")
-    return "\n".join(lines) or "The user has no variables yet."
+    if any(consent(one, telling) is not Telling.FULL for one in found.variables):
+        lines.append(HELD_BACK)
+    pictures = [picture for one in found.variables for picture in pictured(one, telling)]
+    return ToolResult("\n".join(lines) or "The user has no variables yet.", images=tuple(pictures[:MAX_PICTURES]))
 
 
 async def kernel_of(context: ToolContext) -> Kernel:
@@ -57,16 +64,8 @@ async def kernel_of(context: ToolContext) -> Kernel:
     return kernel
 
 
-def _described(variable: Variable) -> str:
-    size = ""
-    if variable.shape is not None:
-        size = f" shape {variable.shape}"
-    elif variable.length is not None:
-        size = f" of length {variable.length}"
-    columns = ", ".join(f"{column.name}: {column.dtype}" for column in variable.columns)
-    head = " ".join(word for word in (f"{variable.name}: {variable.type}{size}", variable.dtype) if word)
-    parts = [head, f"columns {columns}" if columns else "", variable.sample or variable.preview]
-    return "\n  ".join(part.replace("\n", "\n  ") for part in parts if part)
+def _indented(lines: list[str]) -> str:
+    return "\n  ".join(line.replace("\n", "\n  ") for line in lines)
 
 
 TOOLS = (run_code, variables)

@@ -16,7 +16,7 @@ from jupyter_eca.protocol.notebook import (
     KernelVariablesResult,
     RunStatus,
 )
-from jupyter_eca.workspace import introspect
+from jupyter_eca.workspace import introspect, languages
 from jupyter_eca.workspace.outputs import Outputs, plain
 
 if TYPE_CHECKING:
@@ -128,8 +128,10 @@ class ClientKernel:
         busy = int((monotonic() - since) * 1000) if since is not None else None
         return KernelState(status=status, language=language, cell=cell, busy_ms=busy, queued=self._waiting)
 
-    async def inspect(self, name: str) -> Inspection:
+    async def inspect(self, name: str, language: str = "") -> Inspection:
         """Raises: ToolError when the kernel is dead or dies."""
+        if (program := languages.inspection(language, name)) is not None:
+            return Inspection.model_validate_json(await self._printed(program))
 
         async def ask() -> dict[str, Any]:
             return await self._client.inspect(name, cursor_pos=len(name), detail_level=1, reply=True, timeout=None)
@@ -138,8 +140,10 @@ class ClientKernel:
         found = content.get("status") == "ok" and bool(content.get("found"))
         return Inspection(found=found, text=plain(content["data"].get("text/plain", "")) if found else "")
 
-    async def variables(self, names: tuple[str, ...]) -> KernelVariablesResult:
-        """Raises: ToolError when the kernel is dead, or not an IPython one."""
+    async def variables(self, names: tuple[str, ...], language: str = "") -> KernelVariablesResult:
+        """Raises: ToolError when the kernel is dead, or of a language that has no program for it."""
+        if language not in languages.PYTHON:
+            return languages.told(await self._printed(languages.variables(language, names)))
         source = inspect.getsource(introspect)
         expression = (
             f"(lambda space: (exec({source!r}, space), space['describe'](get_ipython().user_ns, {list(names)!r},"
@@ -150,6 +154,13 @@ class ClientKernel:
         if result.get("status") != "ok":
             raise ToolError(f"This kernel's variables cannot be read: {result.get('evalue', 'no answer')}.")
         return KernelVariablesResult.model_validate_json(ast.literal_eval(result["data"]["text/plain"]))
+
+    async def _printed(self, program: str) -> str:
+        """What a program of ours says; no cell shows it. Raises: ToolError when it fails."""
+        result = await self.execute(program)
+        if result.status is not RunStatus.OK:
+            raise ToolError(f"This kernel cannot be asked what it knows: {result.text.strip().partition(chr(10))[0]}")
+        return result.text
 
     async def _reply(self, **request: Any) -> dict[str, Any]:
         # A failure of ours must not abort what is queued behind it: cells of the user's, or our own next request.

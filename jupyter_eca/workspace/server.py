@@ -68,9 +68,13 @@ class ServerKernels:
             raise ToolError("No kernel is running.", _NONE)
         return id or max(running, key=lambda one: self._kernels.get_kernel(one).last_activity)
 
+    def language(self, id: str | None) -> str:
+        """In small letters. Raises: ToolError when there is no such kernel."""
+        return self._kernels.get_kernel(self.which(id)).kernel_spec.language.lower()
+
     def state(self, id: str) -> KernelState:
         kernel, manager = self._client(id)
-        return kernel.state(manager.execution_state, manager.kernel_spec.language.lower())
+        return kernel.state(manager.execution_state, self.language(id))
 
     async def interrupt(self, id: str) -> None:
         await self._kernels.interrupt_kernel(id)
@@ -115,10 +119,12 @@ class ServerKernel:
         return await (await self._kernels.idle(self.id)).execute(code)
 
     async def variables(self, chat: str, names: tuple[str, ...]) -> KernelVariablesResult:  # noqa: ARG002
-        return await (await self._kernels.idle(self.id)).variables(names)
+        kernel = await self._kernels.idle(self.id)
+        return await kernel.variables(names, self._kernels.language(self.id))
 
     async def inspect(self, name: str) -> Inspection:
-        return await (await self._kernels.idle(self.id)).inspect(name)
+        kernel = await self._kernels.idle(self.id)
+        return await kernel.inspect(name, self._kernels.language(self.id))
 
     async def state(self) -> KernelState:
         return self._kernels.state(self._kernels.which(self.id))

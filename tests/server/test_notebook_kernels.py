@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import json
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from jupyter_client.kernelspec import KernelSpecManager
 
 from jupyter_eca import around
 from jupyter_eca.errors import ToolError
@@ -16,9 +18,11 @@ from tests.server.cells import PATIENCE, PageKernel, Watcher
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
-    from pathlib import Path
 
     from jupyter_eca.workspace.base import Workspace
+
+# Found before a test has folders of its own.
+R: str | None = KernelSpecManager().find_kernel_specs().get("ir")
 
 
 @pytest.fixture
@@ -27,7 +31,9 @@ def rules() -> dict[str, Any]:
 
 
 @asynccontextmanager
-async def opened(serverapp: Any, folder: Path, path: str, *sources: str) -> AsyncGenerator[PageKernel]:
+async def opened(
+    serverapp: Any, folder: Path, path: str, *sources: str, kernel: str = "python3"
+) -> AsyncGenerator[PageKernel]:
     """A notebook with a session, as a page that is now gone has left it."""
     cells: list[dict[str, Any]] = [
         {"id": f"cell-{n}", "cell_type": "code", "source": source, "metadata": {}, "outputs": [],
@@ -35,9 +41,7 @@ async def opened(serverapp: Any, folder: Path, path: str, *sources: str) -> Asyn
     ]  # fmt: skip
     book: dict[str, Any] = {"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": cells}
     (folder / path).write_text(json.dumps(book))
-    session = await serverapp.session_manager.create_session(
-        path=path, name=path, type="notebook", kernel_name="python3"
-    )
+    session = await serverapp.session_manager.create_session(path=path, name=path, type="notebook", kernel_name=kernel)
     found = PageKernel(serverapp, session["kernel"]["id"])
     await found.open()
     try:
@@ -95,6 +99,21 @@ async def test_each_notebook_has_its_own_kernel_and_none_named_is_the_one_used_l
         async with asyncio.timeout(PATIENCE):
             said = [await (await kernels.of(path)).execute("chat", "name") for path in ("a.ipynb", "b.ipynb", None)]
         assert [result.text for result in said] == ["'one'", "'two'", "'two'"]
+
+
+@pytest.mark.skipif(R is None, reason="there is no R kernel (Debian: r-cran-irkernel)")
+async def test_the_kernel_of_an_r_notebook_is_asked_in_r(jp_serverapp: Any, jp_root_dir: Path) -> None:
+    kernels = (await workspace_of(jp_serverapp)).kernels
+    assert kernels is not None
+    assert R is not None
+    jp_serverapp.kernel_spec_manager.kernel_dirs.append(str(Path(R).parent))
+    async with opened(jp_serverapp, jp_root_dir, "a.ipynb", kernel="ir"):
+        kernel = await kernels.of("a.ipynb")
+        async with asyncio.timeout(PATIENCE):
+            await kernel.execute("chat", "cities <- c('Bonn', 'Ulm')")
+            (found,) = (await kernel.variables("chat", ())).variables
+            assert (found.name, found.type, found.length) == ("cities", "character", 2)
+            assert "Median Value" in (await kernel.inspect("median")).text
 
 
 async def test_a_kernel_is_looked_at_interrupted_and_restarted(jp_serverapp: Any, jp_root_dir: Path) -> None:

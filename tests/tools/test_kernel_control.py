@@ -66,10 +66,12 @@ class Each:
         raise NotImplementedError
 
 
-async def call(folder: Path, kernel: Any, tool: str, **arguments: Any) -> ToolCalledContent:
+async def call(
+    folder: Path, kernel: Any, tool: str, notebook: dict[str, Any] | None = None, **arguments: Any
+) -> ToolCalledContent:
     calls: list[dict[str, Any]] = [{"tool": tool, "arguments": arguments}]
     rules: list[dict[str, Any]] = [{"message": "", "reply": calls}, {"result": "", "reply": []}]
-    async with desk(folder, rules) as table:
+    async with desk(folder, rules, notebook=notebook or {}) as table:
         table.host.workspace = replace(table.host.workspace, kernel=kernel)
         return called(await answer(await table.client(), "go", yes))[0]
 
@@ -109,3 +111,18 @@ async def test_the_kernel_is_that_of_the_notebook_that_is_worked_in(tmp_path: Pa
         assert not called(await answer(await table.client(), "go", yes))[0].error
         await page.leave()
     assert (last.done, mine.done) == ([], [tool.removeprefix("kernel_")])
+
+
+@pytest.mark.parametrize(
+    ("setting", "told"),
+    [
+        ("full", "x: int\n  1"),
+        ("schema", "x: int\n[values are not told: the setting notebook.variables]"),
+        ({"value": "names"}, "x: int\n[values are not told: the setting notebook.variables]"),
+        ({"table": "names"}, "x: int\n  1"),
+    ],
+)
+async def test_of_a_variable_only_as_much_is_told_as_the_configuration_allows(
+    tmp_path: Path, setting: Any, told: str
+) -> None:
+    assert result(await call(tmp_path, Busy(), "variables", notebook={"variables": setting}, names=["x"])) == told

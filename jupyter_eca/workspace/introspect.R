@@ -1,0 +1,131 @@
+# What an R kernel knows, as JSON. Base R, and the jsonlite that IRkernel itself needs. Sent whole, with a call behind it;
+# it leaves nothing in the user's workspace. The limits are those of introspect.py.
+local({
+  preview_chars <- 200; sample_chars <- 2000; sample_rows <- 5; max_columns <- 50; max_items <- 8
+  max_sampled <- 20; max_shown <- 200; max_variables <- 1000; limit_s <- 0.2; total_s <- 1; max_help <- 20000
+
+  cut_to <- function(text, most) if (nchar(text) > most) paste0(substr(text, 1, most - 1), "\u2026") else text
+  printed <- function(what) paste(utils::capture.output(what), collapse = "\n")
+
+  # Code of the user's own is not run: R's time limit does not end what waits outside of R, such as Sys.sleep. So what
+  # has a method of theirs is told by what it is made of.
+  methods <- c(
+    "str", "print", "format", "length", "dim", "names", "as.character", "as.data.frame", "head", "[", "[[", "$")
+  theirs <- function(value, level = 2) {
+    named <- if (is.object(value)) outer(methods, class(value), paste, sep = ".") else character()
+    (isS4(value) && identical(attr(class(value), "package"), ".GlobalEnv")) ||
+      any(vapply(named, exists, NA, envir = globalenv(), inherits = FALSE)) ||
+      (level > 0 && is.list(value) &&
+        any(vapply(utils::head(unclass(value), max_columns), theirs, NA, level = level - 1)))
+  }
+  bare <- function(value) if (isS4(value)) "S4" else paste0(typeof(value), " of length ", length(unclass(value)))
+
+  limited <- function(work, failed) {
+    on.exit(setTimeLimit(elapsed = Inf))
+    tryCatch({
+      setTimeLimit(elapsed = limit_s, transient = TRUE)
+      suppressWarnings(suppressMessages(work()))
+    }, error = failed)
+  }
+
+  signature_of <- function(value) sub("\\s*NULL\\s*$", "", printed(args(value)))
+
+  glance <- function(value, most) {
+    if (is.null(value)) return("NULL")
+    if (is.atomic(value) && !is.object(value) && is.null(attributes(value))) {
+      first <- encodeString(as.character(utils::head(value, max_items)), quote = if (is.character(value)) "\"" else "")
+      return(cut_to(paste0(paste(first, collapse = " "), if (length(value) > max_items) " ..."), most))
+    }
+    cut_to(trimws(printed(
+      utils::str(value, max.level = 1, list.len = max_items, nchar.max = most, give.attr = FALSE))), most)
+  }
+
+  table_of <- function(about, value, rows) {
+    about$shape <- I(dim(value))
+    shown <- utils::head(seq_along(value), max_columns)
+    about$columns <- lapply(shown, function(i) list(name = names(value)[[i]], dtype = class(value[[i]])[[1]]))
+    if (rows) {
+      first <- as.data.frame(utils::head(value, sample_rows))[shown]
+      about$sample <- cut_to(printed(print(first)), sample_chars)
+    }
+    about
+  }
+
+  type_of <- function(name)
+    if (bindingIsActive(as.name(name), globalenv())) "active binding" else class(get(name, envir = globalenv()))[[1]]
+
+  # `much`: 1 shape and preview too, 2 rows of tables too, 3 memory and more of the value too.
+  described <- function(name, much) {
+    if (bindingIsActive(as.name(name), globalenv())) return(list(name = name, type = "active binding"))
+    about <- list(name = name)
+    slow <- function(error) {
+      about$preview <<- cut_to(paste0("(not all of it is told: ", conditionMessage(error), ")"), preview_chars)
+      if (is.null(about$type)) about$type <<- "unknown"
+      about
+    }
+    limited(function() {
+      value <- get(name, envir = globalenv())
+      about$type <<- class(value)[[1]]
+      if (much == 3) about$memory <<- as.numeric(utils::object.size(value))
+      if (theirs(value)) {
+        about$preview <<- paste0("(not shown, its class is the user's own: ", bare(value), ")")
+        return(about)
+      }
+      if (is.data.frame(value)) {
+        about <<- table_of(about, value, much >= 2)
+        return(about)
+      }
+      if (!is.null(dim(value))) about$shape <<- I(dim(value))
+      else if (is.vector(value) || is.factor(value)) about$length <<- length(value)
+      if (is.atomic(value)) about$dtype <<- typeof(value)
+      most <- if (much == 3) sample_chars else preview_chars
+      text <- if (is.function(value)) cut_to(signature_of(value), most) else glance(value, most)
+      if (nchar(text) > preview_chars) about$sample <<- text else about$preview <<- text
+      about
+    }, slow)
+  }
+
+  variables <- function(names) {
+    wanted <- if (length(names)) names else ls(globalenv())
+    there <- wanted[vapply(wanted, exists, NA, envir = globalenv(), inherits = FALSE)]
+    told <- utils::head(there, max_variables)
+    until <- proc.time()[["elapsed"]] + total_s
+    found <- list()
+    for (name in utils::head(told, max_shown)) {
+      if (proc.time()[["elapsed"]] > until) break
+      much <- if (length(names)) 3 else if (length(found) < max_sampled) 2 else 1
+      found <- c(found, list(described(name, much)))
+    }
+    rest <- utils::tail(told, length(told) - length(found))
+    # A table is written at once; a thousand lists cost a tenth of a second.
+    list(
+      variables = found, types = data.frame(name = rest, type = vapply(rest, type_of, "", USE.NAMES = FALSE)),
+      missing = I(as.character(setdiff(names, there))), left_out = length(there) - length(told))
+  }
+
+  help_of <- function(name, package) tryCatch({
+    found <- if (length(package)) utils::help((name), (package)) else utils::help((name))
+    if (!length(found)) "" else
+      printed(tools::Rd2txt(utils:::.getHelpFile(found[[1]]), options = list(underline_titles = FALSE)))
+  }, error = function(error) "")
+
+  inspected <- function(name) {
+    parts <- regmatches(name, regexec("^(?:([A-Za-z0-9.]+):::?)?([^:]+)$", name, perl = TRUE))[[1]]
+    package <- if (length(parts) && nzchar(parts[[2]])) parts[[2]]
+    bare_name <- if (length(parts)) parts[[3]] else name
+    value <- tryCatch(
+      if (length(package)) getExportedValue(package, bare_name) else get(bare_name, envir = globalenv()),
+      error = function(error) NULL)
+    help <- help_of(bare_name, package)
+    signature <- if (is.function(value)) sub("^function", bare_name, signature_of(value)) else ""
+    own <- is.function(value) && !nzchar(help) && !is.primitive(value)
+    about <- if (is.null(value) || is.function(value)) "" else if (theirs(value)) class(value)[[1]] else limited(
+      function() glance(value, sample_chars), function(error) class(value)[[1]])
+    source <- if (own) paste0("Source:\n", printed(print(value, useSource = TRUE))) else ""
+    text <- paste(Filter(nzchar, c(signature, about, cut_to(help, max_help), source)), collapse = "\n\n")
+    list(found = nzchar(text), text = text)
+  }
+
+  answer <- function(value) cat(jsonlite::toJSON(value, auto_unbox = TRUE, digits = NA))
+  list(variables = function(names) answer(variables(names)), inspect = function(name) answer(inspected(name)))
+})

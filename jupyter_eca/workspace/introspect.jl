@@ -1,0 +1,96 @@
+# What a Julia kernel's variables are, as JSON. Julia's own library only. Sent whole, with a call behind it; it leaves
+# nothing in Main. The limits are those of introspect.py, but for time: Julia cannot end code that runs, so nothing is
+# shown of a value whose type is the user's own, nor of one that holds such values.
+let
+    preview_chars, sample_chars, sample_rows, max_columns = 200, 2000, 5, 50
+    max_sampled, max_shown, max_variables, total_s = 20, 200, 1000, 1.0
+
+    cut_to(text, most) = length(text) > most ? first(text, most - 1) * "…" : text
+
+    json(value::Nothing) = "null"
+    json(value::Integer) = string(value)
+    json(value::Union{AbstractVector,Tuple}) = "[" * join(map(json, value), ",") * "]"
+    json(value::AbstractDict) = "{" * join((json(String(key)) * ":" * json(one) for (key, one) in value), ",") * "}"
+    function json(value::AbstractString)
+        out = IOBuffer()
+        print(out, '"')
+        for c in value
+            if c == '"' || c == '\\'
+                print(out, '\\', c)
+            elseif !isvalid(c)
+                print(out, '\ufffd')
+            elseif iscntrl(c)
+                print(out, "\\u", string(UInt32(c); base=16, pad=4))
+            else
+                print(out, c)
+            end
+        end
+        print(out, '"')
+        String(take!(out))
+    end
+
+    foreign(type) = any(within -> parentmodule(type) === within, (Base, Core)) || parentmodule(type) === parentmodule(Dict)
+    calm(type::Type) = type isa DataType && foreign(type) && isconcretetype(type) && all(calm_parameter, type.parameters)
+    calm_parameter(one) = one isa Type ? calm(one) : true
+
+    is_table(value) = nameof(typeof(value)) === :DataFrame && nameof(parentmodule(typeof(value))) === :DataFrames
+
+    shown(value, rows) = sprint(show, MIME("text/plain"), value; context=(:limit => true, :displaysize => (rows, 100)))
+
+    function table_of(about, value, rows)
+        columns = first(names(value), max_columns)
+        about["shape"] = collect(size(value))
+        about["columns"] = [Dict("name" => one, "dtype" => string(eltype(value[!, one]))) for one in columns]
+        if rows
+            about["sample"] = cut_to(shown(first(value, sample_rows), sample_rows + 10), sample_chars)
+        end
+    end
+
+    # `much`: 0 the type, 1 shape and preview too, 2 rows of tables too, 3 memory and more of the value too.
+    function described(name, value, much)
+        about = Dict{String,Any}("name" => String(name), "type" => string(typeof(value)))
+        much == 0 && return about
+        try
+            if is_table(value)
+                table_of(about, value, much >= 2)
+            elseif calm(typeof(value)) || value isa Function
+                if value isa AbstractArray
+                    about["shape"], about["dtype"] = collect(size(value)), string(eltype(value))
+                elseif value isa Union{AbstractString,AbstractDict,AbstractSet,Tuple}
+                    about["length"] = length(value)
+                end
+                text = shown(value isa AbstractString ? first(value, sample_chars) : value, much == 3 ? 24 : 6)
+                if much == 3 && length(text) > preview_chars
+                    about["sample"] = cut_to(text, sample_chars)
+                else
+                    about["preview"] = cut_to(text, preview_chars)
+                end
+                if much == 3 && calm(typeof(value))
+                    about["memory"] = Base.summarysize(value)
+                end
+            end
+        catch error
+            about["preview"] = "(cannot be shown: " * string(typeof(error)) * ")"
+        end
+        about
+    end
+
+    users_own(name) = isdefined(Main, name) && !startswith(String(name), "#") && !startswith(String(name), "_") &&
+        name ∉ (:ans, :In, :Out, :Base, :Core, :Main, :eval, :include) && !(getglobal(Main, name) isa Module)
+
+    function variables(asked)
+        wanted = isempty(asked) ? filter(users_own, names(Main; all=true)) : Symbol.(asked)
+        there = filter(name -> isdefined(Main, name), wanted)
+        told = first(there, max_variables)
+        until = time() + total_s
+        found = map(enumerate(told)) do (place, name)
+            late = time() > until || place > max_shown
+            much = late ? 0 : !isempty(asked) ? 3 : place <= max_sampled ? 2 : 1
+            described(name, getglobal(Main, name), much)
+        end
+        missing_names = [String(name) for name in wanted if name ∉ there]
+        Dict("variables" => found, "missing" => missing_names, "left_out" => length(there) - length(told))
+    end
+
+    print(json(variables(String[ASKED])))
+end;

@@ -1,0 +1,159 @@
+"""Kernels that are no Python: what they know is asked of them in their own language. R is a real IRkernel."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import pytest_asyncio
+from jupyter_client.kernelspec import KernelSpecManager
+from jupyter_client.manager import start_new_async_kernel
+
+from jupyter_eca.errors import ToolError
+from jupyter_eca.protocol.notebook import Column, RunStatus
+from jupyter_eca.workspace import languages
+from jupyter_eca.workspace.kernel import ClientKernel
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator
+
+    from jupyter_eca.protocol.notebook import Variable
+
+PATIENCE = 60
+
+SETTING_UP = """
+df <- data.frame(city = c("Bonn", "Köln"), size = 1:2)
+x <- c(1.5, 2, 3); m <- matrix(1:6, 2); fa <- factor(c("u", "v")); s <- "say \\"hi\\""; n <- NULL
+fit <- lm(mpg ~ wt, mtcars); big <- runif(1e6)
+f <- function(x, y = 2) {
+  # adds
+  x + y
+}
+str.slow <- function(object, ...) Sys.sleep(60)
+slow <- structure(1, class = "slow"); within <- list(slow)
+makeActiveBinding("counter", function() stop("looked at"), globalenv())
+"""
+
+has_r = pytest.mark.skipif(
+    "ir" not in KernelSpecManager().find_kernel_specs(), reason="there is no R kernel (Debian: r-cran-irkernel)"
+)
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def r() -> AsyncGenerator[ClientKernel]:
+    async with asyncio.timeout(PATIENCE * 3):
+        started: tuple[Any, Any] = await start_new_async_kernel(kernel_name="ir")
+        manager, client = started
+        kernel = ClientKernel(manager, client)
+        assert (await kernel.execute(SETTING_UP)).status is RunStatus.OK
+        yield kernel
+        kernel.close()
+        await manager.shutdown_kernel(now=True)
+
+
+async def told(kernel: ClientKernel, *names: str) -> dict[str, Variable]:
+    async with asyncio.timeout(PATIENCE):
+        return {one.name: one for one in (await kernel.variables(names, "r")).variables}
+
+
+@has_r
+async def test_the_variables_of_r_are_told_by_type_shape_and_a_glance(r: ClientKernel) -> None:
+    found = await told(r)
+    assert found["df"].type == "data.frame"
+    assert found["df"].shape == (2, 2)
+    assert found["df"].columns == (Column(name="city", dtype="character"), Column(name="size", dtype="integer"))
+    assert "Köln" in found["df"].sample
+    assert (found["x"].length, found["x"].dtype, found["x"].preview) == (3, "double", "1.5 2 3")
+    assert (found["m"].shape, found["s"].preview, found["n"].preview) == ((2, 3), '"say \\"hi\\""', "NULL")
+    assert found["f"].preview == "function (x, y = 2)"
+    assert found["fa"].preview.startswith('Factor w/ 2 levels "u","v"')
+    assert found["fit"].type == "lm"
+
+
+@has_r
+async def test_of_r_variables_that_are_named_more_is_told(r: ClientKernel) -> None:
+    found = await told(r, "big", "fit")
+    assert (found["big"].length, found["big"].memory) == (1_000_000, 8_000_048)
+    assert "residuals" in found["fit"].sample
+
+
+@has_r
+async def test_nothing_of_the_users_own_is_run_to_tell_of_it_in_r(r: ClientKernel) -> None:
+    async with asyncio.timeout(10):
+        found = await told(r, "slow", "within", "counter")
+    assert found["slow"].preview == "(not shown, its class is the user's own: double of length 1)"
+    assert found["within"].preview == "(not shown, its class is the user's own: list of length 1)"
+    assert (found["counter"].type, found["counter"].preview) == ("active binding", "")
+
+
+@has_r
+@pytest.mark.parametrize(
+    "name",
+    ['x"); assign("taken", 1); c("', "\\", "\0", "\ud800", "$(1)", "'"],
+    ids=["quote", "\\", "NUL", "lone", "$", "'"],
+)
+async def test_a_name_is_never_evaluated_in_r(r: ClientKernel, name: str) -> None:
+    async with asyncio.timeout(PATIENCE):
+        found = await r.variables((name, "x"), "r")
+        await r.inspect(name, "r")
+    assert [one.name for one in found.variables] == ["x"]
+    assert len(found.missing) == 1
+    assert (await r.execute('exists("taken")')).text.strip() == "[1] FALSE"
+
+
+@has_r
+async def test_a_thousand_r_variables_are_told_and_the_others_counted(r: ClientKernel) -> None:
+    async with asyncio.timeout(PATIENCE):
+        await r.execute("for (i in 1:1100) assign(paste0('zz', i), i)")
+        found = await r.variables((), "r")
+        await r.execute("rm(list = ls(pattern = '^zz'))")
+    assert len(found.variables) == 1_000
+    assert found.left_out > 100
+    assert found.variables[-1].type == "integer"
+
+
+@has_r
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("f", "f (x, y = 2)\n\nSource:\nfunction(x, y = 2) {\n  # adds"),
+        ("stats::median", "Median Value"),
+        ("sum", "sum (..., na.rm = FALSE)\n\nSum of Vector Elements"),
+        ("x", "1.5 2 3"),
+    ],
+)
+async def test_r_is_asked_for_signature_documentation_and_source(r: ClientKernel, name: str, says: str) -> None:
+    async with asyncio.timeout(PATIENCE):
+        found = await r.inspect(name, "r")
+    assert found.found
+    assert says in found.text
+
+
+@has_r
+async def test_looking_leaves_nothing_in_r(r: ClientKernel) -> None:
+    async with asyncio.timeout(PATIENCE):
+        before = (await r.execute("cat(ls(all.names = TRUE))")).text
+        await r.variables((), "r")
+        await r.inspect("f", "r")
+        assert (await r.execute("cat(ls(all.names = TRUE))")).text == before
+
+
+async def test_a_kernel_of_a_language_that_cannot_be_asked_says_what_to_do() -> None:
+    with pytest.raises(
+        ToolError, match=r"a rust kernel cannot be listed; those of Python, R and Julia can\. Use run_code"
+    ):
+        languages.variables("rust", ())
+
+
+async def test_a_julia_program_holds_the_names_as_literals() -> None:
+    program = languages.variables("julia", ("df", '$(rm("x"))', 'a"b'))
+    assert r'variables(String["df", "\$(rm(\"x\"))", "a\"b"])' in program
+
+
+async def test_what_is_no_answer_is_an_error_that_shows_it() -> None:
+    nonsense: list[Any] = ["", "oops", "[]", "{}"]
+    for text in nonsense:
+        with pytest.raises(ToolError, match="variables cannot be read"):
+            languages.told(text)
