@@ -14,9 +14,11 @@ _ANSI = re.compile(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\))
 
 def plain(text: str) -> str:
     """Without terminal colours, and with only what a terminal would show of lines that overwrite themselves."""
-    text = _ANSI.sub("", text).replace("\r\n", "\n")
+    if "\x1b" in text:
+        text = _ANSI.sub("", text)
     if "\r" not in text:
         return text
+    text = text.replace("\r\n", "\n")
     return "\n".join(line.rstrip("\r").rsplit("\r", 1)[-1] for line in text.split("\n"))
 
 
