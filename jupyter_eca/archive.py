@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from jupyter_eca import around
 from jupyter_eca.audience import Notice
-from jupyter_eca.engine.page import Page, from_message, page
+from jupyter_eca.engine.page import Page, from_message, last_summary, page
 from jupyter_eca.engine.prompt import forked, restored_text
 from jupyter_eca.errors import BusyError, LocalError
 from jupyter_eca.protocol import chats
@@ -44,10 +44,17 @@ class Archive:
     def __init__(self, host: Host) -> None:
         self._host = host
 
-    async def page(self, id: str, limit: int | None, before: int | None, after: int | None) -> Page:
-        """Raises: CursorExpired, besides."""
+    async def page(
+        self, id: str, limit: int | None, before: int | None, after: int | None, *, since_summary: bool = False
+    ) -> Page:
+        """`since_summary` stands in for `after`: from the last summary on, or from the beginning when there is none.
+
+        Raises: CursorExpired, besides.
+        """
         await self._host.load(id, must_exist=True)
         events = await self._host.store.events(id)
+        if since_summary:
+            after = last_summary(events)
         row = await self._host.chat(id)
         known = {event.seq for event in events}
         if any(cursor is not None and cursor not in known for cursor in (before, after)):

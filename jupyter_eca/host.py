@@ -373,6 +373,7 @@ class Host:
             variant=decided.variant or "",
             trust=bool(decided.trust),
             max_steps=who.max_steps or 0,
+            compact_at=who.compact_at,
         )
 
 

@@ -137,6 +137,9 @@ class Work:
             if came_of_it.opens and prompt.asker:
                 prompt.asker.resume(came_of_it.opens)
             return
+        if isinstance(came_of_it, commands.Compaction):
+            self._host.feed(chat, inputs.Compacted(now(), came_of_it.focus), late=True)
+            return
         meant = came_of_it.message if came_of_it else ""
         there = around.contexts(self._host, prompt.chat, chat.kernel)
         pointed_at = [*prompt.contexts, *await mentioned(there, meant or prompt.message)]
@@ -159,8 +162,9 @@ class Work:
                 async for delta in deltas:
                     self._host.feed(chat, inputs.Streamed(now(), number, delta))
         except ProviderError as error:
-            images = error.kind is FailureKind.IMAGE
-            self._host.feed(chat, inputs.ModelFailed(now(), number, str(error), images, failure(error, settings)))
+            images, overflow = error.kind is FailureKind.IMAGE, error.kind is FailureKind.CONTEXT
+            failed = inputs.ModelFailed(now(), number, str(error), images, overflow, failure(error, settings))
+            self._host.feed(chat, failed)
         except Exception as error:  # noqa: BLE001  # the boundary to plugs: whatever they raise, the turn must end
             _log.exception("the provider of %s failed", effect.request.model)
             message = f"The provider of {effect.request.model} failed inside: {error!r}. The log has the details."

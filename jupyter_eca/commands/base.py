@@ -20,6 +20,13 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
+class Compaction:
+    """The chat's model is asked for a summary of the conversation; `focus` is what it must keep."""
+
+    focus: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Replacement:
     """What is asked in the command's stead."""
 
@@ -44,4 +51,4 @@ class Place:
 class Command(Protocol):
     """Errors of ours that it raises become the answer."""
 
-    async def __call__(self, place: Place, called: Called, /) -> Answer: ...
+    async def __call__(self, place: Place, called: Called, /) -> Answer | Compaction: ...

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from jupyter_eca import plugins
 from jupyter_eca.commands import custom, prompts
-from jupyter_eca.commands.base import Answer, Place, Replacement
+from jupyter_eca.commands.base import Answer, Compaction, Place, Replacement
 from jupyter_eca.engine.commands import NATIVE, expand, meant, parse
 from jupyter_eca.errors import EcaError
 
@@ -47,7 +47,7 @@ async def answered_here(host: Host, message: str) -> bool:
 
 async def run(
     host: Host, chat: str, message: str, kernel: Kernel | None = None, sees: Sees | None = None
-) -> Answer | Replacement | None:
+) -> Answer | Compaction | Replacement | None:
     """None for a message that is no command. `sees` tells which chats the asker may know of: by default this one."""
     live = host.live(chat)
     if live is not None and live.dialogue is not None and live.dialogue.takes(message):
@@ -65,7 +65,7 @@ async def run(
         return Answer(str(error))
 
 
-async def _run(place: Place, called: Called) -> Answer | Replacement | None:
+async def _run(place: Place, called: Called) -> Answer | Compaction | Replacement | None:
     if command := native().get(called.name):
         return await command(place, called)
     if file := (await custom.find(place.host.workspace.files)).get(called.name):

@@ -1,4 +1,4 @@
-"""What a chat weighs and costs: `/costs`, `/context`, `/prompt-show`."""
+"""What a chat weighs and costs: `/costs`, `/context`, `/compact`, `/prompt-show`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from jupyter_eca.commands.base import Answer
+from jupyter_eca.commands.base import Answer, Compaction
 from jupyter_eca.commands.secrets import masked
 from jupyter_eca.engine.exporting import fenced
 from jupyter_eca.engine.window import breakdown, drawn
@@ -78,6 +78,10 @@ async def context(place: Place, _called: Called) -> Answer:
     return Answer(drawn(breakdown(request, usages[-1] if usages else None)))
 
 
+async def compact(place: Place, called: Called) -> Compaction:  # noqa: ARG001  # the same for every place
+    return Compaction(called.text)
+
+
 async def prompt_show(place: Place, called: Called) -> Answer:
     """Raises: ProviderError when there is no model to ask."""
     request = await place.host.draft(place.chat, called.text, place.kernel)
@@ -107,4 +111,9 @@ def _short(value: Any, name: str = "") -> Any:
             return value
 
 
-COMMANDS: Final[dict[str, Command]] = {"costs": costs, "context": context, "prompt-show": prompt_show}
+COMMANDS: Final[dict[str, Command]] = {
+    "costs": costs,
+    "context": context,
+    "compact": compact,
+    "prompt-show": prompt_show,
+}

@@ -25,7 +25,8 @@ PLAN = "plan"
 
 class Agent(Model):
     """`prompt` stands in for the words of `kind`, the built-in agent that it is in the end; `policy` is the approval
-    with the agent's own rules over the global ones. `max_steps` limits the model's requests in a turn."""
+    with the agent's own rules over the global ones. `max_steps` limits the model's requests in a turn;
+    `compact_at` is `auto_compact_percentage`."""
 
     name: str
     kind: str = CODE
@@ -37,6 +38,7 @@ class Agent(Model):
     disabled_tools: tuple[str, ...] = ()
     policy: Policy = Policy()
     max_steps: int | None = None
+    compact_at: int = 0
 
     @property
     def looks_only(self) -> bool:
@@ -97,6 +99,10 @@ def _resolved(config: Config, name: str) -> Agent:
         variant=next((one.variant for one in settings if one.variant), None),
         disabled_tools=tuple(dict.fromkeys(disabled)),
         policy=reduce(merged, policies),
+        compact_at=next(
+            (one.auto_compact_percentage for one in settings if one.auto_compact_percentage is not None),
+            config.auto_compact_percentage,
+        ),
         max_steps=next((steps for one in settings if (steps := one.max_steps or one.steps)), None),
     )
 

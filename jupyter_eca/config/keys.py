@@ -159,6 +159,7 @@ class AgentConfig(Model):
     variant: str | None = None
     disabled_tools: tuple[str, ...] | None = None
     tool_call: ToolCallConfig = ToolCallConfig()
+    auto_compact_percentage: int | None = Field(default=None, ge=0, le=100)
     max_steps: int | None = Field(default=None, gt=0)
     steps: int | None = Field(default=None, gt=0)
 
@@ -238,7 +239,8 @@ class NotebookConfig(Model):
 
 class Config(Model):
     """`chat_retention_days` counts from a chat's last use; 0 keeps all of them, and is the default here (ECA: 14): what
-    somebody wrote is not deleted unasked.
+    somebody wrote is not deleted unasked. `auto_compact_percentage` is the share of a model's window from which on a
+    conversation goes on with a summary of itself; 0 for never.
 
     Not keys of a file: `sources` are the files it was read from, `watched` all whose change would change it, as they
     were then, `warnings` sentences about what could not be used, `variables` what the client adds to the environment.
@@ -252,6 +254,7 @@ class Config(Model):
     variants_by_model: dict[str, VariantSet] = Field(default_factory=dict[str, VariantSet])
     welcome_message: str = "Ask about this notebook, its data or its errors."
     chat_retention_days: int = Field(default=0, ge=0)
+    auto_compact_percentage: int = Field(default=75, ge=0, le=100)
     chat: ChatDefaults = ChatDefaults()
     prompts: PromptsConfig = PromptsConfig()
     rewrite: ModelChoice = ModelChoice()

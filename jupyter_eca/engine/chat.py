@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, assert_never
 
-from jupyter_eca.engine import calling, inputs, saying
+from jupyter_eca.engine import calling, compaction, inputs, saying
 from jupyter_eca.engine.effects import Effect
 from jupyter_eca.engine.state import ChatState
 from jupyter_eca.engine.toolcall import ToolCallSignal
@@ -32,6 +32,7 @@ def step(state: ChatState, input: Input) -> Step:
             inputs.Prompted()
             | inputs.Gathered()
             | inputs.Answered()
+            | inputs.Compacted()
             | inputs.Steered()
             | inputs.Trusted()
             | inputs.Marked()
@@ -55,6 +56,7 @@ def _user(
     input: inputs.Prompted
     | inputs.Gathered
     | inputs.Answered
+    | inputs.Compacted
     | inputs.Steered
     | inputs.Trusted
     | inputs.Marked
@@ -67,6 +69,8 @@ def _user(
             walk.gathered(input)
         case inputs.Answered(text=text, failed=failed):
             walk.answered(text, failed=failed)
+        case inputs.Compacted(focus=focus):
+            compaction.asked(walk, focus)
         case inputs.Steered():
             walk.steer(input)
         case inputs.Trusted(trust=trust):
@@ -79,6 +83,9 @@ def _user(
 
 
 def _model(walk: Walk, input: inputs.Streamed | inputs.ModelFinished | inputs.ModelFailed) -> None:
+    if walk.state.summing is not None:
+        compaction.hear(walk, input)
+        return
     match input:
         case inputs.Streamed(delta=delta):
             saying.hear(walk, delta)

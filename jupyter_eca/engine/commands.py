@@ -57,6 +57,9 @@ NATIVE: Final = (
     _native("model", "Show or choose the model of this chat", ("name", "PROVIDER/MODEL")),
     _native("costs", "Tokens and costs of this chat and of this session"),
     _native("context", "Show what fills the model's context window"),
+    _native(
+        "compact", "Go on with a summary of this chat, to make room", ("focus", "what the summary must keep above all")
+    ),
     _native("resume", "List earlier chats, or go on with one", ("chat", "its number in the list, or its id")),
     _native("config", "Show the configuration that holds, and the files it is from"),
     _native("doctor", "Show what is set up, what is missing and what to do about it"),

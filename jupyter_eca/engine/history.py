@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from jupyter_eca.engine.compacting import compacted, is_pruning, is_summary, pruned
 from jupyter_eca.engine.prompt import NO_IMAGES
 from jupyter_eca.engine.spec import ChatMessage, ImagePart, Part, ReasoningPart, TextPart, ToolResultPart, ToolUsePart
 from jupyter_eca.protocol.content import (
@@ -38,8 +39,8 @@ def remember(history: History, event: Event) -> History:
             return _grow(history, TextPart(event.aside), lambda p: isinstance(p, TextPart), "user")
         case TextContent(text=text) if event.role is Role.USER:
             return _add(history, "user", TextPart(text + event.aside))
-        case TextContent() if event.role is Role.SYSTEM and event.aside == NO_IMAGES:
-            return _without_images(history)
+        case TextContent() if event.role is Role.SYSTEM and event.aside:
+            return _made_shorter(history, event.aside)
         case TextContent(text=text) if event.role is Role.ASSISTANT:
             return _grow(history, TextPart(text), lambda p: isinstance(p, TextPart))
         case ReasonTextContent(id=id, text=text):
@@ -55,6 +56,12 @@ def remember(history: History, event: Event) -> History:
             return _add(history, "user", ToolResultPart(id, event.aside, error=True))
         case _:
             return history
+
+
+def _made_shorter(history: History, aside: str) -> History:
+    if aside == NO_IMAGES:
+        return _without_images(history)
+    return compacted(history, aside) if is_summary(aside) else pruned(history) if is_pruning(aside) else history
 
 
 def _without_images(history: History) -> History:

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """What one turn is run with. An empty `model` means that none could be found; `max_steps` of 0 is no limit."""
+    """What one turn is run with. An empty `model` means that none could be found; `max_steps` of 0 is no limit.
+    `compact_at` is the share of the window, in percent, from which on a summary is made; 0 for never."""
 
     model: str
     system: str = ""
@@ -29,6 +30,7 @@ class Setup:
     trust: bool = False
     max_steps: int = 0
     agent: str = ""
+    compact_at: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +61,14 @@ class Answered:
     at: int
     text: str
     failed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Compacted:
+    """A command of ours asks for a summary of the conversation; `focus` is what it must keep above all."""
+
+    at: int
+    focus: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,12 +117,14 @@ class ModelFinished:
 @dataclass(frozen=True, slots=True)
 class ModelFailed:
     """`message` is complete: what happened and what to do. `images`: the model's server refused one of those it was
-    sent, and would refuse it every time. With a `failure` the same request may be repeated."""
+    sent, and would refuse it every time. `overflow`: the request is too long for the model. With a `failure` the same
+    request may be repeated."""
 
     at: int
     request: int
     message: str
     images: bool = False
+    overflow: bool = False
     failure: Failure | None = None
 
 
@@ -164,6 +176,7 @@ Input = (
     Prompted
     | Gathered
     | Answered
+    | Compacted
     | Steered
     | Trusted
     | Marked

@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from jupyter_eca.engine.compacting import is_summary
+from jupyter_eca.protocol.content import TextContent
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -13,12 +16,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """`before` and `after` are the cursors of the pages next to it, None where there is nothing more."""
+    """`before` and `after` are the cursors of the pages next to it, None where there is nothing more; `summary` is that
+    of the chat's last summary of itself."""
 
     events: tuple[Event, ...]
     total: int
     before: int | None
     after: int | None
+    summary: int | None = None
 
 
 def page(
@@ -48,7 +53,14 @@ def page(
         len(events),
         shown[0].seq if shown and first > 0 else None,
         shown[-1].seq if shown and last < len(events) else None,
+        last_summary(events),
     )
+
+
+def last_summary(events: Sequence[Event]) -> int | None:
+    """The sequence number of the last event that stands for all before it, None when there is none."""
+    summaries = (e.seq for e in reversed(events) if isinstance(e.content, TextContent) and is_summary(e.aside))
+    return next(summaries, None)
 
 
 def _within(events: Sequence[Event], at: int) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -53,6 +54,24 @@ FAILURES = {
     FailureKind.OTHER: "Failed",
 }
 
+SUMMARISING = "Summarising the conversation to make room"
+SUMMARISED = "The conversation had become too long for the model: it goes on with a summary of what is above."
+SUMMARY_FAILED = "The conversation could not be summarised: {}"
+SUMMARY_EMPTY = "the model wrote none. Ask again, or start a new chat."
+NOTHING_TO_SUMMARISE = "There is nothing to summarise yet."
+TOO_LONG = "{} It cannot be made shorter: start a new chat, or choose a model with a larger window."
+PRUNED = "The request was too long for the model: the older results of tools are left out of it from now on."
+PRUNED_RESULT = "(This result was removed to make room. Call the tool again if it matters.)"
+
+# What the model is asked in place of the next step, and how it reads what it wrote.
+SUMMARISE = """This conversation is about to exceed your context window. Write a summary that lets you go on with the \
+work without it, and nothing else: call no tools. Keep word for word what would be lost otherwise: what the user wants \
+and forbade, decisions and their reasons, names of files, cells and variables with what was done to them, what was \
+found in them that matters, errors and how they were solved, what is still to be done and the next step."""
+SUMMARY_FOCUS = "\n\nThe user asks to keep above all: {}"
+SUMMARY = "(A summary of the conversation until now, made because it had become too long.)\n\n"
+UNANSWERED = "Go on with the user's last message, which was:\n\n{}"
+
 _IDENTITY = """You are an assistant inside a Jupyter notebook, working with a data scientist. Be brief and exact. \
 Answer in Markdown. Look before you act: read files and variables instead of guessing. Take small steps, and read the \
 real output of what you ran before you speak of it. Say plainly when something failed or was not run."""
@@ -89,6 +108,10 @@ def system_prompt(kind: str, environment: Environment, words: str = "") -> str:
         parts.append(_NOTEBOOKS)
     parts += [f"What the server {name} says of its tools:\n{text}" for name, text in environment.servers]
     return "\n\n".join(parts)
+
+
+# As `context_text` writes them.
+CONTEXT = re.compile(r'\n\n<context name="[^"\n]*">\n.*?\n</context>', re.DOTALL)
 
 
 def context_text(label: str, text: str) -> str:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
+from jupyter_eca.engine.compacting import Window, is_summary
 from jupyter_eca.engine.history import remember
 from jupyter_eca.engine.prompt import CRASHED_CALL, CRASHED_TURN, REJECTED
 from jupyter_eca.engine.state import ChatState
@@ -42,7 +43,8 @@ class Restored:
 
 def restore(chat: str, events: Sequence[Event], at: int) -> Restored:
     calls = frozenset(event.content.id for event in events if isinstance(event.content, ToolCallContent))
-    state = ChatState(chat, history=reduce(remember, events, ()), call_ids=calls, cost=_cost(events))
+    history = reduce(remember, events, ())
+    state = ChatState(chat, history=history, call_ids=calls, cost=_cost(events), window=_window(events))
     # What stands beside the turns (a flag, another title) has none.
     last = next((event for event in reversed(events) if event.turn), None)
     if last is None or last.outcome is not None:
@@ -63,6 +65,19 @@ def _cost(events: Iterable[Event]) -> float | None:
     costs = [e.content.session_cost for e in events if isinstance(e.content, UsageContent)]
     last = costs[-1] if costs else "0"
     return None if last is None else float(last)
+
+
+def _window(events: Sequence[Event]) -> Window:
+    """As the last reply left it; unknown after a summary until the next one."""
+    for event in reversed(events):
+        match event.content:
+            case TextContent() if event.role is Role.SYSTEM and is_summary(event.aside):
+                return Window()
+            case UsageContent(session_tokens=used, limit=limit) if limit is not None:
+                return Window(used, limit.context)
+            case _:
+                pass
+    return Window()
 
 
 def _closings(events: Iterable[Event]) -> list[tuple[Content, str]]:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from jupyter_eca.engine import calling
+from jupyter_eca.engine.compacting import Window
 from jupyter_eca.engine.delta import Delta, ReasoningDelta, ReasoningEnd, Remark, TextDelta, ToolCallDelta, UsageDelta
 from jupyter_eca.engine.window import breakdown
 from jupyter_eca.protocol.content import (
@@ -43,7 +44,7 @@ def hear(walk: Walk, delta: Delta) -> None:
         case Remark(text=text):
             walk.emit(TextContent(text=text), Role.SYSTEM)
         case UsageDelta():
-            _usage(walk, delta)
+            count(walk, delta)
 
 
 def _reason(walk: Walk, text: str) -> None:
@@ -64,12 +65,13 @@ def close_reasoning(walk: Walk, signature: str = "") -> None:
         walk.emit(ReasonFinishedContent(id=id, total_time_ms=took), aside=signature)
 
 
-def _usage(walk: Walk, usage: UsageDelta) -> None:
+def count(walk: Walk, usage: UsageDelta) -> None:
     unknown = usage.cost is None or walk.state.cost is None
     cost = None if unknown else (walk.state.cost or 0.0) + (usage.cost or 0.0)
     walk.state = replace(walk.state, cost=cost)
     tokens_in = usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens
     limit = Limit(context=usage.context_limit, output=usage.output_limit) if usage.context_limit else None
+    walk.state = replace(walk.state, window=Window(tokens_in + usage.output_tokens, usage.context_limit or 0))
     content = UsageContent(
         session_tokens=tokens_in + usage.output_tokens,
         message_input_tokens=tokens_in,
@@ -77,6 +79,7 @@ def _usage(walk: Walk, usage: UsageDelta) -> None:
         last_message_cost=None if usage.cost is None else f"{usage.cost:.4f}",
         session_cost=None if cost is None else f"{cost:.4f}",
         limit=limit,
+        auto_compact_percentage=walk.state.setup.compact_at or None,
     )
     filled = breakdown(walk.request, content)
     walk.emit(content.model_copy(update={"context_breakdown": filled}), Role.SYSTEM)

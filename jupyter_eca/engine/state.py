@@ -5,23 +5,28 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from jupyter_eca.engine.compacting import Window
 from jupyter_eca.engine.inputs import Setup, Steered
 from jupyter_eca.engine.turn import TurnStatus
 from jupyter_eca.errors import IllegalSignal
 
 if TYPE_CHECKING:
+    from jupyter_eca.engine.compacting import Summing
     from jupyter_eca.engine.history import History
     from jupyter_eca.engine.retrying import Retry
     from jupyter_eca.engine.toolcall import ToolCall
 
 NO_SETUP = Setup(model="")
+UNKNOWN = Window()
 
 
 @dataclass(frozen=True, slots=True)
 class ChatState:
     """`request` counts model calls, `steps` those of the turn; `calls` are those of the reply under way, `call_ids`
     those of all calls ever; `steers` are words the model is still to be told; `retry` is the last repetition of the
-    request; a `cost` of None is an unknown price."""
+    request; a `cost` of None is an unknown price. `window` is how full the model's was with its last reply, `summing` a
+    summary in the making, `summed` the step of the turn before which the last one was made, `pruned` that old results
+    were left out in this turn."""
 
     id: str
     status: TurnStatus = TurnStatus.IDLE
@@ -42,6 +47,10 @@ class ChatState:
     remembered: frozenset[str] = frozenset()
     trust: bool = False
     cost: float | None = 0.0
+    window: Window = UNKNOWN
+    summing: Summing | None = None
+    summed: int | None = None
+    pruned: bool = False
 
     def call(self, id: str) -> ToolCall:
         """Raises: IllegalSignal when the reply under way has no such call."""

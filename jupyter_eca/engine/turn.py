@@ -11,6 +11,7 @@ class TurnStatus(StrEnum):
     IDLE = "idle"
     GATHERING = "gathering"
     COMMANDED = "commanded"
+    COMPACTING = "compacting"
     STREAMING = "streaming"
     WAITING = "waiting"
     ACTING = "acting"
@@ -32,6 +33,10 @@ class TurnSignal(StrEnum):
     DUE = "due"
     SETTLED = "settled"
     EXHAUSTED = "exhausted"
+    COMPACT = "compact"
+    FULL = "full"
+    SUMMED = "summed"
+    PRUNED = "pruned"
     STOP = "stop"
 
 
@@ -44,6 +49,7 @@ class TurnMove(StrEnum):
     WAIT = "wait"
     CANCEL_WAIT = "cancel wait"
     REPEAT = "repeat"
+    SUMMARISE = "summarise"
     DECIDE = "decide"
     STOP_CALLS = "stop calls"
     COMPLETE = "complete"
@@ -56,6 +62,7 @@ St, Si, Mo = TurnStatus, TurnSignal, TurnMove
 # idle        nothing is under way (terminal for a turn, start of the next)
 # gathering   what the user pointed at is being read
 # commanded   a command of ours is being carried out
+# compacting  the model is asked for a summary of the conversation
 # streaming   a model call is under way
 # waiting     a model call failed before it said anything, and will be repeated in a while
 # acting      the model's reply ended in tool calls; at least one is not terminal yet
@@ -66,7 +73,9 @@ St, Si, Mo = TurnStatus, TurnSignal, TurnMove
 # words for the model's next step: they are noted, and told before it. `calls` goes by what was received, not by the
 # stop reason that the model's server wrote beside it: some mislabel it, and the calls would be lost. While waiting,
 # `tick` shows how much longer, and `due` ends it; nothing of the call that failed was shown or run, so it is repeated
-# as if it had never been.
+# as if it had never been. `full` says that there is no room for the next model call, so a summary is made first;
+# `compact` is a command that wants one. `summed` goes on with it, and without one when none came of it but there is
+# still some room. `pruned` repeats a request that was refused as too long, made shorter.
 TURNS: Table[TurnStatus, TurnSignal, TurnMove] = Table(
     {
         (St.IDLE, Si.PROMPT): (St.GATHERING, (Mo.GATHER,)),
@@ -76,6 +85,16 @@ TURNS: Table[TurnStatus, TurnSignal, TurnMove] = Table(
         (St.COMMANDED, Si.REFUSED): (St.IDLE, (Mo.FAILED,)),
         (St.GATHERING, Si.REFUSED): (St.IDLE, (Mo.FAILED,)),
         (St.GATHERING, Si.STEER): (St.GATHERING, (Mo.NOTE,)),
+        (St.COMMANDED, Si.COMPACT): (St.COMPACTING, (Mo.SUMMARISE,)),
+        (St.GATHERING, Si.FULL): (St.COMPACTING, (Mo.SUMMARISE,)),
+        (St.ACTING, Si.FULL): (St.COMPACTING, (Mo.SUMMARISE,)),
+        (St.STREAMING, Si.FULL): (St.COMPACTING, (Mo.SUMMARISE,)),
+        (St.STREAMING, Si.PRUNED): (St.STREAMING, (Mo.REPEAT,)),
+        (St.COMPACTING, Si.SUMMED): (St.STREAMING, (Mo.CALL_MODEL,)),
+        (St.COMPACTING, Si.CARRIED_OUT): (St.IDLE, (Mo.COMPLETE,)),
+        (St.COMPACTING, Si.REFUSED): (St.IDLE, (Mo.FAILED,)),
+        (St.COMPACTING, Si.STEER): (St.COMPACTING, (Mo.NOTE,)),
+        (St.COMPACTING, Si.STOP): (St.STOPPING, (Mo.CANCEL_MODEL,)),
         (St.COMMANDED, Si.STOP): (St.IDLE, (Mo.CANCEL_GATHERING, Mo.STOPPED)),
         (St.GATHERING, Si.STOP): (St.IDLE, (Mo.CANCEL_GATHERING, Mo.STOPPED)),
         (St.STREAMING, Si.CALLS): (St.ACTING, (Mo.DECIDE,)),

@@ -6,7 +6,7 @@ from dataclasses import replace
 from math import ceil
 from typing import TYPE_CHECKING
 
-from jupyter_eca.engine import calling, saying
+from jupyter_eca.engine import calling, compaction, saying
 from jupyter_eca.engine.effects import CallModel, CancelGathering, CancelModel, CancelWait, Effect, Gather, Wait
 from jupyter_eca.engine.history import remember
 from jupyter_eca.engine.prompt import (
@@ -17,6 +17,7 @@ from jupyter_eca.engine.prompt import (
     RETRIED,
     RETRYING,
     STOPPED,
+    TOO_LONG,
     title_of,
 )
 from jupyter_eca.engine.retrying import planned
@@ -39,6 +40,12 @@ if TYPE_CHECKING:
     from jupyter_eca.engine.inputs import Gathered, ModelFailed, Prompted, Steered
     from jupyter_eca.engine.state import ChatState
 
+_OUTCOMES = {
+    TurnMove.COMPLETE: Outcome.COMPLETED,
+    TurnMove.FAILED: Outcome.FAILED,
+    TurnMove.STOPPED: Outcome.STOPPED,
+}
+
 
 class Walk:
     def __init__(self, state: ChatState, at: int) -> None:
@@ -48,7 +55,7 @@ class Walk:
         self.effects: list[Effect] = []
 
     def listens_to(self, request: int) -> bool:
-        return self.state.status is TurnStatus.STREAMING and self.state.request == request
+        return self.state.status in {TurnStatus.STREAMING, TurnStatus.COMPACTING} and self.state.request == request
 
     def emit(
         self,
@@ -57,8 +64,9 @@ class Walk:
         aside: str = "",
         outcome: Outcome | None = None,
         turn: str | None = None,
+        local: bool | None = None,
     ) -> None:
-        """`turn` is the one under way, "" for a fact beside the turns."""
+        """`turn` is the one under way, "" for a fact beside the turns; `local` holds for the turn if it is not said."""
         event = Event(
             chat=self.state.id,
             turn=self.state.turn if turn is None else turn,
@@ -67,7 +75,7 @@ class Walk:
             at=self.at,
             aside=aside,
             outcome=outcome,
-            local=self.state.local,
+            local=self.state.local if local is None else local,
         )
         self.events.append(event)
         self.recall(remember(self.state.history, event))
@@ -100,17 +108,14 @@ class Walk:
                 self.effects.append(CancelWait(self.state.request))
             case TurnMove.REPEAT:
                 self._ask()
+            case TurnMove.SUMMARISE:
+                compaction.ask(self)
             case TurnMove.DECIDE:
                 calling.decide_all(self)
             case TurnMove.STOP_CALLS:
                 self._stop_calls()
-            case TurnMove.COMPLETE:
-                self._end(Outcome.COMPLETED)
-            case TurnMove.FAILED:
-                self._end(Outcome.FAILED)
-            case TurnMove.STOPPED:
-                self.emit(TextContent(text=STOPPED), Role.SYSTEM)
-                self._end(Outcome.STOPPED)
+            case TurnMove.COMPLETE | TurnMove.FAILED | TurnMove.STOPPED:
+                self._end(_OUTCOMES[move])
 
     def prompt(self, prompted: Prompted) -> None:
         first = not self.state.history and not prompted.local
@@ -118,7 +123,15 @@ class Walk:
         TURNS.take(self.state.status, begin)
         setup = prompted.setup
         self.state = replace(
-            self.state, turn=prompted.turn, setup=setup, trust=setup.trust, local=prompted.local, steps=0, steers=()
+            self.state,
+            turn=prompted.turn,
+            setup=setup,
+            trust=setup.trust,
+            local=prompted.local,
+            steps=0,
+            steers=(),
+            summed=None,
+            pruned=False,
         )
         self.emit(TextContent(text=prompted.message, content_id=prompted.content_id), Role.USER)
         if first:
@@ -132,7 +145,7 @@ class Walk:
             self.emit(progress, Role.USER, aside=gathered.context)
         for image in gathered.images:
             self.emit(ImageContent(media_type=image.media_type, base64=image.base64), Role.USER)
-        self.signal(TurnSignal.READY)
+        self.signal(TurnSignal.FULL if compaction.is_due(self.state) else TurnSignal.READY)
 
     def answered(self, text: str, *, failed: bool) -> None:
         signal = TurnSignal.REFUSED if failed else TurnSignal.CARRIED_OUT
@@ -175,8 +188,10 @@ class Walk:
 
     def _end(self, outcome: Outcome) -> None:
         """Words that the model was not told are dropped with the turn they were for (ECA 1.2, `chat/promptSteer`)."""
+        if outcome is Outcome.STOPPED:
+            self.emit(TextContent(text=STOPPED), Role.SYSTEM)
         self.emit(ProgressContent(state="finished"), Role.SYSTEM, outcome=outcome)
-        self.state = replace(self.state, local=False, steers=())
+        self.state = replace(self.state, local=False, steers=(), summing=None)
 
     def reply_complete(self) -> None:
         saying.close_reasoning(self)
@@ -190,6 +205,8 @@ class Walk:
 
     def fail(self, failed: ModelFailed) -> None:
         """A request is repeated only while nothing of its answer was shown."""
+        if failed.overflow and compaction.make_room(self):
+            return
         last = self.state.retry
         retry = None if self.state.said else planned(failed.failure, last)
         if retry is not None:
@@ -198,6 +215,7 @@ class Walk:
             return
         saying.close_reasoning(self)
         text = f"{failed.message} {RETRIED.format(last.attempt + 1)}" if last else failed.message
+        text = TOO_LONG.format(text) if failed.overflow else text
         self.emit(TextContent(text=text), Role.SYSTEM, aside=NO_IMAGES if failed.images else "")
         self.signal(TurnSignal.FAIL)
 
@@ -224,4 +242,5 @@ class Walk:
             self.emit(TextContent(text=EXHAUSTED.format(limit)), Role.SYSTEM)
             self.signal(TurnSignal.EXHAUSTED)
         elif TURNS.accepts(self.state.status, TurnSignal.SETTLED):
-            self.signal(TurnSignal.SETTLED)
+            full = self.state.status is TurnStatus.ACTING and compaction.is_due(self.state)
+            self.signal(TurnSignal.FULL if full else TurnSignal.SETTLED)

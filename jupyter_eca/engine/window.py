@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-import re
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING
 
+from jupyter_eca.engine.prompt import CONTEXT
 from jupyter_eca.engine.spec import ReasoningPart, TextPart, ToolResultPart, ToolUsePart
 from jupyter_eca.protocol.content import ContextBreakdown, ContextCategory
 
@@ -18,9 +18,6 @@ if TYPE_CHECKING:
 
 # The usual rule of thumb for English and code.
 CHARS_PER_TOKEN = 4
-
-# As `prompt.context_text` writes it.
-_CONTEXT = re.compile(r'\n\n<context name="[^"\n]*">\n.*?\n</context>', re.DOTALL)
 
 # Squares, not colours of ours: they are the same in every client and theme.
 EMOJI = {
@@ -72,7 +69,7 @@ def _pieces(request: ModelRequest) -> Iterator[tuple[str, str]]:
         for part in message.parts:
             match part:
                 case TextPart(text=text) if message.role == "user":
-                    files = "".join(_CONTEXT.findall(text))
+                    files = "".join(CONTEXT.findall(text))
                     yield "Files", files
                     yield "Messages", text[len(files) :]
                 case TextPart(text=text) | ReasoningPart(text=text):

@@ -18,6 +18,7 @@ Configured as `providers.scripted.models.NAME.script = FILE` (relative to the co
 
 The first rule that matches answers. An error with the status of one that passes (429, 500 and more) is asked again, if
 nothing came before it. `message` rules are for replies to a user, `result` rules for replies to a tool.
+With `"window": N` beside the rules it is a model of so many tokens, four characters each: it refuses what is longer.
 In texts and arguments `{message}` is the last user message, `{result}` the last tool result, and `$name` a named group
 of the rule's regex.
 """
@@ -34,9 +35,11 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import Field, ValidationError
 
+from jupyter_eca.engine.compacting import weight
 from jupyter_eca.engine.delta import Delta, ReasoningDelta, ReasoningEnd, TextDelta, ToolCallDelta, UsageDelta
 from jupyter_eca.engine.spec import TextPart, ToolResultPart, ToolUsePart
-from jupyter_eca.errors import ProviderError
+from jupyter_eca.engine.window import CHARS_PER_TOKEN
+from jupyter_eca.errors import FailureKind, ProviderError
 from jupyter_eca.protocol.base import Model
 from jupyter_eca.providers.failures import kind_of
 
@@ -45,9 +48,6 @@ if TYPE_CHECKING:
 
     from jupyter_eca.config import ProviderConfig
     from jupyter_eca.engine.spec import ModelRequest
-
-# What a token is worth in characters, for made-up usage figures.
-CHARS_PER_TOKEN = 4
 
 
 class ReplyPart(Model):
@@ -75,6 +75,7 @@ class ScriptRule(Model):
 
 class Script(Model):
     rules: tuple[ScriptRule, ...]
+    window: int | None = Field(default=None, gt=0)
 
     def answer(self, request: ModelRequest, spent: Counter[int]) -> tuple[ReplyPart, ...]:
         """The reply of the first rule that matches, its placeholders filled in. `spent` counts how often each answered.
@@ -191,14 +192,18 @@ class ScriptedProvider:
             )
         path = Path(settings.folder) / script
         spent = self._spent.setdefault(path, Counter())
-        said = 0
-        for index, part in enumerate((await asyncio.to_thread(load, path)).answer(request, spent)):
+        played = await asyncio.to_thread(load, path)
+        asked, said = weight(request.messages), 0
+        if played.window is not None and asked > played.window:
+            raise ProviderError(
+                f"The chat is too long for this model: {asked} of {played.window} tokens.", kind=FailureKind.CONTEXT
+            )
+        for index, part in enumerate(played.answer(request, spent)):
             for delta in deltas(part, index):
                 await asyncio.sleep(part.delay)
                 said += len(getattr(delta, "text", ""))
                 yield delta
-        asked = sum(len(message.text) for message in request.messages)
-        yield UsageDelta(asked // CHARS_PER_TOKEN, said // CHARS_PER_TOKEN, cost=0.0)
+        yield UsageDelta(asked, said // CHARS_PER_TOKEN, cost=0.0, context_limit=played.window or 0)
 
 
 PROVIDER = ScriptedProvider()

@@ -49,7 +49,7 @@ class Talk:
 
     def begins(self, message: str = "Hi", *, local: bool = False, max_steps: int = 0) -> Talk:
         self.turns += 1
-        setup = inputs.Setup("maker/model", "Be kind.", TOOLS, POLICY, max_steps=max_steps)
+        setup = inputs.Setup("maker/model", "Be kind.", TOOLS, POLICY, max_steps=max_steps, compact_at=75)
         return self.feed(inputs.Prompted(self.now, f"t{self.turns}", message, f"c{self.turns}", setup, local))
 
     def gathers(self, context: str = "", images: tuple[ImagePart, ...] = ()) -> Talk:
@@ -70,8 +70,14 @@ class Talk:
     def done(self) -> Talk:
         return self.feed(inputs.ModelFinished(self.now, self.state.request))
 
-    def fails(self, message: str = "The model is gone. Ask again.", failure: Failure | None = None) -> Talk:
-        return self.feed(inputs.ModelFailed(self.now, self.state.request, message, failure=failure))
+    def fails(
+        self, message: str = "The model is gone. Ask again.", failure: Failure | None = None, *, overflow: bool = False
+    ) -> Talk:
+        failed = inputs.ModelFailed(self.now, self.state.request, message, overflow=overflow, failure=failure)
+        return self.feed(failed)
+
+    def compacts(self, focus: str = "") -> Talk:
+        return self.feed(inputs.Compacted(self.now, focus))
 
     def waits(self) -> Talk:
         return self.feed(inputs.Waited(self.now, self.state.request))

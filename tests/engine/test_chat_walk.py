@@ -53,19 +53,21 @@ deltas: st.SearchStrategy[Delta] = st.one_of(
     st.builds(ReasoningEnd, st.sampled_from(["", "proof"])),
     st.builds(ToolCallDelta, st.integers(0, 2), call_ids, names, arguments),
     st.builds(ToolCallDelta, st.integers(0, 2), call_ids, names, arguments),
-    st.builds(UsageDelta, st.integers(0, 9), st.integers(0, 9), cost=costs),
+    st.builds(UsageDelta, st.integers(0, 9), st.integers(0, 9), cost=costs, context_limit=st.sampled_from([0, 1, 9])),
     st.builds(Remark, texts),
 )
 
 
 @dataclass(frozen=True)
 class Said:
-    """By the request under way, or by an earlier one. Without a delta: the end of it, which may be `passing`."""
+    """By the request under way, or by an earlier one. Without a delta: the end of it, which may be
+    `passing`, or mean that it was too long."""
 
     delta: Delta | None
     late: bool = False
     failed: bool = False
     passing: bool = False
+    overflow: bool = False
 
 
 @dataclass(frozen=True)
@@ -103,6 +105,7 @@ happenings: st.SearchStrategy[Happening] = st.one_of(
     st.builds(Said, deltas, seldom),
     st.builds(Said, st.none(), seldom, seldom),
     st.builds(Said, st.none(), seldom, st.just(True), st.just(True)),
+    st.builds(Said, st.none(), seldom, st.just(True), overflow=st.just(True)),
     st.builds(Heard, signals, st.integers(0, 3), st.booleans()),
     st.builds(Replied, st.lists(deltas | calls, min_size=1, max_size=5).map(tuple)),
     st.builds(Replied, st.lists(calls, min_size=1, max_size=4).map(tuple)),
@@ -110,7 +113,7 @@ happenings: st.SearchStrategy[Happening] = st.one_of(
     st.builds(Decided, st.integers(0, 2), seldom),
     st.builds(Decided, st.integers(0, 2), seldom),
     st.sampled_from(["prompt", "prompt", "prompt", "stop", "steer", "steer", "unsteer"]),
-    st.sampled_from(["linger", "gather", "command", "answer", "refuse", "trust", "flag", "wait", "wait"]),
+    st.sampled_from(["linger", "gather", "command", "answer", "refuse", "trust", "flag", "wait", "wait", "compact"]),
 )
 
 
@@ -163,13 +166,14 @@ class Walk(Talk):
             self._happens(what)
             return
         match what:
-            case Said(delta=delta, late=late, failed=failed, passing=passing):
+            case Said(delta=delta, late=late, failed=failed, passing=passing, overflow=overflow):
                 request = self.state.request - late
                 if delta is not None:
                     self.feed(inputs.Streamed(self.now, request, delta))
                 elif failed:
                     failure = Failure(limit=2) if passing else None
-                    self.feed(inputs.ModelFailed(self.now, request, "It broke.", failure=failure))
+                    broke = inputs.ModelFailed(self.now, request, "It broke.", overflow=overflow, failure=failure)
+                    self.feed(broke)
                 else:
                     self.feed(inputs.ModelFinished(self.now, request))
             case Replied(deltas=pieces):
@@ -200,6 +204,8 @@ class Walk(Talk):
                 self.feed(inputs.Trusted(self.now, trust=True))
             case "wait":
                 self.waits()
+            case "compact":
+                self.begins("/compact", local=True).compacts("the data")
             case "flag":
                 self.feed(inputs.Marked(self.now, FlagContent(text="here", content_id="c1")))
             case _:
@@ -344,6 +350,9 @@ def test_after_a_crash_at_any_moment_nothing_is_left_open(walk: Walk) -> None:
 def test_after_a_crash_the_chat_goes_on(walk: Walk) -> None:
     state = restore("chat", stored(walk.events), walk.now).state
     again = Walk(state, turns=100)
-    again.asks("Go on").says("Yes").done()
+    again.asks("Go on")
+    if again.state.status is TurnStatus.COMPACTING:
+        again.says("They talked.").done()
+    again.says("Yes").done()
     assert again.state.status is TurnStatus.IDLE
     assert_well_formed(again.state.history)

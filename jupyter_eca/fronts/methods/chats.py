@@ -80,7 +80,9 @@ async def _tell_selection(session: EcaSession, id: str, title: str | None, selec
 async def history(session: EcaSession, params: chats.ChatHistoryParams) -> chats.ChatHistoryResult:
     id = session.known(params.chat_id)
     try:
-        page = await session.host.archive.page(id, params.limit, _cursor(params.before), _cursor(params.after))
+        page = await session.host.archive.page(
+            id, params.limit, _cursor(params.before), _cursor(params.after), since_summary=params.after == LAST_SUMMARY
+        )
     except UnknownChat as error:
         code = chats.PageErrorCode.CHAT_NOT_FOUND
         return chats.ChatHistoryResult(error=chats.PageError(code=code, message=str(error)))
@@ -93,16 +95,24 @@ async def history(session: EcaSession, params: chats.ChatHistoryParams) -> chats
     return chats.ChatHistoryResult(contents=tuple(shown), meta=_meta(page))
 
 
+# ECA's word for a cursor: the last summary that a conversation made of itself.
+LAST_SUMMARY: Final = "lastCompaction"
+
+
 def _cursor(cursor: chats.Cursor | None) -> int | None:
-    """Nothing has been compacted, so `lastCompaction` is the beginning; text that is no number is nowhere (-1)."""
-    if cursor in (None, "", 0, "0", "lastCompaction"):
+    """Text that is no number is nowhere (-1)."""
+    if cursor in (None, "", 0, "0", LAST_SUMMARY):
         return None
     return int(cursor) if str(cursor).isascii() and str(cursor).isdecimal() else -1
 
 
 def _meta(page: Page) -> chats.PageMeta:
     return chats.PageMeta(
-        total=page.total, returned=len(page.events), before_cursor=page.before, after_cursor=page.after
+        total=page.total,
+        returned=len(page.events),
+        before_cursor=page.before,
+        after_cursor=page.after,
+        compaction_cursor=page.summary,
     )
 
 
