@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -26,3 +27,13 @@ def written(code: Sequence[Sheet], without: Collection[int] = ()) -> str:
     ]
     language = {"name": "python"}
     return json.dumps({"cells": cells, "metadata": {"language_info": language}, "nbformat": 4, "nbformat_minor": 5})
+
+
+def hidden(code: Sequence[Sheet], without: Collection[int]) -> set[str]:
+    """The words of the cells that are left out: names that the others may have from them."""
+    return {word for place in without for word in re.findall(r"\w+", code[place].cell.source)}
+
+
+def quoted(message: str) -> str:
+    """The name that a linter speaks of."""
+    return message.partition("`")[2].partition("`")[0]

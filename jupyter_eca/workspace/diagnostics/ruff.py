@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import re
 import tomllib
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from jupyter_eca.protocol.editor import Severity
 from jupyter_eca.workspace.diagnostics import program
-from jupyter_eca.workspace.diagnostics.book import written
+from jupyter_eca.workspace.diagnostics.book import hidden, quoted, written
 from jupyter_eca.workspace.diagnostics.place import at, in_cell
 
 if TYPE_CHECKING:
@@ -39,8 +38,8 @@ async def of_notebook(path: str, code: Sequence[Sheet], real: Path) -> list[Edit
     if broken:
         # Of a source that it cannot parse ruff tells nothing else, and a notebook is one source to it.
         found = [one for one in found if _code(one) == SYNTAX] + await _run(written(code, broken), real)
-        unseen = {name for place in broken for name in _words(code[place].cell.source)}
-        found = [one for one in found if _code(one) != "F821" or _quoted(one) not in unseen]
+        unseen = hidden(code, broken)
+        found = [one for one in found if _code(one) != "F821" or quoted(str(one["message"])) not in unseen]
     return [_in_cell(path, code[_place(one)], one) for one in found if 0 <= _place(one) < len(code)]
 
 
@@ -95,14 +94,6 @@ def _spot(one: dict[str, Any]) -> tuple[int, int]:
 
 def _severity(one: dict[str, Any]) -> Severity:
     return Severity.ERROR if _code(one).startswith(_ERRORS) else Severity.WARNING
-
-
-def _quoted(one: dict[str, Any]) -> str:
-    return str(one["message"]).partition("`")[2].partition("`")[0]
-
-
-def _words(source: str) -> set[str]:
-    return set(re.findall(r"\w+", source))
 
 
 def _in_cell(path: str, sheet: Sheet, one: dict[str, Any]) -> EditorDiagnostic:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 
 from jupyter_eca.protocol.editor import Severity
 from jupyter_eca.workspace.diagnostics import program
-from jupyter_eca.workspace.diagnostics.book import written
+from jupyter_eca.workspace.diagnostics.book import hidden, quoted, written
 from jupyter_eca.workspace.diagnostics.place import at, in_cell
 
 if TYPE_CHECKING:
@@ -41,17 +41,22 @@ async def of_notebook(
 ) -> list[EditorDiagnostic]:
     """`real` is where the notebook is: it imports what is beside it. `root` has the project's configuration, `python`
     is the kernel's interpreter. Raises: ProgramError."""
+    # What it makes of a source that it cannot parse is wrong elsewhere too.
+    broken = {place for place, sheet in enumerate(code) if sheet.flaw}
+    unseen = hidden(code, broken)
     kept = await asyncio.to_thread(TemporaryDirectory, prefix="eca-lint-")
     try:
         copy = Path(kept.name) / "notebook.ipynb"
-        await asyncio.to_thread(copy.write_text, written(code), "utf-8")
+        await asyncio.to_thread(copy.write_text, written(code, broken), "utf-8")
         found = await _run(copy, root, python, real.parent)
     finally:
         await asyncio.to_thread(kept.cleanup)
     return [
         in_cell(path, code[int(one["cell"]) - 1].cell, _spot(one), _severity(one), one["said"], SOURCE, one["code"])
         for one in found
-        if one["cell"] and 0 < int(one["cell"]) <= len(code)
+        if one["cell"]
+        and 0 < int(one["cell"]) <= len(code)
+        and not (one["code"] == "unresolved-reference" and quoted(one["said"]) in unseen)
     ]
 
 
