@@ -60,11 +60,13 @@ export function findings(state: EditorState, decorations: typeof EditorView.deco
     if (typeof set === 'function') {
       continue;
     }
-    for (const mark = set.iter(); mark.value !== null; mark.next()) {
+    const mark = set.iter();
+    while (mark.value !== null) {
       const { diagnostic, diagnostics } = mark.value.spec as Mark;
       for (const one of [...(diagnostics ?? []), ...(diagnostic === undefined ? [] : [diagnostic])]) {
         found.add(one);
       }
+      mark.next();
     }
   }
   return [...found];
