@@ -38,6 +38,9 @@ _OPAQUE: Final = re.compile(r"^\s*%(?:run|pylab|store\s+-r|macro|rerun|recall)\b
 # What is longer than this is data, and takes Python seconds.
 MAX_SOURCE: Final = 200_000
 
+# After so many magics in a cell all that look like one are taken for such: each of them costs a look at the whole.
+MAX_ROUNDS: Final = 50
+
 
 @dataclass(frozen=True, slots=True)
 class Flaw:
@@ -88,13 +91,16 @@ def _stored(statement: str) -> set[str]:
 
 def _parsed(lines: list[str]) -> tuple[ast.Module | None, Flaw | None]:
     """Each line that Python stops at is taken away if it is a magic, and the rest is read again."""
-    for _ in range(len(lines) + 1):
+    for _ in range(MAX_ROUNDS):
         found = _compiled("\n".join(lines))
         if isinstance(found, ast.Module):
             return found, None
         if not _mask(lines, found.line):
             return None, found
-    return None, None
+    for at in range(len(lines)):
+        _mask(lines, at, before=False)
+    found = _compiled("\n".join(lines))
+    return (found, None) if isinstance(found, ast.Module) else (None, found)
 
 
 def _compiled(source: str) -> ast.Module | Flaw:
@@ -109,9 +115,9 @@ def _compiled(source: str) -> ast.Module | Flaw:
     return tree if isinstance(tree, ast.Module) else ast.Module([], [])
 
 
-def _mask(lines: list[str], at: int) -> bool:
+def _mask(lines: list[str], at: int, *, before: bool = True) -> bool:
     """False when the line at which Python stopped, or the one before it, is none of IPython's."""
-    for number in (at, at - 1):
+    for number in (at, at - 1) if before else (at,):
         if not 0 <= number < len(lines):
             continue
         line = lines[number]
