@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 # A kernel that is idle answers in milliseconds; one that became busy just now is not waited for.
 LIMIT_SECONDS: Final = 1.0
 
+# Asked of the cell that asks alone: it can answer, and nobody has its kernel's specification at hand.
+_WHICH: Final = "print(__import__('sys').executable)"
+
 
 @dataclass(frozen=True, slots=True)
 class Known:
@@ -36,7 +39,10 @@ async def known(chat: str, document: NotebookDocument, kernels: Kernels | None, 
             if kernel.id != document.kernel_id:
                 return Known()
             state = await kernel.state()
-            python = await asyncio.to_thread(_interpreter, state.python)
+            word = state.python
+            if word is None and kernel is asking:
+                word = (await kernel.execute(chat, _WHICH)).text.strip()
+            python = await asyncio.to_thread(_interpreter, word)
             if state.status != "idle" and kernel is not asking:
                 return Known(python=python)
             found = await kernel.variables(chat, ())
