@@ -47,7 +47,8 @@ def printed(words: str) -> dict[str, Any]:
 class Page:
     """`books` are its open notebooks, the first one the active one. Running a cell prints its source; one that holds
     `fail` fails. `hold` keeps a run going until it is set. `before_edit` is what somebody does in the page at the
-    moment an edit arrives, `after_edit` just behind it. With `problems` it has an editor that tells those."""
+    moment an edit arrives, `after_edit` just behind it. With `problems` it has an editor that tells those;
+    it cannot read the `unreadable` one."""
 
     books: dict[str, list[wire.NotebookCell]]
     hold: asyncio.Event | None = None
@@ -56,6 +57,7 @@ class Page:
     before_edit: Callable[[], None] | None = None
     after_edit: Callable[[], None] | None = None
     problems: list[dict[str, Any]] | None = None
+    unreadable: str = ""
     asked: list[str | None] = field(default_factory=list[str | None])
     shown: list[str] = field(default_factory=list[str])
     edits: int = 0
@@ -84,6 +86,8 @@ class Page:
 
     async def _answer(self, method: str, params: Any) -> Any:
         match METHODS[method].parse(params):
+            case wire.NotebookReadParams(path=path) if path == self.unreadable:
+                raise RemoteError(f"{path} was closed")
             case wire.NotebookReadParams(path=path):
                 return self._document(path).wire()
             case wire.NotebookEditParams(path=path, changes=changes):

@@ -71,7 +71,7 @@ TOOLS = (editor_diagnostics,)
 
 async def _everything(context: ToolContext, editor: Editor | None) -> str:
     opened = await context.notebooks.list() if context.notebooks is not None else ()
-    parts = [await _notebook(context, await notebook_at(context, info.path), editor) for info in opened]
+    parts = [await _open(context, info.path, editor) for info in opened]
     if editor is not None:
         found = await (editor.diagnostics(None) if not opened else _added(editor, None))
         rest = [one for one in found.diagnostics if not _of_notebooks(one, [info.path for info in opened])]
@@ -84,10 +84,18 @@ async def _everything(context: ToolContext, editor: Editor | None) -> str:
     return "\n\n".join(part for part in parts if part)
 
 
+async def _open(context: ToolContext, path: str, editor: Editor | None) -> str:
+    """One that was closed just now hides nothing of the others."""
+    try:
+        return await _notebook(context, await notebook_at(context, path), editor)
+    except ToolError as error:
+        return f"{path}: {error}"
+
+
 async def _notebook(context: ToolContext, document: NotebookDocument, editor: Editor | None) -> str:
     others = EditorGetDiagnosticsResult()
-    if editor is not None:
-        others = await _added(editor, _uri(context.files, document.path, editor))
+    if editor is not None and (uri := _uri(context.files, document.path, editor)):
+        others = await _added(editor, uri)
     mapped = [_mapped(document, one) for one in others.diagnostics]
     asking = context.kernel if context.from_cell else None
     kernel = known(context.chat, document, context.kernels, asking)
@@ -105,13 +113,14 @@ async def _added(editor: Editor, uri: str | None) -> EditorGetDiagnosticsResult:
         return EditorGetDiagnosticsResult(message="no answer")
 
 
-def _uri(files: Files, path: str, editor: Editor) -> str:
+def _uri(files: Files, path: str, editor: Editor) -> str | None:
+    """None of what has no name that the editor could know."""
     if editor.in_jupyter:
         return place.uri(path)
     try:
         return files.resolve(path).as_uri()
     except ToolError:
-        return place.uri(path)
+        return None
 
 
 def _mapped(document: NotebookDocument, one: EditorDiagnostic) -> EditorDiagnostic:

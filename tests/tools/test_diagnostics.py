@@ -91,6 +91,13 @@ async def test_a_notebook_that_nothing_is_wrong_with_is_told_in_one_line(tmp_pat
         assert result(await there.call("editor_diagnostics", path=PATH)) == f"{PATH} (2 cells): nothing wrong is known"
 
 
+async def test_an_open_notebook_that_cannot_be_read_hides_nothing_of_the_others(tmp_path: Path) -> None:
+    page = Page({PATH: ran("print(1)"), "gone.ipynb": ran("1")}, unreadable="gone.ipynb")
+    async with room(tmp_path, page=page) as there:
+        told = result(await there.call("editor_diagnostics")).splitlines()
+        assert told[::2] == [f"{PATH} (1 cell): nothing wrong is known", "gone.ipynb: gone.ipynb was closed"]
+
+
 async def test_a_file_that_no_editor_has_is_linted(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text("import os\n\ndef f(x: int) -> str:\n    return x + nothing\n")
     (tmp_path / "b.txt").write_text("words")

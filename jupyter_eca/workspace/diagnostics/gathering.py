@@ -40,11 +40,11 @@ async def of_notebook(
     document: NotebookDocument, files: Files, asked: Awaitable[Known], others: Sequence[EditorDiagnostic] = ()
 ) -> Report:
     """`others` are what an editor has told of it; the kernel is `asked` meanwhile."""
-    code, (real, root) = await asyncio.gather(
-        asyncio.to_thread(standing.sheets, document), asyncio.to_thread(_places, files, document.path)
-    )
     asking = asyncio.ensure_future(asked)
     try:
+        code, (real, root) = await asyncio.gather(
+            asyncio.to_thread(standing.sheets, document), asyncio.to_thread(_places, files, document.path)
+        )
         linted = await _linted(document, code, real, root, asking)
         known = await asking
     finally:
