@@ -14,6 +14,7 @@ from jupyter_eca.fronts.eca import EcaSession
 from jupyter_eca.links.memory import pair
 from jupyter_eca.links.peer import Peer
 from jupyter_eca.protocol import notebook as wire
+from jupyter_eca.protocol.editor import EditorGetDiagnosticsParams
 from jupyter_eca.protocol.methods import METHODS
 from tests.desk import Desk, Door, answer, desk
 
@@ -46,7 +47,8 @@ def printed(words: str) -> dict[str, Any]:
 class Page:
     """`books` are its open notebooks, the first one the active one. Running a cell prints its source; one that holds
     `fail` fails. `hold` keeps a run going until it is set. `before_edit` is what somebody does in the page at the
-    moment an edit arrives, `after_edit` just behind it."""
+    moment an edit arrives, `after_edit` just behind it. With `problems` it has an editor that tells those;
+    it cannot read the `unreadable` one."""
 
     books: dict[str, list[wire.NotebookCell]]
     hold: asyncio.Event | None = None
@@ -54,6 +56,9 @@ class Page:
     interrupted: asyncio.Event = field(default_factory=asyncio.Event)
     before_edit: Callable[[], None] | None = None
     after_edit: Callable[[], None] | None = None
+    problems: list[dict[str, Any]] | None = None
+    unreadable: str = ""
+    asked: list[str | None] = field(default_factory=list[str | None])
     shown: list[str] = field(default_factory=list[str])
     edits: int = 0
 
@@ -72,7 +77,8 @@ class Page:
         self._link = ours
         peer = Peer(ours, self._answer, lambda _method, _params: None)
         table.tasks.create_task(peer.run())
-        await peer.request("initialize", {"capabilities": {"codeAssistant": {"chat": True, "notebook": True}}})
+        can = {"chat": True, "notebook": True} | ({} if self.problems is None else {"editor": {"diagnostics": True}})
+        await peer.request("initialize", {"capabilities": {"codeAssistant": {"envelope": True, **can}}})
         await peer.notify("initialized", {})
 
     async def leave(self) -> None:
@@ -80,12 +86,17 @@ class Page:
 
     async def _answer(self, method: str, params: Any) -> Any:
         match METHODS[method].parse(params):
+            case wire.NotebookReadParams(path=path) if path == self.unreadable:
+                raise RemoteError(f"{path} was closed")
             case wire.NotebookReadParams(path=path):
                 return self._document(path).wire()
             case wire.NotebookEditParams(path=path, changes=changes):
                 return self._edit(path, changes).wire()
             case wire.NotebookRunParams(path=path, cell_ids=ids):
                 return (await self._run(path, ids)).wire()
+            case EditorGetDiagnosticsParams(uri=uri):
+                self.asked.append(uri)
+                return {"diagnostics": self.problems}
             case wire.NotebookOpenParams(path=path):
                 self.shown.append(path)
                 return {}

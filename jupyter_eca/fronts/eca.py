@@ -343,7 +343,7 @@ class EcaSession:
         if self.can.notebook:
             self.notebooks = LinkNotebooks(self.peer)
         if any(self.can.editor.model_dump().values()):
-            self.editor = LinkEditor(self.peer, self.can.editor, lambda: self.dialect)
+            self.editor = LinkEditor(self.peer, self.can.editor, lambda: self.dialect, in_jupyter=self.can.notebook)
         # A client may send its first requests without waiting for this reply: they wait in its stead.
         self.opened.clear()
         try:

@@ -93,10 +93,14 @@ class LinkKernel:
 
 
 class LinkEditor:
-    """The editor at the other end of a link; `spoken` gives its dialect, which it may be a while in showing."""
+    """The editor at the other end of a link; `spoken` gives its dialect, which it may be a while in showing. A client
+    with live notebooks is one `in_jupyter`."""
 
-    def __init__(self, peer: Peer, can: EditorCapabilities, spoken: Callable[[], dialect.Dialect]) -> None:
+    def __init__(
+        self, peer: Peer, can: EditorCapabilities, spoken: Callable[[], dialect.Dialect], *, in_jupyter: bool
+    ) -> None:
         self.can = can
+        self.in_jupyter = in_jupyter
         self._peer = peer
         self._spoken = spoken
 

@@ -2,6 +2,9 @@
 
 A client whose answer is a failure in the shape of a result (`{"status": "error", "message": ...}`, seen in emacs) has
 no `diagnostics` in it: then there are none, and `message` says why.
+
+A client that declared `notebook` too is asked with, and answers with, URIs of Jupyter's contents: `jupyter:<path>` for
+a file or a notebook and `jupyter:<path>#<cell id>` for a cell, the path as in `notebook/*`, percent-encoded.
 """
 
 from __future__ import annotations

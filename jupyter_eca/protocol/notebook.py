@@ -237,10 +237,12 @@ class NotebookOpenParams(Model):
 
 class KernelState(Model):
     """`status` is Jupyter's execution state (`starting`, `idle`, `busy`, `restarting`, `dead`). `cell` is the number or
-    id of the cell that runs, `busy_ms` for how long, where that is known."""
+    id of the cell that runs, `busy_ms` for how long, where that is known. `python` is the interpreter of a kernel of
+    this machine that is Python, as its specification has it."""
 
     status: str
     language: str = ""
+    python: str | None = None
     cell: str | None = None
     busy_ms: int | None = None
     queued: int = 0

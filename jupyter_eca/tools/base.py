@@ -27,13 +27,14 @@ MAX_RESULT_CHARS = 50_000
 
 
 class Need(StrEnum):
-    """A field of the context without which a tool is not offered, or something that what is there `can`."""
+    """A field of the context without which a tool is not offered, or something that what is there `can`; of several
+    with `|` between, any one will do."""
 
     KERNEL = "kernel"
     NOTEBOOKS = "notebooks"
     QUESTIONS = "questions"
     EDITOR = "editor"
-    DIAGNOSTICS = "editor.diagnostics"
+    DIAGNOSTICS = "notebooks|editor.diagnostics"
     DEFINITION = "editor.definition"
     REFERENCES = "editor.references"
     JOBS = "jobs"
@@ -81,7 +82,9 @@ class ToolContext:
     report: Callable[[Report], None] = unheard
 
     def has(self, need: Need) -> bool:
-        field, _, ability = need.partition(".")
+        return any(self._has(*one.partition(".")) for one in need.split("|"))
+
+    def _has(self, field: str, _: str, ability: str) -> bool:
         found = getattr(self, field)
         return found is not None and (not ability or getattr(found.can, ability))
 

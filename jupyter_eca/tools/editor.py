@@ -1,4 +1,4 @@
-"""The tools that ask the user's editor: what its language servers say of the workspace's files."""
+"""The tools that ask the user's editor where a name is defined and used."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
     from pathlib import Path
 
-    from jupyter_eca.protocol.editor import EditorDiagnostic, EditorLookupResult, Location
+    from jupyter_eca.protocol.editor import EditorLookupResult, Location
     from jupyter_eca.workspace.base import Editor, Files
 
 # A language server needs its time to start; the editor says `starting` until it has. ECA waits as long.
@@ -33,31 +33,11 @@ POLL_SECONDS: Final = 2.0
 _MAX_SHOWN: Final = 200
 _MAX_LINE: Final = 200
 
-_NOTHING: Final = "The editor tells of no diagnostics. Ask for a file by its path: some know only those."
-
-AnyPath = Annotated[str, Field(description="The file, relative to the workspace or absolute; empty for all of them.")]
 FilePath = Annotated[str, Field(description="The file, relative to the workspace or absolute.")]
 Line = Annotated[int, Field(ge=1, description="The line that the name stands in; the first one is 1.")]
 Symbol = Annotated[str, Field(min_length=1, description="The name as it is written in that line.")]
 Character = Annotated[int, Field(ge=0, description="Its column, when the line has it twice; the first one is 1.")]
 Declaration = Annotated[bool, Field(description="Also the place where it is declared.")]
-
-
-@tool(reads=True, needs=[Need.DIAGNOSTICS], summary="Diagnostics of {path}")
-async def editor_diagnostics(context: ToolContext, path: AnyPath = "") -> str:
-    """Errors and warnings that the user's editor shows for a file, or for all: path:line:column: severity: message.
-
-    Look here after you changed code.
-    """
-    editor = _able(context, "diagnostics")
-    uri = (await asyncio.to_thread(_file, context.files, path)).as_uri() if path else None
-    found = await editor.diagnostics(uri)
-    told = [_problem(context.files, one) for one in found.diagnostics]
-    if found.message:
-        return "\n".join([f"The editor says: {found.message}", *told])
-    # eca-nvim answers a question about all files with nothing, whatever its buffers have.
-    nothing = f"The editor has no diagnostics for {path}." if path else _NOTHING
-    return _listed(told) or nothing
 
 
 @tool(reads=True, needs=[Need.DEFINITION], summary="Definition of {symbol}")
@@ -89,7 +69,7 @@ async def editor_references(
     return await _found(context.files, symbol, lambda: editor.references(params))
 
 
-TOOLS = (editor_diagnostics, editor_definition, editor_references)
+TOOLS = (editor_definition, editor_references)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +93,7 @@ async def _found(files: Files, symbol: str, ask: Callable[[], Awaitable[EditorLo
         }.get(result.status, "it failed")
         raise ToolError(f"The editor cannot say: {reason}.", "Use grep and read_file instead.")
     told = await asyncio.to_thread(_places, files, result.locations)
-    return _listed(told) or f"The editor knows no place for {symbol}."
+    return listed(told) or f"The editor knows no place for {symbol}."
 
 
 async def _settled(ask: Callable[[], Awaitable[EditorLookupResult]]) -> EditorLookupResult:
@@ -125,7 +105,7 @@ async def _settled(ask: Callable[[], Awaitable[EditorLookupResult]]) -> EditorLo
     return result
 
 
-def _file(files: Files, path: str) -> Path:
+def existing(files: Files, path: str) -> Path:
     real = files.resolve(path)
     if not real.exists():
         raise ToolError(f"There is no file {path}.", "Use directory_tree or grep to find it.")
@@ -134,7 +114,7 @@ def _file(files: Files, path: str) -> Path:
 
 def _spot(files: Files, path: str, line: int, symbol: str, character: int) -> _Spot:
     """Positions are those of the language servers: columns in UTF-16 units, here from 1."""
-    real = _file(files, path)
+    real = existing(files, path)
     with textfile.reported(path):
         every = lines(textfile.read(real, path).removeprefix(textfile.BOM))
     text = every[line - 1] if line <= len(every) else ""
@@ -151,37 +131,29 @@ def _units(text: str) -> int:
     return len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
-def _problem(files: Files, one: EditorDiagnostic) -> str:
-    shown, _ = _shown(files, one.uri)
-    start = one.range.start
-    origin = " ".join(part for part in (one.source, one.code) if part)
-    place = f"{shown}:{start.line + 1}:{start.character + 1}"
-    return f"{place}: {one.severity}: {one.message}{f' [{origin}]' if origin else ''}"
-
-
 def _places(files: Files, locations: Sequence[Location]) -> list[str]:
     texts: dict[Path, list[str]] = {}
     told: list[str] = []
     for location in locations[: _MAX_SHOWN + 1]:
-        shown, real = _shown(files, location.uri)
+        path, real = shown(files, location.uri)
         start = location.range.start
         if real is not None and real not in texts:
-            texts[real] = _lines(real, shown)
+            texts[real] = _lines(real, path)
         text = (texts.get(real) if real else None) or []
         line = text[start.line - 1].strip()[:_MAX_LINE] if 0 < start.line <= len(text) else ""
-        told.append(f"{shown}:{start.line}:{start.character}{f': {line}' if line else ''}")
+        told.append(f"{path}:{start.line}:{start.character}{f': {line}' if line else ''}")
     return told
 
 
-def _lines(real: Path, shown: str) -> list[str]:
+def _lines(real: Path, path: str) -> list[str]:
     """None of a file that cannot be read: its place is still worth telling."""
     try:
-        return lines(textfile.read(real, shown))
+        return lines(textfile.read(real, path))
     except (ToolError, OSError):
         return []
 
 
-def _shown(files: Files, uri: str) -> tuple[str, Path | None]:
+def shown(files: Files, uri: str) -> tuple[str, Path | None]:
     """A path that tools take, and the file. What lies outside of the workspace is named, and not opened."""
     parts = urlsplit(uri)
     if parts.scheme != "file":
@@ -194,6 +166,6 @@ def _shown(files: Files, uri: str) -> tuple[str, Path | None]:
     return files.shown(real), real
 
 
-def _listed(told: Sequence[str]) -> str:
+def listed(told: Sequence[str]) -> str:
     more = [f"[only the first {_MAX_SHOWN} are shown]"] if len(told) > _MAX_SHOWN else []
     return "\n".join([*told[:_MAX_SHOWN], *more])

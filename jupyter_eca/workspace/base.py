@@ -165,10 +165,14 @@ class Questions(Protocol):
 
 
 class Editor(Protocol):
-    """An editor that has files of the workspace open. `can` names the requests that it answers."""
+    """An editor that has files of the workspace open. `can` names the requests that it answers. `in_jupyter`: it knows
+    files by their paths in Jupyter's contents, and is asked with `jupyter:` URIs."""
 
     @property
     def can(self) -> EditorCapabilities: ...
+
+    @property
+    def in_jupyter(self) -> bool: ...
 
     async def diagnostics(self, uri: str | None) -> EditorGetDiagnosticsResult:
         """Raises: ToolError when the editor does not answer."""

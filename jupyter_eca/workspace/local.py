@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 import uuid
 from typing import TYPE_CHECKING, Any
 
@@ -53,10 +54,11 @@ class LocalKernel:
     async def state(self) -> KernelState:
         """`starting` as long as nobody needed it: it is there at the first use."""
         if self._kernel is None:
-            return KernelState(status="starting", language=_LANGUAGE)
+            return KernelState(status="starting", language=_LANGUAGE, python=sys.executable)
         if not await self._manager.is_alive():
             return KernelState(status="dead", language=_LANGUAGE)
-        return self._kernel.state("busy" if self._kernel.busy else "idle", _LANGUAGE)
+        state = self._kernel.state("busy" if self._kernel.busy else "idle", _LANGUAGE)
+        return state.model_copy(update={"python": sys.executable})
 
     async def interrupt(self) -> None:
         if self._kernel is not None:

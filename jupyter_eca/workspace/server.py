@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from typing import TYPE_CHECKING, Any
 
 from jupyter_eca.errors import ToolError
@@ -13,6 +14,9 @@ if TYPE_CHECKING:
 
     from jupyter_eca.protocol.notebook import Inspection, KernelExecuteResult, KernelState, KernelVariablesResult
 
+
+# What jupyter_client takes for its own interpreter.
+_OWN_PYTHON = ("python", f"python{sys.version_info[0]}", f"python{sys.version_info[0]}.{sys.version_info[1]}")
 
 # Seconds between two looks at whether the user's own cell has ended.
 IDLE_EVERY = 0.1
@@ -74,7 +78,9 @@ class ServerKernels:
 
     def state(self, id: str) -> KernelState:
         kernel, manager = self._client(id)
-        return kernel.state(manager.execution_state, self.language(id))
+        state = kernel.state(manager.execution_state, self.language(id))
+        python = python_of(manager.kernel_spec.argv) if state.language == "python" else ""
+        return state.model_copy(update={"python": python})
 
     async def interrupt(self, id: str) -> None:
         await self._kernels.interrupt_kernel(id)
@@ -104,6 +110,12 @@ class ServerKernels:
         for _, kernel in self._open.values():
             kernel.close()
         self._open.clear()
+
+
+def python_of(command: list[str]) -> str | None:
+    """The interpreter that a kernel's command starts."""
+    first = command[0] if command else None
+    return sys.executable if first in _OWN_PYTHON else first
 
 
 class ServerKernel:

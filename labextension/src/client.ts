@@ -9,6 +9,8 @@ import {
   ClientMethods,
   CodeAssistant,
   Done,
+  EditorGetDiagnosticsParams,
+  EditorGetDiagnosticsResult,
   NotebookDocument,
   NotebookEditParams,
   NotebookListResult,
@@ -54,9 +56,12 @@ export interface NotebookHost {
   /** `taken`: nobody waits for it any more, and the kernel is to stop. */
   run(params: NotebookRunParams, taken: AbortSignal): Promise<NotebookRunResult>;
   open(params: NotebookOpenParams): Promise<Done>;
+  /** What linters have found in them. */
+  diagnostics(params: EditorGetDiagnosticsParams): EditorGetDiagnosticsResult;
 }
 
 const UNATTENDED: CodeAssistant = { chat: true, envelope: true, unattended: true };
+const NOTEBOOKS: CodeAssistant = { notebook: true, editor: { diagnostics: true } };
 const ATTENDED: CodeAssistant = { chat: true, envelope: true, chatCapabilities: { askQuestion: true } };
 
 export class Client {
@@ -79,11 +84,12 @@ export class Client {
       peer.handle('notebook/edit', params => notebooks.edit(params));
       peer.handle('notebook/run', (params, taken) => notebooks.run(params, taken));
       peer.handle('notebook/open', params => notebooks.open(params));
+      peer.handle('editor/getDiagnostics', params => notebooks.diagnostics(params));
     }
     const can = attendant === undefined ? UNATTENDED : ATTENDED;
     await peer.request('initialize', {
       clientInfo: { name: 'jupyter-eca' },
-      capabilities: { codeAssistant: { ...can, ...(notebooks !== undefined && { notebook: true }) } }
+      capabilities: { codeAssistant: { ...can, ...(notebooks !== undefined && NOTEBOOKS) } }
     });
     peer.notify('initialized', {});
     return new Client(peer);

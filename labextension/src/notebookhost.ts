@@ -5,11 +5,14 @@ import { Cell, CodeCell, CodeCellModel, MarkdownCell } from '@jupyterlab/cells';
 import { INotebookCellExecutor, INotebookTracker, Notebook, NotebookPanel, runCell } from '@jupyterlab/notebook';
 
 import { NotebookHost } from './client';
+import { lintOf, pathOf } from './lint';
 import { apply, Change, plan, Refusal, Standing, told } from './live';
 import { Marks } from './marks';
 import {
   CellSelection,
   Done,
+  EditorGetDiagnosticsParams,
+  EditorGetDiagnosticsResult,
   NotebookDocument,
   NotebookEditParams,
   NotebookInfo,
@@ -120,6 +123,14 @@ export class LiveNotebooks implements NotebookHost {
       await panel.content.scrollToCell(cellOf(panel, cellId));
     }
     return {};
+  }
+
+  /** Of all open notebooks without a URI; nothing of what is not open here. */
+  diagnostics({ uri }: EditorGetDiagnosticsParams): EditorGetDiagnosticsResult {
+    const paths = uri === undefined ? this.list().notebooks.map(({ path }) => path) : [pathOf(uri)];
+    const panels = paths.flatMap(path => (path === undefined ? [] : [this.find(path)]));
+    const open = panels.flatMap(panel => (panel === undefined ? [] : [panel]));
+    return { diagnostics: open.flatMap(({ context, content }) => lintOf(context.localPath, content)) };
   }
 
   private panels(): NotebookPanel[] {

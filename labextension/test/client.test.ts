@@ -1,7 +1,17 @@
 import { expect, test } from 'vitest';
 
 import { Client } from '../src/client';
-import { ChatId, ChatStatus, ChatSummary, ClientMethods, InitializeParams, ServerMethods } from '../src/protocol';
+import {
+  ChatId,
+  ChatStatus,
+  ChatSummary,
+  ClientMethods,
+  EditorGetDiagnosticsParams,
+  EditorGetDiagnosticsResult,
+  InitializeParams,
+  NotebookListResult,
+  ServerMethods
+} from '../src/protocol';
 import { Peer } from '../src/rpc';
 import { pair } from './pair';
 
@@ -73,15 +83,19 @@ test('nothing is sent where nothing runs', async () => {
   expect(server.stopped).toEqual([]);
 });
 
-test('a page with notebooks says so, and refuses in words for the model', async () => {
+test('a page with notebooks says so, tells what is wrong in them, and refuses in words for the model', async () => {
   const [ours, theirs] = pair();
   const server = new Server(new Peer(theirs), []);
   const refuse = (): never => {
     throw new Error('cell 3f6c is gone');
   };
-  const notebooks = { list: () => ({ notebooks: [] }), read: refuse, edit: refuse, run: refuse, open: refuse };
+  const diagnostics = ({ uri }: EditorGetDiagnosticsParams): EditorGetDiagnosticsResult => ({ message: uri ?? 'all' });
+  const list = (): NotebookListResult => ({ notebooks: [] });
+  const notebooks = { list, read: refuse, edit: refuse, run: refuse, open: refuse, diagnostics };
   await Client.connect(ours, undefined, notebooks);
   expect(server.greeting?.capabilities?.codeAssistant?.notebook).toBe(true);
+  expect(server.greeting?.capabilities?.codeAssistant?.editor).toEqual({ diagnostics: true });
+  expect(await server.peer.request('editor/getDiagnostics', { uri: 'jupyter:a' })).toEqual({ message: 'jupyter:a' });
   expect(await server.peer.request('notebook/list', {})).toEqual({ notebooks: [] });
   await expect(server.peer.request('notebook/read', { path: 'a.ipynb' })).rejects.toThrow(/^cell 3f6c is gone$/);
 });

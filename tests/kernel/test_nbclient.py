@@ -41,6 +41,8 @@ RULES: list[dict[str, Any]] = [
     {"message": "^typo", "result": "(?P<what>SyntaxError.*)", "reply": [{"text": "I read $what"}]},
     {"message": "^look", "reply": [{"tool": "variables", "arguments": {"names": ["numbers"]}}]},
     {"message": "^look", "result": "", "reply": [{"text": "{result}"}]},
+    {"message": "^wrong", "reply": [{"tool": "editor_diagnostics", "arguments": {"path": "wrong.ipynb"}}]},
+    {"message": "^wrong", "result": "", "reply": [{"text": "{result}"}]},
     {"message": "^quit", "reply": [runs("import sys\nsys.exit(3)")]},
     {"message": "^quit", "result": "(?P<what>SystemExit)", "reply": [{"text": "I read $what"}]},
     {
@@ -278,3 +280,12 @@ async def test_papermill_runs_the_same_notebook(tmp_path: Path, monkeypatch: pyt
     assert done.returncode == 0, done.stderr
     (output,) = json.loads(target.read_text())["cells"][1]["outputs"]
     assert output["data"]["text/plain"][-1] == "`loaded` is there."
+
+
+async def test_what_is_wrong_with_a_notebook_is_told_with_no_page_and_no_server(book: Book) -> None:
+    wrong = json.dumps(document("import json, pydantic", "print(nowhere)"))
+    await book.run(f"with open('wrong.ipynb', 'w') as file:\n    print({wrong!r}, file=file)")
+    (display,) = (await book.run("%eca wrong")).displays
+    told = display["text/plain"]
+    assert "wrong.ipynb (2 cells): 1 error, 2 infos" in told
+    assert "1:7: error: Undefined name `nowhere` [ruff F821]" in told

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sys
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +15,8 @@ from jupyter_client.kernelspec import KernelSpecManager
 from jupyter_eca import around
 from jupyter_eca.errors import ToolError
 from jupyter_eca.protocol.notebook import RunStatus
+from jupyter_eca.tools.diagnostics import editor_diagnostics
+from jupyter_eca.workspace.diagnostics.kernel import Known, known
 from tests.server.cells import PATIENCE, PageKernel, Watcher
 
 if TYPE_CHECKING:
@@ -180,3 +183,42 @@ async def test_a_kernel_whose_cell_asks_runs_code_but_no_cells_and_is_not_ended(
                     await forbidden()
             host.stop(chat)
             await running
+
+
+async def test_what_is_wrong_is_told_with_the_names_of_the_kernel_and_without_while_it_is_busy(
+    jp_serverapp: Any, jp_root_dir: Path
+) -> None:
+    host = (await Watcher.of(jp_serverapp)).host
+    begun = jp_root_dir / "begun"
+    async with opened(jp_serverapp, jp_root_dir, "a.ipynb", "print(gone)") as at, asyncio.timeout(PATIENCE):
+        await at.run("gone = 1")
+        context = around.tools(host, "chat", None)
+        assert context.kernels is not None
+        assert (await (await context.kernels.of("a.ipynb")).state()).python == sys.executable
+        told = (await editor_diagnostics.run(context, {"path": "a.ipynb"})).text
+        assert "A restart would lose what no cell defines: gone" in told
+        running = asyncio.ensure_future(at.run(f"open({str(begun)!r}, 'w')\nimport time\ntime.sleep(600)"))
+        while not begun.exists():  # noqa: ASYNC110  # another process makes the file
+            await asyncio.sleep(0.01)
+        told = (await editor_diagnostics.run(context, {"path": "a.ipynb"})).text
+        assert "Undefined name `gone` [ruff F821]" in told
+        await jp_serverapp.kernel_manager.interrupt_kernel(at.id)
+        await running
+
+
+async def test_the_python_of_a_cell_that_asks_is_the_one_whose_imports_are_looked_for(
+    jp_serverapp: Any, jp_root_dir: Path
+) -> None:
+    watcher = await Watcher.of(jp_serverapp)
+    async with opened(jp_serverapp, jp_root_dir, "a.ipynb", "print(gone)") as at, asyncio.timeout(PATIENCE):
+        await at.run("%load_ext jupyter_eca\ngone = 1")
+        running = asyncio.ensure_future(at.run("%eca slow"))
+        chat = (await watcher.until("text")).chat
+        live = watcher.host.live(chat)
+        assert live is not None
+        context = around.tools(watcher.host, chat, live.kernel)
+        assert context.notebooks is not None
+        document = await context.notebooks.read("a.ipynb")
+        assert await known(chat, document, context.kernels, live.kernel) == Known(frozenset({"gone"}), sys.executable)
+        watcher.host.stop(chat)
+        await running

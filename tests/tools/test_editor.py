@@ -13,6 +13,7 @@ from jupyter_eca.protocol.editor import EditorGetDiagnosticsResult, EditorLookup
 from jupyter_eca.protocol.lifecycle import EditorCapabilities
 from jupyter_eca.tools import editor as tools
 from jupyter_eca.tools.base import Tool, ToolContext
+from jupyter_eca.tools.diagnostics import editor_diagnostics
 from jupyter_eca.workspace.base import Files
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ class Emacs:
 
     answers: list[dict[str, Any]]
     can: EditorCapabilities = ABLE
+    in_jupyter: bool = False
     asked: list[Any] = field(default_factory=list[Any])
 
     def _answer(self, question: object) -> dict[str, Any]:
@@ -70,19 +72,19 @@ async def test_diagnostics_are_lines_of_place_severity_and_message(code: Path) -
     uri = (code / "a b.py").as_uri()
     first = {"uri": uri, "severity": "error", "source": "ty", "message": "no", "code": 7, **place(uri, 3, 4)}
     emacs = Emacs([{"diagnostics": [first, {**first, "severity": "hint", "source": "", "code": None}]}])
-    told = await run(code, tools.editor_diagnostics, emacs, path="a b.py")
+    told = await run(code, editor_diagnostics, emacs, path="a b.py")
     assert told == "a b.py:4:5: error: no [ty 7]\na b.py:4:5: hint: no"
-    await run(code, tools.editor_diagnostics, emacs)
+    await run(code, editor_diagnostics, emacs)
     assert emacs.asked == [uri, None]
 
 
 async def test_no_diagnostics_and_a_failure_of_the_editor_are_told(code: Path) -> None:
-    none = await run(code, tools.editor_diagnostics, Emacs([{"diagnostics": []}]), path="a b.py")
+    none = await run(code, editor_diagnostics, Emacs([{"diagnostics": []}]), path="a b.py")
     assert none == "The editor has no diagnostics for a b.py."
-    all_of_them = await run(code, tools.editor_diagnostics, Emacs([{"diagnostics": []}]))  # of nvim, whatever it has
+    all_of_them = await run(code, editor_diagnostics, Emacs([{"diagnostics": []}]))  # of nvim, whatever it has
     assert all_of_them == "The editor tells of no diagnostics. Ask for a file by its path: some know only those."
     failed = Emacs([{"status": "error", "message": "not in a project"}])
-    assert await run(code, tools.editor_diagnostics, failed) == "The editor says: not in a project"
+    assert await run(code, editor_diagnostics, failed) == "The editor says: not in a project"
 
 
 async def test_a_definition_is_a_place_with_its_line(code: Path) -> None:
@@ -154,4 +156,8 @@ async def test_a_tool_is_there_only_when_the_editor_can(code: Path) -> None:
     context = ToolContext("chat", Files((code,)), editor=Emacs([{}], able))
     there = [tool.spec.name for tool in tools.TOOLS if all(context.has(need) for need in tool.needs)]
     assert there == ["editor_definition"]
-    assert not any(ToolContext("chat", Files((code,))).has(need) for tool in tools.TOOLS for need in tool.needs)
+    assert not any(
+        ToolContext("chat", Files((code,))).has(need)
+        for tool in (*tools.TOOLS, editor_diagnostics)
+        for need in tool.needs
+    )

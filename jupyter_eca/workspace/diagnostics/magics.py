@@ -1,0 +1,136 @@
+"""IPython's own syntax in a cell, put out of Python's way without moving a line. IPython itself is not needed.
+
+Nothing here looks into strings or brackets: a line is taken for a magic only where Python cannot read it.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import warnings
+from dataclasses import dataclass
+from typing import Final
+
+# As IPython's `async` cells are compiled.
+_FLAGS: Final = ast.PyCF_ONLY_AST | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+
+# Cell magics whose body is Python of the same namespace.
+_PYTHON: Final = frozenset({"time", "timeit", "capture", "prun", "debug", "snakeviz", "memit", "mprun", "lprun"})
+
+# Cell magics whose body is of another kind, and that bind only what they are told to.
+_FOREIGN: Final = frozenset({
+    "bash", "sh", "script", "cmd", "system", "sx", "!", "perl", "ruby", "html", "HTML", "svg", "SVG", "js",
+    "javascript", "latex", "markdown", "writefile", "file", "sql", "eca",
+})  # fmt: skip
+
+_CELL: Final = re.compile(r"\s*%%(\S*)(.*)")
+_LINE: Final = re.compile(r"(\s*)(?:[%!]|\?{1,2}\S|[\w.\[\]'\"*%]+\?{1,2}\s*$)")
+_TIMED: Final = re.compile(r"(\s*)%(?:time|prun)\s+(?:-\S+\s+)*(\S.*)")
+_ASSIGNED: Final = re.compile(r"(\s*[\w.,\s\[\]'\"()]+=\s*)[%!]")
+
+# What magics bind: `%%eca -> x`, `%%capture x`, `%%bash --out x --err y`, `%%sql x << select`.
+_BINDS: Final = re.compile(r"->\s*(\w+)|--(?:out|err)[ =](\w+)|(\w+)\s*<<")
+_CAPTURE: Final = re.compile(r"(?:^|\s)(?!-)(\w+)")
+
+# Magics that bring names nobody can see in the source.
+_OPAQUE: Final = re.compile(r"^\s*%(?:run|pylab|store\s+-r|macro|rerun|recall)\b", re.MULTILINE)
+
+# What is longer than this is data, and takes Python seconds.
+MAX_SOURCE: Final = 200_000
+
+# After so many magics in a cell all that look like one are taken for such: each of them costs a look at the whole.
+MAX_ROUNDS: Final = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Flaw:
+    """Why Python cannot read a source; the line counts from 0."""
+
+    line: int
+    character: int
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """A cell's Python: its tree, or what is wrong. `binds` are names that its magics bind; `opaque`: some of them bind
+    what cannot be known. A cell that is no Python has an empty tree."""
+
+    tree: ast.Module | None
+    flaw: Flaw | None = None
+    binds: frozenset[str] = frozenset()
+    opaque: bool = False
+
+
+def read(source: str) -> Read:
+    if len(source) > MAX_SOURCE:
+        return Read(ast.Module([], []), opaque=True)
+    lines = source.split("\n")
+    first = next((at for at, line in enumerate(lines) if line.strip()), 0)
+    opaque = bool(_OPAQUE.search(source))
+    if found := _CELL.match(lines[first]):
+        name, rest = found[1], found[2]
+        binds = {word for groups in _BINDS.findall(rest) for word in groups if word}
+        if name not in _PYTHON:
+            return Read(ast.Module([], []), None, frozenset(binds), name not in _FOREIGN)
+        if name == "capture" and (into := _CAPTURE.search(rest)):
+            binds.add(into[1])
+        lines[first] = ""
+        tree, flaw = _parsed(lines)
+        return Read(tree, flaw, frozenset(binds), opaque)
+    timed = {name for line in lines if (found := _TIMED.match(line)) for name in _stored(found[2])}
+    tree, flaw = _parsed(lines)
+    return Read(tree, flaw, frozenset(timed), opaque)
+
+
+def _stored(statement: str) -> set[str]:
+    tree = _compiled(statement)
+    names = (one for one in ast.walk(tree) if isinstance(one, ast.Name)) if isinstance(tree, ast.Module) else ()
+    return {one.id for one in names if isinstance(one.ctx, ast.Store)}
+
+
+def _parsed(lines: list[str]) -> tuple[ast.Module | None, Flaw | None]:
+    """Each line that Python stops at is taken away if it is a magic, and the rest is read again."""
+    for _ in range(MAX_ROUNDS):
+        found = _compiled("\n".join(lines))
+        if isinstance(found, ast.Module):
+            return found, None
+        if not _mask(lines, found.line):
+            return None, found
+    for at in range(len(lines)):
+        _mask(lines, at, before=False)
+    found = _compiled("\n".join(lines))
+    return (found, None) if isinstance(found, ast.Module) else (None, found)
+
+
+def _compiled(source: str) -> ast.Module | Flaw:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of an invalid escape, say: the user's, and not ours to print
+            tree = compile(source, "<cell>", "exec", _FLAGS, dont_inherit=True)
+    except SyntaxError as error:
+        return Flaw((error.lineno or 1) - 1, max((error.offset or 1) - 1, 0), f"{type(error).__name__}: {error.msg}")
+    except (ValueError, RecursionError, MemoryError, OverflowError) as error:
+        return Flaw(0, 0, f"Python cannot read this cell: {error or type(error).__name__}")
+    return tree if isinstance(tree, ast.Module) else ast.Module([], [])
+
+
+def _mask(lines: list[str], at: int, *, before: bool = True) -> bool:
+    """False when the line at which Python stopped, or the one before it, is none of IPython's."""
+    for number in (at, at - 1) if before else (at,):
+        if not 0 <= number < len(lines):
+            continue
+        line = lines[number]
+        if found := _TIMED.match(line):
+            lines[number] = f"{found[1]}{found[2]}"
+        elif found := _LINE.match(line):
+            lines[number] = f"{found[1]}pass"
+        elif found := _ASSIGNED.match(line):
+            lines[number] = f"{found[1]}None"
+        else:
+            continue
+        while line.endswith("\\") and number + 1 < len(lines):
+            number += 1
+            line, lines[number] = lines[number], ""
+        return True
+    return False

@@ -1,0 +1,48 @@
+"""Where something is wrong: `jupyter:<path>#<cell id>` names a cell, and without the fragment a whole notebook or file.
+
+The path is that of Jupyter's contents, as in `notebook/*`: a page knows no other. Lines and characters count from 0.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+from urllib.parse import quote, unquote, urlsplit
+
+from jupyter_eca.protocol.context import Position, Range
+from jupyter_eca.protocol.editor import EditorDiagnostic, Severity
+
+if TYPE_CHECKING:
+    from jupyter_eca.protocol.notebook import NotebookCell
+
+SCHEME: Final = "jupyter"
+
+
+def uri(path: str, cell: str = "") -> str:
+    return f"{SCHEME}:{quote(path)}{f'#{quote(cell)}' if cell else ''}"
+
+
+def parts(uri: str) -> tuple[str, str] | None:
+    """The path and the cell's id, which may be empty; None of a URI that is not Jupyter's."""
+    split = urlsplit(uri)
+    return (unquote(split.path), unquote(split.fragment)) if split.scheme == SCHEME else None
+
+
+def cell_of(uri: str) -> str:
+    """The id of the cell that a URI names, of whatever scheme; empty when it names none."""
+    return unquote(urlsplit(uri).fragment)
+
+
+def at(
+    uri: str, line: int, character: int, severity: Severity, message: str, source: str, code: str | None = None
+) -> EditorDiagnostic:
+    start = Position(line=max(line, 0), character=max(character, 0))
+    span = Range(start=start, end=start)
+    return EditorDiagnostic(uri=uri, severity=severity, source=source, range=span, message=message, code=code)
+
+
+def in_cell(
+    path: str, cell: NotebookCell, spot: tuple[int, int], severity: Severity, message: str, source: str, code: str = ""
+) -> EditorDiagnostic:
+    """A line that the cell does not have any more is its last one."""
+    line = min(spot[0], cell.source.count("\n"))
+    return at(uri(path, cell.id), line, spot[1], severity, message, source, code or None)

@@ -1,0 +1,96 @@
+"""ty over the cells of a notebook, or over a file: types, and imports that the kernel would not find.
+
+It reads files only, so that a notebook is written to a folder of its own outside of the workspace. Of its formats the
+concise one is used: those for machines leave out the line of what is in a notebook (0.0.105).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import sys
+import tomllib
+from contextlib import suppress
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Final
+
+from jupyter_eca.protocol.editor import Severity
+from jupyter_eca.workspace.diagnostics import program
+from jupyter_eca.workspace.diagnostics.book import hidden, quoted, written
+from jupyter_eca.workspace.diagnostics.place import at, in_cell
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from jupyter_eca.protocol.editor import EditorDiagnostic
+    from jupyter_eca.workspace.diagnostics.standing import Sheet
+
+SOURCE: Final = "ty"
+
+_LINE: Final = re.compile(
+    r"^.*?:(?:cell (?P<cell>\d+):)?(?P<line>\d+):(?P<character>\d+): (?P<severity>\w+)\[(?P<code>[\w-]+)\] "
+    r"(?P<said>.*)$",
+    re.MULTILINE,
+)
+_SEVERITY: Final = {"error": Severity.ERROR, "fatal": Severity.ERROR, "warning": Severity.WARNING}
+
+
+async def of_notebook(
+    path: str, code: Sequence[Sheet], real: Path, root: Path, python: str | None
+) -> list[EditorDiagnostic]:
+    """`real` is where the notebook is: it imports what is beside it. `root` has the project's configuration, `python`
+    is the kernel's interpreter. Raises: ProgramError."""
+    # What it makes of a source that it cannot parse is wrong elsewhere too.
+    broken = {place for place, sheet in enumerate(code) if sheet.flaw}
+    unseen = hidden(code, broken)
+    kept = await asyncio.to_thread(TemporaryDirectory, prefix="eca-lint-")
+    try:
+        copy = Path(kept.name) / "notebook.ipynb"
+        await asyncio.to_thread(copy.write_text, written(code, broken), "utf-8")
+        found = await _run(copy, root, python, real.parent)
+    finally:
+        await asyncio.to_thread(kept.cleanup)
+    return [
+        in_cell(path, code[int(one["cell"]) - 1].cell, _spot(one), _severity(one), one["said"], SOURCE, one["code"])
+        for one in found
+        if one["cell"]
+        and 0 < int(one["cell"]) <= len(code)
+        and not (one["code"] == "unresolved-reference" and quoted(one["said"]) in unseen)
+    ]
+
+
+async def of_file(uri: str, real: Path, root: Path, python: str | None) -> list[EditorDiagnostic]:
+    """Raises: ProgramError."""
+    found = await _run(real, root, python, real.parent)
+    return [at(uri, *_spot(one), _severity(one), one["said"], SOURCE, one["code"]) for one in found]
+
+
+def environment(root: Path) -> str | None:
+    """Where imports are looked for when no kernel says it: where the project has it, else where we are."""
+    if (root / ".venv").exists() or (root / "ty.toml").exists():
+        return None
+    with suppress(OSError, ValueError):
+        if "ty" in tomllib.loads((root / "pyproject.toml").read_text("utf-8")).get("tool", {}):
+            return None
+    return sys.executable
+
+
+async def _run(file: Path, root: Path, python: str | None, beside: Path) -> list[dict[str, str]]:
+    binary = program.find("ty")
+    if binary is None:
+        raise program.ProgramError("ty is not installed (`pip install 'jupyter-eca[lint]'`)")
+    words = ["check", "--project", str(root), "--output-format", "concise", "--no-progress", "--exit-zero"]
+    if beside != root and await asyncio.to_thread(beside.is_dir):
+        words += ["--extra-search-path", str(beside)]
+    words += ["--python", python] if python else []
+    output = (await program.run([binary, *words, str(file)], root)).checked(SOURCE, 0)
+    return [match.groupdict() for match in _LINE.finditer(output)]
+
+
+def _spot(one: dict[str, str]) -> tuple[int, int]:
+    return int(one["line"]) - 1, int(one["character"]) - 1
+
+
+def _severity(one: dict[str, str]) -> Severity:
+    return _SEVERITY.get(one["severity"], Severity.INFO)
