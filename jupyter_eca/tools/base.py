@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from string import Formatter
 from typing import TYPE_CHECKING, Any, Protocol, get_type_hints
@@ -42,11 +43,12 @@ class Need(StrEnum):
 @dataclass(frozen=True, slots=True)
 class Report:
     """How far a call has come, in place of what it said before: `text` as a terminal would show it, `done` of `total`
-    in whatever unit."""
+    in whatever unit. `background`: it goes on there as soon as `ToolContext.away` is set."""
 
     text: str = ""
     done: float | None = None
     total: float | None = None
+    background: bool = False
 
 
 def unheard(_report: Report) -> None:
@@ -59,7 +61,8 @@ class ToolContext:
     notebooks; `questions` and `editor` are there when a client of the chat can answer. `keeper` must be told of a file
     before it is changed; `plan` is the chat's list of tasks; `remembered` what the user approved for the session.
     `announced` is what was told of this call before it was approved. `from_cell`: a cell of the kernel waits for the
-    answer. `report` shows how far the call is, as often as one likes: it never waits and never raises."""
+    answer. `report` shows how far the call is, as often as one likes: it never waits and never raises;
+    `away` is set when the user wants to wait for it no longer."""
 
     chat: str
     files: Files
@@ -76,6 +79,7 @@ class ToolContext:
     announced: ToolCallDetails | None = None
     from_cell: bool = False
     report: Callable[[Report], None] = unheard
+    away: asyncio.Event = field(default_factory=asyncio.Event)
 
     def has(self, need: Need) -> bool:
         field, _, ability = need.partition(".")
@@ -185,8 +189,8 @@ def tool(
         model = create_model(function.__name__, __config__=ConfigDict(extra="forbid"), **fields)
         schema = model.model_json_schema()
         schema.pop("title", None)
-        for field in schema.get("properties", {}).values():
-            field.pop("title", None)
+        for argument in schema.get("properties", {}).values():
+            argument.pop("title", None)
         description = inspect.getdoc(function) or ""
         spec = ToolSpec(function.__name__, description, schema, summary=summary, remembers=remembers)
         return NativeTool(spec, model, function, reads, frozenset(needs), frozenset(agents), keeps, preview)

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from jupyter_eca.protocol.notebook import Inspection, KernelExecuteResult, KernelState, KernelVariablesResult
+    from jupyter_eca.workspace.base import Heard
 
 
 # Seconds between two looks at whether the user's own cell has ended.
@@ -111,8 +112,13 @@ class ServerKernel:
         self.id = id
         self._kernels = kernels
 
-    async def execute(self, chat: str, code: str) -> KernelExecuteResult:  # noqa: ARG002  # a chat is not bound to one
-        return await (await self._kernels.idle(self.id)).execute(code)
+    async def execute(
+        self,
+        chat: str,  # noqa: ARG002  # a chat is not bound to one
+        code: str,
+        heard: Heard | None = None,
+    ) -> KernelExecuteResult:
+        return await (await self._kernels.idle(self.id)).execute(code, heard)
 
     async def variables(self, chat: str, names: tuple[str, ...]) -> KernelVariablesResult:  # noqa: ARG002
         return await (await self._kernels.idle(self.id)).variables(names)
