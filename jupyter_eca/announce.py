@@ -103,9 +103,9 @@ def job_ended(host: Host, job: Job, note: str) -> None:
     """Everybody in its chat sees it; the model reads it when it is next asked something."""
     how = {JobStatus.FAILED: "failed", JobStatus.KILLED: "was ended"}.get(job.status, "is done")
     why = " ".join(note.split())[:_NOTE_LENGTH]
-    told = f"{how} after {job.elapsed}{f': {why}' if why else ''}"
-    words = f"[Background job {job.id} ({job.label}) {told}. bg_job reads its output.]"
-    host.note(str(job.chat_id), f"In the background, {job.label} {told}", words)
+    told = f"{how} after {job.elapsed}: {job.label}{f' ({why})' if why else ''}"
+    words = f"[Background job {job.id} {told}. bg_job reads its output.]"
+    host.note(str(job.chat_id), f"Background job {told}", words)
 
 
 async def signed(host: Host, status: ProviderStatus, default: str | None) -> None:

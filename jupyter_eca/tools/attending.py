@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from time import monotonic
 from typing import TYPE_CHECKING, Annotated, Any, Final, TypeVar
 
@@ -102,7 +102,13 @@ async def attended(
             if running.done():
                 return running.result()
             try:
-                job = jobs.adopt(about, running, lambda: ending(running.result()), watch.lines) if jobs else None
+                job = (
+                    jobs.adopt(
+                        replace(about, began=watch.began), running, lambda: ending(running.result()), watch.lines
+                    )
+                    if jobs
+                    else None
+                )
             except ToolError:
                 if background:
                     raise

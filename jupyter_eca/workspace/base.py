@@ -196,8 +196,8 @@ CELLS: Final = "cells"
 
 @dataclass(frozen=True, slots=True)
 class NewJob:
-    """`call` started it. `kernel` (None when it is not known which) and `path` are what it runs in: both of them are
-    held for as long."""
+    """`call` started it, and `began` is when by the monotonic clock, if not just now. `kernel` (None when it is not
+    known which) and `path` are what it runs in: both of them are held for as long."""
 
     chat: str
     label: str
@@ -206,6 +206,7 @@ class NewJob:
     type: str = "shell"
     kernel: str | None = None
     path: str = ""
+    began: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -122,7 +122,7 @@ class BackgroundJobs:
         async def cancel(_grace: float = 0) -> None:
             doing.cancel()
 
-        running = _Running(_new(about), about, lines, cancel)
+        running = _Running(_new(about), about, lines, cancel, about.began or time.monotonic())
         return self._run(running, self._follow(running, doing, ending))
 
     def _check_room(self) -> None:

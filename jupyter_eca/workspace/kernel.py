@@ -82,10 +82,11 @@ class ClientKernel:
 
         def take(message: dict[str, Any]) -> None:
             nonlocal started
-            if heard is not None and not started:
-                heard("", lambda: tail.text)
+            if heard is not None:
+                tail.take(message)
+                if not started:
+                    heard("", lambda: tail.text)
             started = True
-            tail.take(message)
             outputs.add(message["header"]["msg_type"], message["content"])
 
         try:

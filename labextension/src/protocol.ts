@@ -1416,10 +1416,19 @@ export type Content =
   | HookActionFinishedContent;
 
 export type ToolCallDetails =
-  FileChangeDetails | JsonOutputsDetails | ShellCommandDetails | TaskDetails | SubagentDetails;
+  | FileChangeDetails
+  | JsonOutputsDetails
+  | ShellCommandDetails
+  | TaskDetails
+  | SubagentDetails;
 
 export type RewriteContent =
-  RewriteStarted | RewriteReasoning | RewriteText | RewriteReplace | RewriteError | RewriteFinished;
+  | RewriteStarted
+  | RewriteReasoning
+  | RewriteText
+  | RewriteReplace
+  | RewriteError
+  | RewriteFinished;
 
 /** What the client sends. */
 export interface ClientMethods {

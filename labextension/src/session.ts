@@ -291,11 +291,6 @@ export class Session implements Attendant {
     this.client?.notify('chat/toolCallReject', { chatId: this.chat.id, toolCallId, ...(reason !== '' && { reason }) });
   }
 
-  /** Nobody waits for the call any more: it goes on as a job. */
-  sendAway(id: string): void {
-    void this.ask('chat/toolCallBackground', { chatId: this.chat.id, id });
-  }
-
   answer(key: number, answer: ChatAskQuestionResult): void {
     this.waiting.get(key)?.(answer);
     this.waiting.delete(key);

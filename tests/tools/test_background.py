@@ -83,7 +83,7 @@ async def test_a_run_in_the_background_is_a_job_and_everybody_hears_of_its_end(t
         assert (job.label, job.type, job.status) == (f"cells 1-3 of {PATH}", "cells", JobStatus.RUNNING)
         assert page.hold is not None
         page.hold.set()
-        assert (await ended(there, "In the background")).startswith(f"In the background, cells 1-3 of {PATH} is done")
+        assert await ended(there, "Background job") == f"Background job is done after 0s: cells 1-3 of {PATH}"
         (job,) = await listed(there)
         assert job.status is JobStatus.COMPLETED
         output = await there.client.request("jobs/readOutput", JobParams(job_id=job.id), JobsReadOutputResult)
@@ -97,13 +97,13 @@ async def test_the_model_reads_of_the_end_with_the_next_prompt_and_is_not_asked_
         before = len(await there.table.host.stored("chat"))
         assert page.hold is not None
         page.hold.set()
-        assert (await ended(there, "In the background")).endswith("E: no")
+        assert (await ended(there, "Background job")).endswith("(E: no)")
         assert len(await there.table.host.stored("chat")) == before + 1
         assert "Background job" not in told(await there.table.host.draft("chat", "next"))
         await there.ask([])
         history = told(await there.table.host.draft("chat"))
         assert history.count("[Background job job-") == 1
-        assert f"(cell 1 of {PATH}) failed after 0s: E: no. bg_job reads its output.]" in history
+        assert f" failed after 0s: cell 1 of {PATH} (E: no). bg_job reads its output.]" in history
         await there.ask([])
         assert told(await there.table.host.draft("chat")).count("[Background job job-") == 1
 
@@ -157,7 +157,7 @@ async def test_a_job_that_is_killed_interrupts_its_cells_and_is_told_as_killed(t
         async with asyncio.timeout(PATIENCE):
             await page.interrupted.wait()
         assert (await listed(there))[0].status is JobStatus.KILLED
-        assert "was ended after" in await ended(there, "In the background")
+        assert "was ended after" in await ended(there, "Background job")
         assert not (await there.call("notebook_read")).error
 
 
@@ -174,8 +174,8 @@ async def test_the_end_of_a_shell_job_is_told_in_the_same_way(tmp_path: Path) ->
     async with room(tmp_path) as there:
         command = "echo 'no such data' >&2; exit 3"
         await there.ask([{"tool": "shell_command", "arguments": {"command": command, "background": True}}])
-        line = await ended(there, "In the background")
-        assert line.endswith("exit code 3. no such data")
+        line = await ended(there, "Background job")
+        assert line.endswith("(exit code 3. no such data)")
 
 
 async def test_jobs_that_end_with_the_server_are_told_after_it_was_started_anew(tmp_path: Path) -> None:
@@ -185,7 +185,7 @@ async def test_jobs_that_end_with_the_server_are_told_after_it_was_started_anew(
     async with desk(tmp_path, [], Nobody()) as table:
         events = await table.host.stored("chat")
         texts = [e.content.text for e in events if isinstance(e.content, TextContent) and e.role is Role.SYSTEM]
-        assert texts[-1].endswith("the server it ran in was ended")
+        assert texts[-1].endswith("(the server it ran in was ended)")
         script(tmp_path, [])
         again = Room(table, page, await table.client())
         await again.ask([])
