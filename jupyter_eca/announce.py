@@ -10,14 +10,19 @@ from jupyter_eca.audience import Notice
 from jupyter_eca.config import agent, primary
 from jupyter_eca.engine.plan import Plan
 from jupyter_eca.protocol.content import Origin
+from jupyter_eca.protocol.job import JobStatus
 from jupyter_eca.protocol.lifecycle import ChatConfig, ConfigUpdatedParams, MessageType, ShowMessageParams
 from jupyter_eca.protocol.mcp import ServerStatus, ServerTool, ToolServerUpdatedParams
 from jupyter_eca.workspace.mcp.naming import tool_name
 
 if TYPE_CHECKING:
     from jupyter_eca.host import Host
+    from jupyter_eca.protocol.job import Job
     from jupyter_eca.protocol.provider import ProviderStatus
     from jupyter_eca.workspace.base import Kernel
+
+# Characters of the last error of a job, in a line that is read in passing.
+_NOTE_LENGTH = 300
 
 
 async def chat_config(host: Host, name: str = "") -> ChatConfig:
@@ -92,6 +97,15 @@ def refused(host: Host, message: str) -> None:
     """A configuration that was changed to something that cannot be used; the one before stays in force."""
     shown = ShowMessageParams(type=MessageType.ERROR, message=message)
     host.audiences.tell(Notice("$/showMessage", shown))
+
+
+def job_ended(host: Host, job: Job, note: str) -> None:
+    """Everybody in its chat sees it; the model reads it when it is next asked something."""
+    how = {JobStatus.FAILED: "failed", JobStatus.KILLED: "was ended"}.get(job.status, "is done")
+    why = " ".join(note.split())[:_NOTE_LENGTH]
+    told = f"{how} after {job.elapsed}: {job.label}{f' ({why})' if why else ''}"
+    words = f"[Background job {job.id} {told}. bg_job reads its output.]"
+    host.note(str(job.chat_id), f"Background job {told}", words)
 
 
 async def signed(host: Host, status: ProviderStatus, default: str | None) -> None:

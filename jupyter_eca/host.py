@@ -86,7 +86,10 @@ class Host:
         self.index = Index(workspace.files)
         self.glances = Glances()
         self.checkpoints = Checkpoints(self.store)
-        self.jobs = BackgroundJobs(lambda jobs: self.audiences.tell(Notice("jobs/updated", JobsListResult(jobs=jobs))))
+        self.jobs = BackgroundJobs(
+            lambda jobs: self.audiences.tell(Notice("jobs/updated", JobsListResult(jobs=jobs))),
+            ended=partial(announce.job_ended, self),
+        )
         self.mcp = Manager(
             config,
             workspace.files.roots,
@@ -218,6 +221,10 @@ class Host:
 
     def mark(self, chat: LiveChat, content: FlagContent | MetadataContent | TextContent) -> None:
         self.feed(chat, inputs.Marked(now(), content))
+
+    def note(self, chat: str, text: str, words: str) -> None:
+        """Something that no turn waited for has ended."""
+        self._work.note(chat, inputs.Noted(now(), text, words))
 
     def _tell(self, chat: str, what: inputs.Input) -> None:
         if live := self._chats.get(chat):

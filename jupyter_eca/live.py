@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from jupyter_eca.engine.approval import Policy
     from jupyter_eca.engine.state import ChatState
     from jupyter_eca.protocol.context import ChatContext, CursorContext
+    from jupyter_eca.reporting import Reporter
     from jupyter_eca.store import ChatRow
     from jupyter_eca.workspace.base import Kernel
 
@@ -105,7 +106,7 @@ class Begun:
 class LiveChat:
     """Its state, its running tasks, the kernel of whoever asked last, and the cursor that the model was last told.
     While it is `held` it is being cut back or copied, and takes no prompt. Its `dialogue` takes the next one. Whoever
-    holds `changing` is the only one of its calls that changes cells."""
+    holds `changing` is the only one of its calls that changes cells; `reporters` are those of the calls that run."""
 
     state: ChatState
     last: int
@@ -117,6 +118,7 @@ class LiveChat:
     dialogue: Dialogue | None = None
     plan: Plan = field(default_factory=Plan)
     changing: asyncio.Lock = field(default_factory=asyncio.Lock)
+    reporters: dict[str, Reporter] = field(default_factory=dict[str, "Reporter"])
     tasks: dict[str, asyncio.Task[None]] = field(default_factory=dict[str, "asyncio.Task[None]"])
 
     @property

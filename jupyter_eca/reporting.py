@@ -32,12 +32,20 @@ class Reporter:
         self._newest: Report | None = None
         self._next: asyncio.TimerHandle | None = None
         self._ended = False
+        self.away = asyncio.Event()
+        self._background = False
+
+    def send_away(self) -> bool:
+        """Have the call go on in the background, if it can."""
+        if self._background and not self._ended:
+            self.away.set()
+        return self._background and not self._ended
 
     def report(self, report: Report) -> None:
         """What comes after the end means nothing."""
         if self._ended:
             return
-        self._newest = report
+        self._newest, self._background = report, report.background
         if self._next is None:
             self._next = asyncio.get_running_loop().call_later(EVERY, self._send)
 
@@ -59,6 +67,7 @@ class Reporter:
             text=plain(report.text[-2 * MAX_CHARS :])[-MAX_CHARS:],
             progress=_finite(report.done),
             total=_finite(report.total),
+            background=report.background or None,
         )
         self._tell(Notice("chat/toolCallProgress", params, self._chat))
 

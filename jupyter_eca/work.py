@@ -29,7 +29,7 @@ from jupyter_eca.engine.effects import (
 from jupyter_eca.engine.prompt import context_text
 from jupyter_eca.engine.retrying import Failure
 from jupyter_eca.engine.toolcall import parsed
-from jupyter_eca.errors import FailureKind, LocalError, ProviderError, ToolError
+from jupyter_eca.errors import BusyError, FailureKind, LocalError, ProviderError, ToolError, UnknownChat
 from jupyter_eca.protocol.content import RejectReason
 from jupyter_eca.protocol.context import CursorContext
 from jupyter_eca.reporting import Reporter
@@ -99,6 +99,19 @@ class Work:
         for chat in chats:
             self._cancel(chat, "deny")
             await asyncio.gather(*tuple(chat.tasks.values()), return_exceptions=True)
+
+    def note(self, id: str, noted: inputs.Noted) -> None:
+        """Also in a chat that is not loaded just now."""
+        if live := self._host.live(id):
+            self._host.feed(live, noted)
+        else:
+            self._tasks.create_task(self._note(id, noted), name=f"{id} note")
+
+    async def _note(self, id: str, noted: inputs.Noted) -> None:
+        try:
+            self._host.feed(await self._host.load(id, must_exist=True), noted)
+        except (UnknownChat, BusyError) as error:
+            _log.info("nobody is told in %s that %s: %s", id, noted.text, error)
 
     async def _deny(self, chat: LiveChat, grace: float) -> None:
         turn = chat.state.turn
@@ -202,13 +215,13 @@ class Work:
     async def _run_tool(self, chat: LiveChat, effect: RunTool) -> None:
         name = effect.tool.name
         result = ToolResult("", error=True)
-        reporter = Reporter(self._host.audiences.tell, chat.state.id, effect.call)
+        reporter = chat.reporters[effect.call] = Reporter(self._host.audiences.tell, chat.state.id, effect.call)
         try:
             tool = self._host.tool(name)
             if tool is None:
                 raise ToolError(f"{name} is gone: its server has left.")
             context = around.tools(self._host, chat.state.id, chat.kernel, effect.call)
-            context = replace(context, report=reporter.report)
+            context = replace(context, report=reporter.report, away=reporter.away)
             try:
                 result = await tool.run(context, effect.arguments)
             finally:
@@ -223,6 +236,7 @@ class Work:
             result = capped(ToolResult(f"{name} failed inside: {error!r}", error=True))
         finally:
             reporter.end()
+            del chat.reporters[effect.call]
             if result.interrupted:
                 self._host.stop(chat.state.id)
             # Also when cancelled: the engine waits for the end of every call it started.

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from jupyter_eca.client import Client
     from jupyter_eca.protocol.chat import ChatContentReceivedParams
     from jupyter_eca.protocol.content import ToolCalledContent, ToolCallRunContent
+    from jupyter_eca.workspace.base import Heard
 
 PATH = "work/nb.ipynb"
 
@@ -75,7 +76,7 @@ class Page:
         ours, theirs = pair()
         table.tasks.create_task(EcaSession(theirs, Door(table.host)).run())
         self._link = ours
-        peer = Peer(ours, self._answer, lambda _method, _params: None)
+        peer = self._peer = Peer(ours, self._answer, lambda _method, _params: None)
         table.tasks.create_task(peer.run())
         can = {"chat": True, "notebook": True} | ({} if self.problems is None else {"editor": {"diagnostics": True}})
         await peer.request("initialize", {"capabilities": {"codeAssistant": {"envelope": True, **can}}})
@@ -92,8 +93,8 @@ class Page:
                 return self._document(path).wire()
             case wire.NotebookEditParams(path=path, changes=changes):
                 return self._edit(path, changes).wire()
-            case wire.NotebookRunParams(path=path, cell_ids=ids):
-                return (await self._run(path, ids)).wire()
+            case wire.NotebookRunParams(path=path, cell_ids=ids, run_id=run):
+                return (await self._run(path, ids, run)).wire()
             case EditorGetDiagnosticsParams(uri=uri):
                 self.asked.append(uri)
                 return {"diagnostics": self.problems}
@@ -121,7 +122,9 @@ class Page:
             self.after_edit()
         return self._document(path)
 
-    async def _run(self, path: str, ids: Sequence[str]) -> wire.NotebookRunResult:
+    async def _run(self, path: str, ids: Sequence[str], run: str) -> wire.NotebookRunResult:
+        begun = wire.NotebookRunProgressParams(run_id=run, cell_id=ids[0], text="begun\n 10%\r 20%")
+        await self._peer.notify("notebook/runProgress", begun.wire())
         self.running.set()
         if self.hold is not None:
             try:
@@ -190,7 +193,13 @@ class Nobody:
     async def edit(self, chat: str, path: str, changes: Sequence[wire.CellChange]) -> wire.NotebookDocument:  # noqa: ARG002
         return await self.read(path)
 
-    async def run(self, chat: str, path: str, cells: Sequence[str]) -> wire.NotebookRunResult:  # noqa: ARG002
+    async def run(
+        self,
+        chat: str,  # noqa: ARG002
+        path: str,
+        cells: Sequence[str],  # noqa: ARG002
+        heard: Heard | None = None,  # noqa: ARG002
+    ) -> wire.NotebookRunResult:
         raise ToolError(f"There is no notebook {path}.")
 
     async def show(self, path: str, cell: str | None = None) -> None:
@@ -234,10 +243,12 @@ def result(content: ToolCalledContent) -> str:
 
 
 @asynccontextmanager
-async def room(folder: Path, *cells: wire.NotebookCell, page: Page | None = None) -> AsyncGenerator[Room]:
+async def room(
+    folder: Path, *cells: wire.NotebookCell, page: Page | None = None, **config: Any
+) -> AsyncGenerator[Room]:
     (folder / "work").mkdir(exist_ok=True)
     page = page or Page({PATH: list(cells)})
-    async with desk(folder, [], Nobody()) as table:
+    async with desk(folder, [], Nobody(), **config) as table:
         await page.join(table)
         try:
             yield Room(table, page, await table.client())

@@ -36,6 +36,7 @@ def step(state: ChatState, input: Input) -> Step:
             | inputs.Steered()
             | inputs.Trusted()
             | inputs.Marked()
+            | inputs.Noted()
             | inputs.Stopped()
         ):
             _user(walk, input)
@@ -48,6 +49,7 @@ def step(state: ChatState, input: Input) -> Step:
             _call(walk, input)
         case _:
             assert_never(input)
+    walk.show_notes()
     return walk.state, tuple(walk.events), tuple(walk.effects)
 
 
@@ -60,6 +62,7 @@ def _user(
     | inputs.Steered
     | inputs.Trusted
     | inputs.Marked
+    | inputs.Noted
     | inputs.Stopped,
 ) -> None:
     match input:
@@ -77,6 +80,8 @@ def _user(
             walk.state = replace(walk.state, trust=trust)
         case inputs.Marked(content=content):
             walk.emit(content, Role.SYSTEM, turn="")
+        case inputs.Noted():
+            walk.state = replace(walk.state, unshown=(*walk.state.unshown, input))
         case inputs.Stopped():
             walk.signal(TurnSignal.STOP)
             walk.settle()

@@ -97,6 +97,16 @@ class Marked:
 
 
 @dataclass(frozen=True, slots=True)
+class Noted:
+    """Something that no turn waited for has ended: everybody is shown `text`, and the model is told `words` before its
+    next step, or with the next prompt; it is never asked for this alone."""
+
+    at: int
+    text: str
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
 class Streamed:
     """`request` is the number of the model call that said it: what a cancelled call still says is ignored."""
 
@@ -180,6 +190,7 @@ Input = (
     | Steered
     | Trusted
     | Marked
+    | Noted
     | Streamed
     | ModelFinished
     | ModelFailed

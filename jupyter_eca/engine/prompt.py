@@ -20,6 +20,7 @@ TITLE_LENGTH = 60
 NOT_JSON = "The call did not run: its arguments are not a JSON object. Call the tool again with valid JSON."
 NO_IMAGES = "(An image stood here. It was refused, so it is no longer sent.)"
 NOTHING_SAID = "The model sent an empty answer. Ask again, or choose another model with `%eca use MODEL`."
+NOTED = "Read what has ended in the background"
 STOPPED_CALL = "The user stopped this call while it was running; it may have been carried out in part."
 CRASHED_CALL = "The server ended while this call was running; it may have been carried out in part."
 CRASHED_TURN = "The server ended during this answer. What had been said until then is above; ask again to go on."

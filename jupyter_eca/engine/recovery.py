@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from jupyter_eca.engine.compacting import Window, is_summary
 from jupyter_eca.engine.history import remember
-from jupyter_eca.engine.prompt import CRASHED_CALL, CRASHED_TURN, REJECTED
+from jupyter_eca.engine.prompt import CRASHED_CALL, CRASHED_TURN, NOTED, REJECTED
 from jupyter_eca.engine.state import ChatState
 from jupyter_eca.protocol.content import (
     Content,
@@ -44,7 +44,9 @@ class Restored:
 def restore(chat: str, events: Sequence[Event], at: int) -> Restored:
     calls = frozenset(event.content.id for event in events if isinstance(event.content, ToolCallContent))
     history = reduce(remember, events, ())
-    state = ChatState(chat, history=history, call_ids=calls, cost=_cost(events), window=_window(events))
+    state = ChatState(
+        chat, history=history, call_ids=calls, cost=_cost(events), window=_window(events), notes=_notes(events)
+    )
     # What stands beside the turns (a flag, another title) has none.
     last = next((event for event in reversed(events) if event.turn), None)
     if last is None or last.outcome is not None:
@@ -59,6 +61,20 @@ def restore(chat: str, events: Sequence[Event], at: int) -> Restored:
     said = Event(chat=chat, turn=turn, role=Role.SYSTEM, content=TextContent(text=CRASHED_TURN), at=at)
     end = said.model_copy(update={"content": ProgressContent(state="finished"), "outcome": Outcome.FAILED})
     return Restored(state, (*missing, said, end))
+
+
+def _notes(events: Iterable[Event]) -> tuple[str, ...]:
+    """What ended beside the turns since the model was last told of such things."""
+    notes: list[str] = []
+    for event in events:
+        match event.content:
+            case TextContent() if event.role is Role.SYSTEM and event.aside and not event.turn:
+                notes.append(event.aside)
+            case ProgressContent(text=text) if event.role is Role.USER and text == NOTED:
+                notes.clear()
+            case _:
+                pass
+    return tuple(notes)
 
 
 def _cost(events: Iterable[Event]) -> float | None:

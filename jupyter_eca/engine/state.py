@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from jupyter_eca.engine.compacting import Window
-from jupyter_eca.engine.inputs import Setup, Steered
+from jupyter_eca.engine.inputs import Noted, Setup, Steered
 from jupyter_eca.engine.turn import TurnStatus
 from jupyter_eca.errors import IllegalSignal
 
@@ -23,10 +23,11 @@ UNKNOWN = Window()
 @dataclass(frozen=True, slots=True)
 class ChatState:
     """`request` counts model calls, `steps` those of the turn; `calls` are those of the reply under way, `call_ids`
-    those of all calls ever; `steers` are words the model is still to be told; `retry` is the last repetition of the
-    request; a `cost` of None is an unknown price. `window` is how full the model's was with its last reply, `summing` a
-    summary in the making, `summed` the step of the turn before which the last one was made, `pruned` that old results
-    were left out in this turn."""
+    those of all calls ever; `steers` are words the model is still to be told, `notes` what has ended beside the turns
+    and it is not told yet, `unshown` what nobody was shown yet of that; `retry` is the last repetition of the request;
+    a `cost` of None is an unknown price. `window` is how full the model's was with its last reply, `summing` a summary
+    in the making, `summed` the step of the turn before which the last one was made, `pruned` that old results were left
+    out in this turn."""
 
     id: str
     status: TurnStatus = TurnStatus.IDLE
@@ -40,6 +41,8 @@ class ChatState:
     indexes: tuple[int, ...] = ()
     call_ids: frozenset[str] = frozenset()
     steers: tuple[Steered, ...] = ()
+    notes: tuple[str, ...] = ()
+    unshown: tuple[Noted, ...] = ()
     reasoning: str = ""
     reasoning_since: int = 0
     said: bool = False

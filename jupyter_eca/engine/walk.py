@@ -13,6 +13,7 @@ from jupyter_eca.engine.prompt import (
     EXHAUSTED,
     FAILURES,
     NO_IMAGES,
+    NOTED,
     NOTHING_SAID,
     RETRIED,
     RETRYING,
@@ -162,6 +163,7 @@ class Walk:
         self._ask()
 
     def _ask(self) -> None:
+        self._tell_notes()
         self._tell_steers()
         self.state = replace(self.state, request=self.state.request + 1, calls=(), indexes=(), said=False)
         self.emit(ProgressContent(state="running", text="Waiting for the model"), Role.SYSTEM)
@@ -172,6 +174,24 @@ class Walk:
         """What the model would be sent now."""
         setup = self.state.setup
         return ModelRequest(setup.model, setup.system, self.state.history, setup.tools, setup.variant)
+
+    def show_notes(self) -> None:
+        """Not in the middle of what the model says: a line there would tear its sentence, or its code."""
+        if self.state.status is TurnStatus.STREAMING and self.state.said:
+            return
+        for note in self.state.unshown:
+            self.emit(TextContent(text=note.text), Role.SYSTEM, aside=note.words, turn="")
+            self.state = replace(self.state, notes=(*self.state.notes, note.words))
+        self.state = replace(self.state, unshown=()) if self.state.unshown else self.state
+
+    def _tell_notes(self) -> None:
+        """To the model, with what it is told anyway."""
+        self.state = replace(self.state, said=False)
+        self.show_notes()
+        if notes := self.state.notes:
+            self.state = replace(self.state, notes=())
+            progress = ProgressContent(state="running", text=NOTED)
+            self.emit(progress, Role.USER, aside="\n\n" + "\n".join(notes))
 
     def _tell_steers(self) -> None:
         """Several are one message: the model reads them at once."""

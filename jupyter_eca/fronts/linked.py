@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import uuid
 from typing import TYPE_CHECKING, TypeVar
 
 from pydantic import ValidationError
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from jupyter_eca.links.peer import Peer
     from jupyter_eca.protocol.base import Model
     from jupyter_eca.protocol.lifecycle import EditorCapabilities
+    from jupyter_eca.workspace.base import Heard
 
 T = TypeVar("T", bound="Model")
 
@@ -52,7 +54,12 @@ class LinkKernel:
         self._peer = peer
         self._interrupt = interrupt
 
-    async def execute(self, chat: str, code: str) -> notebook.KernelExecuteResult:
+    async def execute(
+        self,
+        chat: str,
+        code: str,
+        heard: Heard | None = None,  # noqa: ARG002  # its code blocks the kernel, which could not say so
+    ) -> notebook.KernelExecuteResult:
         params = notebook.KernelExecuteParams(chat_id=chat, code=code)
         try:
             return await self._ask("kernel/execute", params, notebook.KernelExecuteResult)
@@ -134,6 +141,7 @@ class LinkNotebooks:
 
     def __init__(self, peer: Peer) -> None:
         self._peer = peer
+        self._runs: dict[str, Heard] = {}
 
     async def list(self) -> tuple[notebook.NotebookInfo, ...]:
         try:
@@ -150,10 +158,23 @@ class LinkNotebooks:
         params = notebook.NotebookEditParams(chat_id=chat, path=path, changes=tuple(changes))
         return await self._ask("notebook/edit", params, notebook.NotebookDocument, EDITOR_SECONDS)
 
-    async def run(self, chat: str, path: str, cells: Sequence[str]) -> notebook.NotebookRunResult:
+    async def run(
+        self, chat: str, path: str, cells: Sequence[str], heard: Heard | None = None
+    ) -> notebook.NotebookRunResult:
         """However long it takes: who asked may cancel."""
-        params = notebook.NotebookRunParams(chat_id=chat, path=path, cell_ids=tuple(cells))
-        return await self._ask("notebook/run", params, notebook.NotebookRunResult, None)
+        id = uuid.uuid4().hex if heard else ""
+        params = notebook.NotebookRunParams(chat_id=chat, path=path, cell_ids=tuple(cells), run_id=id)
+        if heard is not None:
+            self._runs[id] = heard
+        try:
+            return await self._ask("notebook/run", params, notebook.NotebookRunResult, None)
+        finally:
+            self._runs.pop(id, None)
+
+    def progressed(self, params: notebook.NotebookRunProgressParams) -> None:
+        """Of a run that has ended it means nothing."""
+        if heard := self._runs.get(params.run_id):
+            heard(params.cell_id, lambda: plain(params.text))
 
     async def show(self, path: str, cell: str | None = None) -> None:
         try:

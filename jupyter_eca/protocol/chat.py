@@ -75,13 +75,22 @@ class ChatToolCallRejectParams(Model):
 
 class ChatToolCallProgressParams(Model):
     """Ours: how far a call that runs has come, in place of what was told before. `text` is the end of what it has put
-    out; `progress` of `total` is in a unit of the tool's. Never stored, and never told again."""
+    out; `progress` of `total` is in a unit of the tool's. Never stored, and never told again. `background`:
+    `chat/toolCallBackground` would be heeded."""
 
     chat_id: ChatId
     id: str
     text: str = ""
     progress: float | None = None
     total: float | None = None
+    background: bool | None = None
+
+
+class ChatToolCallBackgroundParams(Model):
+    """Ours: nobody waits for a call any more; it goes on as a job, and the turn goes on without it."""
+
+    chat_id: ChatId
+    id: str
 
 
 class ChatPromptStopParams(Model):

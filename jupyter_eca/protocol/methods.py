@@ -69,6 +69,7 @@ METHODS: Final = _table(
     Method("chat/promptSteerRemove", C, chat.ChatPromptSteerRemoveParams),
     Method("chat/toolCallApprove", C, chat.ChatToolCallApproveParams),
     Method("chat/toolCallReject", C, chat.ChatToolCallRejectParams),
+    Method("chat/toolCallBackground", C, chat.ChatToolCallBackgroundParams, Done),
     Method("chat/toolCallProgress", S, chat.ChatToolCallProgressParams),
     Method("chat/selectedModelChanged", C, chat.ChatSelectedModelChangedParams),
     Method("chat/selectedAgentChanged", C, chat.ChatSelectedAgentChangedParams),
@@ -124,6 +125,7 @@ METHODS: Final = _table(
     Method("notebook/read", S, notebook.NotebookReadParams, notebook.NotebookDocument),
     Method("notebook/edit", S, notebook.NotebookEditParams, notebook.NotebookDocument),
     Method("notebook/run", S, notebook.NotebookRunParams, notebook.NotebookRunResult),
+    Method("notebook/runProgress", C, notebook.NotebookRunProgressParams),
     Method("notebook/open", S, notebook.NotebookOpenParams, Done),
     Method("workspace/doctor", C, Empty, lifecycle.DoctorResult),
 )

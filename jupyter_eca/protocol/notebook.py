@@ -214,11 +214,21 @@ class NotebookEditParams(Model):
 
 
 class NotebookRunParams(Model):
-    """The cells are run in this order, as by hand; a failing one ends it. `$/cancelRequest` interrupts the kernel."""
+    """The cells are run in this order, as by hand; a failing one ends it. `$/cancelRequest` interrupts the kernel. With
+    `run_id` the page tells how it goes, by `notebook/runProgress`."""
 
     chat_id: str
     path: str
     cell_ids: tuple[str, ...]
+    run_id: str = ""
+
+
+class NotebookRunProgressParams(Model):
+    """The cell that runs now, and the end of the text that it has put out so far."""
+
+    run_id: str
+    cell_id: str
+    text: str = ""
 
 
 class NotebookRunResult(Model):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
@@ -44,11 +45,12 @@ class Need(StrEnum):
 @dataclass(frozen=True, slots=True)
 class Report:
     """How far a call has come, in place of what it said before: `text` as a terminal would show it, `done` of `total`
-    in whatever unit."""
+    in whatever unit. `background`: it goes on there as soon as `ToolContext.away` is set."""
 
     text: str = ""
     done: float | None = None
     total: float | None = None
+    background: bool = False
 
 
 def unheard(_report: Report) -> None:
@@ -62,7 +64,7 @@ class ToolContext:
     before it is changed; `plan` is the chat's list of tasks; `remembered` what the user approved for the session.
     `announced` is what was told of this call before it was approved. `from_cell`: a cell of the kernel waits for the
     answer. `telling` says how much of a variable a model is told. `report` shows how far the call is, as often as one
-    likes: it never waits and never raises."""
+    likes: it never waits and never raises; `away` is set when the user wants to wait for it no longer."""
 
     chat: str
     files: Files
@@ -80,6 +82,7 @@ class ToolContext:
     from_cell: bool = False
     telling: VariablesConfig = field(default_factory=VariablesConfig)
     report: Callable[[Report], None] = unheard
+    away: asyncio.Event = field(default_factory=asyncio.Event)
 
     def has(self, need: Need) -> bool:
         return any(self._has(*one.partition(".")) for one in need.split("|"))

@@ -10,23 +10,39 @@ from jupyter_eca.config.keys import Telling
 from jupyter_eca.contexts.reading.live import MAX_PICTURES
 from jupyter_eca.contexts.reading.variable import HELD_BACK, consent, described, pictured
 from jupyter_eca.errors import ToolError
+from jupyter_eca.protocol.job import Job
 from jupyter_eca.protocol.notebook import RunStatus
+from jupyter_eca.tools.attending import STARTED, InBackground, Watch, attended, free
 from jupyter_eca.tools.base import Need, ToolContext, ToolResult, tool
+from jupyter_eca.workspace.base import CELLS, Ending, NewJob
 from jupyter_eca.workspace.kernels import worked_in
 
 if TYPE_CHECKING:
+    from jupyter_eca.protocol.notebook import KernelExecuteResult
     from jupyter_eca.workspace.base import Kernel
+
+# A label is one line in a list of jobs.
+_LABEL_LENGTH = 60
 
 
 @tool(needs=[Need.KERNEL], summary="Running code")
 async def run_code(
-    context: ToolContext, code: Annotated[str, Field(description="Python source; the last expression is shown.")]
+    context: ToolContext,
+    code: Annotated[str, Field(description="Python source; the last expression is shown.")],
+    background: InBackground = False,
 ) -> ToolResult:
     """Run code in the user's live kernel, where their variables are. What it defines stays there.
 
     Returns everything it printed and showed, or its traceback. It does not become part of the notebook document.
     """
-    result = await (await kernel_of(context)).execute(context.chat, code)
+    kernel = await free_kernel(context)
+    watch, line = Watch(), " ".join(code.split())
+    label = line if len(line) <= _LABEL_LENGTH else line[: _LABEL_LENGTH - 1] + "…"
+    about = NewJob(context.chat, label, code, context.call, CELLS, kernel.id)
+    run = kernel.execute(context.chat, code, watch)
+    result = await attended(context, run, watch, about, _ending, background=background)
+    if isinstance(result, Job):
+        return ToolResult(STARTED.format(result.id))
     text = result.text or "(no output)"
     interrupted = result.status is RunStatus.INTERRUPTED
     return ToolResult(text, error=result.status is not RunStatus.OK, interrupted=interrupted)
@@ -41,7 +57,7 @@ async def variables(
     columns with their types and the first rows. Look here before you guess what a name holds. Of those you name you
     are told more: memory, more of the value, a figure as an image.
     """
-    found = await (await kernel_of(context)).variables(context.chat, tuple(names))
+    found = await (await free_kernel(context)).variables(context.chat, tuple(names))
     telling = context.telling
     lines = [_indented(described(one, telling)) for one in found.variables]
     lines += [f"{name}: no such variable" for name in found.missing]
@@ -62,6 +78,17 @@ async def kernel_of(context: ToolContext) -> Kernel:
     if kernel is None:
         raise ToolError("There is no live kernel.", "Ask the user to open a notebook.")
     return kernel
+
+
+async def free_kernel(context: ToolContext) -> Kernel:
+    """As above, when nothing runs in it in the background. Raises: ToolError."""
+    kernel = await kernel_of(context)
+    free(context, kernel.id)
+    return kernel
+
+
+def _ending(done: KernelExecuteResult) -> Ending:
+    return Ending(done.status is not RunStatus.OK, "" if done.status is RunStatus.OK else done.text.rpartition("\n")[2])
 
 
 def _indented(lines: list[str]) -> str:

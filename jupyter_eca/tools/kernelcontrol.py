@@ -8,7 +8,7 @@ from pydantic import Field
 
 from jupyter_eca.errors import ToolError
 from jupyter_eca.tools.base import Need, ToolContext, tool
-from jupyter_eca.tools.kernel import kernel_of
+from jupyter_eca.tools.kernel import free_kernel, kernel_of
 
 if TYPE_CHECKING:
     from jupyter_eca.protocol.notebook import KernelState
@@ -21,7 +21,7 @@ async def inspect(context: ToolContext, name: Name) -> str:
     """What the live kernel knows of a name: signature, docstring and source of a function, class or module; the type
     and docstring of a value. Look here before you guess how an installed version is called.
     """
-    found = await (await kernel_of(context)).inspect(name)
+    found = await (await free_kernel(context)).inspect(name)
     if not found.found:
         raise ToolError(f"The kernel knows no {name}.", "It must have been imported or defined there first.")
     return found.text

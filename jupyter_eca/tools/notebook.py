@@ -9,12 +9,15 @@ from pydantic import Field
 
 from jupyter_eca.contexts.reading.cells import MAX_OUTPUT, pictures, rendered
 from jupyter_eca.errors import ToolError
+from jupyter_eca.protocol.job import Job
 from jupyter_eca.protocol.notebook import CellState, CellType, PutCell, RunStatus
 from jupyter_eca.tools import cells as wanted
+from jupyter_eca.tools.attending import STARTED, InBackground, Watch, attended, free
 from jupyter_eca.tools.base import MAX_RESULT_CHARS, Need, ToolContext, ToolResult, tool
+from jupyter_eca.workspace.base import CELLS, Ending, NewJob
 
 if TYPE_CHECKING:
-    from jupyter_eca.protocol.notebook import NotebookCell, NotebookDocument
+    from jupyter_eca.protocol.notebook import NotebookCell, NotebookDocument, NotebookRunResult
     from jupyter_eca.workspace.base import Notebooks
 
 # Room in a result for the lines that say what it is.
@@ -49,14 +52,17 @@ async def notebook_read(context: ToolContext, path: NotebookPath = "", cells: Wh
 
 
 @tool(needs=[Need.NOTEBOOKS], summary="Running cells {cells}")
-async def notebook_run_cells(context: ToolContext, cells: ToRun, path: NotebookPath = "") -> ToolResult:
+async def notebook_run_cells(
+    context: ToolContext, cells: ToRun, path: NotebookPath = "", background: InBackground = False
+) -> ToolResult:
     """Run cells of a live notebook, as if the user did: their outputs are then in the notebook. Ends at the first one
-    that fails. There is no time limit; the user can interrupt it.
+    that fails. There is no time limit; the user can interrupt it, or send it to the background while it runs.
 
     For code that is not to be in the notebook use run_code.
     """
     document = await found(context, path)
     chosen = [wanted.named(document, cell) for cell in cells]
+    free(context, document.kernel_id, document.path)
     if context.from_cell and _waits(context, document):
         raise ToolError(
             "A cell of this notebook waits for your answer, and others would only run after it; nothing was run.",
@@ -69,7 +75,14 @@ async def notebook_run_cells(context: ToolContext, cells: ToRun, path: NotebookP
         ]
         if undo:
             await context.keeper.keep_cells(document.path, undo, wanted.left(document, *before))
-    done = await notebooks(context).run(context.chat, document.path, [cell.id for cell in chosen])
+    ids = [cell.id for cell in chosen]
+    watch = Watch(ids, [str(wanted.number(document, id)) for id in ids])
+    label = f"{_called(document, chosen)} of {document.path}"
+    about = NewJob(context.chat, label, label, context.call, CELLS, document.kernel_id, document.path)
+    run = notebooks(context).run(context.chat, document.path, ids, watch)
+    done = await attended(context, run, watch, about, _ending, background=background)
+    if isinstance(done, Job):
+        return ToolResult(f"{_capital(label)}: {STARTED.format(done.id)}")
     return _ran(document, chosen, done.ran, done.status)
 
 
@@ -107,6 +120,31 @@ def _waits(context: ToolContext, document: NotebookDocument) -> bool:
     if asking is not None and document.kernel_id is not None:
         return asking == document.kernel_id
     return any(cell.state is CellState.RUNNING for cell in document.cells)
+
+
+def _called(document: NotebookDocument, chosen: list[NotebookCell]) -> str:
+    """cell 3, cells 3-5, cells 3, 8"""
+    numbers = [wanted.number(document, cell.id) for cell in chosen]
+    first, last = numbers[0], numbers[-1]
+    if len(numbers) > 2 and numbers == list(range(first, last + 1)):
+        return f"cells {first}-{last}"
+    return f"cell{'s' if len(numbers) > 1 else ''} {', '.join(map(str, numbers))}"
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _ending(done: NotebookRunResult) -> Ending:
+    errors = [output for cell in done.ran for output in cell.outputs if output.get("output_type") == "error"]
+    note = f"{errors[-1].get('ename')}: {errors[-1].get('evalue')}" if errors else ""
+    match done.status:
+        case RunStatus.OK:
+            return Ending()
+        case RunStatus.ERROR:
+            return Ending(failed=True, note=note)
+        case RunStatus.INTERRUPTED:
+            return Ending(failed=True, note="it was interrupted")
 
 
 def _about(document: NotebookDocument) -> str:

@@ -15,6 +15,7 @@ from jupyter_eca.engine.shell import commands
 from jupyter_eca.engine.spec import Remembers
 from jupyter_eca.errors import ToolError
 from jupyter_eca.protocol.content import ShellCommandDetails, ShellCommandPart
+from jupyter_eca.tools.attending import STARTED
 from jupyter_eca.tools.base import Need, ToolContext, ToolResult, tool
 from jupyter_eca.tools.transcript import Transcript
 from jupyter_eca.workspace import shell
@@ -78,22 +79,25 @@ async def shell_command(
         label = " ".join(command.split())
         label = label if len(label) <= _LABEL_LENGTH else label[: _LABEL_LENGTH - 1] + "…"
         job = await _jobs(context).start(context.chat, command, folder, label, context.call)
-        return ToolResult(f"Started as {job.id}. Use bg_job to read its output or to kill it.", details=details)
+        return ToolResult(STARTED.format(job.id), details=details)
     ran = await _ran(command, folder, min(timeout, MAX_SECONDS))
     return ToolResult(ran.text, error=ran.error, details=details)
 
 
 @tool(needs=[Need.JOBS], summary="Background jobs: {action} {job_id}")
 async def bg_job(context: ToolContext, action: Action, job_id: JobId = "") -> ToolResult:
-    """Look after the jobs that shell_command started in the background: list them, read the newest lines that one
-    printed, or kill one with all that it started.
+    """Look after what you started in the background (shell_command, notebook_run_cells, run_code): list the jobs, read
+    the newest lines that one put out, or kill one with all that it started. You are told when one ends: do not wait.
     """
     jobs = _jobs(context)
     own = {job.id: job for job in jobs.list() if job.chat_id == context.chat}
     if action == "list":
         return ToolResult("\n".join(map(_told, own.values())) or "There are no background jobs in this chat.")
     if job_id not in own:
-        raise ToolError(f"There is no job {job_id!r} in this chat.", "Use the action list to see them.")
+        raise ToolError(
+            f"There is no job {job_id!r} in this chat.",
+            "Use the action list to see them; those of a server that was started anew are gone.",
+        )
     if action == "kill":
         killed = await jobs.kill(job_id)
         return ToolResult(f"{job_id} was killed." if killed else f"{job_id} had ended before.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from jupyter_eca.errors import ToolError
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
         EditorGetReferencesParams,
         EditorLookupResult,
     )
-    from jupyter_eca.protocol.job import Job, JobsReadOutputResult
+    from jupyter_eca.protocol.job import Job, JobLine, JobsReadOutputResult
     from jupyter_eca.protocol.lifecycle import EditorCapabilities
     from jupyter_eca.protocol.mcp import ServerResource, ToolServerUpdatedParams
     from jupyter_eca.protocol.notebook import (
@@ -34,6 +34,13 @@ if TYPE_CHECKING:
         RunStatus,
     )
     from jupyter_eca.protocol.question import ChatAskQuestionParams, ChatAskQuestionResult
+
+
+class Heard(Protocol):
+    """Whoever follows a run: told of each cell that begins, with what reads the end of what it has put out so far. May
+    be told again of the same one. Code that is in no cell has the id "". Must not wait."""
+
+    def __call__(self, cell: str, tail: Callable[[], str], /) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +82,7 @@ class Kernel(Protocol):
         """Jupyter's; None when it is not known, or changes from call to call."""
         ...
 
-    async def execute(self, chat: str, code: str) -> KernelExecuteResult:
+    async def execute(self, chat: str, code: str, heard: Heard | None = None) -> KernelExecuteResult:
         """Raises: ToolError when the kernel is gone or dies on the way."""
         ...
 
@@ -145,7 +152,7 @@ class Notebooks(Protocol):
         """
         ...
 
-    async def run(self, chat: str, path: str, cells: Sequence[str]) -> NotebookRunResult:
+    async def run(self, chat: str, path: str, cells: Sequence[str], heard: Heard | None = None) -> NotebookRunResult:
         """Run cells by their ids, in this order, until one fails; their outputs are then in the notebook. Cancelling
         interrupts the kernel. Raises: ToolError when they cannot be run, or the kernel dies on the way."""
         ...
@@ -187,11 +194,54 @@ class Editor(Protocol):
         ...
 
 
+CELLS: Final = "cells"
+"""The type of a job that is code in a kernel."""
+
+
+@dataclass(frozen=True, slots=True)
+class NewJob:
+    """`call` started it, and `began` is when by the monotonic clock, if not just now. `kernel` (None when it is not
+    known which) and `path` are what it runs in: both of them are held for as long."""
+
+    chat: str
+    label: str
+    summary: str
+    call: str = ""
+    type: str = "shell"
+    kernel: str | None = None
+    path: str = ""
+    began: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How a job ended that nobody killed. `note` is its last error."""
+
+    failed: bool = False
+    note: str = ""
+
+
 class Jobs(Protocol):
-    """Shell commands that go on in the background, at most ten at a time."""
+    """What goes on in the background, at most ten at a time: shell commands, and code in kernels."""
 
     async def start(self, chat: str, command: str, folder: Path, label: str, call: str = "") -> Job:
         """Raises: ToolError when it cannot be started, or too many run."""
+        ...
+
+    def adopt(
+        self,
+        about: NewJob,
+        doing: asyncio.Future[Any],
+        ending: Callable[[], Ending],
+        lines: Callable[[], tuple[JobLine, ...]],
+    ) -> Job:
+        """Work that has begun, and is cancelled when it is killed. `ending` says how it ended, when it did by itself;
+        `lines` what it has put out so far. Raises: ToolError when too many run: then it is not taken."""
+        ...
+
+    def holder(self, kernel: str | None, path: str = "") -> Job | None:
+        """The job that runs code in this kernel, or in one of which it is not known that it is another, or for this
+        notebook."""
         ...
 
     def list(self) -> tuple[Job, ...]: ...

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from jupyter_eca.protocol.notebook import CellChange, NotebookCell, NotebookRunResult
-    from jupyter_eca.workspace.base import Kernels, Notebooks
+    from jupyter_eca.workspace.base import Heard, Kernels, Notebooks
     from jupyter_eca.workspace.cells import Held
 
 # How the extension names the documents it shares: format, type, and an id of the file.
@@ -55,10 +55,10 @@ class SharedNotebooks:
                 held = made
         return await self._shown(path, document)
 
-    async def run(self, chat: str, path: str, cells: Sequence[str]) -> NotebookRunResult:
+    async def run(self, chat: str, path: str, cells: Sequence[str], heard: Heard | None = None) -> NotebookRunResult:
         if await self._shared(path) is None:
-            return await self._rest.run(chat, path, cells)
-        return await running.run(self, self._kernels, chat, path, cells)
+            return await self._rest.run(chat, path, cells, heard)
+        return await running.run(self, self._kernels, chat, path, cells, heard)
 
     async def show(self, path: str, cell: str | None = None) -> None:
         """Pages are shown things by their own clients."""

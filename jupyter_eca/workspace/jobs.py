@@ -1,23 +1,28 @@
-"""Shell commands that go on in the background: their output, their end, and that none outlives the host."""
+"""What goes on in the background, shell commands and code in kernels: its output, its end, and that nothing of it
+outlives the host."""
 
 from __future__ import annotations
 
 import asyncio
 import codecs
+import logging
 import time
 import uuid
 from collections import deque
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from jupyter_eca.errors import ToolError
 from jupyter_eca.protocol.job import Job, JobLine, JobsReadOutputResult, JobStatus
 from jupyter_eca.workspace import shell
+from jupyter_eca.workspace.base import CELLS, Ending, NewJob
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable, Coroutine
     from pathlib import Path
+
+_log = logging.getLogger(__name__)
 
 Stream = Literal["stdout", "stderr"]
 
@@ -64,25 +69,32 @@ def shown(line: str) -> str:
 class _Running:
     """`killed` is set before the first signal is sent: an end that comes then is no failure, whoever sees it first."""
 
-    process: shell.ShellProcess
     job: Job
-    began: float
-    output: _Output = field(default_factory=_Output)
+    about: NewJob
+    lines: Callable[[], tuple[JobLine, ...]]
+    kill: Callable[[float], Awaitable[object]]
+    began: float = field(default_factory=time.monotonic)
     killed: asyncio.Event = field(default_factory=asyncio.Event)
     ended: asyncio.Event = field(default_factory=asyncio.Event)
 
     def now(self) -> Job:
         if self.ended.is_set():
             return self.job
-        return self.job.model_copy(update={"elapsed": _elapsed(time.monotonic() - self.began)})
+        return self.job.model_copy(update={"elapsed": elapsed(time.monotonic() - self.began)})
 
 
 class BackgroundJobs:
-    """`workspace.base.Jobs`. `changed` is told all jobs whenever one starts or ends; it must not wait. `grace` is the
-    seconds that a job has to end by itself when it is killed."""
+    """`workspace.base.Jobs`. `changed` is told all jobs whenever one starts or ends, `ended` each that has, with its
+    last error; they must not wait. `grace` is the seconds that a job has to end by itself when it is killed."""
 
-    def __init__(self, changed: Callable[[tuple[Job, ...]], None] = lambda _: None, grace: float = 3.0) -> None:
+    def __init__(
+        self,
+        changed: Callable[[tuple[Job, ...]], None] = lambda _: None,
+        grace: float = 3.0,
+        ended: Callable[[Job, str], None] = lambda _job, _note: None,
+    ) -> None:
         self._changed = changed
+        self._ended = ended
         self._grace = grace
         self._jobs: dict[str, _Running] = {}
         self._watching: set[asyncio.Task[None]] = set()
@@ -92,27 +104,48 @@ class BackgroundJobs:
     async def start(self, chat: str, command: str, folder: Path, label: str, call: str = "") -> Job:
         """Raises: ToolError when it cannot be started, or too many run."""
         async with self._starting:
-            if self._closed:
-                raise ToolError("The server is ending; no job can be started.")
-            if sum(not one.ended.is_set() for one in self._jobs.values()) >= MAX_RUNNING:
-                raise ToolError(f"{MAX_RUNNING} background jobs are running already.", "Kill one that is not needed.")
+            self._check_room()
             process = await shell.start(command, folder, apart=True)
-            job = Job(
-                id=f"job-{uuid.uuid4().hex[:8]}",
-                status=JobStatus.RUNNING,
-                label=label,
-                summary=command,
-                started_at=datetime.now(UTC).isoformat(timespec="seconds"),
-                elapsed=_elapsed(0),
-                chat_id=chat,
-                tool_call_id=call or None,
-            )
-            running = self._jobs[job.id] = _Running(process, job, time.monotonic())
-            watch = asyncio.create_task(self._watch(running), name=job.id)
-            self._watching.add(watch)
-            watch.add_done_callback(self._watching.discard)
+            about, output = NewJob(chat, label, command, call), _Output()
+            running = _Running(_new(about), about, output.lines, process.kill)
+            return self._run(running, self._watch(running, process, output))
+
+    def adopt(
+        self,
+        about: NewJob,
+        doing: asyncio.Future[Any],
+        ending: Callable[[], Ending],
+        lines: Callable[[], tuple[JobLine, ...]],
+    ) -> Job:
+        self._check_room()
+
+        async def cancel(_grace: float = 0) -> None:
+            doing.cancel()
+
+        running = _Running(_new(about), about, lines, cancel, about.began or time.monotonic())
+        return self._run(running, self._follow(running, doing, ending))
+
+    def _check_room(self) -> None:
+        if self._closed:
+            raise ToolError("The server is ending; no job can be started.")
+        if sum(not one.ended.is_set() for one in self._jobs.values()) >= MAX_RUNNING:
+            raise ToolError(f"{MAX_RUNNING} background jobs are running already.", "Kill one that is not needed.")
+
+    def _run(self, running: _Running, watching: Coroutine[None, None, None]) -> Job:
+        self._jobs[running.job.id] = running
+        watch = asyncio.create_task(watching, name=running.job.id)
+        self._watching.add(watch)
+        watch.add_done_callback(self._watching.discard)
         self._changed(self.list())
-        return job
+        return running.job
+
+    def holder(self, kernel: str | None, path: str = "") -> Job | None:
+        for one in self._jobs.values():
+            about = one.about
+            same = not (kernel and about.kernel) or kernel == about.kernel
+            if about.type == CELLS and not one.ended.is_set() and (same or (path and path == about.path)):
+                return one.now()
+        return None
 
     def list(self) -> tuple[Job, ...]:
         return tuple(running.now() for running in self._jobs.values())
@@ -122,7 +155,7 @@ class BackgroundJobs:
         if running is None:
             return JobsReadOutputResult()
         job = running.job
-        return JobsReadOutputResult(lines=running.output.lines(), status=job.status, exit_code=job.exit_code)
+        return JobsReadOutputResult(lines=running.lines()[-MAX_LINES:], status=job.status, exit_code=job.exit_code)
 
     async def kill(self, id: str) -> bool:
         """With all its children; returns when it has ended."""
@@ -130,7 +163,7 @@ class BackgroundJobs:
         if running is None or running.ended.is_set():
             return False
         running.killed.set()
-        await running.process.kill(self._grace)
+        await running.kill(self._grace)
         await running.ended.wait()
         return True
 
@@ -141,18 +174,30 @@ class BackgroundJobs:
         running = [one for one in self._jobs.values() if not one.ended.is_set()]
         for one in running:
             one.killed.set()
-        await asyncio.gather(*(one.process.kill() for one in running))
+        await asyncio.gather(*(one.kill(0) for one in running))
         await asyncio.gather(*self._watching)
 
-    async def _watch(self, running: _Running) -> None:
+    async def _follow(self, running: _Running, doing: asyncio.Future[Any], ending: Callable[[], Ending]) -> None:
+        try:
+            await asyncio.wait((doing,))
+            if doing.cancelled():
+                running.killed.set()
+            error = None if doing.cancelled() else doing.exception()
+            if error is not None and not isinstance(error, ToolError):
+                _log.error("a background job failed inside", exc_info=error)
+            how = Ending() if doing.cancelled() else Ending(failed=True, note=str(error)) if error else ending()
+            self._end(running, JobStatus.FAILED if how.failed else JobStatus.COMPLETED, how.note)
+        finally:
+            doing.cancel()
+
+    async def _watch(self, running: _Running, process: shell.ShellProcess, output: _Output) -> None:
         """Until the shell has ended and nobody holds its output any more: `server &` is a job for as long as the
         server runs."""
-        process = running.process
         streams = {"stdout": process.output, "stderr": process.errors}
         try:
             async with asyncio.TaskGroup() as tasks:
                 reading = {
-                    tasks.create_task(_read(stream, "stderr" if name == "stderr" else "stdout", running.output))
+                    tasks.create_task(_read(stream, "stderr" if name == "stderr" else "stdout", output))
                     for name, stream in streams.items()
                     if stream is not None
                 }
@@ -165,19 +210,37 @@ class BackgroundJobs:
                 await process.kill()
                 await process.close(*reading)
         finally:
-            self._end(running)
+            code = process.code
+            printed = [line.text for line in output.lines() if line.text.strip()]
+            note = " ".join(part for part in (f"exit code {code}.", *printed[-1:]) if part) if code else ""
+            self._end(running, JobStatus.COMPLETED if code == 0 else JobStatus.FAILED, note, code)
 
-    def _end(self, running: _Running) -> None:
-        code = running.process.code
-        status = JobStatus.COMPLETED if code == 0 else JobStatus.FAILED
+    def _end(self, running: _Running, status: JobStatus, note: str = "", code: int | None = None) -> None:
+        killed = running.killed.is_set()
         running.job = running.now().model_copy(
-            update={"status": JobStatus.KILLED if running.killed.is_set() else status, "exit_code": code}
+            update={"status": JobStatus.KILLED if killed else status, "exit_code": code}
         )
         running.ended.set()
         ended = [id for id, one in self._jobs.items() if one.ended.is_set()]
         for id in ended[: max(0, len(ended) - _MAX_ENDED)]:
             del self._jobs[id]
         self._changed(self.list())
+        why = "the server it ran in was ended" if self._closed else ""
+        self._ended(running.job, why if killed else note)
+
+
+def _new(about: NewJob) -> Job:
+    return Job(
+        id=f"job-{uuid.uuid4().hex[:8]}",
+        type=about.type,
+        status=JobStatus.RUNNING,
+        label=about.label,
+        summary=about.summary,
+        started_at=datetime.now(UTC).isoformat(timespec="seconds"),
+        elapsed=elapsed(0),
+        chat_id=about.chat,
+        tool_call_id=about.call or None,
+    )
 
 
 async def _wait(event: asyncio.Event) -> None:
@@ -191,7 +254,8 @@ async def _read(stream: asyncio.StreamReader, name: Stream, output: _Output) -> 
     output.add(name, decoder.decode(b"", final=True))
 
 
-def _elapsed(seconds: float) -> str:
+def elapsed(seconds: float) -> str:
+    """For a reader: 12s, 1m 20s, 2h 5m."""
     minutes, rest = divmod(int(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}h {minutes}m" if hours else f"{minutes}m {rest}s" if minutes else f"{rest}s"

@@ -18,9 +18,12 @@ from jupyter_eca.protocol.notebook import (
 )
 from jupyter_eca.workspace import introspect, languages
 from jupyter_eca.workspace.outputs import Outputs, plain
+from jupyter_eca.workspace.tail import Tail
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine
+
+    from jupyter_eca.workspace.base import Heard
 
 
 class Manager(Protocol):
@@ -71,14 +74,18 @@ class ClientKernel:
         # The cell that is run, and since when.
         self._running: tuple[str, float] | None = None
 
-    async def execute(self, code: str) -> KernelExecuteResult:
+    async def execute(self, code: str, heard: Heard | None = None) -> KernelExecuteResult:
         """Raises: ToolError when the kernel is dead or dies. Cancelling interrupts the code, but never a cell of the
         user's that the code is still queued behind."""
-        outputs = Outputs()
+        outputs, tail = Outputs(), Tail()
         started = False
 
         def take(message: dict[str, Any]) -> None:
             nonlocal started
+            if heard is not None:
+                tail.take(message)
+                if not started:
+                    heard("", lambda: tail.text)
             started = True
             outputs.add(message["header"]["msg_type"], message["content"])
 

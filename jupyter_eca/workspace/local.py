@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from jupyter_eca.protocol.notebook import Inspection, KernelExecuteResult, KernelVariablesResult
+    from jupyter_eca.workspace.base import Heard
 
 # Seconds a fresh kernel has to answer: an ipykernel takes one, a loaded machine ten.
 START_SECONDS = 60.0
@@ -42,8 +43,13 @@ class LocalKernel:
     async def runner(self, chat: str, path: str) -> ClientKernel:  # noqa: ARG002  # as above
         return await self._started()
 
-    async def execute(self, chat: str, code: str) -> KernelExecuteResult:  # noqa: ARG002  # one kernel for all chats
-        return await (await self._started()).execute(code)
+    async def execute(
+        self,
+        chat: str,  # noqa: ARG002  # one kernel for all chats
+        code: str,
+        heard: Heard | None = None,
+    ) -> KernelExecuteResult:
+        return await (await self._started()).execute(code, heard)
 
     async def variables(self, chat: str, names: tuple[str, ...]) -> KernelVariablesResult:  # noqa: ARG002
         return await (await self._started()).variables(names)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from jupyter_eca.protocol.notebook import CellChange, NotebookCell, NotebookInfo, NotebookRunResult
-    from jupyter_eca.workspace.base import Files, Kernels
+    from jupyter_eca.workspace.base import Files, Heard, Kernels
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +81,8 @@ class NotebookFiles:
         back = await self._load(real, path)
         return await self._document(real, path, back)
 
-    async def run(self, chat: str, path: str, cells: Sequence[str]) -> NotebookRunResult:
-        return await running.run(self, self._kernels, chat, path, cells)
+    async def run(self, chat: str, path: str, cells: Sequence[str], heard: Heard | None = None) -> NotebookRunResult:
+        return await running.run(self, self._kernels, chat, path, cells, heard)
 
     async def show(self, path: str, cell: str | None = None) -> None:
         """There is nobody to see it."""

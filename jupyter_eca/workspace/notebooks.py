@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from jupyter_eca.protocol.notebook import CellChange, NotebookDocument, NotebookInfo, NotebookRunResult
-    from jupyter_eca.workspace.base import Notebooks
+    from jupyter_eca.workspace.base import Heard, Notebooks
 
 
 class Foremost:
@@ -30,8 +30,8 @@ class Foremost:
     async def edit(self, chat: str, path: str, changes: Sequence[CellChange]) -> NotebookDocument:
         return await (await self._of(path)).edit(chat, path, changes)
 
-    async def run(self, chat: str, path: str, cells: Sequence[str]) -> NotebookRunResult:
-        return await (await self._of(path)).run(chat, path, cells)
+    async def run(self, chat: str, path: str, cells: Sequence[str], heard: Heard | None = None) -> NotebookRunResult:
+        return await (await self._of(path)).run(chat, path, cells, heard)
 
     async def show(self, path: str, cell: str | None = None) -> None:
         for notebooks in self._live[:1]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 from jupyter_eca.errors import ToolError
@@ -11,12 +12,13 @@ from jupyter_eca.protocol.notebook import CellType, NotebookRunResult, RunStatus
 from jupyter_eca.whole import whole
 from jupyter_eca.workspace.celloutputs import CellOutputs
 from jupyter_eca.workspace.cells import find
+from jupyter_eca.workspace.tail import Tail
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from jupyter_eca.protocol.notebook import NotebookCell, NotebookDocument
-    from jupyter_eca.workspace.base import CellKernel, Kernels
+    from jupyter_eca.workspace.base import CellKernel, Heard, Kernels
     from jupyter_eca.workspace.cells import Held
 
 _log = logging.getLogger(__name__)
@@ -43,7 +45,9 @@ class Book(Protocol):
         ...
 
 
-async def run(book: Book, kernels: Kernels | None, chat: str, path: str, ids: Sequence[str]) -> NotebookRunResult:
+async def run(
+    book: Book, kernels: Kernels | None, chat: str, path: str, ids: Sequence[str], heard: Heard | None = None
+) -> NotebookRunResult:
     """`workspace.base.Notebooks.run`."""
     before = await book.held(path)
     for id in ids:
@@ -61,7 +65,10 @@ async def run(book: Book, kernels: Kernels | None, chat: str, path: str, ids: Se
     status = RunStatus.OK
     for id in ids:
         ran.append(id)
-        status = await _run(book, kernel, path, id)
+        tail = Tail()
+        if heard is not None:
+            heard(id, partial(getattr, tail, "text"))
+        status = await _run(book, kernel, path, id, tail)
         if status is not RunStatus.OK:
             break
     after = await book.read(path)
@@ -73,16 +80,21 @@ def _all(document: NotebookDocument, ids: Sequence[str]) -> tuple[NotebookCell, 
     return tuple(cell for cell in found if cell is not None)
 
 
-async def _run(book: Book, kernel: CellKernel, path: str, id: str) -> RunStatus:
+async def _run(book: Book, kernel: CellKernel, path: str, id: str, tail: Tail) -> RunStatus:
     """With its source as it is when its turn comes."""
     cells = await book.held(path)
     cell = cells[find(cells, id)]
     if cell.type is not CellType.CODE:
         return RunStatus.OK
     outputs = CellOutputs()
+
+    def take(message: dict[str, Any]) -> None:
+        outputs.take(message)
+        tail.take(message)
+
     await book.begin(path, id)
     try:
-        status = await kernel.run(id, cell.source, outputs.take) if cell.source.strip() else RunStatus.OK
+        status = await kernel.run(id, cell.source, take) if cell.source.strip() else RunStatus.OK
     except (ToolError, asyncio.CancelledError):
         try:
             await whole(book.put(path, id, outputs.outputs, outputs.count))

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from jupyter_eca.protocol.notebook import Inspection, KernelExecuteResult, KernelState, KernelVariablesResult
+    from jupyter_eca.workspace.base import Heard
 
 
 # What jupyter_client takes for its own interpreter.
@@ -127,8 +128,13 @@ class ServerKernel:
         self.id = id
         self._kernels = kernels
 
-    async def execute(self, chat: str, code: str) -> KernelExecuteResult:  # noqa: ARG002  # a chat is not bound to one
-        return await (await self._kernels.idle(self.id)).execute(code)
+    async def execute(
+        self,
+        chat: str,  # noqa: ARG002  # a chat is not bound to one
+        code: str,
+        heard: Heard | None = None,
+    ) -> KernelExecuteResult:
+        return await (await self._kernels.idle(self.id)).execute(code, heard)
 
     async def variables(self, chat: str, names: tuple[str, ...]) -> KernelVariablesResult:  # noqa: ARG002
         kernel = await self._kernels.idle(self.id)

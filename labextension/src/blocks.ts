@@ -64,7 +64,7 @@ export interface ToolBlock extends Placed {
   readonly details?: ToolCallDetails;
   readonly outputs: readonly TextOutput[];
   /** How far it is, until it has ended. */
-  readonly progress?: Pick<ChatToolCallProgressParams, 'text' | 'progress' | 'total'> | undefined;
+  readonly progress?: Pick<ChatToolCallProgressParams, 'text' | 'progress' | 'total' | 'background'> | undefined;
   readonly ms?: number;
   readonly reason?: RejectReason;
 }
@@ -150,14 +150,20 @@ export function told(blocks: Blocks, { role, content, at }: ChatContentReceivedP
 }
 
 /** A report may overtake the word that the call runs, and is never told again: no call is made of it. */
-export function progressed(blocks: Blocks, { id, text, progress, total }: ChatToolCallProgressParams): Blocks {
-  const index = blocks.findLastIndex(block => block.kind === 'tool' && block.id === id);
+export function progressed(blocks: Blocks, report: ChatToolCallProgressParams): Blocks {
+  const index = blocks.findLastIndex(block => block.kind === 'tool' && block.id === report.id);
   const before = blocks[index];
   if (before?.kind !== 'tool' || !open(before)) {
     return blocks;
   }
-  const now = { ...(progress !== undefined && { progress }), ...(total !== undefined && { total }) };
-  return put(blocks, index, { ...before, progress: { text: string(text), ...now } });
+  const { text, progress, total, background } = report;
+  const now = {
+    text: string(text),
+    ...(progress !== undefined && { progress }),
+    ...(total !== undefined && { total }),
+    ...(background !== undefined && { background })
+  };
+  return put(blocks, index, { ...before, progress: now });
 }
 
 /** At the end of a turn nothing is under way any more. */

@@ -17,6 +17,7 @@ import {
   NotebookOpenParams,
   NotebookReadParams,
   NotebookRunParams,
+  NotebookRunProgressParams,
   NotebookRunResult,
   ServerMethods
 } from './protocol';
@@ -54,7 +55,11 @@ export interface NotebookHost {
   read(params: NotebookReadParams): Promise<NotebookDocument>;
   edit(params: NotebookEditParams): Promise<NotebookDocument>;
   /** `taken`: nobody waits for it any more, and the kernel is to stop. */
-  run(params: NotebookRunParams, taken: AbortSignal): Promise<NotebookRunResult>;
+  run(
+    params: NotebookRunParams,
+    taken: AbortSignal,
+    progressed: (progress: NotebookRunProgressParams) => void
+  ): Promise<NotebookRunResult>;
   open(params: NotebookOpenParams): Promise<Done>;
   /** What linters have found in them. */
   diagnostics(params: EditorGetDiagnosticsParams): EditorGetDiagnosticsResult;
@@ -82,7 +87,11 @@ export class Client {
       peer.handle('notebook/list', () => notebooks.list());
       peer.handle('notebook/read', params => notebooks.read(params));
       peer.handle('notebook/edit', params => notebooks.edit(params));
-      peer.handle('notebook/run', (params, taken) => notebooks.run(params, taken));
+      peer.handle('notebook/run', (params, taken) =>
+        notebooks.run(params, taken, progress => {
+          peer.notify('notebook/runProgress', progress);
+        })
+      );
       peer.handle('notebook/open', params => notebooks.open(params));
       peer.handle('editor/getDiagnostics', params => notebooks.diagnostics(params));
     }

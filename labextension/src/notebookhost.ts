@@ -20,9 +20,11 @@ import {
   NotebookOpenParams,
   NotebookReadParams,
   NotebookRunParams,
+  NotebookRunProgressParams,
   NotebookRunResult,
   RunStatus
 } from './protocol';
+import { follow } from './following';
 import { readyKernel, runOne, states } from './running';
 
 export interface LabParts {
@@ -84,7 +86,11 @@ export class LiveNotebooks implements NotebookHost {
     return documentOf(panel);
   }
 
-  async run({ path, cellIds }: NotebookRunParams, taken: AbortSignal): Promise<NotebookRunResult> {
+  async run(
+    { path, cellIds, runId }: NotebookRunParams,
+    taken: AbortSignal,
+    progressed: (progress: NotebookRunProgressParams) => void
+  ): Promise<NotebookRunResult> {
     const panel = await this.ready(path);
     for (const id of cellIds) {
       cellOf(panel, id);
@@ -99,7 +105,13 @@ export class LiveNotebooks implements NotebookHost {
       }
       const cell = cellOf(panel, id);
       ran.push(id);
-      const how = await this.marks.except(() => runOne(panel, cell, this.executor, taken));
+      const still =
+        runId === ''
+          ? undefined
+          : follow(cell, text => {
+              progressed({ runId, cellId: id, text });
+            });
+      const how = await this.marks.except(() => runOne(panel, cell, this.executor, taken)).finally(still);
       if (how !== 'ok' && !(how === 'error' && mayFail(cell))) {
         status = how;
         break;

@@ -298,9 +298,16 @@ export interface ChatToolCallApproveParams {
   readonly save?: 'session';
 }
 
+/** Ours: nobody waits for a call any more; it goes on as a job, and the turn goes on without it. */
+export interface ChatToolCallBackgroundParams {
+  readonly chatId: ChatId;
+  readonly id: string;
+}
+
 /**
  * Ours: how far a call that runs has come, in place of what was told before. `text` is the end of what it has put
- * out; `progress` of `total` is in a unit of the tool's. Never stored, and never told again.
+ * out; `progress` of `total` is in a unit of the tool's. Never stored, and never told again. `background`:
+ * `chat/toolCallBackground` would be heeded.
  */
 export interface ChatToolCallProgressParams {
   readonly chatId: ChatId;
@@ -308,6 +315,7 @@ export interface ChatToolCallProgressParams {
   readonly text: string;
   readonly progress?: number;
   readonly total?: number;
+  readonly background?: boolean;
 }
 
 /** `reason` is ours, and optional: it goes to the model. */
@@ -864,11 +872,22 @@ export interface NotebookReadParams {
   readonly path: string;
 }
 
-/** The cells are run in this order, as by hand; a failing one ends it. `$/cancelRequest` interrupts the kernel. */
+/**
+ * The cells are run in this order, as by hand; a failing one ends it. `$/cancelRequest` interrupts the kernel. With
+ * `runId` the page tells how it goes, by `notebook/runProgress`.
+ */
 export interface NotebookRunParams {
   readonly chatId: string;
   readonly path: string;
   readonly cellIds: readonly string[];
+  readonly runId: string;
+}
+
+/** The cell that runs now, and the end of the text that it has put out so far. */
+export interface NotebookRunProgressParams {
+  readonly runId: string;
+  readonly cellId: string;
+  readonly text?: string;
 }
 
 /** `ran` are the cells that were run, as they are afterwards. */
@@ -1433,6 +1452,7 @@ export interface ClientMethods {
   'chat/selectedBehaviorChanged': { params: ChatSelectedBehaviorChangedParams; result: void };
   'chat/selectedModelChanged': { params: ChatSelectedModelChangedParams; result: void };
   'chat/toolCallApprove': { params: ChatToolCallApproveParams; result: void };
+  'chat/toolCallBackground': { params: ChatToolCallBackgroundParams; result: Done };
   'chat/toolCallReject': { params: ChatToolCallRejectParams; result: void };
   'chat/update': { params: ChatUpdateParams; result: Done };
   'completion/inline': { params: CompletionInlineParams; result: CompletionInlineResult };
@@ -1451,6 +1471,7 @@ export interface ClientMethods {
   'mcp/startServer': { params: McpServerParams; result: void };
   'mcp/stopServer': { params: McpServerParams; result: void };
   'mcp/updateServer': { params: McpUpdateServerParams; result: Done };
+  'notebook/runProgress': { params: NotebookRunProgressParams; result: void };
   'providers/list': { params: Empty; result: ProvidersListResult };
   'providers/login': { params: ProvidersLoginParams; result: LoginStep };
   'providers/loginInput': { params: ProvidersLoginInputParams; result: LoginStep };

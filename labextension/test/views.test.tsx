@@ -29,7 +29,17 @@ function shown(view: React.ReactElement): string {
 
 function block(block: Block, last = false, idle = true): string {
   const user = { onEdit: nothing, onRetry: nothing, onFork: nothing, onBack: nothing };
-  return shown(<BlockView block={block} last={last} idle={idle} onApprove={nothing} onReject={nothing} {...user} />);
+  return shown(
+    <BlockView
+      block={block}
+      last={last}
+      idle={idle}
+      onApprove={nothing}
+      onReject={nothing}
+      onBackground={nothing}
+      {...user}
+    />
+  );
 }
 
 const CALL: ToolBlock = {
@@ -65,8 +75,9 @@ test('a call that runs shows how far it is, with a bar where that is known', () 
   expect(html).toMatch(/<progress [^>]*max="4" value="2"/);
   expect(html).toContain('epoch &lt;2&gt;');
   expect(html.match(/gone/g)).toHaveLength(5);
-  expect(block({ ...running, progress: { text: 'on' } })).not.toContain('<progress');
-  expect(block(running)).not.toContain('eca-Progress');
+  expect(block({ ...running, progress: { text: 'on' } })).not.toMatch(/<progress|in background/);
+  expect(block({ ...running, progress: { text: 'on', background: true } })).toContain('Run in background');
+  expect(block(running)).not.toContain('eca-Tool-progress');
 });
 
 test('a change is shown as a diff', () => {

@@ -6,7 +6,7 @@ import asyncio
 import sys
 from typing import TYPE_CHECKING, Any
 
-from tests.bench import answer, contexts, diagnostics, first, idle, load, server, stdio
+from tests.bench import answer, contexts, diagnostics, first, idle, load, progress, server, stdio
 from tests.bench.figure import table
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ BENCHES: dict[str, Callable[[], Coroutine[Any, Any, list[Figure]]]] = {
     "idle": idle.figures,
     "contexts": contexts.figures,
     "diagnostics": diagnostics.figures,
+    "progress": progress.figures,
 }
 
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from jupyter_eca.client import Client
     from jupyter_eca.protocol.content import ToolCallRunContent
+    from jupyter_eca.workspace.base import Heard
 
 pytestmark = pytest.mark.asyncio
 
@@ -54,7 +55,7 @@ class Stubborn:
     def __init__(self) -> None:
         self.started, self.released, self.ended = asyncio.Event(), asyncio.Event(), asyncio.Event()
 
-    async def execute(self, chat: str, code: str) -> KernelExecuteResult:  # noqa: ARG002
+    async def execute(self, chat: str, code: str, heard: Heard | None = None) -> KernelExecuteResult:  # noqa: ARG002
         self.started.set()
         try:
             await asyncio.Event().wait()

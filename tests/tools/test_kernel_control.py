@@ -26,6 +26,7 @@ pytestmark = pytest.mark.asyncio
 class Busy:
     """Runs cell 3 until it is interrupted or restarted."""
 
+    id: str | None = None
     description = "A kernel."
     now: KernelState = field(
         default_factory=lambda: KernelState(status="busy", language="python", cell="3", busy_ms=4200, queued=2)

@@ -10,6 +10,7 @@ from jupyter_eca.audience import Notice
 from jupyter_eca.errors import BusyError, RemoteError
 from jupyter_eca.live import NO_CHOICE, Choice, Prompt
 from jupyter_eca.protocol import chat, lifecycle
+from jupyter_eca.protocol.base import Done
 from jupyter_eca.protocol.dialect import Dialect
 from jupyter_eca.protocol.jsonrpc import Code
 
@@ -63,6 +64,14 @@ def reject(session: EcaSession, params: chat.ChatToolCallRejectParams) -> None:
     session.host.reject(session.known(params.chat_id), params.tool_call_id, params.reason)
 
 
+async def send_away(session: EcaSession, params: chat.ChatToolCallBackgroundParams) -> Done:
+    live = session.host.live(session.known(params.chat_id))
+    reporter = live.reporters.get(params.id) if live else None
+    if reporter is None or not reporter.send_away():
+        raise RemoteError("this call has ended, or cannot go on in the background", Code.REFUSED)
+    return Done()
+
+
 def select_model(session: EcaSession, params: chat.ChatSelectedModelChangedParams) -> None:
     _choose(session, params.chat_id, Choice(model=params.model, variant=params.variant))
     session.start(session.notify("config/updated", _variants(session, params), _scope(session, params.chat_id)))
@@ -111,6 +120,7 @@ HANDLERS: Final = {
     "chat/promptSteerRemove": steer_remove,
     "chat/toolCallApprove": approve,
     "chat/toolCallReject": reject,
+    "chat/toolCallBackground": send_away,
     "chat/selectedModelChanged": select_model,
     "chat/selectedAgentChanged": select_agent,
     "chat/selectedBehaviorChanged": select_behavior,

@@ -159,6 +159,12 @@ function Talk({ session, state, chat, surroundings }: TalkProps): React.ReactEle
     },
     [session]
   );
+  const onBackground = React.useCallback(
+    (id: string) => {
+      void session.ask('chat/toolCallBackground', { chatId: session.chat.id, id });
+    },
+    [session]
+  );
   const onReject = React.useCallback(
     (id: string, reason: string) => {
       session.reject(id, reason);
@@ -212,6 +218,7 @@ function Talk({ session, state, chat, surroundings }: TalkProps): React.ReactEle
           progress={chat.status === 'stopping' ? trans.__('Stopping…') : chat.progress}
           onApprove={onApprove}
           onReject={onReject}
+          onBackground={onBackground}
           onEdit={onEdit}
           onRetry={onRetry}
           onFork={onFork}

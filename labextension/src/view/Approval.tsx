@@ -5,11 +5,17 @@ import * as React from 'react';
 import { useEnv } from './env';
 
 export interface Decide {
+  /** Nobody waits for the call any more: it goes on as a job. */
+  readonly onBackground: (id: string) => void;
   readonly onApprove: (id: string, session: boolean) => void;
   readonly onReject: (id: string, reason: string) => void;
 }
 
-export function Approval({ id, onApprove, onReject }: Decide & { readonly id: string }): React.ReactElement {
+export function Approval({
+  id,
+  onApprove,
+  onReject
+}: Omit<Decide, 'onBackground'> & { readonly id: string }): React.ReactElement {
   const { trans } = useEnv();
   const [rejecting, setRejecting] = React.useState(false);
   const [reason, setReason] = React.useState('');

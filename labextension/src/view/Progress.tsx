@@ -4,17 +4,20 @@ import * as React from 'react';
 
 import { ToolBlock } from '../blocks';
 import { plain } from '../text';
+import { Decide } from './Approval';
 import { useEnv } from './env';
 
 /** Lines of the end: the whole of it comes with the result. */
 const LINES = 6;
 
-export function Progress({ text, progress, total }: NonNullable<ToolBlock['progress']>): React.ReactElement {
+type Props = NonNullable<ToolBlock['progress']> & Pick<Decide, 'onBackground'> & { readonly id: string };
+
+export function Progress({ id, text, progress, total, background, onBackground }: Props): React.ReactElement {
   const { trans } = useEnv();
   const known = progress !== undefined && total !== undefined && total > 0;
   const tail = plain(text).trimEnd().split('\n').slice(-LINES).join('\n');
   return (
-    <div className="eca-Progress">
+    <div className="eca-Tool-progress">
       {known && (
         <progress
           aria-label={trans.__('Progress of this tool call')}
@@ -23,6 +26,17 @@ export function Progress({ text, progress, total }: NonNullable<ToolBlock['progr
         />
       )}
       {tail !== '' && <pre dir="auto">{tail}</pre>}
+      {background === true && (
+        <button
+          type="button"
+          className="eca-Link"
+          onClick={() => {
+            onBackground(id);
+          }}
+        >
+          {trans.__('Run in background')}
+        </button>
+      )}
     </div>
   );
 }

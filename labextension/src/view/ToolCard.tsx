@@ -22,7 +22,12 @@ const ICON: Readonly<Partial<Record<ToolStatus, IconName>>> = {
   ended: 'cross'
 };
 
-export const ToolCard = React.memo(function ToolCard({ block, onApprove, onReject }: Props): React.ReactElement {
+export const ToolCard = React.memo(function ToolCard({
+  block,
+  onApprove,
+  onReject,
+  onBackground
+}: Props): React.ReactElement {
   const { trans } = useEnv();
   const waiting = block.status === 'waiting';
   // What is to be decided about is open; whoever folds or unfolds it is not overruled afterwards.
@@ -55,7 +60,7 @@ export const ToolCard = React.memo(function ToolCard({ block, onApprove, onRejec
           <Icon name="fold" />
         </span>
       </button>
-      {block.progress !== undefined && <Progress {...block.progress} />}
+      {block.progress !== undefined && <Progress id={block.id} {...block.progress} onBackground={onBackground} />}
       {open && <ToolDetails block={block} />}
       {waiting && <Approval id={block.id} onApprove={onApprove} onReject={onReject} />}
     </section>
