@@ -71,8 +71,8 @@ def _user(
             walk.steer(input)
         case inputs.Trusted(trust=trust):
             walk.state = replace(walk.state, trust=trust)
-        case inputs.Marked(content=content):
-            walk.emit(content, Role.SYSTEM, turn="")
+        case inputs.Marked(content=content, aside=aside):
+            walk.emit(content, Role.SYSTEM, aside, turn="")
         case inputs.Stopped():
             walk.signal(TurnSignal.STOP)
             walk.settle()

@@ -58,7 +58,7 @@ class Walk:
         outcome: Outcome | None = None,
         turn: str | None = None,
     ) -> None:
-        """`turn` is the one under way, "" for a fact beside the turns."""
+        """`turn` is the one under way, "" for a fact beside the turns, which a local one has no part in."""
         event = Event(
             chat=self.state.id,
             turn=self.state.turn if turn is None else turn,
@@ -67,7 +67,7 @@ class Walk:
             at=self.at,
             aside=aside,
             outcome=outcome,
-            local=self.state.local,
+            local=self.state.local and turn is None,
         )
         self.events.append(event)
         self.recall(remember(self.state.history, event))
