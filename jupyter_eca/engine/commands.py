@@ -58,6 +58,10 @@ NATIVE: Final = (
     _native("costs", "Tokens and costs of this chat and of this session"),
     _native("context", "Show what fills the model's context window"),
     _native("resume", "List earlier chats, or go on with one", ("chat", "its number in the list, or its id")),
+    _native(
+        "diff", "Show what the last turn that changed something changed", ("all", "for what the whole chat changed")
+    ),
+    _native("undo", "Take changes back", ("numbers", "which of those that /diff shows; all: of the whole chat")),
     _native("config", "Show the configuration that holds, and the files it is from"),
     _native("doctor", "Show what is set up, what is missing and what to do about it"),
     _native("prompt-show", "Show the exact request a model would get", ("message", "what would be asked")),
