@@ -142,7 +142,8 @@ class Changes:
         for item, turns in kept.named(ids).values():
             through = kept.turns[: kept.turns.index(turns[-1]) + 1]
             if not item.cell:
-                await checkpoints.decide(chat, item.path, through, Decided.KEPT)
+                open = {one.turn for one in kept.files[item.path] if one.turn in through and one.decided is None}
+                await checkpoints.decide(chat, item.path, open, Decided.KEPT)
             elif touches := [one for one in kept.of(item) if one.turn in through and one.decided is None]:
                 await checkpoints.decide_cell(touches, Decided.KEPT)
 
