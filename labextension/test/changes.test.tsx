@@ -121,10 +121,10 @@ test('changes are one line until they are unfolded', () => {
 
 test('each has its name, its diff and two buttons that say what they are for', () => {
   const html = shown([CELL, FILE], true);
-  expect(html).toContain('nb.ipynb, cell 3');
+  expect(html).toContain('Cell 3, nb.ipynb');
   expect(html).toContain('x = &lt;2&gt;');
-  expect(html).toContain('aria-label="Accept: nb.ipynb, cell 3"');
-  expect(html).toContain('aria-label="Reject: nb.ipynb, cell 3"');
+  expect(html).toContain('aria-label="Accept: Cell 3, nb.ipynb"');
+  expect(html).toContain('aria-label="Reject: Cell 3, nb.ipynb"');
   expect(html).toContain('Cannot be rejected: changed');
   expect(html.match(/disabled=""/g)).toHaveLength(1);
 });

@@ -149,7 +149,7 @@ function useTitle(change: Change): string {
     return name;
   }
   const place = change.place ?? change.placeBefore;
-  return place === undefined ? name : trans.__('%1, cell %2', name, place);
+  return place === undefined ? name : trans.__('Cell %1, %2', place, name);
 }
 
 function useKind(change: Change): string {
