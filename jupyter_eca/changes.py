@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from jupyter_eca import around, cells, filesback
@@ -51,7 +52,7 @@ class Item(NamedTuple):
         return hashlib.sha256(f"{self.path}\0{self.cell}".encode()).hexdigest()[:12]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Kept:
     """All checkpoints of a chat, and its turns in their order."""
 
@@ -59,7 +60,7 @@ class Kept:
     files: Mapping[str, Sequence[Checkpoint]]
     cells: Mapping[str, Sequence[Touch]]
 
-    @property
+    @cached_property
     def items(self) -> dict[str, Item]:
         """By their keys, in the order in which they were first changed. Folders that were made are none."""
         found = {
@@ -74,8 +75,12 @@ class Kept:
         place = {turn: at for at, turn in enumerate(self.turns)}
         return {one.key: one for one in sorted(found, key=lambda item: place.get(found[item], len(place)))}
 
-    def of(self, item: Item) -> list[Touch]:
-        return [touch for touch in self.cells[item.path] if touch.cell == item.cell]
+    @cached_property
+    def _by_cell(self) -> dict[str, Touches]:
+        return {path: cells.by_cell(touches) for path, touches in self.cells.items()}
+
+    def of(self, item: Item) -> Sequence[Touch]:
+        return self._by_cell[item.path][item.cell]
 
     def named(self, ids: Iterable[str]) -> dict[str, tuple[Item, tuple[str, ...]]]:
         """The item of each id, and the turns: one, or all of the chat. What is not there is left out."""

@@ -39,7 +39,7 @@ def lab_settings(tmp_path_factory: pytest.TempPathFactory) -> LabSettings:
     script = tmp_path_factory.mktemp("script") / "changes.json"
     script.write_text(json.dumps({"rules": RULES}))
     models = {"changes": {"script": str(script)}}
-    allowed = {"approval": {"allow": {"notebook_edit_cell": {}}}}
+    allowed: dict[str, Any] = {"approval": {"allow": {"notebook_edit_cell": {}}}}
     return LabSettings(
         eca={"defaultModel": "scripted/changes", "toolCall": allowed, "providers": {"scripted": {"models": models}}}
     )

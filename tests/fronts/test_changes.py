@@ -17,6 +17,8 @@ from jupyter_eca.protocol.changes import (
     ChatRevertResult,
     ChatReviewParams,
 )
+from jupyter_eca.protocol.chats import ChatRollbackParams
+from jupyter_eca.protocol.content import Role, TextContent
 from tests.desk import said
 from tests.fronts.test_changes_files import last_request
 from tests.page import PATH, Page, Room, code, printed, room, text, yes
@@ -226,6 +228,16 @@ async def test_the_chat_tells_it_and_the_model_with_the_next_prompt(tmp_path: Pa
         assert f"taken back changes that you made. These are as they were before: {PATH} cell [a]." in words
         await back(there)
         assert "taken back" not in await last_request(there), "nor does it remember the change"
+
+
+async def test_a_rollback_that_leaves_the_messages_is_told_to_the_model_too(tmp_path: Path) -> None:
+    async with room(tmp_path, *CELLS) as there:
+        await there.ask([edits("a", "x = 2")])
+        asked = next(e.content for e in await there.table.host.stored("chat") if e.role is Role.USER)
+        assert isinstance(asked, TextContent)
+        params = ChatRollbackParams(chat_id="chat", content_id=asked.content_id or "", include=("tools",))
+        await there.client.request("chat/rollback", params, Done)
+        assert f"as they were before: {PATH} cell 2." in await last_request(there)
 
 
 async def test_a_chat_that_is_answering_changes_nothing_of_its_own(tmp_path: Path) -> None:

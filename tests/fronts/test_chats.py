@@ -378,8 +378,20 @@ async def test_chats_of_another_workspace_are_not_listed_opened_or_deleted(tmp_p
         assert len(await table.host.store.events("chat")) > 0
 
 
-KERNEL_MAY_NOT = ["open", "history", "changes", "revert", "keep", "clear", "delete", "rollback", "fork", "addFlag"]
-KERNEL_MAY_NOT += ["removeFlag", "update"]
+KERNEL_MAY_NOT = [
+    "open",
+    "history",
+    "changes",
+    "revert",
+    "keep",
+    "clear",
+    "delete",
+    "rollback",
+    "fork",
+    "addFlag",
+    "removeFlag",
+    "update",
+]
 
 
 @pytest.mark.parametrize("method", KERNEL_MAY_NOT)
@@ -390,7 +402,7 @@ async def test_a_kernel_touches_only_chats_it_asked_in(tmp_path: Path, method: s
         assert str(error) == "this client did not ask in that chat"
         assert kernel.chats == {}
         await kernel.prompt("mine", "own")
-        mine = {"contentId": kernel.message("mine", "own"), "changes": []}
+        mine: dict[str, Any] = {"contentId": kernel.message("mine", "own"), "changes": []}
         await kernel.ask(f"chat/{method}", "own", **mine, text="flag", title="t", trust=False)
 
 

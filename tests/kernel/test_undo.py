@@ -34,8 +34,15 @@ ALLOWED: dict[str, Any] = {"toolCall": {"approval": {"allow": {"notebook_edit_ce
 
 @pytest_asyncio.fixture(loop_scope="module")
 async def book(tmp_path: Path) -> AsyncGenerator[Book]:
-    cell = {"id": "a", "cell_type": "code", "source": "x = 1", "metadata": {}, "outputs": [], "execution_count": None}
-    other = {"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": [cell]}
+    cell: dict[str, Any] = {
+        "id": "a",
+        "cell_type": "code",
+        "source": "x = 1",
+        "metadata": {},
+        "outputs": [],
+        "execution_count": None,
+    }
+    other: dict[str, Any] = {"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": [cell]}
     (tmp_path / "other.ipynb").write_text(json.dumps(other))
     with pytest.MonkeyPatch.context() as patch:
         surround(patch, tmp_path, settings(tmp_path, RULES, **ALLOWED))
