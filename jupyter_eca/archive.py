@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from jupyter_eca import around
 from jupyter_eca.audience import Notice
 from jupyter_eca.engine.page import Page, from_message, last_summary, page
-from jupyter_eca.engine.prompt import forked, restored_text
+from jupyter_eca.engine.prompt import forked, restored_text, reverted_text
 from jupyter_eca.errors import BusyError, LocalError
 from jupyter_eca.protocol import chats
 from jupyter_eca.protocol.content import (
@@ -124,17 +124,20 @@ class Archive:
         async with self._idle(id) as (chat, events):
             gone = events[self._place(events, content_id) :]
             turns = {event.turn for event in gone if event.turn}
-            report = ""
+            report = aside = ""
             if files:
                 notebooks = around.notebooks(self._host, id)
                 restored = await self._host.checkpoints.restore(id, turns, self._host.workspace.files, notebooks)
                 report = restored_text(restored.done, restored.left, self._not_taken_back(gone))
+                aside = reverted_text(restored.done) if restored.done and not messages else ""
             if messages:
                 # What the files are like now is what the user wanted to keep.
                 await self._host.checkpoints.forget(id, turns)
-                chat = await self._cut(chat, _seqs(events, turns))
+                # What the model was told of changes goes with them.
+                about = [event.seq for event in gone if event.aside and not event.turn]
+                chat = await self._cut(chat, _seqs(events, turns) + about)
             if report:
-                self._host.mark(chat, TextContent(text=report))
+                self._host.mark(chat, TextContent(text=report), aside)
 
     def _not_taken_back(self, gone: Iterable[Event]) -> list[str]:
         """The tools that ran and may have changed what we know nothing of."""
@@ -161,14 +164,9 @@ class Archive:
     async def _idle(self, id: str) -> AsyncGenerator[tuple[LiveChat, list[Event]]]:
         """The chat and all its events; no turn begins in it meanwhile."""
         chat = await self._host.load(id, must_exist=True)
-        if chat.busy:
-            raise BusyError("This chat is still answering. Wait for it, or stop it first.")
-        chat.held = True
-        try:
+        with chat.hold():
             await self._host.store.settled()
             yield chat, await self._host.store.events(id)
-        finally:
-            chat.held = False
 
     def _place(self, events: Sequence[Event], content_id: str) -> int:
         if (at := from_message(events, content_id)) is None:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from jupyter_eca import announce, around, commands, plugins
 from jupyter_eca.archive import Archive
 from jupyter_eca.audience import Audiences, Notice
+from jupyter_eca.changes import Changes
 from jupyter_eca.checkpoints import Checkpoints
 from jupyter_eca.config import agent, watch
 from jupyter_eca.contexts.reading.glance import Glances
@@ -28,7 +29,7 @@ from jupyter_eca.engine.recovery import restore
 from jupyter_eca.engine.spec import ChatMessage, ModelRequest, TextPart
 from jupyter_eca.engine.turn import TurnStatus
 from jupyter_eca.errors import BusyError, IllegalSignal, UnknownChat
-from jupyter_eca.live import NO_BOUNDS, Begun, Bounds, Choice, LiveChat, chosen
+from jupyter_eca.live import BUSY, NO_BOUNDS, Begun, Bounds, Choice, LiveChat, chosen
 from jupyter_eca.protocol.chats import ChatOpenedParams, ChatStatus, ChatStatusChangedParams
 from jupyter_eca.protocol.content import RejectReason
 from jupyter_eca.protocol.job import JobsListResult
@@ -60,8 +61,6 @@ if TYPE_CHECKING:
 # laptop sleeps, a connection breaks, and the question is still there afterwards.
 GRACE_SECONDS = 60.0
 
-BUSY = "This chat is still answering. Wait for it, or stop it first."
-
 # In milliseconds.
 DAY = 24 * 60 * 60 * 1000
 
@@ -83,6 +82,7 @@ class Host:
         # Editors name the same folders in another order: the chats must not vanish for it (ECA 6.1, class 42).
         self.store = Store(database, str(min(workspace.files.roots)), self._publish)
         self.archive = Archive(self)
+        self.changes = Changes(self)
         self.index = Index(workspace.files)
         self.glances = Glances()
         self.checkpoints = Checkpoints(self.store)
@@ -219,8 +219,8 @@ class Host:
             if choice.trust is not None:
                 self.feed(live, inputs.Trusted(now(), choice.trust))
 
-    def mark(self, chat: LiveChat, content: FlagContent | MetadataContent | TextContent) -> None:
-        self.feed(chat, inputs.Marked(now(), content))
+    def mark(self, chat: LiveChat, content: FlagContent | MetadataContent | TextContent, aside: str = "") -> None:
+        self.feed(chat, inputs.Marked(now(), content, aside))
 
     def note(self, chat: str, text: str, words: str) -> None:
         """Something that no turn waited for has ended."""

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Protocol
 
 from jupyter_eca.engine.plan import Plan
 from jupyter_eca.engine.turn import TurnStatus
+from jupyter_eca.errors import BusyError
 from jupyter_eca.store import Selection
 
 if TYPE_CHECKING:
+    from collections.abc import Generator
+
     from jupyter_eca.commands.dialogue import Dialogue
     from jupyter_eca.engine.approval import Policy
     from jupyter_eca.engine.state import ChatState
@@ -18,6 +22,9 @@ if TYPE_CHECKING:
     from jupyter_eca.reporting import Reporter
     from jupyter_eca.store import ChatRow
     from jupyter_eca.workspace.base import Kernel
+
+
+BUSY: Final = "This chat is still answering. Wait for it, or stop it first."
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,3 +135,14 @@ class LiveChat:
     @property
     def busy(self) -> bool:
         return self.held or self.state.status is not TurnStatus.IDLE
+
+    @contextmanager
+    def hold(self, *, commanded: bool = False) -> Generator[None]:
+        """No turn begins meanwhile; with `commanded` the chat may be carrying out a command. Raises: BusyError."""
+        if self.held or self.state.status not in {TurnStatus.IDLE, TurnStatus.COMMANDED if commanded else None}:
+            raise BusyError(BUSY)
+        self.held = True
+        try:
+            yield
+        finally:
+            self.held = False

@@ -72,6 +72,10 @@ class Page:
         at = next(at for at, cell in enumerate(cells) if cell.id == id)
         cells[at] = cells[at].model_copy(update={"source": source})
 
+    async def run(self, id: str) -> None:
+        """As a person does."""
+        await self._run(PATH, [id])
+
     async def join(self, table: Desk) -> None:
         ours, theirs = pair()
         table.tasks.create_task(EcaSession(theirs, Door(table.host)).run())

@@ -61,6 +61,10 @@ NATIVE: Final = (
         "compact", "Go on with a summary of this chat, to make room", ("focus", "what the summary must keep above all")
     ),
     _native("resume", "List earlier chats, or go on with one", ("chat", "its number in the list, or its id")),
+    _native(
+        "diff", "Show what the last turn that changed something changed", ("all", "for what the whole chat changed")
+    ),
+    _native("undo", "Take changes back", ("numbers", "which of those that /diff shows; all: of the whole chat")),
     _native("config", "Show the configuration that holds, and the files it is from"),
     _native("doctor", "Show what is set up, what is missing and what to do about it"),
     _native("prompt-show", "Show the exact request a model would get", ("message", "what would be asked")),

@@ -29,7 +29,8 @@ History = tuple[ChatMessage, ...]
 
 
 def remember(history: History, event: Event) -> History:
-    """Events that the model has no business with (progress, usage, system texts, what is local) change nothing."""
+    """Events that the model has no business with (progress, usage, system texts, what is local) change nothing. What
+    it is told beside the turns is read with the next prompt."""
     if event.local:
         return history
     match event.content:
@@ -39,6 +40,8 @@ def remember(history: History, event: Event) -> History:
             return _grow(history, TextPart(event.aside), lambda p: isinstance(p, TextPart), "user")
         case TextContent(text=text) if event.role is Role.USER:
             return _add(history, "user", TextPart(text + event.aside))
+        case TextContent() if event.role is Role.SYSTEM and event.aside and not event.turn:
+            return _add(history, "user", TextPart(event.aside))
         case TextContent() if event.role is Role.SYSTEM and event.aside:
             return _made_shorter(history, event.aside)
         case TextContent(text=text) if event.role is Role.ASSISTANT:

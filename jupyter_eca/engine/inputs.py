@@ -90,10 +90,12 @@ class Trusted:
 
 @dataclass(frozen=True, slots=True)
 class Marked:
-    """A fact about the chat beside its turns: a flag, another title, a line for the reader."""
+    """A fact about the chat beside its turns: a flag, another title, a line for the reader. `aside` is for the model,
+    which is told it with the next prompt."""
 
     at: int
     content: FlagContent | MetadataContent | TextContent
+    aside: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -136,5 +136,13 @@ def restored_text(done: Sequence[str], left: Sequence[tuple[str, str]], other: S
     return "\n".join(lines)
 
 
+def reverted_text(names: Sequence[str]) -> str:
+    """For the model: it would else work from what it believes to have done."""
+    return (
+        "(The user has taken back changes that you made. These are as they were before: "
+        f"{', '.join(names)}. Do not make the same changes again unless you are asked to.)"
+    )
+
+
 def unknown_tool(name: str, tools: tuple[ToolSpec, ...]) -> str:
     return f"There is no tool {name!r}. The tools are: {', '.join(tool.name for tool in tools) or 'none'}."

@@ -67,7 +67,8 @@ class Walk:
         turn: str | None = None,
         local: bool | None = None,
     ) -> None:
-        """`turn` is the one under way, "" for a fact beside the turns; `local` holds for the turn if it is not said."""
+        """`turn` is the one under way, "" for a fact beside the turns, which a local one has no part in; `local` holds
+        for the turn if it is not said."""
         event = Event(
             chat=self.state.id,
             turn=self.state.turn if turn is None else turn,
@@ -76,7 +77,7 @@ class Walk:
             at=self.at,
             aside=aside,
             outcome=outcome,
-            local=self.state.local if local is None else local,
+            local=(self.state.local and turn is None) if local is None else local,
         )
         self.events.append(event)
         self.recall(remember(self.state.history, event))

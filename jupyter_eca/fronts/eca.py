@@ -53,7 +53,7 @@ BEFORE_INITIALIZE: Final = frozenset({"initialize", "shutdown"})
 # The reply to these comes after what they make the client be shown: Emacs waits for it and forgets what it has read in
 # the same piece after it.
 SHOWN_FIRST: Final = frozenset(
-    {f"chat/{name}" for name in ("addFlag", "clear", "delete", "fork", "removeFlag", "rollback", "update")}
+    {f"chat/{name}" for name in ("addFlag", "clear", "delete", "fork", "removeFlag", "revert", "rollback", "update")}
 )
 
 

@@ -1,13 +1,17 @@
-"""The line commands of `%eca`: each gives Markdown."""
+"""The line commands of `%eca`: each gives Markdown, and what a terminal shows where that is something else."""
 
 from __future__ import annotations
 
 import asyncio
 from typing import TYPE_CHECKING, Final
 
+from jupyter_eca.engine import undoing
+from jupyter_eca.errors import RemoteError
 from jupyter_eca.kernel.answer import patiently
 from jupyter_eca.protocol.base import Empty
+from jupyter_eca.protocol.changes import ChatChangesParams, ChatChangesResult, ChatRevertResult, ChatReviewParams
 from jupyter_eca.protocol.chats import ChatListParams, ChatListResult, ChatStatus
+from jupyter_eca.protocol.jsonrpc import Code
 from jupyter_eca.protocol.lifecycle import DoctorResult
 
 if TYPE_CHECKING:
@@ -15,6 +19,10 @@ if TYPE_CHECKING:
 
     from jupyter_eca.client import Client
     from jupyter_eca.kernel.magic import Magic
+    from jupyter_eca.protocol.changes import Change
+
+Said = str | tuple[str, str]
+"""Markdown, and plain text."""
 
 
 async def _set_up(magic: Magic) -> Client:
@@ -85,12 +93,54 @@ async def _doctor(magic: Magic, _argument: str) -> str:
     return result.text
 
 
-COMMANDS: Final[dict[str, Callable[[Magic, str], Awaitable[str]]]] = {
+async def _diff(magic: Magic, argument: str) -> Said:
+    wanted = undoing.wanted(argument)
+    if wanted is None:
+        return "Write `%eca diff`, or `%eca diff all` for the whole chat."
+    try:
+        changes = wanted.of(await _changes(magic, wanted))
+    except RemoteError as error:
+        return _why(error)
+    return undoing.drawn(changes), undoing.plain(changes)
+
+
+async def _undo(magic: Magic, argument: str) -> Said:
+    wanted = undoing.wanted(argument)
+    if wanted is None:
+        return "Write `%eca undo`, `%eca undo 2 5` with the numbers that `%eca diff` shows, or `%eca undo all`."
+    client = await magic.client()
+    try:
+        changes = await _changes(magic, wanted)
+        ids = tuple(one.id for one in wanted.of(changes))
+        params = ChatReviewParams(chat_id=magic.engine.chat, changes=ids)
+        result = await patiently(asyncio.ensure_future(client.request("chat/revert", params, ChatRevertResult)))
+    except RemoteError as error:
+        return _why(error)
+    return undoing.told(result, wanted.missing(changes))
+
+
+async def _changes(magic: Magic, wanted: undoing.Wanted) -> tuple[Change, ...]:
+    client = await magic.client()
+    params = ChatChangesParams(chat_id=magic.engine.chat, extent=wanted.extent)
+    asked = client.request("chat/changes", params, ChatChangesResult)
+    return (await patiently(asyncio.ensure_future(asked))).changes
+
+
+def _why(error: RemoteError) -> str:
+    """A kernel may speak only about chats that it asked in, and a server that was started anew knows of none."""
+    if error.code != Code.REFUSED:
+        return str(error)
+    return "Nothing was asked here yet, or not since the server was started. `%eca /diff` and `%eca /undo` look anyway."
+
+
+COMMANDS: Final[dict[str, Callable[[Magic, str], Awaitable[Said]]]] = {
     "status": _status,
     "models": _models,
     "use": _use,
     "new": _new,
     "stop": _stop,
+    "diff": _diff,
+    "undo": _undo,
     "cost": _cost,
     "doctor": _doctor,
 }

@@ -107,7 +107,8 @@ class Magic:
             case options.Command(name=name, argument=argument):
                 from jupyter_eca.kernel.commands import COMMANDS
 
-                self._say(await COMMANDS[name](self, argument))
+                said = await COMMANDS[name](self, argument)
+                self._say(*([said] if isinstance(said, str) else said))
             case options.Misuse(message=message):
                 raise CellError(message)
 
@@ -198,14 +199,14 @@ class Magic:
         self._engine.new_chat()
         self.usage = None
 
-    def _say(self, markdown: str) -> None:
+    def _say(self, markdown: str, plain: str = "") -> None:
         from jupyter_eca.kernel.markdown import inert
 
         if look(self._shell) is Surroundings.TERMINAL:
-            print(markdown)  # noqa: T201  # a terminal shows no Markdown
+            print(plain or markdown)  # noqa: T201  # a terminal shows no Markdown
         else:
             # Names of models and folders are words of others, too.
-            self._shell.display_pub.publish({"text/markdown": inert(markdown), "text/plain": markdown})
+            self._shell.display_pub.publish({"text/markdown": inert(markdown), "text/plain": plain or markdown})
 
 
 def transform_here(lines: list[str]) -> list[str]:

@@ -12,6 +12,8 @@ COMMANDS = {
     "use MODEL": "answer with this model from now on",
     "new": "start a new chat; the old one is kept",
     "stop": "stop what is being answered",
+    "diff [all]": "what the last turn that changed something changed, or the whole chat",
+    "undo [NUMBERS]": "take that back, or what `diff` shows with these numbers; `undo all`: of the whole chat",
     "cost": "tokens and price of this chat",
     "doctor": "what is set up, what is missing, what to do about it",
     "help": "this page",
@@ -61,6 +63,7 @@ class Misuse:
 
 
 _NAME = re.compile(r"(?:^|\s)->\s*(\w+)\s*$")
+_NUMBERS = re.compile(r"(?:all\b)?[\d\s,]*")
 _SLASH = re.compile(r"/([A-Za-z][\w.:-]*)(?=\s|$)")
 
 
@@ -99,6 +102,6 @@ def _command(line: str) -> Command | None:
         return Command("help")
     takes = {name.partition(" ")[0]: bool(name.partition(" ")[2]) for name in COMMANDS}
     argument = argument.strip()
-    if word not in takes or (argument and not takes[word]) or " " in argument:
+    if word not in takes or (argument and not takes[word]) or (" " in argument and not _NUMBERS.fullmatch(argument)):
         return None
     return Command(word, argument)

@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import Any, Final
 
 from jupyter_eca.protocol import (
+    changes,
     chat,
     chats,
     command,
@@ -82,6 +83,9 @@ METHODS: Final = _table(
     Method("chat/clear", C, chats.ChatClearParams, Done),
     Method("chat/delete", C, chats.ChatDeleteParams, Done),
     Method("chat/rollback", C, chats.ChatRollbackParams, Done),
+    Method("chat/changes", C, changes.ChatChangesParams, changes.ChatChangesResult),
+    Method("chat/revert", C, changes.ChatReviewParams, changes.ChatRevertResult),
+    Method("chat/keep", C, changes.ChatReviewParams, Done),
     Method("chat/fork", C, chats.ChatForkParams, Done),
     Method("chat/addFlag", C, chats.ChatAddFlagParams, Done),
     Method("chat/removeFlag", C, chats.ChatRemoveFlagParams, Done),

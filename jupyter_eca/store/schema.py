@@ -45,6 +45,11 @@ MIGRATIONS: Final = (
     );
     CREATE INDEX cell_checkpoints_of_chat ON cell_checkpoints (chat, turn);
     """,
+    """
+    ALTER TABLE checkpoints ADD COLUMN decided TEXT;
+    ALTER TABLE cell_checkpoints ADD COLUMN decided TEXT NOT NULL DEFAULT '{}';
+    ALTER TABLE cell_checkpoints ADD COLUMN "order" TEXT NOT NULL DEFAULT '[]';
+    """,
 )
 """Each is run once, in order; `PRAGMA user_version` counts those that were. Never change one that was released."""
 

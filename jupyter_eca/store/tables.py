@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from pydantic import TypeAdapter
 
+from jupyter_eca.engine.takeback import Decided
 from jupyter_eca.protocol.content import Content, MetadataContent, Role
 from jupyter_eca.protocol.event import Event, Outcome
 
@@ -70,16 +71,21 @@ class Checkpoint:
     path: str
     before: bytes | None
     after: str | None
+    decided: Decided | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class CellCheckpoint:
-    """What takes a change of cells back, and the sources that the change left, both as JSON."""
+    """What takes a change of cells back, the sources that it left, the ids of the notebook before it in their order,
+    and what was decided about which cell: all as JSON."""
 
     turn: str
     path: str
     undo: str
     left: str
+    order: str = "[]"
+    decided: str = "{}"
+    id: int = 0
 
 
 UNKEPT: Final = "unkept"
@@ -257,8 +263,22 @@ class Tables:
 
     def checkpoints(self, chat: str) -> list[Checkpoint]:
         """In the order in which they were made."""
-        rows = self._db.execute("SELECT turn, path, before, after FROM checkpoints WHERE chat = ? ORDER BY id", (chat,))
-        return [Checkpoint(*row) for row in rows]
+        rows = self._db.execute(
+            "SELECT turn, path, before, after, decided FROM checkpoints WHERE chat = ? ORDER BY id", (chat,)
+        )
+        return [Checkpoint(*row, decided=decided and Decided(decided)) for *row, decided in rows]
+
+    def decide(self, chat: str, path: str, turns: Collection[str], decided: Decided) -> None:
+        """What comes of a file that these turns changed."""
+        of_turn = "UPDATE checkpoints SET decided = ? WHERE chat = ? AND path = ? AND turn = ?"
+        self._db.executemany(of_turn, [(decided, chat, path, turn) for turn in turns])
+
+    def turns(self, chat: str) -> list[str]:
+        """In the order in which they began."""
+        rows = self._db.execute(
+            "SELECT turn FROM events WHERE chat = ? AND turn != '' GROUP BY turn ORDER BY min(seq)", (chat,)
+        )
+        return [turn for (turn,) in rows]
 
     def forget(self, chat: str, turns: Collection[str]) -> None:
         for table in ("checkpoints", "cell_checkpoints"):
@@ -270,8 +290,9 @@ class Tables:
     def keep_cells(self, chat: str, kept: CellCheckpoint) -> int:
         """Every change counts, in its order. Gives its number."""
         (id,) = self._db.execute(
-            "INSERT INTO cell_checkpoints (chat, turn, path, undo, sources) VALUES (?, ?, ?, ?, ?) RETURNING id",
-            (chat, kept.turn, kept.path, kept.undo, kept.left),
+            'INSERT INTO cell_checkpoints (chat, turn, path, undo, sources, "order") VALUES (?, ?, ?, ?, ?, ?)'
+            " RETURNING id",
+            (chat, kept.turn, kept.path, kept.undo, kept.left, kept.order),
         ).fetchone()
         return id
 
@@ -290,9 +311,15 @@ class Tables:
     def cell_checkpoints(self, chat: str) -> list[CellCheckpoint]:
         """In the order in which they were made."""
         rows = self._db.execute(
-            "SELECT turn, path, undo, sources FROM cell_checkpoints WHERE chat = ? ORDER BY id", (chat,)
+            'SELECT turn, path, undo, sources, "order", decided, id FROM cell_checkpoints WHERE chat = ? ORDER BY id',
+            (chat,),
         )
         return [CellCheckpoint(*row) for row in rows]
+
+    def decide_cell(self, ids: Collection[int], cell: str, decided: Decided) -> None:
+        """What comes of a cell that the checkpoints with these ids are about."""
+        patch = "UPDATE cell_checkpoints SET decided = json_patch(decided, json_object(?, ?)) WHERE id = ?"
+        self._db.executemany(patch, [(cell, decided, id) for id in ids])
 
 
 def _columns(selected: Selection) -> tuple[str | bool | None, ...]:

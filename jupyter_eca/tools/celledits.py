@@ -217,7 +217,8 @@ async def _kept_and_made(
     """The notebook read back, whatever is in it."""
     path, id, keeper, kept = document.path, cells.id_of(change), context.keeper, 0
     if keeper is not None:
-        kept = await keeper.keep_cells(path, (cells.taken_back(document, change),), cells.left(wanted, id))
+        order = [cell.id for cell in document.cells]
+        kept = await keeper.keep_cells(path, (cells.taken_back(document, change),), cells.left(wanted, id), order)
     try:
         after = await notebooks(context).edit(context.chat, path, (change,))
     except ToolError as error:

@@ -270,9 +270,12 @@ class Keeper(Protocol):
         """The sources that the turn has left in a notebook so far, of the cells that it changed."""
         ...
 
-    async def keep_cells(self, path: str, undo: Sequence[CellChange], left: Mapping[str, str | None]) -> int:
-        """Called before cells of a notebook are changed, with what takes that back and the sources that it is to leave
-        (None where there is no cell then). The number is for `settle_cells`."""
+    async def keep_cells(
+        self, path: str, undo: Sequence[CellChange], left: Mapping[str, str | None], order: Sequence[str] = ()
+    ) -> int:
+        """Called before cells of a notebook are changed, with what takes that back, the sources that it is to leave
+        (None where there is no cell then) and the ids of all cells in their order: they tell the place of a cell that
+        comes back. The number is for `settle_cells`."""
         ...
 
     async def settle_cells(self, kept: int, left: Mapping[str, str | None] | None) -> None:

@@ -46,10 +46,16 @@ export class AssistantPanel extends ReactWidget {
         return codePlace(tracker);
       }
     };
-    this.env = { trans, code, openPath, markdown: markdownInto(rendermime, code, translator) };
+    const notebooks = new LiveNotebooks(lab);
+    const showCell = (path: string, cellId?: string): void => {
+      notebooks.open({ path, ...(cellId !== undefined && { cellId }) }).catch((error: unknown) => {
+        this.session.complain(error);
+      });
+    };
+    this.env = { trans, code, openPath, showCell, markdown: markdownInto(rendermime, code, translator) };
     this.surroundings = new NotebookSurroundings(tracker, trans);
     this.session = new Session({
-      notebooks: new LiveNotebooks(lab),
+      notebooks,
       open: () => openLink(settings),
       newId: () => UUID.uuid4(),
       later: (call, ms) => {

@@ -31,6 +31,60 @@ export type CellState = 'never-run' | 'ran' | 'edited' | 'queued' | 'running';
 
 export type CellType = 'code' | 'markdown' | 'raw';
 
+/** `last`: of the last turn that changed something; `each`: of each turn for itself; `chat`: of all turns as one. */
+export type ChangeExtent = 'last' | 'each' | 'chat';
+
+/** `shown` names the file or cell to a reader. */
+export interface ChangeLeft {
+  readonly id: string;
+  readonly shown: string;
+  readonly why: string;
+}
+
+export interface ChangeReverted {
+  readonly id: string;
+  readonly shown: string;
+}
+
+/** `place` and `placeBefore` count from 1, absent while it is not there. Cells that were only run are none. */
+export interface ChangedCell {
+  readonly id: string;
+  readonly number: number;
+  readonly turn: string;
+  readonly path: string;
+  readonly text?: ChangedText;
+  readonly refused?: string;
+  readonly type: 'cell';
+  readonly kind: 'inserted' | 'edited' | 'deleted' | 'moved';
+  readonly cellId: string;
+  readonly cellType: CellType;
+  readonly place?: number;
+  readonly placeBefore?: number;
+}
+
+export interface ChangedFile {
+  readonly id: string;
+  readonly number: number;
+  readonly turn: string;
+  readonly path: string;
+  readonly text?: ChangedText;
+  readonly refused?: string;
+  readonly type: 'file';
+  readonly kind: 'created' | 'edited' | 'deleted';
+}
+
+/**
+ * `before` is what was there before the first edit, `after` what is there now or, when a later turn went on, what
+ * this one left; absent where there was nothing. `diff` is the unified one from the one to the other.
+ */
+export interface ChangedText {
+  readonly before?: string;
+  readonly after?: string;
+  readonly diff: string;
+  readonly linesAdded: number;
+  readonly linesRemoved: number;
+}
+
 export interface ChatAddFlagParams {
   readonly chatId: ChatId;
   readonly contentId: string;
@@ -55,6 +109,18 @@ export interface ChatAskQuestionResult {
 /** Requests the client answers in a chat. */
 export interface ChatCapabilities {
   readonly askQuestion?: boolean;
+}
+
+/** A `turn` goes before an `extent`. */
+export interface ChatChangesParams {
+  readonly chatId: ChatId;
+  readonly turn?: string;
+  readonly extent?: ChangeExtent;
+}
+
+/** By their numbers, turn after turn. Those that were kept or taken back are not among them. */
+export interface ChatChangesResult {
+  readonly changes: readonly (ChangedFile | ChangedCell)[];
 }
 
 /** The chat stays, its messages go. `messages` false keeps them and forgets only the usage. */
@@ -240,6 +306,18 @@ export interface ChatQueryFilesResult {
 export interface ChatRemoveFlagParams {
   readonly chatId: ChatId;
   readonly contentId: string;
+}
+
+/** Each change was taken back whole or not at all. */
+export interface ChatRevertResult {
+  readonly reverted: readonly ChangeReverted[];
+  readonly left: readonly ChangeLeft[];
+}
+
+/** `changes` are ids. */
+export interface ChatReviewParams {
+  readonly chatId: ChatId;
+  readonly changes: readonly string[];
 }
 
 /** Back to before the message; what to take back, everything when empty. */
@@ -1433,10 +1511,12 @@ export type RewriteContent =
 /** What the client sends. */
 export interface ClientMethods {
   'chat/addFlag': { params: ChatAddFlagParams; result: Done };
+  'chat/changes': { params: ChatChangesParams; result: ChatChangesResult };
   'chat/clear': { params: ChatClearParams; result: Done };
   'chat/delete': { params: ChatDeleteParams; result: Done };
   'chat/fork': { params: ChatForkParams; result: Done };
   'chat/history': { params: ChatHistoryParams; result: ChatHistoryResult };
+  'chat/keep': { params: ChatReviewParams; result: Done };
   'chat/list': { params: ChatListParams; result: ChatListResult };
   'chat/open': { params: ChatOpenParams; result: ChatOpenResult };
   'chat/prompt': { params: ChatPromptParams; result: ChatPromptResult };
@@ -1447,6 +1527,7 @@ export interface ClientMethods {
   'chat/queryContext': { params: ChatQueryContextParams; result: ChatQueryContextResult };
   'chat/queryFiles': { params: ChatQueryFilesParams; result: ChatQueryFilesResult };
   'chat/removeFlag': { params: ChatRemoveFlagParams; result: Done };
+  'chat/revert': { params: ChatReviewParams; result: ChatRevertResult };
   'chat/rollback': { params: ChatRollbackParams; result: Done };
   'chat/selectedAgentChanged': { params: ChatSelectedAgentChangedParams; result: void };
   'chat/selectedBehaviorChanged': { params: ChatSelectedBehaviorChangedParams; result: void };

@@ -370,7 +370,7 @@ export class Session implements Attendant {
     }
   }
 
-  private act(action: Action): void {
+  act(action: Action): void {
     this.state = reduce(this.state, action);
     this.draw();
   }

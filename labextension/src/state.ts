@@ -6,6 +6,7 @@
  */
 
 import { Blocks, ended, progressed, told } from './blocks';
+import type { Change } from './changes';
 import {
   ChatAskQuestionParams,
   ChatConfig,
@@ -35,6 +36,7 @@ export interface Selection {
   readonly variants: readonly string[];
 }
 
+/** `ends` are the turns that have ended, by the keys of their last blocks. */
 export interface Transcript {
   readonly seq: number;
   readonly blocks: Blocks;
@@ -42,14 +44,16 @@ export interface Transcript {
   readonly progress: string;
   readonly title: string;
   readonly usage: UsageContent | null;
+  readonly ends?: Readonly<Record<string, string>>;
 }
 
-/** `steers` are words for the turn under way which the model has not been told yet. */
+/** `steers` are words for the turn under way which the model has not been told yet, `changes` those to be reviewed. */
 export interface Chat extends Transcript {
   readonly id: ChatId;
   readonly questions: readonly Question[];
   readonly steers: readonly string[];
   readonly selection: Partial<Selection>;
+  readonly changes?: readonly Change[];
   readonly replay?: { readonly from: Transcript; readonly now: Transcript };
 }
 
@@ -92,6 +96,7 @@ export type Action =
   | { readonly type: 'asked'; readonly question: Question }
   | { readonly type: 'answered'; readonly key: number }
   | { readonly type: 'steered'; readonly chatId: ChatId; readonly steers: readonly string[] }
+  | { readonly type: 'reviewed'; readonly chatId: ChatId; readonly changes: readonly Change[] }
   | { readonly type: 'message'; readonly message: Message }
   | { readonly type: 'dismissed'; readonly key: number };
 
@@ -156,6 +161,8 @@ export function reduce(state: State, action: Action): State {
       return { ...state, chats: each(state, chat => unquestioned(chat, question => question.key !== action.key)) };
     case 'steered':
       return within(state, action.chatId, chat => ({ ...chat, steers: action.steers }));
+    case 'reviewed':
+      return within(state, action.chatId, chat => ({ ...chat, changes: action.changes }));
     case 'message':
       return { ...state, messages: [...state.messages, action.message] };
     case 'dismissed':
@@ -250,7 +257,7 @@ function take(before: Transcript, params: ChatContentReceivedParams): Transcript
     case 'progress':
       return content.state === 'running'
         ? { ...now, progress: content.text, ...(before.status === 'idle' && { status: 'running' }) }
-        : { ...now, progress: '', status: 'idle', blocks: ended(before.blocks) };
+        : { ...now, progress: '', status: 'idle', blocks: ended(before.blocks), ...ending(before, params) };
     case 'usage':
       return { ...now, usage: content };
     default: {
@@ -258,6 +265,11 @@ function take(before: Transcript, params: ChatContentReceivedParams): Transcript
       return blocks === before.blocks && now.seq === before.seq ? before : { ...now, blocks };
     }
   }
+}
+
+function ending({ blocks, ends }: Transcript, { turn }: ChatContentReceivedParams): Pick<Transcript, 'ends'> {
+  const last = blocks.at(-1);
+  return turn === undefined || last === undefined ? {} : { ends: { ...ends, [last.key]: turn } };
 }
 
 function cursor(before: Transcript, { seq }: ChatContentReceivedParams): Pick<Transcript, 'seq'> {
@@ -283,8 +295,8 @@ function titled(state: State, id: ChatId, title: string): State {
   return transcribed({ ...state, list }, id, before => ({ ...before, title: title || before.title }));
 }
 
-function transcript({ seq, blocks, status, progress, title, usage }: Chat): Transcript {
-  return { seq, blocks, status, progress, title, usage };
+function transcript({ seq, blocks, status, progress, title, usage, ends }: Chat): Transcript {
+  return { seq, blocks, status, progress, title, usage, ...(ends !== undefined && { ends }) };
 }
 
 /** An absent field is "unchanged"; `behaviors` are the agents of older servers. */

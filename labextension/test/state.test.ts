@@ -111,3 +111,32 @@ test('a chat that is deleted is gone, and the panel shows an empty one', () => {
   const after = told(before, { method: 'chat/deleted', params: { chatId: 'a' } });
   expect(after.chats.a?.blocks).toEqual([]);
 });
+
+describe('what is to be reviewed', () => {
+  const end = (turn: string, seq: number): Case['messages'][number] => ({
+    method: 'chat/contentReceived',
+    params: { chatId: 'a', role: 'system', content: { type: 'progress', state: 'finished' }, seq, turn }
+  });
+
+  test('stands below the last block of its turn, also after a replay', () => {
+    const live = told(initial('a'), text('one', 1), end('t', 2), text(' and two', 3));
+    expect(live.chats.a?.ends).toEqual({ b0: 't' });
+    const replayed = reduce(
+      told(reduce(live, { type: 'replaying', chatId: 'a', whole: true }), text('one', 1), end('t', 2)),
+      { type: 'replayed', chatId: 'a', found: true }
+    );
+    expect(replayed.chats.a?.ends).toEqual({ b0: 't' });
+  });
+
+  test('is what the server last said of that chat', () => {
+    const changes = [
+      { id: 't:1', number: 1, turn: 't', path: 'a.py', type: 'file', kind: 'created' } as const,
+      { id: 't:2', number: 2, turn: 't', path: 'b.py', type: 'file', kind: 'edited' } as const
+    ];
+    const before = reduce(initial('a'), { type: 'reviewed', chatId: 'a', changes });
+    expect(before.chats.a?.changes).toEqual(changes);
+    const after = reduce(before, { type: 'reviewed', chatId: 'a', changes: changes.slice(1) });
+    expect(after.chats.a?.changes).toEqual(changes.slice(1));
+    expect(reduce(after, { type: 'reviewed', chatId: 'b', changes })).toEqual(after);
+  });
+});

@@ -20,7 +20,8 @@ const env: Env = {
   trans,
   code: { copy: () => Promise.resolve(), place: undefined },
   markdown: () => Promise.resolve(),
-  openPath: nothing
+  openPath: nothing,
+  showCell: nothing
 };
 
 function shown(view: React.ReactElement): string {

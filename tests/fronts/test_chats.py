@@ -378,20 +378,32 @@ async def test_chats_of_another_workspace_are_not_listed_opened_or_deleted(tmp_p
         assert len(await table.host.store.events("chat")) > 0
 
 
-KERNEL_MAY_NOT = ["open", "history", "clear", "delete", "rollback", "fork", "addFlag", "removeFlag", "update"]
+KERNEL_MAY_NOT = [
+    "open",
+    "history",
+    "changes",
+    "revert",
+    "keep",
+    "clear",
+    "delete",
+    "rollback",
+    "fork",
+    "addFlag",
+    "removeFlag",
+    "update",
+]
 
 
 @pytest.mark.parametrize("method", KERNEL_MAY_NOT)
 async def test_a_kernel_touches_only_chats_it_asked_in(tmp_path: Path, method: str) -> None:
     async with two(tmp_path) as (table, plain, _envelope), book(table, sees_all=False, envelope=True) as kernel:
         id = await plain.prompt("one")
-        error = await refused(kernel, f"chat/{method}", contentId=id, text="", title="t")
+        error = await refused(kernel, f"chat/{method}", contentId=id, changes=[], text="", title="t")
         assert str(error) == "this client did not ask in that chat"
         assert kernel.chats == {}
         await kernel.prompt("mine", "own")
-        await kernel.ask(
-            f"chat/{method}", "own", contentId=kernel.message("mine", "own"), text="flag", title="t", trust=False
-        )
+        mine: dict[str, Any] = {"contentId": kernel.message("mine", "own"), "changes": []}
+        await kernel.ask(f"chat/{method}", "own", **mine, text="flag", title="t", trust=False)
 
 
 @pytest.mark.parametrize("envelope", [False, True])

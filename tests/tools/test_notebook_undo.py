@@ -78,6 +78,14 @@ async def test_a_later_turn_is_taken_back_alone(tmp_path: Path) -> None:
         assert [source for _, source in there.page.cells()] == ["# Planets", "x = 2", "y = x"]
 
 
+async def test_a_cell_goes_back_to_between_its_neighbours_wherever_they_are_by_then(tmp_path: Path) -> None:
+    async with room(tmp_path, *CELLS) as there:
+        await there.call("notebook_delete_cell", cell="a")
+        there.page.books[PATH].insert(0, text("mine", "my notes"))
+        await back(there)
+        assert [id for id, _ in there.page.cells()] == ["mine", "t", "a", "b"]
+
+
 async def test_a_cell_that_somebody_changed_since_is_left_alone_and_named(tmp_path: Path) -> None:
     async with room(tmp_path, *CELLS) as there:
         await there.call("notebook_edit_cell", cell="a", source="x = 2")

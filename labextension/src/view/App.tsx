@@ -4,6 +4,7 @@ import * as React from 'react';
 
 import { again, Extent, fork, goBack } from '../back';
 import { UserBlock } from '../blocks';
+import { accept, look, reject } from '../changes';
 import { remove, rename } from '../chats';
 import { Offer, offers } from '../offer';
 import { ChatContext } from '../protocol';
@@ -189,6 +190,14 @@ function Talk({ session, state, chat, surroundings }: TalkProps): React.ReactEle
     (block: UserBlock, extent: Extent) => void goBack(session, block, extent),
     [session]
   );
+  const review = React.useMemo(
+    () => ({
+      onAccept: (changes: Parameters<typeof accept>[1]) => accept(session, changes),
+      onReject: (changes: Parameters<typeof reject>[1]) => reject(session, changes)
+    }),
+    [session]
+  );
+  useLooking(session, chat, state.connection === 'open');
   const send = async (text: string, contexts: readonly ChatContext[], along: boolean): Promise<boolean> => {
     if (busy) {
       session.steer(text);
@@ -214,6 +223,9 @@ function Talk({ session, state, chat, surroundings }: TalkProps): React.ReactEle
       ) : (
         <Transcript
           blocks={chat.blocks}
+          ends={chat.ends}
+          changes={chat.changes}
+          review={review}
           busy={busy}
           progress={chat.status === 'stopping' ? trans.__('Stopping…') : chat.progress}
           onApprove={onApprove}
@@ -287,6 +299,16 @@ function Talk({ session, state, chat, surroundings }: TalkProps): React.ReactEle
       </Composer>
     </>
   );
+}
+
+/** Looks again what stands of the changes whenever the chat has come to rest, and when something was said in it since. */
+function useLooking(session: Session, { id, seq, status, replay }: Chat, connected: boolean): void {
+  const at = connected && status === 'idle' && replay === undefined ? seq : 0;
+  React.useEffect(() => {
+    if (at > 0) {
+      void look(session, id);
+    }
+  }, [session, id, at]);
 }
 
 /** What is put into the prompt box from elsewhere. */

@@ -7,12 +7,18 @@
 import * as React from 'react';
 
 import { Blocks } from '../blocks';
+import { Change } from '../changes';
 import { BlockActions, BlockView } from './BlockView';
+import { Changes, ReviewActions } from './Changes';
 import { useEnv } from './env';
 import { Icon } from './Icon';
 
 type Props = BlockActions & {
   readonly blocks: Blocks;
+  /** The turns that ended, by the keys of their last blocks, and what stands of what they changed. */
+  readonly ends: Readonly<Record<string, string>> | undefined;
+  readonly changes: readonly Change[] | undefined;
+  readonly review: ReviewActions;
   readonly busy: boolean;
   readonly progress: string;
   /** What comes after the blocks: questions, words that wait. */
@@ -23,7 +29,8 @@ const PAGE = 40;
 /** Nearer to the end than this counts as at the end: sizes are fractions of pixels. */
 const NEAR_PX = 24;
 
-export function Transcript({ blocks, busy, progress, children, ...actions }: Props): React.ReactElement {
+export function Transcript(props: Props): React.ReactElement {
+  const { blocks, ends, changes = [], review, busy, progress, children, ...actions } = props;
   const { trans } = useEnv();
   const [shown, setShown] = React.useState(PAGE);
   const { frame, content, following, jump } = useFollowing();
@@ -40,6 +47,7 @@ export function Transcript({ blocks, busy, progress, children, ...actions }: Pro
           {blocks.slice(first).map((block, index) => (
             <div key={block.key} className="eca-Block">
               <BlockView block={block} last={first + index === lastAsked} idle={!busy} {...actions} />
+              <Changes changes={changes.filter(({ turn }) => turn === ends?.[block.key])} busy={busy} {...review} />
             </div>
           ))}
           {children}

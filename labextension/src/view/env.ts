@@ -20,6 +20,8 @@ export interface Env {
   /** Fills an element with Markdown that is not trusted. */
   readonly markdown: (host: HTMLElement, text: string) => Promise<void>;
   readonly openPath: (path: string) => void;
+  /** Brings a notebook to the front, and a cell of it into sight. */
+  readonly showCell: (path: string, cellId?: string) => void;
 }
 
 const EnvContext = React.createContext<Env | undefined>(undefined);
