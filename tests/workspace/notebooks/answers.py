@@ -159,8 +159,9 @@ async def sharing_server(folder: Path) -> AsyncGenerator[Any]:
         with contextlib.chdir(own):  # where its store is, whatever it is configured to
             yield sharing
     finally:
-        for name in list(sharing.ywebsocket_server.rooms):
+        for name, room in list(sharing.ywebsocket_server.rooms.items()):
             with contextlib.suppress(Exception):
                 await sharing.ywebsocket_server.delete_room(name=name)
+            room._update_send_stream.close()  # which pycrdt leaves to the garbage collector, and that warns
         await app._cleanup()
         ServerApp.clear_instance()
