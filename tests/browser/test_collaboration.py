@@ -77,7 +77,7 @@ def lab_settings(tmp_path_factory: pytest.TempPathFactory) -> LabSettings:
         (config / name).parent.mkdir()
         (config / name).write_text(json.dumps(content))
     models = {"tools": {"script": str(script)}}
-    allow = {tool: {} for tool, _ in STEPS}
+    allow: dict[str, dict[str, Any]] = {tool: {} for tool, _ in STEPS}
     return LabSettings(
         env={"JUPYTER_CONFIG_PATH": str(config)},
         eca={
