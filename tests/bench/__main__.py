@@ -1,4 +1,4 @@
-"""`python -m tests.bench [load] [answer] [first] [server] [stdio] [idle] [contexts] [edit]`: measure, print the table."""
+"""`python -m tests.bench [load] [answer] [first] [server] [stdio] [idle] [contexts] [edit]`: a table."""
 
 from __future__ import annotations
 
