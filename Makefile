@@ -41,6 +41,8 @@ $(VENV)/.installed: $(SOURCES) | $(BIN)/uv
 
 $(VENV)/.tested: $(VENV)/.installed
 	$(UV) -e '.[local,test]'
+	@# Collaboration makes a shared document of every notebook: off, but where a test turns it on.
+	cp -r tests/fixtures/jupyter/. $(VENV)/etc/jupyter/
 	@test -d labextension/node_modules || npm --prefix labextension ci --no-audit --no-fund
 	touch $@
 

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 from jupyter_eca import config
 from jupyter_eca.doctor import report
 from jupyter_eca.host import Host
+from jupyter_eca.kernel.executed import ExecutedNotebooks
 from jupyter_eca.paths import database
 from jupyter_eca.workspace.base import Files, Workspace
 from jupyter_eca.workspace.mcp.loopback import Loopback
-from jupyter_eca.workspace.notebookfile import NotebookFiles
 
 if TYPE_CHECKING:
     from pathlib import Path
+    from typing import Any
 
     from jupyter_eca.protocol.lifecycle import InitializeParams
 
@@ -24,10 +25,11 @@ class EmbeddedDoor:
     browser = Loopback()
     kernel = None
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, shell: Any) -> None:
         """Raises: ConfigError."""
         files = Files((folder,))
-        self._host = Host(config.read((folder,)), Workspace(files, notebooks=NotebookFiles(files)), database())
+        workspace = Workspace(files, notebooks=ExecutedNotebooks(files, shell))
+        self._host = Host(config.read((folder,)), workspace, database())
 
     async def run(self) -> None:
         await self._host.run()

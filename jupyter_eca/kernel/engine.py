@@ -117,7 +117,7 @@ class Engine:
         from jupyter_eca.kernel.embedded import EmbeddedDoor
         from jupyter_eca.links.memory import pair
 
-        door = EmbeddedDoor(Path.cwd())
+        door = EmbeddedDoor(Path.cwd(), self._shell)
         running = self._root(door.run())
         ready = asyncio.ensure_future(door.ready())
         await asyncio.wait((running, ready), return_when=asyncio.FIRST_COMPLETED)

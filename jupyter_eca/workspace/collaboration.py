@@ -7,6 +7,7 @@ A change takes one transaction and no turn of the loop: what a page types meanwh
 from __future__ import annotations
 
 import importlib
+import inspect
 from typing import TYPE_CHECKING, Any, Final
 
 from jupyter_eca.errors import ToolError
@@ -46,6 +47,7 @@ class SharedNotebooks:
         document = await self._shared(path)
         if document is None:
             return await self._rest.edit(chat, path, changes)
+        await self._check_file(path)
         held = _held(document)
         cells.changed(held, changes, with_ids=True)
         with document.ydoc.transaction():
@@ -78,6 +80,12 @@ class SharedNotebooks:
 
     async def _shared(self, path: str) -> Any | None:
         return await self._sharing.get_document(path=path, content_type="notebook", file_format="json", copy=False)
+
+    async def _check_file(self, path: str) -> None:
+        """A room outlives its file, and can save nothing then. Raises: ToolError."""
+        there = self._sharing.serverapp.contents_manager.file_exists(path)
+        if not (await there if inspect.isawaitable(there) else there):
+            raise ToolError(f"There is no notebook {path} (any more).", "It may have been deleted or renamed.")
 
     async def _still_shared(self, path: str) -> Any:
         document = await self._shared(path)

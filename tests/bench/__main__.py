@@ -1,12 +1,17 @@
-"""`python -m tests.bench [load] [answer] [first] [server] …`: measure and print the table; all of it without a name."""
+"""`python -m tests.bench [load] [answer] [first] [server] …`: measure and print the table; all of it without a name.
+
+A bench is a module here with an `async def figures()`.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import sys
+from importlib import import_module
+from pkgutil import iter_modules
 from typing import TYPE_CHECKING, Any
 
-from tests.bench import answer, contexts, diagnostics, first, idle, load, progress, server, stdio
+from tests import bench
 from tests.bench.figure import table
 
 if TYPE_CHECKING:
@@ -14,27 +19,22 @@ if TYPE_CHECKING:
 
     from tests.bench.figure import Figure
 
-BENCHES: dict[str, Callable[[], Coroutine[Any, Any, list[Figure]]]] = {
-    "load": load.figures,
-    "answer": answer.figures,
-    "first": first.figures,
-    "server": server.figures,
-    "stdio": stdio.figures,
-    "idle": idle.figures,
-    "contexts": contexts.figures,
-    "diagnostics": diagnostics.figures,
-    "progress": progress.figures,
-}
+
+def benches() -> dict[str, Callable[[], Coroutine[Any, Any, list[Figure]]]]:
+    names = [one.name for one in iter_modules(bench.__path__) if not one.name.startswith("_")]
+    modules = {name: import_module(f"tests.bench.{name}") for name in names}
+    return {name: module.figures for name, module in modules.items() if hasattr(module, "figures")}
 
 
 def main(names: list[str]) -> None:
-    if unknown := [name for name in names if name not in BENCHES]:
-        print(f"There is no {', '.join(unknown)}; there are {', '.join(BENCHES)}.")
+    known = benches()
+    if unknown := [name for name in names if name not in known]:
+        print(f"There is no {', '.join(unknown)}; there are {', '.join(known)}.")
         return
     found: list[Figure] = []
-    for name in names or BENCHES:
+    for name in names or known:
         print(f"measuring {name} …", file=sys.stderr)
-        found += asyncio.run(BENCHES[name]())
+        found += asyncio.run(known[name]())
     print(table(found))
 
 

@@ -25,6 +25,7 @@ SETTLED_MS = 1500
 
 _PANEL = "window.jupyterapp.shell.currentWidget"
 _CELL = f"{_PANEL}.content.widgets[n]"
+_SOURCES = f"{_PANEL}.content.widgets.map(cell => cell.model.sharedModel.source)"
 _OUTPUT = f"({_CELL}?.node.querySelector('.jp-Cell-outputArea')?.innerText ?? '')"
 
 
@@ -94,7 +95,14 @@ class Notebook:
         return self.page.locator(f".jp-NotebookPanel:not(.lm-mod-hidden) .jp-Cell[data-windowed-list-index='{n}']")
 
     def sources(self) -> list[str]:
-        return self.page.evaluate(f"() => {_PANEL}.content.widgets.map(cell => cell.model.sharedModel.source)")
+        return self.page.evaluate(f"() => {_SOURCES}")
+
+    def wait_for_sources(self, sources: Sequence[str]) -> None:
+        """Raises: AssertionError with what is there instead."""
+        try:
+            self.wait_until(f"{_SOURCES}.join('\\0') === n", "\0".join(sources), SECONDS)
+        except PlaywrightTimeout as error:
+            raise AssertionError(f"the cells are {self.sources()!r}, not {list(sources)!r}") from error
 
     def cursor(self) -> tuple[int, str, int]:
         """The active cell, the mode and the line of the cursor."""

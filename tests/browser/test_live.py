@@ -143,6 +143,10 @@ def test_an_edit_of_what_the_user_changed_meanwhile_changes_nothing(page: Page, 
         wire.edit(DeleteCell(cell_id="c9", was=""))
     assert notebook.sources() == ["x = 1", "y = 20"]
     expect(page.locator(".jp-Cell.eca-mod-changed")).to_have_count(0)
+    page.keyboard.press("Control+z")
+    assert notebook.sources() == ["x = 1", "y = 2"], "one key takes back what was typed, as if nothing had been asked"
+    page.keyboard.press("Control+Shift+z")
+    assert notebook.sources() == ["x = 1", "y = 20"]
 
 
 def test_a_mark_goes_when_the_user_runs_or_edits_the_cell(page: Page, lab: Lab) -> None:

@@ -7,6 +7,7 @@ import importlib
 import json
 import signal
 import threading
+import tracemalloc
 from time import perf_counter, sleep
 from typing import Any, NoReturn
 
@@ -126,6 +127,23 @@ def test_a_frame_of_pandas_is_told_with_its_memory_and_an_array_with_its_type() 
     assert [found[name]["dtype"] for name in ("column", "array")] == ["int64", "int64"]
     assert found["array"]["shape"] == [1000]
     assert found["array"]["memory"] == 8000
+
+
+def test_a_frame_of_a_hundred_million_rows_is_told_at_once_and_not_copied() -> None:
+    numpy, pandas = (importlib.import_module(name) for name in ("numpy", "pandas"))
+    rows, words = 10**8, numpy.array("word", dtype=object)  # one value each, seen as many
+    numbers = pandas.DataFrame(numpy.broadcast_to(1.5, (rows, 3)), columns=["a", "b", "c"], copy=False)
+    texts = pandas.DataFrame(numpy.broadcast_to(words, (rows, 1)), columns=["word"], dtype=object, copy=False)
+    space = {"numbers": numbers, "texts": texts, "column": numbers["a"]}
+    told(*space, frame=numbers.head())  # what is imported on the way
+    tracemalloc.start()
+    began = perf_counter()
+    found = told(*space, **space)
+    took, (_, most) = perf_counter() - began, tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert [found[name]["shape"] for name in space] == [[rows, 3], [rows, 1], [rows]]
+    assert took < 1
+    assert most < 10_000_000
 
 
 def test_a_table_of_arrow_is_told_by_its_schema() -> None:

@@ -20,6 +20,7 @@ from jupyter_eca.workspace.base import Files
 from jupyter_eca.workspace.local import LocalKernel
 from jupyter_eca.workspace.notebookfile import NotebookFiles
 from tests.workspace.notebooks.books import node
+from tests.workspace.notebooks.inkernel import kernel_notebooks
 from tests.workspace.notebooks.page import Page
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 # It says little of its types.
 _nbformat: Any = nbformat
 
-ANSWERS = ("file", "page", "shared")
+ANSWERS = ("file", "page", "shared", "nbclient")
 
 SHARING = "jupyter_server_ydoc"
 
@@ -39,18 +40,19 @@ SHARING = "jupyter_server_ydoc"
 @dataclass
 class Answer:
     """`give` puts a notebook there, open where that is the point; `now` is what is there, as nbformat; `settled` is
-    awaited after a cancelled call."""
+    awaited after a cancelled call; `runs` says whether cells can be run."""
 
     notebooks: Notebooks
     folder: Path
     give: Callable[[str, Any], Awaitable[None]]
     now: Callable[[str], Awaitable[Any]]
     settled: Callable[[], Awaitable[None]]
+    runs: bool = True
 
 
 @asynccontextmanager
 async def answer(kind: str, folder: Path) -> AsyncGenerator[Answer]:
-    making = {"file": _file, "page": _page, "shared": _shared}[kind]
+    making = {"file": _file, "page": _page, "shared": _shared, "nbclient": _nbclient}[kind]
     async with making(folder) as made:
         yield made
 
@@ -82,6 +84,18 @@ async def _file(folder: Path) -> AsyncGenerator[Answer]:
         yield Answer(NotebookFiles(Files((folder,)), kernel), folder, give, now, _nothing)
     finally:
         await kernel.close()
+
+
+@asynccontextmanager
+async def _nbclient(folder: Path) -> AsyncGenerator[Answer]:
+    async def give(path: str, book: Any) -> None:
+        write(folder, path, book)
+
+    async def now(path: str) -> Any:
+        return _nbformat.read(folder / path, _nbformat.NO_CONVERT)
+
+    async with kernel_notebooks(folder) as notebooks:
+        yield Answer(notebooks, folder, give, now, _nothing, runs=False)
 
 
 @asynccontextmanager
@@ -159,8 +173,9 @@ async def sharing_server(folder: Path) -> AsyncGenerator[Any]:
         with contextlib.chdir(own):  # where its store is, whatever it is configured to
             yield sharing
     finally:
-        for name in list(sharing.ywebsocket_server.rooms):
+        for name, room in list(sharing.ywebsocket_server.rooms.items()):
             with contextlib.suppress(Exception):
                 await sharing.ywebsocket_server.delete_room(name=name)
+            room._update_send_stream.close()  # which pycrdt leaves to the garbage collector, and that warns
         await app._cleanup()
         ServerApp.clear_instance()

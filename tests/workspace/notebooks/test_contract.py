@@ -43,6 +43,12 @@ async def at(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
             yield made
 
 
+@pytest.fixture
+def runs(at: Answer) -> None:
+    if not at.runs:
+        pytest.skip("the kernel is busy with the cell that asks")
+
+
 async def given(at: Answer, content: dict[str, Any]) -> str:
     """The path of a notebook that was read once, as by whoever means to change it."""
     path = next(_paths)
@@ -154,6 +160,7 @@ async def test_a_notebook_that_is_not_there_is_told(at: Answer) -> None:
         await at.notebooks.read("none.ipynb")
 
 
+@pytest.mark.usefixtures("runs")
 async def test_cells_run_in_the_order_given_and_their_outputs_are_in_the_notebook(at: Answer) -> None:
     path = await given(
         at,
@@ -175,6 +182,7 @@ async def test_cells_run_in_the_order_given_and_their_outputs_are_in_the_noteboo
     assert done.ran[2].outputs == tuple(dict(output) for output in show.outputs)
 
 
+@pytest.mark.usefixtures("runs")
 async def test_a_cell_that_fails_ends_the_run_with_its_traceback_in_the_notebook(at: Answer) -> None:
     path = await given(at, book(code("bad", "print('so far')\n1 / 0"), code("after", "never = 1")))
     async with asyncio.timeout(PATIENCE):
@@ -185,6 +193,7 @@ async def test_a_cell_that_fails_ends_the_run_with_its_traceback_in_the_notebook
     assert (bad.outputs[1].ename, after.outputs, after.execution_count) == ("ZeroDivisionError", [], None)
 
 
+@pytest.mark.usefixtures("runs")
 async def test_outputs_that_are_cleared_updated_or_written_over_are_as_a_page_would_show_them(at: Answer) -> None:
     source = (
         "from IPython.display import clear_output, display\nprint('old')\nclear_output(wait=True)\n"
@@ -198,6 +207,7 @@ async def test_outputs_that_are_cleared_updated_or_written_over_are_as_a_page_wo
     assert output.data == {"text/plain": "two"}
 
 
+@pytest.mark.usefixtures("runs")
 async def test_cancelling_a_run_interrupts_it_and_keeps_what_was_put_out(at: Answer) -> None:
     begun = at.folder / "begun"
     source = f"import pathlib, time\nprint('before', flush=True)\npathlib.Path({str(begun)!r}).touch()\ntime.sleep(600)"
@@ -216,6 +226,7 @@ async def test_cancelling_a_run_interrupts_it_and_keeps_what_was_put_out(at: Ans
     assert after.outputs == []
 
 
+@pytest.mark.usefixtures("runs")
 async def test_a_kernel_that_dies_in_a_run_is_told_and_the_notebook_is_whole(at: Answer) -> None:
     path = await given(at, book(code("dies", "import os; os._exit(1)"), code("lives", "1 + 1")))
     async with asyncio.timeout(PATIENCE):
@@ -231,6 +242,7 @@ async def test_a_cell_that_is_gone_cannot_be_run(at: Answer) -> None:
         await at.notebooks.run("chat", path, ("gone",))
 
 
+@pytest.mark.usefixtures("runs")
 async def test_a_cell_that_was_edited_while_it_ran_keeps_the_edit_and_gets_its_outputs(at: Answer) -> None:
     begun, end = at.folder / "running", at.folder / "end"
     source = f"""import pathlib, time

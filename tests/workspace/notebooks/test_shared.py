@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from jupyter_eca.errors import ToolError
 from jupyter_eca.protocol.notebook import DeleteCell, EditCell, InsertCell, MoveCell, NewCell
 from jupyter_eca.workspace.base import Files
 from jupyter_eca.workspace.collaboration import SharedNotebooks
@@ -84,3 +85,13 @@ async def test_what_is_shared_is_listed_and_what_is_not_is_a_file(tmp_path: Path
         await notebooks.edit("chat", "b.ipynb", (EditCell(cell_id="alone", was="1", source="2"),))
         assert '"2"' in (tmp_path / "b.ipynb").read_text()
         assert [info.path for info in await notebooks.list()] == ["a.ipynb"]
+
+
+async def test_a_shared_notebook_whose_file_is_gone_is_told_and_not_edited(tmp_path: Path) -> None:
+    async with shared(tmp_path, book(code("a", "1"))) as (notebooks, room):
+        await notebooks.read("a.ipynb")
+        (tmp_path / "a.ipynb").rename(tmp_path / "b.ipynb")
+        with pytest.raises(ToolError, match=r"no notebook a\.ipynb"):
+            await notebooks.edit("chat", "a.ipynb", (EditCell(cell_id="a", was="1", source="2"),))
+        assert room.get()["cells"][0]["source"] == "1"
+        assert not (tmp_path / "a.ipynb").exists()

@@ -1,0 +1,43 @@
+"""Notebooks as files, seen from a kernel that a program without a page runs a notebook in: nbclient, papermill, nbval.
+
+Such a program has the notebook in its memory, where nobody else can change it, and writes it when it is through: a
+change of the file would be gone then, although it was reported as made. So it is read from its file, and not edited.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from jupyter_eca.errors import ToolError
+from jupyter_eca.kernel.surroundings import Surroundings, look
+from jupyter_eca.workspace.notebookfile import NotebookFiles
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from jupyter_eca.protocol.notebook import CellChange, NotebookDocument
+    from jupyter_eca.workspace.base import Files
+    from jupyter_eca.workspace.cells import Held
+
+
+class ExecutedNotebooks(NotebookFiles):
+    def __init__(self, files: Files, shell: Any) -> None:
+        super().__init__(files)
+        self._shell = shell
+
+    async def edit(self, chat: str, path: str, changes: Sequence[CellChange]) -> NotebookDocument:
+        if self._is_executed(await self.held(path)):
+            raise ToolError(
+                f"{path} is run from its first cell to its last by a program, which has it in memory and writes it at "
+                "the end: a change of its file would be lost.",
+                "Say in your answer what you would change.",
+            )
+        return await super().edit(chat, path, changes)
+
+    def _is_executed(self, cells: Sequence[Held]) -> bool:
+        """No kernel is told which file it runs: it is the one with the cell that runs now."""
+        if look(self._shell) is not Surroundings.UNATTENDED:
+            return False
+        asking: str = self._shell.history_manager.input_hist_raw[-1].strip()
+        return any(cell.source.strip() == asking for cell in cells)
