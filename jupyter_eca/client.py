@@ -122,7 +122,13 @@ class Client:
         await self._peer.notify(method, params.wire())
 
     async def ask(
-        self, chat_id: str, message: str, model: str = "", agent: str = "", variant: str = ""
+        self,
+        chat_id: str,
+        message: str,
+        model: str = "",
+        agent: str = "",
+        variant: str = "",
+        lock: chat.ChatLock | None = None,
     ) -> AsyncIterator[Received]:
         """Ask, and iterate over what comes until the turn has ended. Leaving the iteration early stops nothing.
 
@@ -133,7 +139,12 @@ class Client:
         gone = asyncio.ensure_future(self.left.wait())
         gone.add_done_callback(lambda _: queue.put_nowait(None))
         params = chat.ChatPromptParams(
-            chat_id=chat_id, message=message, model=model or None, agent=agent or None, variant=variant or None
+            chat_id=chat_id,
+            message=message,
+            model=model or None,
+            agent=agent or None,
+            variant=variant or None,
+            lock=lock,
         )
         try:
             await self.request("chat/prompt", params, chat.ChatPromptResult)

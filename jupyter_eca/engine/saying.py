@@ -77,6 +77,7 @@ def _usage(walk: Walk, usage: UsageDelta) -> None:
         last_message_cost=None if usage.cost is None else f"{usage.cost:.4f}",
         session_cost=None if cost is None else f"{cost:.4f}",
         limit=limit,
+        replayed=usage.replayed or None,
     )
     filled = breakdown(walk.request, content)
     walk.emit(content.model_copy(update={"context_breakdown": filled}), Role.SYSTEM)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from jupyter_eca.workspace.base import Kernel
 
 
-@tool(needs=[Need.KERNEL], summary="Running code")
+@tool(needs=[Need.KERNEL], summary="Running code", lives=True)
 async def run_code(
     context: ToolContext, code: Annotated[str, Field(description="Python source; the last expression is shown.")]
 ) -> ToolResult:
