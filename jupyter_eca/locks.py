@@ -47,7 +47,11 @@ if TYPE_CHECKING:
     from jupyter_eca.protocol.event import Event
 
 UNANSWERED: Final = "{file} has no answer to this question ({why}), and no model gave one: {error}"
-UNREAD: Final = "it was not locked yet"
+UNASKED: Final = (
+    "{file} has no answer to this question ({why}), and where nobody watches it is only replayed. Run the cell in "
+    "JupyterLab, or once with `--relock`, and keep the file with the notebook."
+)
+UNREAD: Final = "nothing like it was locked"
 RENEWED: Final = "it is asked again on demand"
 CHANGED: Final = "changed since it was locked: {}"
 STEERED: Final = "Not locked: the question was added to from elsewhere while it was answered."
@@ -138,6 +142,8 @@ class Locks:
         self.writing = asyncio.Lock()
         self.used: set[str] = set()
         """The keys of those that have answered a question since the host began."""
+        self.begun: set[Path] = set()
+        """The files that there were not when they were first asked for."""
 
     def trusts(self, link: str) -> bool:
         return (self._folder / link).exists()
@@ -150,7 +156,7 @@ class Locks:
 async def begin(host: Host, chat: LiveChat, meant: str, found: Sequence[Material], at: int) -> Locking | None:
     """What comes of a question, once what it points at is read. `meant` is what a command makes of it.
 
-    Raises: ToolError when the lock file cannot be used.
+    Raises: ToolError when the lock file cannot be used, or has no answer and nobody watches.
     """
     prompt = chat.prompt
     if prompt is None or (lock := prompt.lock) is None:
@@ -180,19 +186,25 @@ async def begin(host: Host, chat: LiveChat, meant: str, found: Sequence[Material
         chat.links[place] = same.link
         host.locks.used.add(same.key)
         return locking
+    if files.new:
+        host.locks.begun.add(files.own)
     why = RENEWED if same else CHANGED.format(", ".join(near.changes(asked))) if near else UNREAD
+    # A run in CI must not put the answer of whatever model it finds there in the place of the one that was reviewed.
+    watched = host.audiences.attended(chat.state.id)
+    if not (watched or lock.renew or files.own in host.locks.begun):
+        raise ToolError(UNASKED.format(file=files.shown, why=why))
     return Locking(files, asked, lock.cell, place, why, instead)
 
 
 def _near(turns: Sequence[LockedTurn], asked: Asked, cell: str, used: set[str]) -> LockedTurn | None:
-    """What was recorded for this question before something changed: in this cell, else in the same words, else at the
-    same place of the chat, where only one was that answers no other cell."""
+    """What was recorded for this question before something changed: in this cell, else in the same words, else with
+    other words only, where only one is such that answers no other cell."""
     if cell and (found := [turn for turn in turns if turn.cell == cell]):
         return found[0]
     if found := [turn for turn in turns if (turn.prompt, turn.occurrence) == (asked.prompt, asked.occurrence)]:
         return found[0]
     unused = [turn for turn in turns if turn.key not in used and not (cell and turn.cell)]
-    found = [turn for turn in unused if turn.previous == asked.previous]
+    found = [turn for turn in unused if turn.changes(asked) == ["the prompt"]]
     return found[0] if len(found) == 1 else None
 
 

@@ -189,25 +189,41 @@ async def test_the_configuration_locks_every_cell_that_does_not_say_otherwise(tm
         assert at.turns[0]["replies"][0]["parts"][0]["text"] == ["Two."]
 
 
-@pytest.mark.parametrize(
+CHANGES = pytest.mark.parametrize(
     ("message", "model", "why"),
-    [
-        ("count us", "", "the prompt"),
-        ("count", "scripted/other", "the model (it was not named)"),
-    ],
+    [("count us", "", "the prompt"), ("count", "scripted/other", "the model (it was not named)")],
 )
-async def test_what_has_changed_is_said_in_one_line_and_where_no_model_answers_what_to_do(
+
+
+@CHANGES
+async def test_what_has_changed_is_said_in_one_line_and_then_why_no_model_answers(
     tmp_path: Path, message: str, model: str, why: str
 ) -> None:
     async with cells(tmp_path) as at:
         await at.ask("count", cell="a")
-    async with cells(tmp_path, SILENT) as at:
+    async with cells(tmp_path, SILENT, unattended=False) as at:
         received = await at.ask(message, cell="a", model=model)
     assert outcomes(received) == ["failed"]
     assert any(f"Asking again: changed since it was locked: {why}." in str(one.content) for one in received)
     assert said(received, "system").startswith(
         f"demo.eca.lock has no answer to this question (changed since it was locked: {why}), and no model gave one: "
     )
+
+
+@CHANGES
+async def test_where_nobody_watches_a_changed_question_goes_to_no_model_unless_told_to(
+    tmp_path: Path, message: str, model: str, why: str
+) -> None:
+    async with cells(tmp_path) as at:
+        await at.ask("count", cell="a")
+        before = at.lockfile.read_text()
+    async with cells(tmp_path) as at:
+        received = await at.ask(message, cell="a", model=model)
+        assert said(received, "system").startswith(
+            f"demo.eca.lock has no answer to this question (changed since it was locked: {why}), and where nobody "
+        )
+        assert (outcomes(received), at.lockfile.read_text()) == (["failed"], before)
+        assert outcomes(await at.ask("count us", renew=True, chat="two")) == ["completed"]
 
 
 async def test_a_file_that_is_pointed_at_is_part_of_the_question(tmp_path: Path) -> None:

@@ -66,11 +66,9 @@ def _folded(value: object) -> object:
 
 
 def _whole(value: object) -> object:
-    match value:
-        case {"$lines": list() as lines} if len(cast("dict[str, Any]", value)) == 1:
-            return _joined(cast("object", lines))
-        case _:
-            return value
+    if isinstance(value, dict) and value.keys() == {"$lines"}:
+        return _joined(cast("dict[str, Any]", value)["$lines"])
+    return cast("object", value)
 
 
 Lines = Annotated[str, PlainSerializer(_lines), BeforeValidator(_joined)]

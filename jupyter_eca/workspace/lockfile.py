@@ -106,11 +106,13 @@ def _compared(recorded: dict[str, str], now: dict[str, str]) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class LockFiles:
-    """The one that is written, and those that are read: all of the folder, for a notebook may not know its name."""
+    """The one that is written, and those that are read: all of the folder, for a notebook may not know its name. `new`:
+    none is there yet that could be the notebook's."""
 
     files: Files
     own: Path
     others: tuple[Path, ...]
+    new: bool
 
     @classmethod
     def of(cls, files: Files, lock: ChatLock) -> Self:
@@ -119,14 +121,16 @@ class LockFiles:
         if lock.file:
             if not lock.file.endswith(SUFFIX):
                 raise ToolError(f"{lock.file} cannot be a lock file: its name must end in {SUFFIX}.")
-            return cls(files, files.resolve(str(folder / lock.file)), ())
+            own = files.resolve(str(folder / lock.file))
+            return cls(files, own, (), not own.exists())
         if lock.notebook.endswith(".ipynb"):
             with suppress(ToolError):
                 own = files.resolve(str((folder / lock.notebook).with_suffix(SUFFIX)))
-                return cls(files, own, tuple(path for path in _found(files, own.parent) if path != own))
+                others = tuple(path for path in _found(files, own.parent) if path != own)
+                return cls(files, own, others, not own.exists())
         found = _found(files, files.resolve(str(folder)))
         own = found[0] if len(found) == 1 else files.resolve(str(folder / NAMELESS))
-        return cls(files, own, tuple(path for path in found if path != own))
+        return cls(files, own, tuple(path for path in found if path != own), not found)
 
     @property
     def shown(self) -> str:

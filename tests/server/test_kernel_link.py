@@ -135,3 +135,21 @@ async def test_a_broken_configuration_is_one_line_in_the_cell_and_mending_it_is_
         file.write_text(good)
         assert "runs in the Jupyter server" in (await at.run("%eca status")).markdown
         assert (await at.run("%eca you")).markdown == "Hello, you"
+
+
+async def test_a_locked_answer_is_replayed_in_the_next_kernel_and_its_variable_is_there(
+    jp_serverapp: Any, jp_root_dir: Path
+) -> None:
+    async with kernel(jp_serverapp) as at:
+        await at.run("%load_ext jupyter_eca")
+        first = await at.run("%%eca --lock -> result\nmake a variable")
+        assert first.status == "ok"
+    script = jp_root_dir.parent / "script.json"
+    script.write_text('{"rules": []}')
+    assert (jp_root_dir / "notebook.eca.lock").exists()
+    async with kernel(jp_serverapp) as at:
+        await at.run("%load_ext jupyter_eca")
+        assert "runs in the Jupyter server" in (await at.run("%eca status")).markdown
+        again = await at.run("%%eca --lock -> result\nmake a variable")
+        assert (again.status, again.markdown) == ("ok", first.markdown)
+        assert (await at.run("print(answer, result.replayed)")).stdout == "42 True\n"
