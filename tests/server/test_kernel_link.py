@@ -140,16 +140,15 @@ async def test_a_broken_configuration_is_one_line_in_the_cell_and_mending_it_is_
 async def test_a_locked_answer_is_replayed_in_the_next_kernel_and_its_variable_is_there(
     jp_serverapp: Any, jp_root_dir: Path
 ) -> None:
+    question = "%%eca --lock -> result\nmake a variable"
     async with kernel(jp_serverapp) as at:
-        await at.run("%load_ext jupyter_eca")
-        first = await at.run("%%eca --lock -> result\nmake a variable")
-        assert first.status == "ok"
-    script = jp_root_dir.parent / "script.json"
-    script.write_text('{"rules": []}')
-    assert (jp_root_dir / "notebook.eca.lock").exists()
+        await at.run(f"%cd -q {jp_root_dir}\n%load_ext jupyter_eca")
+        first = await at.page(question)
+        assert (first.status, (await at.page(question)).markdown) == ("ok", first.markdown)
+    (jp_root_dir.parent / "script.json").write_text('{"rules": []}')
     async with kernel(jp_serverapp) as at:
-        await at.run("%load_ext jupyter_eca")
-        assert "runs in the Jupyter server" in (await at.run("%eca status")).markdown
-        again = await at.run("%%eca --lock -> result\nmake a variable")
+        await at.run(f"%cd -q {jp_root_dir}\n%load_ext jupyter_eca")
+        again = await at.page(question)
         assert (again.status, again.markdown) == ("ok", first.markdown)
         assert (await at.run("print(answer, result.replayed)")).stdout == "42 True\n"
+        assert "runs in the Jupyter server" in (await at.run("%eca status")).markdown
