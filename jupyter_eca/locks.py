@@ -21,6 +21,7 @@ from __future__ import annotations
 import asyncio
 import os
 import re
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
@@ -149,8 +150,10 @@ class Locks:
         return (self._folder / link).exists()
 
     def trust(self, link: str) -> None:
-        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        (self._folder / link).touch()
+        """Where it cannot be marked, the user is asked again."""
+        with suppress(OSError):
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            (self._folder / link).touch()
 
 
 async def begin(host: Host, chat: LiveChat, meant: str, found: Sequence[Material], at: int) -> Locking | None:
@@ -296,18 +299,18 @@ async def keep(host: Host, chat: LiveChat) -> str:
         return ""
     if any(event.role is Role.USER and isinstance(event.content, TextContent) for event in locking.taken):
         return STEERED
-    turn = LockedTurn(
-        **dict(locking.asked),
-        cell=locking.cell,
-        answered_by=chat.state.setup.model,
-        replies=replies(locking.taken),
-    )
-    if name := _secret(host, turn.model_dump_json()):
-        return HELD.format(name)
     try:
+        turn = LockedTurn(
+            **dict(locking.asked),
+            cell=locking.cell,
+            answered_by=chat.state.setup.model,
+            replies=replies(locking.taken),
+        )
+        if name := _secret(host, turn.model_dump_json()):
+            return HELD.format(name)
         async with host.locks.writing:
             await whole(asyncio.to_thread(locking.files.put, turn, locking.instead))
-    except ToolError as error:
+    except (ToolError, ValueError) as error:
         return f"Not locked: {error}"
     await asyncio.to_thread(host.locks.trust, turn.link)
     chat.links[locking.place] = turn.link

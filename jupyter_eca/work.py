@@ -260,7 +260,8 @@ class Work:
         if chat.replay is None:
             tools = self._host.changed_tools(chat)
         else:
-            at, result = chat.replay.ended(call, result, chat.state.call(call).started)
+            started = next((one.started for one in chat.state.calls if one.id == call), at)
+            at, result = chat.replay.ended(call, result, started)
         return inputs.ToolFinished(
             at, call, result.text, result.error, result.details, result.images, tools, result.links
         )
