@@ -131,6 +131,7 @@ class Client:
         agent: str = "",
         variant: str = "",
         progressed: Callable[[Progress], None] | None = None,
+        lock: chat.ChatLock | None = None,
     ) -> AsyncIterator[Received]:
         """Ask, and iterate over what comes until the turn has ended. Leaving the iteration early stops nothing.
         `progressed` is told how far the turn's calls are while they run.
@@ -144,7 +145,12 @@ class Client:
         gone = asyncio.ensure_future(self.left.wait())
         gone.add_done_callback(lambda _: queue.put_nowait(None))
         params = chat.ChatPromptParams(
-            chat_id=chat_id, message=message, model=model or None, agent=agent or None, variant=variant or None
+            chat_id=chat_id,
+            message=message,
+            model=model or None,
+            agent=agent or None,
+            variant=variant or None,
+            lock=lock,
         )
         try:
             await self.request("chat/prompt", params, chat.ChatPromptResult)

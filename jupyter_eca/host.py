@@ -30,6 +30,7 @@ from jupyter_eca.engine.spec import ChatMessage, ModelRequest, TextPart
 from jupyter_eca.engine.turn import TurnStatus
 from jupyter_eca.errors import BusyError, IllegalSignal, UnknownChat
 from jupyter_eca.live import BUSY, NO_BOUNDS, Begun, Bounds, Choice, LiveChat, chosen
+from jupyter_eca.locks import Locks
 from jupyter_eca.protocol.chats import ChatOpenedParams, ChatStatus, ChatStatusChangedParams
 from jupyter_eca.protocol.content import RejectReason
 from jupyter_eca.protocol.job import JobsListResult
@@ -76,6 +77,7 @@ class Host:
         credentials = Credentials(database.with_name("auth.json"))
         self.catalog = Catalog(plugins.find("providers", "PROVIDER"), config, credentials)
         self.logins = Logins(self.catalog, credentials, partial(announce.signed, self))
+        self.locks = Locks(database.with_name("locks"))
         self.audiences = Audiences()
         self.ready = asyncio.Event()
         self.started = now()
@@ -180,7 +182,7 @@ class Host:
             opened = ChatOpenedParams(chat_id=prompt.chat)
             self.audiences.tell(Notice("chat/opened", opened, prompt.chat))
         message = dialogue.shown(prompt.message) if dialogue else shown(prompt.message)
-        chat.dialogue = dialogue
+        chat.dialogue, chat.locking = dialogue, None
         self.feed(chat, inputs.Prompted(now(), fresh_id(), message, fresh_id(), setup, local))
         self.store.select(prompt.chat, choice.selection)
         return Begun(choice.model, login=dialogue is not None)
@@ -240,6 +242,8 @@ class Host:
             if not late:
                 raise
             return
+        if chat.locking is not None:
+            chat.locking.taken += (event for event in events if event.turn)
         self.store.append(events)
         for effect in effects:
             self._work.run(chat, effect)

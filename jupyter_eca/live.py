@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from jupyter_eca.commands.dialogue import Dialogue
     from jupyter_eca.engine.approval import Policy
     from jupyter_eca.engine.state import ChatState
+    from jupyter_eca.locks import Locking, Replay
+    from jupyter_eca.protocol.chat import ChatLock
     from jupyter_eca.protocol.context import ChatContext, CursorContext
     from jupyter_eca.reporting import Reporter
     from jupyter_eca.store import ChatRow
@@ -99,6 +101,7 @@ class Prompt:
     contexts: tuple[ChatContext, ...] = ()
     asker: Asker | None = None
     bounds: Bounds = NO_BOUNDS
+    lock: ChatLock | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +116,9 @@ class Begun:
 class LiveChat:
     """Its state, its running tasks, the kernel of whoever asked last, and the cursor that the model was last told.
     While it is `held` it is being cut back or copied, and takes no prompt. Its `dialogue` takes the next one. Whoever
-    holds `changing` is the only one of its calls that changes cells; `reporters` are those of the calls that run."""
+    holds `changing` is the only one of its calls that changes cells; `reporters` are those of the calls that run.
+    `locking` is what the turn under way is recorded for, `links` are the locked answers so far, by their cells in the
+    order in which these first asked."""
 
     state: ChatState
     last: int
@@ -123,6 +128,8 @@ class LiveChat:
     cursor: CursorContext | None = None
     held: bool = False
     dialogue: Dialogue | None = None
+    locking: Locking | None = None
+    links: dict[str, str] = field(default_factory=dict[str, str])
     plan: Plan = field(default_factory=Plan)
     changing: asyncio.Lock = field(default_factory=asyncio.Lock)
     reporters: dict[str, Reporter] = field(default_factory=dict[str, "Reporter"])
@@ -131,6 +138,16 @@ class LiveChat:
     @property
     def bounds(self) -> Bounds:
         return self.prompt.bounds if self.prompt else NO_BOUNDS
+
+    @property
+    def replay(self) -> Replay | None:
+        """The recorded turn that is made again now."""
+        return self.locking.replay if self.locking else None
+
+    @property
+    def said(self) -> bool:
+        """Whether the model has said anything in this turn."""
+        return self.state.said or self.state.steps > 1
 
     @property
     def busy(self) -> bool:

@@ -10,11 +10,13 @@ from contextlib import aclosing
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, assert_never
 
-from jupyter_eca import around, commands
+from jupyter_eca import around, commands, locks
 from jupyter_eca.checkpoints import Keeper
 from jupyter_eca.config import ProviderConfig
 from jupyter_eca.contexts.gathering import materials, mentioned
 from jupyter_eca.engine import inputs
+from jupyter_eca.engine import recording as recorded
+from jupyter_eca.engine.delta import Remark
 from jupyter_eca.engine.effects import (
     AskUser,
     CallModel,
@@ -133,6 +135,8 @@ class Work:
     async def _gather(self, chat: LiveChat) -> None:
         try:
             await self._prepare(chat)
+        except ToolError as error:
+            self._host.feed(chat, inputs.Answered(now(), str(error), failed=True), late=True)
         except Exception as error:  # noqa: BLE001  # the boundary to plugs: whatever they raise, the turn must end
             _log.exception("the prompt of %s could not be prepared", chat.state.id)
             message = f"The prompt could not be prepared: {error!r}. The log has the details."
@@ -160,12 +164,18 @@ class Work:
         text = f"\n\n{meant}" if meant else ""
         text += "".join(context_text(material.label, material.text) for material in found if material.text)
         images = tuple(image for material in found for image in material.images)
-        self._host.feed(chat, inputs.Gathered(now(), text, images), late=True)
+        locking = chat.locking = await locks.begin(self._host, chat, meant, found, now())
+        again = await locks.setup(self._host, chat, chat.replay) if chat.replay else None
+        note = locking.note if locking else ""
+        self._host.feed(chat, inputs.Gathered(now(), text, images, note, again), late=True)
 
     # -- models
 
     async def _call_model(self, chat: LiveChat, effect: CallModel) -> None:
         number = effect.number
+        if chat.replay is not None:
+            await self._replay(chat, number, chat.replay)
+            return
         settings = ProviderConfig()
         try:
             await self._host.catalog.refresh()
@@ -176,7 +186,8 @@ class Work:
                     self._host.feed(chat, inputs.Streamed(now(), number, delta))
         except ProviderError as error:
             images, overflow = error.kind is FailureKind.IMAGE, error.kind is FailureKind.CONTEXT
-            failed = inputs.ModelFailed(now(), number, str(error), images, overflow, failure(error, settings))
+            message = chat.locking.unanswered(str(error)) if chat.locking and not chat.said else str(error)
+            failed = inputs.ModelFailed(now(), number, message, images, overflow, failure(error, settings))
             self._host.feed(chat, failed)
         except Exception as error:  # noqa: BLE001  # the boundary to plugs: whatever they raise, the turn must end
             _log.exception("the provider of %s failed", effect.request.model)
@@ -184,7 +195,28 @@ class Work:
             self._host.feed(chat, inputs.ModelFailed(now(), number, message))
         else:
             details = await self._previews(chat)
+            if remark := await locks.keep(self._host, chat):
+                self._host.feed(chat, inputs.Streamed(now(), number, Remark(remark)))
             self._host.feed(chat, inputs.ModelFinished(now(), number, details))
+
+    async def _replay(self, chat: LiveChat, number: int, replay: locks.Replay) -> None:
+        """In the place of a model: what it said once."""
+        at = chat.state.steps - 1
+        replay.check(at - 1)
+        if replay.broken:
+            self._host.feed(chat, inputs.ModelFailed(now(), number, replay.broken))
+            return
+        if replay.differs:
+            replay.differs = False
+            self._host.feed(chat, inputs.Streamed(replay.clock, number, Remark(locks.DIFFERS)))
+        ids = replay.ids(at)
+        for took, delta in recorded.deltas(replay.turn.replies[at], ids):
+            replay.clock += took
+            self._host.feed(chat, inputs.Streamed(replay.clock, number, delta))
+            await asyncio.sleep(0)  # a long answer must not hold up the other chats
+        details = {id: found for id in ids if (found := replay.calls[id].details) is not None}
+        await locks.keep(self._host, chat)
+        self._host.feed(chat, inputs.ModelFinished(replay.clock, number, details))
 
     async def _wait(self, chat: LiveChat, effect: Wait) -> None:
         await asyncio.sleep(effect.seconds)
@@ -216,8 +248,12 @@ class Work:
         name = effect.tool.name
         result = ToolResult("", error=True)
         reporter = chat.reporters[effect.call] = Reporter(self._host.audiences.tell, chat.state.id, effect.call)
+        replay = chat.replay
         try:
             tool = self._host.tool(name)
+            if replay is not None and not (tool is not None and tool.lives):
+                result = replay.result(effect.call)
+                return
             if tool is None:
                 raise ToolError(f"{name} is gone: its server has left.")
             context = around.tools(self._host, chat.state.id, chat.kernel, effect.call)
@@ -240,11 +276,18 @@ class Work:
             if result.interrupted:
                 self._host.stop(chat.state.id)
             # Also when cancelled: the engine waits for the end of every call it started.
+            self._host.feed(chat, self._finished(chat, effect.call, result), late=True)
+
+    def _finished(self, chat: LiveChat, call: str, result: ToolResult) -> inputs.ToolFinished:
+        at, tools = now(), None
+        if chat.replay is None:
             tools = self._host.changed_tools(chat)
-            done = inputs.ToolFinished(
-                now(), effect.call, result.text, result.error, result.details, result.images, tools, result.links
-            )
-            self._host.feed(chat, done, late=True)
+        else:
+            started = next((one.started for one in chat.state.calls if one.id == call), at)
+            at, result = chat.replay.ended(call, result, started)
+        return inputs.ToolFinished(
+            at, call, result.text, result.error, result.details, result.images, tools, result.links
+        )
 
 
 def failure(error: ProviderError, settings: ProviderConfig) -> Failure | None:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable
     from pathlib import Path
 
-    from jupyter_eca.protocol.chat import ChatContentReceivedParams
+    from jupyter_eca.protocol.chat import ChatContentReceivedParams, ChatLock
     from jupyter_eca.protocol.lifecycle import InitializeParams
     from jupyter_eca.workspace.base import Notebooks
     from jupyter_eca.workspace.mcp.callback import Browser
@@ -130,11 +130,12 @@ async def answer(
     chat: str = "chat",
     model: str = "",
     agent: str = "",
+    lock: ChatLock | None = None,
 ) -> list[ChatContentReceivedParams]:
     """Everything received in one turn; `choose` answers what waits for approval."""
     received: list[ChatContentReceivedParams] = []
     async with asyncio.timeout(PATIENCE):
-        async for item in client.ask(chat, message, model, agent):
+        async for item in client.ask(chat, message, model, agent, lock=lock):
             received.append(item)
             if isinstance(item.content, ToolCallRunContent) and item.content.manual_approval:
                 decision = choose(item.content)

@@ -227,9 +227,10 @@ class VariablesConfig(Model):
 
 
 class NotebookConfig(Model):
-    """A key of ours."""
+    """A key of ours. `lock`: as `%eca lock on` in every notebook that does not say otherwise."""
 
     variables: VariablesConfig = VariablesConfig()
+    lock: bool = False
 
     @field_validator("variables", mode="before")
     @classmethod

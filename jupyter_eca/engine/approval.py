@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,7 @@ from pydantic import Field, field_validator
 from jupyter_eca.engine.shell import approval_keys
 from jupyter_eca.engine.spec import Remembers
 from jupyter_eca.protocol.base import Model
+from jupyter_eca.protocol.content import RejectReason
 
 if TYPE_CHECKING:
     from jupyter_eca.engine.spec import ToolSpec
@@ -26,6 +28,16 @@ class Decision(StrEnum):
     ALLOW = "allow"
     ASK = "ask"
     DENY = "deny"
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What is to become of one call, whatever the rules say: it was decided when it was made first. `reason` and
+    `words` are those of a denial."""
+
+    decision: Decision
+    reason: RejectReason = RejectReason.CONFIG
+    words: str = ""
 
 
 class Rule(Model):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import reduce
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from jupyter_eca.engine.approval import Decision, Policy, decide, is_remembered, rememberable
+from jupyter_eca.engine.approval import Decision, Policy, Verdict, decide, is_remembered, rememberable
 from jupyter_eca.engine.effects import AskUser, CancelTool, RunTool
 from jupyter_eca.engine.history import remember
 from jupyter_eca.engine.prompt import NOT_JSON, REJECTED, STOPPED_CALL, unknown_tool
@@ -42,7 +42,7 @@ def prepare(walk: Walk, delta: ToolCallDelta) -> None:
         tool = next((t for t in state.setup.tools if t.name == delta.name), None)
         state = replace(
             state,
-            calls=(*state.calls, ToolCall(id, delta.name, tool, asks=_will_ask(state, tool))),
+            calls=(*state.calls, ToolCall(id, delta.name, tool, asks=_will_ask(state, tool, id))),
             indexes=(*state.indexes, delta.index),
             call_ids=state.call_ids | {id},
         )
@@ -52,10 +52,16 @@ def prepare(walk: Walk, delta: ToolCallDelta) -> None:
     walk.emit(ToolCallPrepareContent(**call.about(), arguments_text=delta.arguments_text, manual_approval=call.asks))
 
 
-def _will_ask(state: ChatState, tool: ToolSpec | None) -> bool:
+def _will_ask(state: ChatState, tool: ToolSpec | None, id: str) -> bool:
     """As far as it can be told before there are arguments; they may still change it."""
+    return tool is not None and _verdict(state, tool, id, {}).decision is Decision.ASK
+
+
+def _verdict(state: ChatState, tool: ToolSpec, id: str, arguments: dict[str, Any]) -> Verdict:
+    if (verdict := state.setup.verdicts.get(id)) is not None:
+        return verdict
     policy = state.setup.policy or Policy()
-    return tool is not None and decide(policy, tool, {}, state.remembered, trust=state.trust) is Decision.ASK
+    return Verdict(decide(policy, tool, arguments, state.remembered, trust=state.trust))
 
 
 def _free(state: ChatState, id: str) -> bool:
@@ -88,16 +94,15 @@ _SIGNAL_OF = {
 
 
 def _decide(walk: Walk, call: ToolCall) -> None:
-    setup = walk.state.setup
     arguments = parsed(call.arguments_text)
     if call.tool is None:
-        _end(walk, call, unknown_tool(call.name, setup.tools))
+        _end(walk, call, unknown_tool(call.name, walk.state.setup.tools))
     elif arguments is None:
         _end(walk, call, NOT_JSON)
     else:
-        state = walk.state
-        decision = decide(setup.policy or Policy(), call.tool, arguments, state.remembered, trust=state.trust)
-        signal(walk, replace(call, arguments=arguments), _SIGNAL_OF[decision], reason=RejectReason.CONFIG)
+        verdict = _verdict(walk.state, call.tool, call.id, arguments)
+        made = replace(call, arguments=arguments)
+        signal(walk, made, _SIGNAL_OF[verdict.decision], reason=verdict.reason, words=verdict.words)
 
 
 def _end(walk: Walk, call: ToolCall, text: str) -> None:

@@ -34,7 +34,8 @@ class ToolCallDelta:
 
 @dataclass(frozen=True, slots=True)
 class UsageDelta:
-    """Tokens of this request. `cost` is in US dollars, None when the price is unknown; the limits are the model's."""
+    """Tokens of this request. `cost` is in US dollars, None when the price is unknown; the limits are the model's. What
+    is `replayed` was spent once, and costs nothing now."""
 
     input_tokens: int
     output_tokens: int
@@ -43,6 +44,7 @@ class UsageDelta:
     cost: float | None = None
     context_limit: int = 0
     output_limit: int = 0
+    replayed: bool = False
 
 
 @dataclass(frozen=True, slots=True)

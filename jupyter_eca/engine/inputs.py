@@ -10,7 +10,7 @@ from jupyter_eca.protocol.content import RejectReason
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from jupyter_eca.engine.approval import Policy
+    from jupyter_eca.engine.approval import Policy, Verdict
     from jupyter_eca.engine.delta import Delta
     from jupyter_eca.engine.retrying import Failure
     from jupyter_eca.engine.spec import ImagePart, ToolSpec
@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True)
 class Setup:
     """What one turn is run with. An empty `model` means that none could be found; `max_steps` of 0 is no limit.
-    `compact_at` is the share of the window, in percent, from which on a summary is made; 0 for never."""
+    `compact_at` is the share of the window, in percent, from which on a summary is made; 0 for never. `verdicts` are
+    about calls that are made again, by their ids."""
 
     model: str
     system: str = ""
@@ -31,6 +32,7 @@ class Setup:
     max_steps: int = 0
     agent: str = ""
     compact_at: int = 0
+    verdicts: Mapping[str, Verdict] = field(default_factory=dict[str, "Verdict"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,11 +49,14 @@ class Prompted:
 
 @dataclass(frozen=True, slots=True)
 class Gathered:
-    """What the user pointed at has been read: `context` is text for the model alone."""
+    """What the user pointed at has been read: `context` is text for the model alone, `note` for the reader while the
+    turn lasts. With `setup` the turn is not run as it was begun: it is one of the past, made again."""
 
     at: int
     context: str = ""
     images: tuple[ImagePart, ...] = ()
+    note: str = ""
+    setup: Setup | None = None
 
 
 @dataclass(frozen=True, slots=True)

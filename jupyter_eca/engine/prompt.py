@@ -25,6 +25,8 @@ STOPPED_CALL = "The user stopped this call while it was running; it may have bee
 CRASHED_CALL = "The server ended while this call was running; it may have been carried out in part."
 CRASHED_TURN = "The server ended during this answer. What had been said until then is above; ask again to go on."
 STOPPED = "Stopped."
+# What a reader is shown as long as a locked answer is asked for anew.
+ASKING_AGAIN = "Asking again: "
 RETRYING = "{what}; trying again in {seconds} s ({attempt} of {limit})"
 RETRIED = "It was tried {} times."
 EXHAUSTED = "The agent has had its {} steps (`maxSteps`). Ask again to let it go on."

@@ -80,6 +80,7 @@ def count(walk: Walk, usage: UsageDelta) -> None:
         session_cost=None if cost is None else f"{cost:.4f}",
         limit=limit,
         auto_compact_percentage=walk.state.setup.compact_at or None,
+        replayed=usage.replayed or None,
     )
     filled = breakdown(walk.request, content)
     walk.emit(content.model_copy(update={"context_breakdown": filled}), Role.SYSTEM)

@@ -142,6 +142,10 @@ class Walk:
 
     def gathered(self, gathered: Gathered) -> None:
         TURNS.take(self.state.status, TurnSignal.READY)
+        if gathered.setup is not None:
+            self.state = replace(self.state, setup=gathered.setup)
+        if gathered.note:
+            self.emit(ProgressContent(state="running", text=gathered.note), Role.SYSTEM)
         if gathered.context:
             progress = ProgressContent(state="running", text="Read what was pointed at")
             self.emit(progress, Role.USER, aside=gathered.context)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from jupyter_eca.protocol import chat, chats
-from jupyter_eca.protocol.content import FlagContent, ProgressContent, Role, TextContent
+from jupyter_eca.protocol.content import FlagContent, ProgressContent, Role, TextContent, UsageContent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -36,7 +36,10 @@ def project(event: Event, wire_id: ChatId, *, envelope: bool, again: bool = Fals
 
 
 def content_of(event: Event, wire_id: ChatId, *, envelope: bool) -> chat.ChatContentReceivedParams:
-    received = chat.ChatContentReceivedParams(chat_id=wire_id, role=event.role, content=event.content)
+    content = event.content
+    if isinstance(content, UsageContent) and not envelope:
+        content = content.model_copy(update={"replayed": None})
+    received = chat.ChatContentReceivedParams(chat_id=wire_id, role=event.role, content=content)
     if envelope:
         more = {"turn": event.turn, "seq": event.seq, "at": event.at, "outcome": event.outcome}
         received = received.model_copy(update=more)

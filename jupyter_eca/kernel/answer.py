@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from jupyter_eca.client import Client, Decision
     from jupyter_eca.kernel.execute import ShellKernel
     from jupyter_eca.kernel.options import Ask
+    from jupyter_eca.protocol.chat import ChatLock
     from jupyter_eca.protocol.content import UsageContent
     from jupyter_eca.protocol.question import ChatAskQuestionParams, ChatAskQuestionResult
 
@@ -59,6 +60,11 @@ class Answer:
     usage: UsageContent | None
     outcome: str
     chat: str
+
+    @property
+    def replayed(self) -> bool:
+        """Whether it came from a lock file: no model was asked, and `usage` was spent when it was recorded."""
+        return self.usage is not None and bool(self.usage.replayed)
 
     def _repr_markdown_(self) -> str:
         return inert(self.text)
@@ -104,10 +110,10 @@ class Turn:
         self._sending: set[asyncio.Task[None]] = set()
         self._following: asyncio.Task[None] | None = None
 
-    async def run(self, ask: Ask, model: str) -> None:
+    async def run(self, ask: Ask, model: str, lock: ChatLock | None = None) -> None:
         """Raises: CellError when the turn failed or was stopped."""
         self._kernel.begin(self._show_running)
-        following = self._following = asyncio.ensure_future(self._follow(ask, model))
+        following = self._following = asyncio.ensure_future(self._follow(ask, model, lock))
         try:
             with self._interrupts():
                 while not following.done():
@@ -137,6 +143,11 @@ class Turn:
     def usage(self) -> UsageContent | None:
         return self._transcript.usage
 
+    @property
+    def note(self) -> str:
+        """Why the model is asked for an answer that was locked; "" when it is not."""
+        return self._transcript.note
+
     async def stop(self) -> None:
         """Returns when the turn has ended: first the code that runs here, then the rest."""
         self._kernel.cancel()
@@ -155,9 +166,9 @@ class Turn:
             with contextlib.suppress(asyncio.CancelledError, KeyboardInterrupt):
                 await asyncio.wait((stopping,), timeout=HEARTBEAT)
 
-    async def _follow(self, ask: Ask, model: str) -> None:
+    async def _follow(self, ask: Ask, model: str, lock: ChatLock | None) -> None:
         progressed = self._transcript.progress
-        async for received in self._client.ask(self.chat, ask.message, model, ask.agent, ask.variant, progressed):
+        async for received in self._client.ask(self.chat, ask.message, model, ask.agent, ask.variant, progressed, lock):
             self._transcript.add(received)
             self._changed.set()
             self._take_back({call.id for call in self._transcript.calls if call.ended})

@@ -19,8 +19,9 @@ async def check(setup: Setup, model: str, agent: str, variant: str = "") -> None
     await setup.known.wait()
     if agent and ALIASES.get(agent, agent) not in setup.agents:
         raise CellError(f"There is no agent {agent!r}. Write {_options('-b', setup.agents)}.")
-    # Those of other models than the selected one are the engine's to know.
-    if variant and model in {"", setup.model} and variant not in setup.variants:
+    # Where there is no model, only a recorded answer can come of it, and that says what it was asked with. The variants
+    # of other models than the selected one are the engine's to know.
+    if variant and setup.models and model in {"", setup.model} and variant not in setup.variants:
         there = f"Write {_options('-v', setup.variants)}" if setup.variants else "It has none"
         raise CellError(f"{setup.model or 'The model'} has no variant {variant!r}. {there}.")
 

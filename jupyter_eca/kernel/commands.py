@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from jupyter_eca.engine import undoing
@@ -87,6 +88,19 @@ async def _cost(magic: Magic, _argument: str) -> str:
     )
 
 
+async def _lock(magic: Magic, argument: str) -> str:
+    locking = magic.locking
+    if argument not in {"", "on", "off", "status"}:
+        return "Write `%eca lock on`, `%eca lock off` or `%eca lock status`."
+    if argument in {"on", "off"}:
+        locking.on = argument == "on"
+    state = {True: "on", False: "off", None: "as the configuration says (`notebook.lock`)"}[locking.on]
+    notebook = Path(locking.notebook)
+    file = f"`{notebook.stem}.eca.lock`" if notebook.suffix == ".ipynb" else "the `*.eca.lock` of this folder"
+    lines = [f"Locking is {state}. The file: {file}. Replayed: {locking.replayed}, recorded: {locking.recorded}."]
+    return "\n".join([*lines, *(f"- {note}" for note in locking.notes)])
+
+
 async def _doctor(magic: Magic, _argument: str) -> str:
     client = await magic.client()
     result = await patiently(asyncio.ensure_future(client.request("workspace/doctor", Empty(), DoctorResult)))
@@ -142,5 +156,6 @@ COMMANDS: Final[dict[str, Callable[[Magic, str], Awaitable[Said]]]] = {
     "diff": _diff,
     "undo": _undo,
     "cost": _cost,
+    "lock": _lock,
     "doctor": _doctor,
 }

@@ -10,6 +10,7 @@ from jupyter_eca.errors import CellError, EcaError, RemoteError
 from jupyter_eca.kernel import options
 from jupyter_eca.kernel.completing import Completion
 from jupyter_eca.kernel.engine import Engine
+from jupyter_eca.kernel.locking import Locking
 from jupyter_eca.kernel.surroundings import Surroundings, kernel_of, look
 from jupyter_eca.kernel.transform import NAME, transform
 
@@ -35,6 +36,7 @@ class Magic:
         self._completion = Completion(shell, self)
         self._kernel: ShellKernel | None = None
         self._turn: Turn | None = None
+        self.locking = Locking(shell)
         self.model = ""
         """What `%eca use` chose; empty for the default."""
         self.usage: UsageContent | None = None
@@ -128,7 +130,8 @@ class Magic:
         turn = self._turn = Turn(self._shell, surroundings, client, self.kernel, self._engine.chat, ask.command)
         try:
             async with self._resuming(client, ask):
-                await turn.run(ask, model)
+                await turn.run(ask, model, self.locking.of(ask))
+            self.locking.learn(turn, ask)
             await self._completion.learn(client)
         finally:
             self.usage = turn.usage or self.usage

@@ -15,10 +15,11 @@ COMMANDS = {
     "diff [all]": "what the last turn that changed something changed, or the whole chat",
     "undo [NUMBERS]": "take that back, or what `diff` shows with these numbers; `undo all`: of the whole chat",
     "cost": "tokens and price of this chat",
+    "lock on/off": "record the answers of this notebook from now on, or no more; without a word, how it stands",
     "doctor": "what is set up, what is missing, what to do about it",
     "help": "this page",
 }
-OPTIONS = ("-m", "-b", "-v", "-n", "->")
+OPTIONS = ("-m", "-b", "-v", "-n", "--lock", "--relock", "->")
 
 HELP = (
     "`%eca QUESTION` or, over several lines, `%%eca`. `@file` in a question shows that file to the assistant; "
@@ -28,6 +29,8 @@ HELP = (
     "| `-b code` or `-b plan` | act, or only look and plan; or an agent of your own configuration |\n"
     "| `-v VARIANT` | how hard the model thinks, where it has a choice |\n"
     "| `-n` | in a new chat |\n"
+    "| `--lock` | answer from the lock file beside the notebook, or ask and record there; `--lock=FILE` names it |\n"
+    "| `--relock` | ask again, and record the new answer |\n"
     "| `-> name` | bind the result: `.text`, `.tool_calls`, `.usage` |\n\n"
     "| command | does |\n|---|---|\n" + "\n".join(f"| `%eca {name}` | {does} |" for name, does in COMMANDS.items())
 )
@@ -41,6 +44,9 @@ class Ask:
     new: bool = False
     name: str = ""
     variant: str = ""
+    lock: bool = False
+    lock_file: str = ""
+    renew: bool = False
 
     @property
     def command(self) -> str:
@@ -64,6 +70,7 @@ class Misuse:
 
 _NAME = re.compile(r"(?:^|\s)->\s*(\w+)\s*$")
 _NUMBERS = re.compile(r"(?:all\b)?[\d\s,]*")
+_LOCK = re.compile(r"--(re)?lock(?:=(\S+))?")
 _SLASH = re.compile(r"/([A-Za-z][\w.:-]*)(?=\s|$)")
 
 
@@ -77,12 +84,15 @@ def parse(line: str, body: str | None = None) -> Ask | Command | Misuse:
         if not name.isidentifier() or iskeyword(name):
             return Misuse(f"`{name}` cannot be a variable's name.")
     values = {"-m": "", "-b": "", "-v": ""}
-    new = False
+    new = lock = renew = False
+    lock_file = ""
     rest = line.strip()
     while rest.startswith("-"):
         option, _, rest = rest.partition(" ")
         if option == "-n":
             new = True
+        elif (found := _LOCK.fullmatch(option)) is not None:
+            lock, renew, lock_file = True, renew or bool(found[1]), found[2] or lock_file
         elif option in values:
             values[option], _, rest = rest.strip().partition(" ")
             if not values[option]:
@@ -93,7 +103,7 @@ def parse(line: str, body: str | None = None) -> Ask | Command | Misuse:
     message = "\n".join(part for part in (rest, (body or "").strip("\n")) if part.strip())
     if not message.strip():
         return Misuse("There is no question. Write it behind `%eca`, or below `%%eca`.")
-    return Ask(message, values["-m"], values["-b"], new, name, values["-v"])
+    return Ask(message, values["-m"], values["-b"], new, name, values["-v"], lock, lock_file, renew)
 
 
 def _command(line: str) -> Command | None:

@@ -6,12 +6,14 @@ import html
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from jupyter_eca.engine.prompt import ASKING_AGAIN
 from jupyter_eca.kernel import details
 from jupyter_eca.kernel.details import cut
 from jupyter_eca.kernel.markdown import block, code, inert, prose
 from jupyter_eca.protocol.content import (
     FlagContent,
     ImageContent,
+    ProgressContent,
     ReasonFinishedContent,
     ReasonStartedContent,
     ReasonTextContent,
@@ -141,6 +143,8 @@ class Transcript:
         self._command = command
         self.usage: UsageContent | None = None
         self.outcome: Outcome | None = None
+        self.note = ""
+        """What the reader is told while the answer lasts: it is no part of it."""
 
     def add(self, received: ChatContentReceivedParams) -> None:
         self.outcome = received.outcome or self.outcome
@@ -163,6 +167,8 @@ class Transcript:
                 self._say(Role.SYSTEM, f"{title}: {url}")
             case FlagContent(text=text):
                 self.parts.append(Flag(text))
+            case ProgressContent(text=text) if text.startswith(ASKING_AGAIN):
+                self.note = text
             case UsageContent() as usage:
                 self.usage = usage
             case _:
@@ -229,6 +235,8 @@ class Transcript:
         if plan := self.plan:
             parts.append(details.checklist(plan))
         if self.outcome is None:
+            if self.note:
+                parts.insert(0, f"> {prose(self.note)}")
             # A question and running text speak for themselves.
             quiet = self.waiting or (self.parts and isinstance(self.parts[-1], Words))
             parts.append("" if quiet else "…")

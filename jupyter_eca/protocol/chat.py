@@ -6,7 +6,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Literal
 
-from pydantic import field_validator
+from pydantic import Field, field_validator
 
 from jupyter_eca.protocol.base import ChatId, Model
 from jupyter_eca.protocol.content import Content, Role
@@ -14,9 +14,26 @@ from jupyter_eca.protocol.context import ChatContext
 from jupyter_eca.protocol.event import Outcome
 
 
+class ChatLock(Model):
+    """Where the answer is to be recorded, and replayed from. All paths are the asker's, and must be in the workspace.
+
+    `on`: None leaves it to the configuration. `file` is the lock file where the user names one; else it stands beside
+    the `notebook`, else in the `folder`. `cell` is empty where it is not known; `occurrence` counts the cells before
+    this one that ask the same; `renew`: ask again, whatever is recorded.
+    """
+
+    on: bool | None = None
+    file: str = ""
+    notebook: str = ""
+    folder: str = ""
+    cell: str = ""
+    occurrence: int = Field(default=0, ge=0)
+    renew: bool = False
+
+
 class ChatPromptParams(Model):
     """`behavior` is the older name of `agent`. Without `chat_id` a chat is made. `trust`: what would have to ask runs
-    unasked in this chat."""
+    unasked in this chat. `lock` is ours: kernels send it for their cells."""
 
     message: str
     chat_id: ChatId | None = None
@@ -26,6 +43,7 @@ class ChatPromptParams(Model):
     variant: str | None = None
     trust: bool | None = None
     contexts: tuple[ChatContext, ...] = ()
+    lock: ChatLock | None = None
 
     @field_validator("contexts", mode="before")
     @classmethod

@@ -87,7 +87,8 @@ class ContextBreakdown(Model):
 class UsageContent(Model):
     """`session_tokens` is what fills the context window now; costs are US dollars as decimal strings.
 
-    `message_cost` is what the older revision calls `last_message_cost`.
+    `message_cost` is what the older revision calls `last_message_cost`. Ours, for clients with the envelope: `replayed`
+    says that the answer came from a lock file, and no model was asked.
     """
 
     type: Literal["usage"] = "usage"
@@ -100,6 +101,7 @@ class UsageContent(Model):
     limit: Limit | None = None
     auto_compact_percentage: int | None = None
     context_breakdown: ContextBreakdown | None = None
+    replayed: bool | None = None
 
 
 class FileChangeDetails(Model):

@@ -118,7 +118,8 @@ class Preview(Protocol):
 
 class Tool(Protocol):
     """`reads` tools change nothing, so plan mode keeps them; one without its `needs` is not offered; one with `agents`
-    only to those. One that `keeps` files before it changes them can be taken back."""
+    only to those. One that `keeps` files before it changes them can be taken back. What `lives` in memory alone, of the
+    kernel or the chat, is made again when a locked answer is replayed; what is on disk stays as it is."""
 
     @property
     def spec(self) -> ToolSpec: ...
@@ -134,6 +135,9 @@ class Tool(Protocol):
 
     @property
     def keeps(self) -> bool: ...
+
+    @property
+    def lives(self) -> bool: ...
 
     @property
     def preview(self) -> Preview | None: ...
@@ -155,6 +159,7 @@ class NativeTool:
     agents: frozenset[str]
     keeps: bool
     preview: Preview | None
+    lives: bool = False
 
     async def run(self, context: ToolContext, arguments: dict[str, Any]) -> ToolResult:
         """Raises: ToolError for arguments that do not fit the schema, and whatever the function raises."""
@@ -178,6 +183,7 @@ def tool(
     summary: str = "",
     remembers: Remembers = Remembers.TOOL,
     preview: Preview | None = None,
+    lives: bool = False,
 ) -> Callable[[Callable[..., Any]], NativeTool]:
     """Make a tool of `async def name(context: ToolContext, argument: Annotated[str, Field(description=...)])`.
 
@@ -198,7 +204,7 @@ def tool(
             one.pop("title", None)
         description = inspect.getdoc(function) or ""
         spec = ToolSpec(function.__name__, description, schema, summary=summary, remembers=remembers)
-        return NativeTool(spec, model, function, reads, frozenset(needs), frozenset(agents), keeps, preview)
+        return NativeTool(spec, model, function, reads, frozenset(needs), frozenset(agents), keeps, preview, lives)
 
     return make
 

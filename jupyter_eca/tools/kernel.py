@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _LABEL_LENGTH = 60
 
 
-@tool(needs=[Need.KERNEL], summary="Running code")
+@tool(needs=[Need.KERNEL], summary="Running code", lives=True)
 async def run_code(
     context: ToolContext,
     code: Annotated[str, Field(description="Python source; the last expression is shown.")],

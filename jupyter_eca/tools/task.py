@@ -29,7 +29,7 @@ _STATUS_OF: Final = {"start": TaskStatus.IN_PROGRESS, "complete": TaskStatus.DON
 _BOX: Final = {TaskStatus.PENDING: " ", TaskStatus.IN_PROGRESS: ">", TaskStatus.DONE: "x"}
 
 
-@tool(reads=True, needs=[Need.PLAN], summary="Plan: {op}")
+@tool(reads=True, needs=[Need.PLAN], summary="Plan: {op}", lives=True)
 async def task(
     context: ToolContext,
     op: Op,

@@ -214,6 +214,23 @@ export interface ChatListResult {
   readonly chats: readonly ChatSummary[];
 }
 
+/**
+ * Where the answer is to be recorded, and replayed from. All paths are the asker's, and must be in the workspace.
+ *
+ * `on`: None leaves it to the configuration. `file` is the lock file where the user names one; else it stands beside
+ * the `notebook`, else in the `folder`. `cell` is empty where it is not known; `occurrence` counts the cells before
+ * this one that ask the same; `renew`: ask again, whatever is recorded.
+ */
+export interface ChatLock {
+  readonly on?: boolean;
+  readonly file?: string;
+  readonly notebook?: string;
+  readonly folder?: string;
+  readonly cell?: string;
+  readonly occurrence?: number;
+  readonly renew?: boolean;
+}
+
 /** A client with the capability `envelope` gives the last `seq` that it was shown as `after`. */
 export interface ChatOpenParams {
   readonly chatId: ChatId;
@@ -238,7 +255,7 @@ export interface ChatOpenedParams {
 
 /**
  * `behavior` is the older name of `agent`. Without `chatId` a chat is made. `trust`: what would have to ask runs
- * unasked in this chat.
+ * unasked in this chat. `lock` is ours: kernels send it for their cells.
  */
 export interface ChatPromptParams {
   readonly message: string;
@@ -249,6 +266,7 @@ export interface ChatPromptParams {
   readonly variant?: string;
   readonly trust?: boolean;
   readonly contexts?: readonly ChatContext[];
+  readonly lock?: ChatLock;
 }
 
 export interface ChatPromptResult {
@@ -1400,7 +1418,8 @@ export interface UrlContent {
 /**
  * `sessionTokens` is what fills the context window now; costs are US dollars as decimal strings.
  *
- * `messageCost` is what the older revision calls `lastMessageCost`.
+ * `messageCost` is what the older revision calls `lastMessageCost`. Ours, for clients with the envelope: `replayed`
+ * says that the answer came from a lock file, and no model was asked.
  */
 export interface UsageContent {
   readonly type: 'usage';
@@ -1413,6 +1432,7 @@ export interface UsageContent {
   readonly limit?: Limit;
   readonly autoCompactPercentage?: number;
   readonly contextBreakdown?: ContextBreakdown;
+  readonly replayed?: boolean;
 }
 
 /**

@@ -135,3 +135,20 @@ async def test_a_broken_configuration_is_one_line_in_the_cell_and_mending_it_is_
         file.write_text(good)
         assert "runs in the Jupyter server" in (await at.run("%eca status")).markdown
         assert (await at.run("%eca you")).markdown == "Hello, you"
+
+
+async def test_a_locked_answer_is_replayed_in_the_next_kernel_and_its_variable_is_there(
+    jp_serverapp: Any, jp_root_dir: Path
+) -> None:
+    question = "%%eca --lock -> result\nmake a variable"
+    async with kernel(jp_serverapp) as at:
+        await at.run(f"%cd -q {jp_root_dir}\n%load_ext jupyter_eca")
+        first = await at.page(question)
+        assert (first.status, (await at.page(question)).markdown) == ("ok", first.markdown)
+    (jp_root_dir.parent / "script.json").write_text('{"rules": []}')
+    async with kernel(jp_serverapp) as at:
+        await at.run(f"%cd -q {jp_root_dir}\n%load_ext jupyter_eca")
+        again = await at.page(question)
+        assert (again.status, again.markdown) == ("ok", first.markdown)
+        assert (await at.run("print(answer, result.replayed)")).stdout == "42 True\n"
+        assert "runs in the Jupyter server" in (await at.run("%eca status")).markdown

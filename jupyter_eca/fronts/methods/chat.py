@@ -29,7 +29,7 @@ async def prompt(session: EcaSession, params: chat.ChatPromptParams) -> chat.Cha
     session.own[id] = wire_id
     choice = Choice(params.model or "", params.agent or params.behavior or "", params.variant, params.trust)
     selected = session.choices.get(id, NO_CHOICE).over(session.choices.get("", NO_CHOICE))
-    asked = Prompt(id, params.message, choice.over(selected), params.contexts, session)
+    asked = Prompt(id, params.message, choice.over(selected), params.contexts, session, lock=params.lock)
     try:
         begun = await session.host.prompt(asked, session.kernel)
     except BusyError as error:

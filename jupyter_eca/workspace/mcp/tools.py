@@ -28,6 +28,7 @@ class McpTool:
     needs: frozenset[Need] = frozenset()
     agents: frozenset[str] = frozenset()
     keeps: bool = False
+    lives: bool = False
     preview: Preview | None = None
 
     async def run(self, context: ToolContext, arguments: dict[str, Any]) -> ToolResult:  # noqa: ARG002
