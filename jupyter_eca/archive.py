@@ -136,8 +136,10 @@ class Archive:
                 # What the model was told of changes goes with them.
                 about = [event.seq for event in gone if event.aside and not event.turn]
                 chat = await self._cut(chat, _seqs(events, turns) + about)
-            if report:
-                self._host.mark(chat, TextContent(text=report), aside)
+            if aside:
+                self._host.note(id, report, aside)
+            elif report:
+                self._host.mark(chat, TextContent(text=report))
 
     def _not_taken_back(self, gone: Iterable[Event]) -> list[str]:
         """The tools that ran and may have changed what we know nothing of."""

@@ -22,7 +22,6 @@ from jupyter_eca.protocol.changes import (
     ChangeLeft,
     ChangeReverted,
 )
-from jupyter_eca.protocol.content import TextContent
 from jupyter_eca.tools import textfile
 from jupyter_eca.tools.cells import number
 from jupyter_eca.whole import whole
@@ -258,8 +257,7 @@ class _Reverting:
             await self._files({item.path: turns for item, turns in wanted.items() if not item.cell})
             if self._done:
                 report = restored_text(tuple(self._done.values()), tuple(self._left.values()))
-                aside = reverted_text([_named(item) for item in self._done])
-                self._host.mark(live, TextContent(text=report), aside)
+                self._host.note(self._chat, report, reverted_text([_named(item) for item in self._done]))
         found = [(id, named[id][0] if id in named else None) for id in ids]
         return (
             tuple(ChangeReverted(id=id, shown=self._done[one]) for id, one in found if one and one in self._done),

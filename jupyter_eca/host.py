@@ -24,7 +24,7 @@ from jupyter_eca.engine.approval import hidden
 from jupyter_eca.engine.chat import step
 from jupyter_eca.engine.commands import shown
 from jupyter_eca.engine.plan import restored as plan_of
-from jupyter_eca.engine.prompt import Environment, system_prompt
+from jupyter_eca.engine.prompt import Environment, noted_text, system_prompt
 from jupyter_eca.engine.recovery import restore
 from jupyter_eca.engine.spec import ChatMessage, ModelRequest, TextPart
 from jupyter_eca.engine.turn import TurnStatus
@@ -221,11 +221,11 @@ class Host:
             if choice.trust is not None:
                 self.feed(live, inputs.Trusted(now(), choice.trust))
 
-    def mark(self, chat: LiveChat, content: FlagContent | MetadataContent | TextContent, aside: str = "") -> None:
-        self.feed(chat, inputs.Marked(now(), content, aside))
+    def mark(self, chat: LiveChat, content: FlagContent | MetadataContent | TextContent) -> None:
+        self.feed(chat, inputs.Marked(now(), content))
 
     def note(self, chat: str, text: str, words: str) -> None:
-        """Something that no turn waited for has ended."""
+        """Something that no turn waited for, and that the model is to know."""
         self._work.note(chat, inputs.Noted(now(), text, words))
 
     def _tell(self, chat: str, what: inputs.Input) -> None:
@@ -305,7 +305,8 @@ class Host:
         live = await self.load(chat)
         choice = replace(live.choice, model=await self._model(live.choice))
         setup = self.setup(choice, around.tools(self, chat, kernel))
-        asked = (ChatMessage("user", (TextPart(message),)),) if message else ()
+        notes = noted_text(live.state.notes)
+        asked = (ChatMessage("user", (TextPart(message + notes),)),) if message or notes else ()
         return ModelRequest(setup.model, setup.system, (*live.state.history, *asked), setup.tools, setup.variant)
 
     async def chats(self) -> list[ChatRow]:

@@ -74,7 +74,7 @@ class Page:
 
     async def run(self, id: str) -> None:
         """As a person does."""
-        await self._run(PATH, [id])
+        await self._run(PATH, [id], "by hand")
 
     async def join(self, table: Desk) -> None:
         ours, theirs = pair()

@@ -78,8 +78,8 @@ def _user(
             walk.steer(input)
         case inputs.Trusted(trust=trust):
             walk.state = replace(walk.state, trust=trust)
-        case inputs.Marked(content=content, aside=aside):
-            walk.emit(content, Role.SYSTEM, aside, turn="")
+        case inputs.Marked(content=content):
+            walk.emit(content, Role.SYSTEM, turn="")
         case inputs.Noted():
             walk.state = replace(walk.state, unshown=(*walk.state.unshown, input))
         case inputs.Stopped():

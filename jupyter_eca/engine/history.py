@@ -40,8 +40,6 @@ def remember(history: History, event: Event) -> History:
             return _grow(history, TextPart(event.aside), lambda p: isinstance(p, TextPart), "user")
         case TextContent(text=text) if event.role is Role.USER:
             return _add(history, "user", TextPart(text + event.aside))
-        case TextContent() if event.role is Role.SYSTEM and event.aside and not event.turn:
-            return _add(history, "user", TextPart(event.aside))
         case TextContent() if event.role is Role.SYSTEM and event.aside:
             return _made_shorter(history, event.aside)
         case TextContent(text=text) if event.role is Role.ASSISTANT:

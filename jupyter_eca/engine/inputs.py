@@ -95,18 +95,17 @@ class Trusted:
 
 @dataclass(frozen=True, slots=True)
 class Marked:
-    """A fact about the chat beside its turns: a flag, another title, a line for the reader. `aside` is for the model,
-    which is told it with the next prompt."""
+    """A fact about the chat beside its turns: a flag, another title, a line for the reader."""
 
     at: int
     content: FlagContent | MetadataContent | TextContent
-    aside: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Noted:
-    """Something that no turn waited for has ended: everybody is shown `text`, and the model is told `words` before its
-    next step, or with the next prompt; it is never asked for this alone."""
+    """Something happened that no turn waited for, a job has ended or the user took back changes: everybody is shown
+    `text`, and the model is told `words` before its next step, or with the next prompt; it is never asked for this
+    alone."""
 
     at: int
     text: str

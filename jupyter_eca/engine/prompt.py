@@ -138,6 +138,11 @@ def restored_text(done: Sequence[str], left: Sequence[tuple[str, str]], other: S
     return "\n".join(lines)
 
 
+def noted_text(notes: Sequence[str]) -> str:
+    """Behind what the user said, for the model."""
+    return "\n\n" + "\n".join(notes) if notes else ""
+
+
 def reverted_text(names: Sequence[str]) -> str:
     """For the model: it would else work from what it believes to have done."""
     return (

@@ -19,6 +19,7 @@ from jupyter_eca.engine.prompt import (
     RETRYING,
     STOPPED,
     TOO_LONG,
+    noted_text,
     title_of,
 )
 from jupyter_eca.engine.retrying import planned
@@ -196,7 +197,7 @@ class Walk:
         if notes := self.state.notes:
             self.state = replace(self.state, notes=())
             progress = ProgressContent(state="running", text=NOTED)
-            self.emit(progress, Role.USER, aside="\n\n" + "\n".join(notes))
+            self.emit(progress, Role.USER, aside=noted_text(notes))
 
     def _tell_steers(self) -> None:
         """Several are one message: the model reads them at once."""
