@@ -7,6 +7,7 @@ EcaError                    the message says what to do next
 |   |-- BusyError           a prompt for a chat that is still answering
 |   |-- ConfigError         a configuration that cannot be used, with the file it came from
 |   |-- McpRefusal          what cannot be done to an MCP server, with ECA's code for it
+|   |-- SamplingRefusal     what an MCP server may not have a model asked, and why
 |   `-- UnknownChat         a chat id that is not in the store
 |-- RemoteError             the peer broke the protocol, answered with an error, or left
 |   `-- FrameError          bytes that are no JSON-RPC frame
@@ -53,6 +54,10 @@ class McpRefusal(LocalError):
     def __init__(self, code: str, message: str) -> None:
         super().__init__(message)
         self.code = code
+
+
+class SamplingRefusal(LocalError):
+    """What an MCP server wanted a model to be asked, and may not."""
 
 
 class UnknownChat(LocalError):

@@ -37,6 +37,7 @@ from jupyter_eca.protocol.job import JobsListResult
 from jupyter_eca.protocol.mcp import ToolServerRemovedParams
 from jupyter_eca.providers.catalog import Catalog
 from jupyter_eca.providers.logins import Logins
+from jupyter_eca.sampling import People
 from jupyter_eca.store import Store, alive
 from jupyter_eca.work import Work, now
 from jupyter_eca.workspace.index import Index
@@ -98,6 +99,7 @@ class Host:
             lambda server: self.audiences.tell(Notice("tool/serverUpdated", server)),
             lambda name: self.audiences.tell(Notice("tool/serverRemoved", ToolServerRemovedParams(name=name))),
             credentials,
+            People(self),
         )
         self._tools: dict[str, Tool] = {
             tool.spec.name: tool for tools in plugins.find("tools", "TOOLS").values() for tool in tools

@@ -71,7 +71,7 @@ async def _run(place: Place, called: Called) -> Answer | Compaction | Replacemen
     if file := (await custom.find(place.host.workspace.files)).get(called.name):
         return Replacement(expand(file.template, called))
     if ":" in called.name:
-        return await prompts.asked(place.host, called)
+        return await prompts.asked(place.host, called, place.chat)
     return await _unknown(place.host, called)
 
 

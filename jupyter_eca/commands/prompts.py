@@ -34,7 +34,7 @@ def listed(host: Host) -> tuple[ChatCommand, ...]:
     )
 
 
-async def asked(host: Host, called: Called) -> Answer | Replacement | None:
+async def asked(host: Host, called: Called, chat: str) -> Answer | Replacement | None:
     """None for a prompt nobody has. Raises: ToolError when the server does not give it."""
     for server, prompt in _prompts(host):
         if f"{server}:{prompt.name}" == called.name:
@@ -43,5 +43,5 @@ async def asked(host: Host, called: Called) -> Answer | Replacement | None:
             if missing:
                 usage = " ".join(f"{one.name}=…" for one in prompt.arguments)
                 return Answer(f"`/{called.name}` needs {', '.join(missing)}: write `/{called.name} {usage}`.")
-            return Replacement(await host.mcp.prompt(server, prompt.name, arguments))
+            return Replacement(await host.mcp.prompt(server, prompt.name, arguments, chat))
     return None

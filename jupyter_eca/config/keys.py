@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 from pydantic import Field, SecretStr, field_serializer, field_validator, model_validator
 
-from jupyter_eca.engine.approval import Policy
+from jupyter_eca.engine.approval import Decision, Policy
 from jupyter_eca.engine.retrying import MAX_RETRIES, MAX_WAIT_SECONDS
 from jupyter_eca.protocol.base import Model
 
@@ -204,6 +204,15 @@ class McpServerConfig(Model):
     auth_scope: str | None = None
 
 
+class SamplingConfig(Model):
+    """A key of ours: what a tool server may have a model asked. The limits are for each server in each chat;
+    `max_tokens` are those of its requests and their answers together."""
+
+    approval: Decision = Decision.ASK
+    max_requests: int = Field(default=20, ge=0)
+    max_tokens: int = Field(default=100_000, ge=0)
+
+
 class ModelChoice(Model):
     model: str | None = None
 
@@ -265,6 +274,7 @@ class Config(Model):
     mcp_servers: dict[str, McpServerConfig] = Field(default_factory=dict[str, McpServerConfig])
     mcp_timeout_seconds: float = Field(default=60.0, gt=0)
     mcp_keep_alive_seconds: float = Field(default=30.0, gt=0)
+    mcp_sampling: SamplingConfig = SamplingConfig()
     connect_timeout_seconds: float | None = Field(default=None, gt=0)
     stream_idle_timeout_seconds: float | None = Field(default=None, gt=0)
     sources: tuple[str, ...] = ()

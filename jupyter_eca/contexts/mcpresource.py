@@ -31,7 +31,7 @@ class McpResourcePlug:
     async def resolve(self, around: Surroundings, context: McpResourceContext) -> Material:
         if around.mcp is None:
             raise ToolError("There are no MCP servers here.")
-        text, images = await around.mcp.read_resource(context.server, context.uri)
+        text, images = await around.mcp.read_resource(context.server, context.uri, around.chat)
         return Material(f"{context.server}:{context.uri}", capped(text), images)
 
 

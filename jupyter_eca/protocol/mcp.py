@@ -105,6 +105,22 @@ class McpAddServerParams(McpUpdateServerParams):
         return value or "global"
 
 
+class ServerLogLine(Model):
+    """`at` in milliseconds since the epoch. `level` is one of the protocol's, or `stderr` for what its program wrote
+    there; `source` what the server calls the part of it that speaks."""
+
+    at: int
+    level: str
+    text: str
+    source: str | None = None
+
+
+class McpServerLogResult(Model):
+    """The oldest line first."""
+
+    lines: tuple[ServerLogLine, ...]
+
+
 class McpError(Model):
     code: str
     message: str

@@ -114,6 +114,7 @@ METHODS: Final = _table(
     Method("mcp/updateServer", C, mcp.McpUpdateServerParams, Done),
     Method("mcp/addServer", C, mcp.McpAddServerParams, mcp.McpAddServerResult),
     Method("mcp/removeServer", C, mcp.McpServerParams, mcp.McpRemoveServerResult),
+    Method("mcp/serverLog", C, mcp.McpServerParams, mcp.McpServerLogResult),
     Method("providers/list", C, Empty, provider.ProvidersListResult),
     Method("providers/login", C, provider.ProvidersLoginParams, provider.LoginStep),
     Method("providers/loginInput", C, provider.ProvidersLoginInputParams, provider.LoginStep),

@@ -295,11 +295,11 @@ class McpServers(Protocol):
         """Server name to what it offers; running servers only."""
         ...
 
-    async def read_resource(self, server: str, uri: str) -> tuple[str, tuple[ImagePart, ...]]:
-        """Its text and its images. Raises: ToolError."""
+    async def read_resource(self, server: str, uri: str, chat: str = "") -> tuple[str, tuple[ImagePart, ...]]:
+        """Its text and its images. `chat` is where the server may ask something. Raises: ToolError."""
         ...
 
-    async def prompt(self, server: str, name: str, arguments: Mapping[str, str]) -> str:
+    async def prompt(self, server: str, name: str, arguments: Mapping[str, str], chat: str = "") -> str:
         """The text of a prompt. Raises: ToolError."""
         ...
 

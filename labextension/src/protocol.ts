@@ -850,6 +850,11 @@ export interface McpResourceContext {
   readonly mimeType?: string;
 }
 
+/** The oldest line first. */
+export interface McpServerLogResult {
+  readonly lines: readonly ServerLogLine[];
+}
+
 /** Which server is meant. */
 export interface McpServerParams {
   readonly name: string;
@@ -1218,6 +1223,17 @@ export interface SelectionContext {
   readonly type: 'selection';
 }
 
+/**
+ * `at` in milliseconds since the epoch. `level` is one of the protocol's, or `stderr` for what its program wrote
+ * there; `source` what the server calls the part of it that speaks.
+ */
+export interface ServerLogLine {
+  readonly at: number;
+  readonly level: string;
+  readonly text: string;
+  readonly source?: string;
+}
+
 export interface ServerPrompt {
   readonly name: string;
   readonly description: string;
@@ -1569,6 +1585,7 @@ export interface ClientMethods {
   'mcp/enableServer': { params: McpServerParams; result: void };
   'mcp/logoutServer': { params: McpServerParams; result: void };
   'mcp/removeServer': { params: McpServerParams; result: McpRemoveServerResult };
+  'mcp/serverLog': { params: McpServerParams; result: McpServerLogResult };
   'mcp/startServer': { params: McpServerParams; result: void };
   'mcp/stopServer': { params: McpServerParams; result: void };
   'mcp/updateServer': { params: McpUpdateServerParams; result: Done };

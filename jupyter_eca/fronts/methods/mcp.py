@@ -74,6 +74,10 @@ def disable(session: EcaSession, params: mcp.McpServerParams) -> None:
     session.start(_done(session.host.mcp.enable(params.name, enabled=False)))
 
 
+async def log(session: EcaSession, params: mcp.McpServerParams) -> mcp.McpServerLogResult:
+    return mcp.McpServerLogResult(lines=session.host.mcp.log(params.name))
+
+
 def _told(what: Callable[[], None]) -> None:
     """A notification has no answer that could say what is wrong with it."""
     try:
@@ -103,4 +107,5 @@ HANDLERS: Final = {
     "mcp/logoutServer": logout,
     "mcp/enableServer": enable,
     "mcp/disableServer": disable,
+    "mcp/serverLog": log,
 }

@@ -4,30 +4,33 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import logging
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 import anyio
-from mcp import Client, MCPError
+from mcp import Client, MCPError, UrlElicitationRequiredError
 from mcp.client.subscriptions import ListenNotSupportedError, SubscriptionLost
 from mcp_types import (
+    URL_ELICITATION_REQUIRED,
     EmptyResult,
     Implementation,
-    ListRootsResult,
     LoggingMessageNotificationParams,
     PingRequest,
     Prompt,
     Resource,
-    Root,
     RootsListChangedNotification,
     Tool,
 )
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
-from pydantic import FileUrl, ValidationError
+from pydantic import ValidationError
 
 from jupyter_eca import __version__
 from jupyter_eca.workspace.mcp import wire
+from jupyter_eca.workspace.mcp.asking import Asking
+from jupyter_eca.workspace.mcp.behalf import NOBODY
+from jupyter_eca.workspace.mcp.calls import Calls
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -35,10 +38,11 @@ if TYPE_CHECKING:
 
     import httpx2
     from mcp.client._transport import TransportStreams
-    from mcp.client.context import ClientRequestContext
-    from mcp.client.session import ListRootsFnT, LoggingFnT
+    from mcp.client.session import LoggingFnT
     from mcp.shared.dispatcher import ProgressFnT
+    from mcp_types import CallToolResult
 
+    from jupyter_eca.workspace.mcp.behalf import Behalf
     from jupyter_eca.workspace.mcp.server import Around
 
 _log = logging.getLogger(__name__)
@@ -49,8 +53,6 @@ _PAGES: Final = 100
 _SETTLE: Final = 5.0
 # Seconds for a server without other work to answer a ping.
 _PING: Final = 10.0
-# A call may be extended by progress up to so many timeouts.
-_LONGEST: Final = 30
 _LEVELS: Final = {"debug": logging.DEBUG, "info": logging.INFO, "notice": logging.INFO, "warning": logging.WARNING}
 
 
@@ -98,10 +100,11 @@ class Connection:
     watch: wire.Watch
     timeout: float
     keep_alive: float
+    asking: Asking
+    calls: Calls
     tools: tuple[Tool, ...] = ()
     prompts: tuple[Prompt, ...] = ()
     resources: tuple[Resource, ...] = ()
-    calls: int = 0
     _fetching: str = ""
     _fetched: anyio.Event = field(default_factory=anyio.Event)
     _moved: anyio.Event = field(default_factory=anyio.Event)
@@ -247,62 +250,70 @@ class Connection:
 
     # -- its calls
 
-    async def bounded(self, work: Callable[[ProgressFnT], Awaitable[Any]]) -> Any:
+    async def bounded(self, work: Callable[[ProgressFnT], Awaitable[Any]], behalf: Behalf = NOBODY) -> Any:
         """`work` is given what to call on progress. Cancelled or too late, the server is told.
 
         Raises: NoAnswerError.
         """
-        loop = asyncio.get_running_loop()
-        last = loop.time() + self.timeout * _LONGEST
         limit = asyncio.timeout(self.timeout)
+        with self.calls.begin(behalf, self.timeout, limit) as call:
 
-        async def progress(progress: float, total: float | None, message: str | None) -> None:  # noqa: ARG001
-            # Progress may still come in when the answer is there: then there is nothing to extend.
-            with contextlib.suppress(RuntimeError):
-                limit.reschedule(min(loop.time() + self.timeout, last))
+            async def progress(progress: float, total: float | None, message: str | None) -> None:
+                call.progress(progress, total, message or "")
 
-        self.calls += 1
-        try:
-            async with limit:
-                return await work(progress)
-        except TimeoutError:
-            self._doubt.set()
-            raise NoAnswerError(f"did not answer within {self.timeout:g} s") from None
-        finally:
-            self.calls -= 1
+            try:
+                async with limit:
+                    return await work(progress)
+            except TimeoutError:
+                self._doubt.set()
+                raise NoAnswerError(f"did not answer within {self.timeout:g} s") from None
+
+    async def call_tool(self, name: str, arguments: dict[str, Any], behalf: Behalf) -> CallToolResult:
+        """Where the server wants its user to open a page first, it is called once more after that. Raises:
+        NoAnswerError, MCPError, ValidationError."""
+
+        async def call(progress: ProgressFnT) -> CallToolResult:
+            try:
+                return await self.client.call_tool(name, arguments, progress_callback=progress)
+            except MCPError as error:
+                if error.code != URL_ELICITATION_REQUIRED:
+                    raise
+                pages = UrlElicitationRequiredError.from_error(error.error).elicitations
+                if not await self.asking.pages(pages):
+                    raise
+            return await self.client.call_tool(name, arguments, progress_callback=progress)
+
+        return await self.bounded(call, behalf)
 
 
 async def run(way: Way, around: Around, up: Callable[[Connection], None], watch: wire.Watch) -> None:
     """Connect, list the tools, say `up`, serve. Raises: LostError, and whatever the SDK raises on the way."""
+    calls = Calls()
+    asking = Asking(around, calls)
     client = Client(
         way.open(watch),
         mode="legacy" if way.legacy else "auto",
         client_info=Implementation(name="jupyter-eca", version=__version__),
-        list_roots_callback=_roots(around),
-        logging_callback=_logging(around.name),
+        list_roots_callback=asking.roots,
+        elicitation_callback=asking.elicit,
+        sampling_callback=asking.sample,
+        logging_callback=_logging(around),
         log_level="info",
     )
     async with client:
-        connection = Connection(client, watch, around.pace.timeout, around.pace.keep_alive)
+        connection = Connection(client, watch, around.pace.timeout, around.pace.keep_alive, asking, calls)
         await connection.fetch("tools")
         watch.lived = True
         up(connection)
         await connection.serve(around.changed)
 
 
-def _roots(around: Around) -> ListRootsFnT:
-    async def roots(context: ClientRequestContext) -> ListRootsResult:  # noqa: ARG001
-        return ListRootsResult(
-            roots=[Root(uri=FileUrl(folder.as_uri()), name=folder.name) for folder in around.folders()]
-        )
-
-    return roots
-
-
-def _logging(name: str) -> LoggingFnT:
+def _logging(around: Around) -> LoggingFnT:
     log = logging.getLogger(f"{__package__}.servers")
 
     async def write(params: LoggingMessageNotificationParams) -> None:
-        log.log(_LEVELS.get(params.level, logging.ERROR), "%s: %s", name, str(params.data)[:2_000])
+        words = params.data if isinstance(params.data, str) else json.dumps(params.data, ensure_ascii=False)
+        log.log(_LEVELS.get(params.level, logging.ERROR), "%s: %s", around.name, words[:2_000])
+        around.log.write(params.level, words, params.logger or "")
 
     return write

@@ -4,6 +4,7 @@ raises becomes a line for the reader here, whatever it is."""
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 from mcp import MCPError
@@ -44,7 +45,7 @@ async def live(
     watch = wire.Watch()
     with scope:
         for way in ways(around, auth):
-            watch = wire.Watch()
+            watch = wire.Watch(hear=partial(around.log.write, "stderr"))
             refusal: list[int] = []
             wire.REFUSAL.set(refusal)
             try:

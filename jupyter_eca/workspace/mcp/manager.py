@@ -14,6 +14,7 @@ from jupyter_eca.config import McpServerConfig
 from jupyter_eca.errors import McpRefusal, ToolError
 from jupyter_eca.protocol.mcp import ServerStatus
 from jupyter_eca.workspace.mcp import sources
+from jupyter_eca.workspace.mcp.behalf import Behalf
 from jupyter_eca.workspace.mcp.credentials import Credentials
 from jupyter_eca.workspace.mcp.server import Pace, Server
 from jupyter_eca.workspace.mcp.tools import mcp_tool
@@ -28,11 +29,13 @@ if TYPE_CHECKING:
     from jupyter_eca.protocol.mcp import (
         McpAddServerParams,
         McpUpdateServerParams,
+        ServerLogLine,
         ServerPrompt,
         ServerResource,
         ToolServerUpdatedParams,
     )
     from jupyter_eca.tools.base import Tool
+    from jupyter_eca.workspace.mcp.behalf import People
     from jupyter_eca.workspace.mcp.callback import Browser, Say
     from jupyter_eca.workspace.mcp.connection import Connection
 
@@ -41,8 +44,8 @@ _FIELDS = ("command", "args", "env", "url", "headers", "client_id", "client_secr
 
 
 class Manager:
-    """`changed` and `removed` are called on the loop, after each change; sign-ins are kept in `store`. `known` is set
-    when the configured servers are."""
+    """`changed` and `removed` are called on the loop, after each change; sign-ins are kept in `store`; `people`
+    are asked what servers ask. `known` is set when the configured servers are."""
 
     def __init__(
         self,
@@ -51,6 +54,7 @@ class Manager:
         changed: Callable[[ToolServerUpdatedParams], None],
         removed: Callable[[str], None],
         store: Store,
+        people: People,
         *,
         pace: Pace | None = None,
         home: Path | None = None,
@@ -61,6 +65,7 @@ class Manager:
         self._removed = removed
         self._pace = pace or Pace(config.mcp_timeout_seconds, config.mcp_keep_alive_seconds)
         self._home = home
+        self._people = people
         self._credentials = Credentials(store)
         self._servers: dict[str, Server] = {}
         self._owners: set[asyncio.Task[None]] = set()
@@ -205,23 +210,29 @@ class Manager:
         found = {server.name: connection.client.instructions for server, connection in self._running()}
         return {name: text for name, text in found.items() if text}
 
-    async def read_resource(self, server: str, uri: str) -> tuple[str, tuple[ImagePart, ...]]:
+    async def read_resource(self, server: str, uri: str, chat: str = "") -> tuple[str, tuple[ImagePart, ...]]:
         async def read(connection: Connection) -> tuple[str, tuple[ImagePart, ...]]:
             from jupyter_eca.workspace.mcp import results
 
             client = connection.client
-            return results.resource(await connection.bounded(lambda _: client.read_resource(uri, cache_mode="refresh")))
+            found = connection.bounded(lambda _: client.read_resource(uri, cache_mode="refresh"), Behalf(chat))
+            return results.resource(await found)
 
         return await self._named(server).use(read)
 
-    async def prompt(self, server: str, name: str, arguments: Mapping[str, str]) -> str:
+    async def prompt(self, server: str, name: str, arguments: Mapping[str, str], chat: str = "") -> str:
         async def get(connection: Connection) -> str:
             from jupyter_eca.workspace.mcp import results
 
             client = connection.client
-            return results.prompt_text(await connection.bounded(lambda _: client.get_prompt(name, dict(arguments))))
+            got = connection.bounded(lambda _: client.get_prompt(name, dict(arguments)), Behalf(chat))
+            return results.prompt_text(await got)
 
         return await self._named(server).use(get)
+
+    def log(self, name: str) -> tuple[ServerLogLine, ...]:
+        """What a server said beside its answers, the oldest first. Raises: McpRefusal."""
+        return self._server(name).log.lines
 
     # -- inside
 
@@ -247,7 +258,7 @@ class Manager:
 
     def _own(self, name: str, settings: McpServerConfig) -> Server:
         assert self._tasks is not None, "run() first"  # noqa: S101
-        server = Server(name, settings, self._folders, self._pace, self._tell, self._credentials)
+        server = Server(name, settings, self._folders, self._pace, self._tell, self._credentials, self._people)
         self._servers[name] = server
         owner = self._tasks.create_task(server.run(), name=f"mcp {name}")
         self._owners.add(owner)

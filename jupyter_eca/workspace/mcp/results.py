@@ -20,15 +20,16 @@ from mcp_types import (
     TextResourceContents,
 )
 
-from jupyter_eca.engine.spec import ImagePart
+from jupyter_eca.engine.spec import ChatMessage, ImagePart, TextPart
 from jupyter_eca.protocol.content import JsonOutputsDetails, UrlContent
 from jupyter_eca.protocol.mcp import ServerPrompt, ServerPromptArgument, ServerResource
 from jupyter_eca.tools.base import ToolResult, capped
+from jupyter_eca.workspace.mcp.behalf import Sampling
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from mcp_types import Prompt, Resource
+    from mcp_types import CreateMessageRequestParams, Prompt, Resource
 
 # What vendors take. One image that they refuse would fail every later turn of the chat.
 _IMAGES: Final = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
@@ -68,6 +69,33 @@ def resource(result: ReadResourceResult) -> tuple[str, tuple[ImagePart, ...]]:
     for contents in result.contents:
         _contents(contents, texts, images)
     return capped(ToolResult("\n\n".join(texts))).text, tuple(images)
+
+
+def sampling(server: str, params: CreateMessageRequestParams) -> Sampling:
+    """Raises: ValueError for what we have not said that we can."""
+    if params.tools:
+        raise ValueError("tools are not offered here")
+    messages: list[ChatMessage] = []
+    for message in params.messages:
+        blocks = message.content if isinstance(message.content, list) else [message.content]
+        messages.append(ChatMessage(message.role, tuple(map(_part, blocks))))
+    return Sampling(
+        server,
+        tuple(messages),
+        params.max_tokens,
+        params.system_prompt or "",
+        tuple(stop for stop in params.stop_sequences or () if stop),
+    )
+
+
+def _part(block: object) -> TextPart | ImagePart:
+    match block:
+        case TextContent(text=text):
+            return TextPart(text)
+        case ImageContent(data=data, mime_type=mime) if mime in _IMAGES:
+            return ImagePart(mime, data)
+        case _:
+            raise ValueError(f"{getattr(block, 'type', 'such content')} cannot be sent to a model here")
 
 
 def server_prompt(prompt: Prompt) -> ServerPrompt:

@@ -16,6 +16,7 @@ from jupyter_eca.errors import ToolError
 from jupyter_eca.protocol.lifecycle import MessageType
 from jupyter_eca.protocol.mcp import ServerStatus, ServerTool, ToolServerUpdatedParams
 from jupyter_eca.workspace.mcp.lifecycle import Signal, after
+from jupyter_eca.workspace.mcp.log import ServerLog
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     import anyio
 
     from jupyter_eca.config import McpServerConfig
+    from jupyter_eca.workspace.mcp.behalf import People
     from jupyter_eca.workspace.mcp.connection import Connection
     from jupyter_eca.workspace.mcp.credentials import Credentials
     from jupyter_eca.workspace.mcp.life import Ending
@@ -55,6 +57,8 @@ class Around:
     folders: Callable[[], tuple[Path, ...]]
     pace: Pace
     changed: Callable[[], None]
+    people: People
+    log: ServerLog
 
 
 @dataclass(eq=False)
@@ -67,10 +71,12 @@ class Server:
     pace: Pace
     tell: Callable[[Server], None]
     credentials: Credentials
+    people: People
     status: ServerStatus = ServerStatus.STOPPED
     error: str | None = None
     wanted: bool = True
     connection: Connection | None = None
+    log: ServerLog = field(init=False)
     _proven: bool = False
     _hopeful: bool = False
     _retired: bool = False
@@ -79,6 +85,7 @@ class Server:
     _news: asyncio.Event = field(default_factory=asyncio.Event)
 
     def __post_init__(self) -> None:
+        self.log = ServerLog(self._hidden)
         if self.settings.disabled:
             self.wanted, self.status = False, ServerStatus.DISABLED
 
@@ -176,7 +183,7 @@ class Server:
                 login.end(None)
             self._signal(Signal.UP)
 
-        around = Around(self.name, self.settings, lambda: self.folders, self.pace, self._tell)
+        around = Around(self.name, self.settings, lambda: self.folders, self.pace, self._tell, self.people, self.log)
         ending = await live(around, login.provider if login else None, scope, up)
         self._scope = self.connection = None
         if self.status is ServerStatus.STOPPING:
@@ -196,6 +203,7 @@ class Server:
             why, refused = login.refusal, True
         self.error = self._clean(why)
         _log.warning("the server %r: %s", self.name, self.error)
+        self.log.write("error", self.error)
         if login is not None:
             await login.fail(self.error)
         if visit is not None and visit.sent:
@@ -293,12 +301,15 @@ class Server:
 
     def _clean(self, text: str) -> str:
         """One line without the secrets that we gave it."""
+        return " ".join(self._hidden(text).split()).rstrip(".")[:_REASON]
+
+    def _hidden(self, text: str) -> str:
         given = (*self.settings.env.values(), *self.settings.headers.values(), self.settings.client_secret)
         for secret in (*given, *self.credentials.secrets(self.name)):
             for part in secret.get_secret_value().split() if secret is not None else ():
                 if len(part) >= 6:
                     text = text.replace(part, "***")
-        return " ".join(text.split()).rstrip(".")[:_REASON]
+        return text
 
 
 def _lists(connection: Connection) -> dict[str, Any]:

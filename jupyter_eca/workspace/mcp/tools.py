@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from jupyter_eca.engine.spec import ToolSpec
 from jupyter_eca.protocol.content import Origin
+from jupyter_eca.workspace.mcp.behalf import Behalf
 from jupyter_eca.workspace.mcp.naming import tool_name
 
 if TYPE_CHECKING:
@@ -31,15 +32,12 @@ class McpTool:
     lives: bool = False
     preview: Preview | None = None
 
-    async def run(self, context: ToolContext, arguments: dict[str, Any]) -> ToolResult:  # noqa: ARG002
+    async def run(self, context: ToolContext, arguments: dict[str, Any]) -> ToolResult:
         """Raises: ToolError."""
         from jupyter_eca.workspace.mcp.results import tool_result
 
         async def call(connection: Connection) -> ToolResult:
-            client = connection.client
-            result = await connection.bounded(
-                lambda progress: client.call_tool(self.name, arguments, progress_callback=progress)
-            )
+            result = await connection.call_tool(self.name, arguments, Behalf(context.chat, context.call))
             await connection.settled()
             return tool_result(result)
 

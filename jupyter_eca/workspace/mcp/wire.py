@@ -22,7 +22,7 @@ from mcp_types import JSONRPCNotification
 from jupyter_eca.errors import LocalError
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
+    from collections.abc import AsyncGenerator, Callable
     from contextlib import AbstractAsyncContextManager
     from pathlib import Path
     from types import TracebackType
@@ -45,6 +45,8 @@ _INHERITED: Final = ("LANG", "LC_ALL", "TMPDIR", "HTTP_PROXY", "HTTPS_PROXY", "N
 
 # What is kept of a server's last words.
 _TAIL: Final = 2_000
+# Lines that are heard of 64 KiB: who writes faster than that is not read line by line.
+_LINES: Final = 100
 
 # How long an HTTP server may take to accept a connection or a request; for answers the calls have their own timeouts.
 _CONNECT: Final = 30.0
@@ -58,7 +60,8 @@ logging.getLogger("mcp.client.stdio").addFilter(lambda record: "Failed to parse"
 
 @dataclass
 class Watch:
-    """`stale` are the lists to be fetched again; `news` is set when there are some. `lived`: it has been running."""
+    """`stale` are the lists to be fetched again; `news` is set when there are some. `lived`: it has been running.
+    `hear` is given each line of its stderr, by a thread of its own."""
 
     ended: anyio.Event = field(default_factory=anyio.Event)
     news: anyio.Event = field(default_factory=anyio.Event)
@@ -66,6 +69,7 @@ class Watch:
     garbage: int = 0
     lived: bool = False
     words: bytearray = field(default_factory=bytearray)
+    hear: Callable[[str], None] = lambda _: None
 
     def mark(self, *lists: str) -> None:
         self.stale.update(lists)
@@ -141,18 +145,25 @@ async def stdio(settings: McpServerConfig, folder: Path | None, watch: Watch) ->
     )
     reading, writing = os.pipe()
     # A thread, since asyncio reads no pipe of ours on Windows; a daemon, since a grandchild may keep the pipe open.
-    threading.Thread(target=_listen, args=(reading, watch.words), name="mcp stderr", daemon=True).start()
+    threading.Thread(target=_listen, args=(reading, watch), name="mcp stderr", daemon=True).start()
     with os.fdopen(writing, "w") as errlog:
         async with watched(stdio_client(parameters, errlog), watch) as streams:
             yield streams
 
 
-def _listen(handle: int, words: bytearray) -> None:
+def _listen(handle: int, watch: Watch) -> None:
     """Read to the end, so that a server that floods it never waits; keep the tail."""
+    begun = b""
     with os.fdopen(handle, "rb", buffering=0) as pipe:
         while piece := pipe.read(65_536):
-            words += piece
-            del words[:-_TAIL]
+            watch.words += piece
+            del watch.words[:-_TAIL]
+            *lines, begun = (begun + piece).split(b"\n")
+            for line in lines[-_LINES:]:
+                watch.hear(line[:_TAIL].decode("utf-8", "replace").rstrip())
+            begun = begun[-_TAIL:]
+    if begun:
+        watch.hear(begun.decode("utf-8", "replace").rstrip())
 
 
 @contextlib.asynccontextmanager

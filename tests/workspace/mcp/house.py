@@ -11,10 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 from jupyter_eca.config import Config
 from jupyter_eca.credentials import Credentials as Store
+from jupyter_eca.errors import SamplingRefusal
 from jupyter_eca.protocol.mcp import ServerStatus, ToolServerUpdatedParams
+from jupyter_eca.protocol.question import ChatAskQuestionParams, ChatAskQuestionResult
 from jupyter_eca.tools.base import Tool, ToolContext, ToolResult
 from jupyter_eca.workspace.base import Files
 from jupyter_eca.workspace.mcp import Manager
+from jupyter_eca.workspace.mcp.behalf import Sampled, Sampling, Stop
 from jupyter_eca.workspace.mcp.server import Pace
 from tests.test_credentials import NoRing
 
@@ -36,9 +39,51 @@ def sdk(*arguments: str, **more: Any) -> dict[str, Any]:
     return {"command": sys.executable, "args": [str(HERE / "sdk_server.py"), "stdio", *arguments], **more}
 
 
+def puppet(era: str, log: Path | None = None, **more: Any) -> dict[str, Any]:
+    arguments = [str(HERE / "puppet_server.py"), era, *([str(log)] if log else [])]
+    return {"command": sys.executable, "args": arguments, **more}
+
+
+@dataclass
+class User:
+    """Who is there in the chats `sees`, or in all: gives the `answers`, one after the other, then none. `hears` is set
+    by each question; while `holds` is, none is answered."""
+
+    answers: list[str | None] = field(default_factory=list[str | None])
+    sees: frozenset[str] | None = None
+    holds: bool = False
+    asked: list[ChatAskQuestionParams] = field(default_factory=list[ChatAskQuestionParams])
+    wanted: list[Sampling] = field(default_factory=list[Sampling])
+    hears: asyncio.Event = field(default_factory=asyncio.Event)
+    taken_back: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def questions(self, chat: str) -> User | None:
+        return self if self.sees is None or chat in self.sees else None
+
+    async def ask(self, question: ChatAskQuestionParams) -> ChatAskQuestionResult:
+        self.asked.append(question)
+        self.hears.set()
+        try:
+            while self.holds:
+                await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            self.taken_back.set()
+            raise
+        answer = self.answers.pop(0) if self.answers else None
+        return ChatAskQuestionResult(answer=answer, cancelled=answer is None)
+
+    async def sample(self, chat: str, wanted: Sampling) -> Sampled:  # noqa: ARG002
+        self.wanted.append(wanted)
+        answer = self.answers.pop(0) if self.answers else None
+        if answer is None:
+            raise SamplingRefusal("not today")
+        return Sampled(answer, "p/m", Stop.END)
+
+
 @dataclass
 class House:
     folder: Path
+    user: User
     told: list[ToolServerUpdatedParams] = field(default_factory=list[ToolServerUpdatedParams])
     gone: list[str] = field(default_factory=list[str])
     news: asyncio.Event = field(default_factory=asyncio.Event)
@@ -80,9 +125,9 @@ class House:
     def tool(self, name: str) -> Tool:
         return next(tool for tool in self.manager.tools() if tool.spec.name == name)
 
-    async def call(self, name: str, /, **arguments: Any) -> ToolResult:
+    async def call(self, name: str, /, _chat: str = "chat", **arguments: Any) -> ToolResult:
         async with asyncio.timeout(PATIENCE * 2):
-            return await self.tool(name).run(ToolContext("chat", Files((self.folder,))), arguments)
+            return await self.tool(name).run(ToolContext(_chat, Files((self.folder,)), "call"), arguments)
 
 
 @asynccontextmanager
@@ -91,8 +136,9 @@ async def house(
     servers: dict[str, dict[str, Any]],
     pace: Pace = QUICK,
     read: tuple[Path, ...] = (),
+    user: User | None = None,
 ) -> AsyncGenerator[House]:
-    built = House(folder)
+    built = House(folder, user or User())
     config = Config.model_validate({"mcpServers": servers, "sources": [str(file) for file in read]})
     built.manager = Manager(
         config,
@@ -100,6 +146,7 @@ async def house(
         built.changed,
         built.removed,
         Store(folder / "data" / "auth.json", NoRing()),
+        built.user,
         pace=pace,
         home=folder / "home",
     )

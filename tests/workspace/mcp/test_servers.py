@@ -146,7 +146,7 @@ from jupyter_eca.credentials import Credentials
 from jupyter_eca.workspace.mcp import Manager
 async def main():
     folder = Path({str(tmp_path)!r})
-    manager = Manager(Config(), (folder,), print, print, Credentials(folder / "auth.json"))
+    manager = Manager(Config(), (folder,), print, print, Credentials(folder / "auth.json"), None)
     running = asyncio.ensure_future(manager.run())
     await asyncio.wait_for(manager.known.wait(), {PATIENCE})
     assert manager.tools() == [] and manager.servers() == ()
