@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 T = TypeVar("T", bound="Model")
 
 Received = chat.ChatContentReceivedParams
+Progress = chat.ChatToolCallProgressParams
 
 
 class Answers(Protocol):
@@ -83,6 +84,7 @@ class Client:
         self._peer = Peer(link, self._answer, self._heed)
         self._link = link
         self._listeners: dict[str, Callable[[Received], None]] = {}
+        self._watchers: dict[str, Callable[[Progress], None]] = {}
 
     async def run(self) -> None:
         """Serve the link until the server leaves."""
@@ -122,14 +124,23 @@ class Client:
         await self._peer.notify(method, params.wire())
 
     async def ask(
-        self, chat_id: str, message: str, model: str = "", agent: str = "", variant: str = ""
+        self,
+        chat_id: str,
+        message: str,
+        model: str = "",
+        agent: str = "",
+        variant: str = "",
+        progressed: Callable[[Progress], None] | None = None,
     ) -> AsyncIterator[Received]:
         """Ask, and iterate over what comes until the turn has ended. Leaving the iteration early stops nothing.
+        `progressed` is told how far the turn's calls are while they run.
 
         Raises: RemoteError when the prompt is refused or the server leaves in mid-answer.
         """
         queue: asyncio.Queue[Received | None] = asyncio.Queue()
         self._listeners[chat_id] = queue.put_nowait
+        if progressed is not None:
+            self._watchers[chat_id] = progressed
         gone = asyncio.ensure_future(self.left.wait())
         gone.add_done_callback(lambda _: queue.put_nowait(None))
         params = chat.ChatPromptParams(
@@ -145,6 +156,7 @@ class Client:
         finally:
             gone.cancel()
             self._listeners.pop(chat_id, None)
+            self._watchers.pop(chat_id, None)
 
     async def commands(self, chat_id: str, query: str) -> tuple[command.ChatCommand, ...]:
         """The `/` commands that are meant by what was typed so far. Raises: RemoteError."""
@@ -189,6 +201,9 @@ class Client:
             case chat.ChatContentReceivedParams():
                 if listener := self._listeners.get(str(message.chat_id)):
                     listener(message)
+            case chat.ChatToolCallProgressParams():
+                if watcher := self._watchers.get(str(message.chat_id)):
+                    watcher(message)
             case chats.ChatOpenedParams(chat_id=chat_id):
                 if self.opened is not None:
                     self.opened(str(chat_id))

@@ -7,6 +7,7 @@ import logging
 import random
 import time
 from contextlib import aclosing
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, assert_never
 
 from jupyter_eca import around, commands
@@ -31,6 +32,7 @@ from jupyter_eca.engine.toolcall import parsed
 from jupyter_eca.errors import FailureKind, LocalError, ProviderError, ToolError
 from jupyter_eca.protocol.content import RejectReason
 from jupyter_eca.protocol.context import CursorContext
+from jupyter_eca.reporting import Reporter
 from jupyter_eca.tools.base import ToolResult, capped
 from jupyter_eca.whole import whole
 
@@ -196,11 +198,13 @@ class Work:
     async def _run_tool(self, chat: LiveChat, effect: RunTool) -> None:
         name = effect.tool.name
         result = ToolResult("", error=True)
+        reporter = Reporter(self._host.audiences.tell, chat.state.id, effect.call)
         try:
             tool = self._host.tool(name)
             if tool is None:
                 raise ToolError(f"{name} is gone: its server has left.")
             context = around.tools(self._host, chat.state.id, chat.kernel, effect.call)
+            context = replace(context, report=reporter.report)
             try:
                 result = await tool.run(context, effect.arguments)
             finally:
@@ -214,6 +218,7 @@ class Work:
             _log.exception("the tool %s failed", name)
             result = capped(ToolResult(f"{name} failed inside: {error!r}", error=True))
         finally:
+            reporter.end()
             if result.interrupted:
                 self._host.stop(chat.state.id)
             # Also when cancelled: the engine waits for the end of every call it started.

@@ -6,12 +6,26 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from jupyter_eca.audience import Again, Notice
+from jupyter_eca.protocol.chat import ChatToolCallProgressParams
 from jupyter_eca.protocol.event import Event, merged
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 Item = Event | Notice | Again
+
+
+def put(behind: list[Item], notice: Notice) -> None:
+    """How far a call is takes the place of what was not shown of it yet: a client that reads slowly owes nothing."""
+    if isinstance(notice.params, ChatToolCallProgressParams):
+        for at in range(len(behind) - 1, -1, -1):
+            old = behind[at]
+            if not (isinstance(old, Notice) and isinstance(old.params, ChatToolCallProgressParams)):
+                break
+            if old.params.id == notice.params.id and old.chat == notice.chat:
+                behind[at] = notice
+                return
+    behind.append(notice)
 
 
 def runs(items: Iterable[Item]) -> Iterator[list[Item]]:

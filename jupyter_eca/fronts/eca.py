@@ -16,7 +16,7 @@ from jupyter_eca import announce, plugins
 from jupyter_eca.audience import Again, Notice
 from jupyter_eca.errors import BusyError, LocalError, RemoteError, ToolError
 from jupyter_eca.fronts.assist import Assist
-from jupyter_eca.fronts.behind import Item, compact, runs
+from jupyter_eca.fronts.behind import Item, compact, put, runs
 from jupyter_eca.fronts.linked import LinkEditor, LinkKernel, LinkNotebooks
 from jupyter_eca.fronts.methods.jobs import shown
 from jupyter_eca.fronts.project import arranged, opened_chat, project
@@ -149,7 +149,7 @@ class EcaSession:
     def tell(self, notice: Notice) -> None:
         if notice.method == "chat/deleted" and notice.chat is not None:
             self.choices.pop(notice.chat, None)
-        self._behind.append(notice)
+        put(self._behind, notice)
         self._wake.set()
 
     def show_anew(self, again: Again) -> None:

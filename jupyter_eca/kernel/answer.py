@@ -156,7 +156,8 @@ class Turn:
                 await asyncio.wait((stopping,), timeout=HEARTBEAT)
 
     async def _follow(self, ask: Ask, model: str) -> None:
-        async for received in self._client.ask(self.chat, ask.message, model, ask.agent, ask.variant):
+        progressed = self._transcript.progress
+        async for received in self._client.ask(self.chat, ask.message, model, ask.agent, ask.variant, progressed):
             self._transcript.add(received)
             self._changed.set()
             self._take_back({call.id for call in self._transcript.calls if call.ended})

@@ -54,11 +54,11 @@ class NotebookScreen:
             self._next = time.monotonic() + REDRAW
 
     def finish(self, transcript: Transcript) -> None:
-        self._show(transcript)
+        self._show(transcript, final=True)
         _show_pictures(self._publisher, transcript)
 
-    def _show(self, transcript: Transcript) -> None:
-        text = transcript.markdown()
+    def _show(self, transcript: Transcript, *, final: bool = False) -> None:
+        text = transcript.markdown(final=final)
         if text != self._drawn:
             data = {"text/markdown": text, "text/plain": transcript.plain()}
             self._publisher.publish(data, transient={"display_id": self._id}, update=bool(self._drawn))
@@ -75,7 +75,7 @@ class FinalScreen:
         pass
 
     def finish(self, transcript: Transcript) -> None:
-        self._publisher.publish({"text/markdown": transcript.markdown(), "text/plain": transcript.plain()})
+        self._publisher.publish({"text/markdown": transcript.markdown(final=True), "text/plain": transcript.plain()})
         _show_pictures(self._publisher, transcript)
 
 

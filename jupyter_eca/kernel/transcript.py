@@ -31,7 +31,7 @@ from jupyter_eca.protocol.content import (
 from jupyter_eca.protocol.event import Outcome
 
 if TYPE_CHECKING:
-    from jupyter_eca.protocol.chat import ChatContentReceivedParams
+    from jupyter_eca.protocol.chat import ChatContentReceivedParams, ChatToolCallProgressParams
     from jupyter_eca.protocol.content import ToolCallDetails
 
 
@@ -59,6 +59,7 @@ class Call:
     last: ToolCallContent
     arguments: dict[str, Any] = field(default_factory=dict[str, Any])
     details: ToolCallDetails | None = None
+    progress: ChatToolCallProgressParams | None = None
 
     @property
     def waits(self) -> bool:
@@ -89,6 +90,17 @@ class Call:
                 return ""
 
     @property
+    def progressed(self) -> str:
+        """How far it is, in one line; nothing once it has ended."""
+        told = None if self.ended else self.progress
+        if told is None:
+            return ""
+        far = "" if told.progress is None else f"{told.progress:g}"
+        far = f"{far} of {told.total:g}" if far and told.total is not None else far
+        lines = [line for line in told.text.splitlines() if line.strip()]
+        return " · ".join(part for part in (far, lines[-1].strip()[:_LINE] if lines else "") if part)
+
+    @property
     def output(self) -> str:
         return "\n".join(o.text for o in self.last.outputs) if isinstance(self.last, ToolCalledContent) else ""
 
@@ -108,6 +120,9 @@ class Picture:
 class Flag:
     text: str
 
+
+# Characters of a line that is told while a call runs.
+_LINE = 120
 
 _WHY_NOT = {
     RejectReason.USER: "⊘ rejected, not run",
@@ -152,6 +167,11 @@ class Transcript:
                 self.usage = usage
             case _:
                 pass
+
+    def progress(self, told: ChatToolCallProgressParams) -> None:
+        for call in self.calls:
+            if call.id == told.id:
+                call.progress = told
 
     def _say(self, role: Role, text: str) -> None:
         last = self.parts[-1] if self.parts else None
@@ -203,8 +223,9 @@ class Transcript:
         """Without the last remark of a turn that was stopped: the cell ends with the same word, as its error."""
         return self.parts[:-1] if self.outcome is Outcome.STOPPED else self.parts
 
-    def markdown(self) -> str:
-        parts = [_markdown(part, self._command) for part in self.shown]
+    def markdown(self, *, final: bool = False) -> str:
+        """How far calls are is for who looks on: it is not in the `final` one, which is kept."""
+        parts = [_markdown(part, self._command, final=final) for part in self.shown]
         if plan := self.plan:
             parts.append(details.checklist(plan))
         if self.outcome is None:
@@ -228,7 +249,7 @@ class Transcript:
 Part = Words | Reasoning | Call | Picture | Flag
 
 
-def _markdown(part: Part, command: str) -> str:
+def _markdown(part: Part, command: str, *, final: bool) -> str:
     match part:
         case Words(role=Role.ASSISTANT, text=text):
             return inert(text)
@@ -241,15 +262,16 @@ def _markdown(part: Part, command: str) -> str:
             head = "Thinking" if took is None else f"Thought for {took / 1000:.1f} s" if took > 100 else "Thought"
             return f"<details><summary>{head}</summary>\n\n{inert(text)}\n\n</details>" if text.strip() else ""
         case Call():
-            return _call_markdown(part)
+            return _call_markdown(part, "" if final else part.progressed)
         case Picture():
             return html.escape(part.words)
         case Flag(text=text):
             return f"⚑ {prose(' '.join(text.split()))}"
 
 
-def _call_markdown(call: Call) -> str:
+def _call_markdown(call: Call, progressed: str) -> str:
     head = f"{code(call.name)}{details.headline(call.details)} {html.escape(call.state)}"
+    head += f" · {code(progressed)}" if progressed else ""
     body = details.about(call.arguments, call.details)
     if call.output and not isinstance(call.details, TaskDetails):
         body += block(cut(call.output))

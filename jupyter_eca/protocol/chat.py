@@ -73,6 +73,17 @@ class ChatToolCallRejectParams(Model):
     reason: str = ""
 
 
+class ChatToolCallProgressParams(Model):
+    """Ours: how far a call that runs has come, in place of what was told before. `text` is the end of what it has put
+    out; `progress` of `total` is in a unit of the tool's. Never stored, and never told again."""
+
+    chat_id: ChatId
+    id: str
+    text: str = ""
+    progress: float | None = None
+    total: float | None = None
+
+
 class ChatPromptStopParams(Model):
     chat_id: ChatId
 

@@ -69,6 +69,7 @@ METHODS: Final = _table(
     Method("chat/promptSteerRemove", C, chat.ChatPromptSteerRemoveParams),
     Method("chat/toolCallApprove", C, chat.ChatToolCallApproveParams),
     Method("chat/toolCallReject", C, chat.ChatToolCallRejectParams),
+    Method("chat/toolCallProgress", S, chat.ChatToolCallProgressParams),
     Method("chat/selectedModelChanged", C, chat.ChatSelectedModelChangedParams),
     Method("chat/selectedAgentChanged", C, chat.ChatSelectedAgentChangedParams),
     Method("chat/selectedBehaviorChanged", C, chat.ChatSelectedBehaviorChangedParams),

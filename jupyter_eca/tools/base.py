@@ -40,12 +40,26 @@ class Need(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Report:
+    """How far a call has come, in place of what it said before: `text` as a terminal would show it, `done` of `total`
+    in whatever unit."""
+
+    text: str = ""
+    done: float | None = None
+    total: float | None = None
+
+
+def unheard(_report: Report) -> None:
+    """Where nobody looks on."""
+
+
+@dataclass(frozen=True, slots=True)
 class ToolContext:
     """What a tool may touch. `call` is the id of its call; `kernel` is the one the chat belongs to, `kernels` those of
     notebooks; `questions` and `editor` are there when a client of the chat can answer. `keeper` must be told of a file
     before it is changed; `plan` is the chat's list of tasks; `remembered` what the user approved for the session.
     `announced` is what was told of this call before it was approved. `from_cell`: a cell of the kernel waits for the
-    answer."""
+    answer. `report` shows how far the call is, as often as one likes: it never waits and never raises."""
 
     chat: str
     files: Files
@@ -61,6 +75,7 @@ class ToolContext:
     remembered: frozenset[str] = frozenset()
     announced: ToolCallDetails | None = None
     from_cell: bool = False
+    report: Callable[[Report], None] = unheard
 
     def has(self, need: Need) -> bool:
         field, _, ability = need.partition(".")

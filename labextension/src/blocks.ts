@@ -7,6 +7,7 @@
 
 import {
   ChatContentReceivedParams,
+  ChatToolCallProgressParams,
   Content,
   ImageContent,
   Origin,
@@ -62,6 +63,8 @@ export interface ToolBlock extends Placed {
   readonly summary?: string;
   readonly details?: ToolCallDetails;
   readonly outputs: readonly TextOutput[];
+  /** How far it is, until it has ended. */
+  readonly progress?: Pick<ChatToolCallProgressParams, 'text' | 'progress' | 'total'> | undefined;
   readonly ms?: number;
   readonly reason?: RejectReason;
 }
@@ -146,6 +149,17 @@ export function told(blocks: Blocks, { role, content, at }: ChatContentReceivedP
   }
 }
 
+/** A report may overtake the word that the call runs, and is never told again: no call is made of it. */
+export function progressed(blocks: Blocks, { id, text, progress, total }: ChatToolCallProgressParams): Blocks {
+  const index = blocks.findLastIndex(block => block.kind === 'tool' && block.id === id);
+  const before = blocks[index];
+  if (before?.kind !== 'tool' || !open(before)) {
+    return blocks;
+  }
+  const now = { ...(progress !== undefined && { progress }), ...(total !== undefined && { total }) };
+  return put(blocks, index, { ...before, progress: { text: string(text), ...now } });
+}
+
 /** At the end of a turn nothing is under way any more. */
 export function ended(blocks: Blocks): Blocks {
   return blocks.some(open)
@@ -153,13 +167,17 @@ export function ended(blocks: Blocks): Blocks {
         if (!open(block)) {
           return block;
         }
-        return block.kind === 'tool' ? { ...block, status: 'ended' } : { ...block, ms: 0 };
+        return block.kind === 'tool' ? { ...still(block), status: 'ended' } : { ...block, ms: 0 };
       })
     : blocks;
 }
 
 function open(block: Block): block is ToolBlock | ReasonBlock {
   return (block.kind === 'tool' && RANK[block.status] < 3) || (block.kind === 'reason' && block.ms === undefined);
+}
+
+function still(block: ToolBlock): ToolBlock {
+  return block.progress === undefined ? block : { ...block, progress: undefined };
 }
 
 /** Distributes over the union: a plain `Omit` would keep only what all blocks have. */
@@ -208,7 +226,8 @@ function called(blocks: Blocks, content: ToolContent): Blocks {
   const index = blocks.findLastIndex(block => block.kind === 'tool' && block.id === content.id);
   const before = blocks[index];
   if (before?.kind === 'tool') {
-    return put(blocks, index, { ...before, ...stage(content, before) });
+    const now = { ...before, ...stage(content, before) };
+    return put(blocks, index, open(now) ? now : still(now));
   }
   return add(blocks, {
     kind: 'tool',

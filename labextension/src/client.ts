@@ -28,6 +28,7 @@ const TOLD = [
   'chat/deleted',
   'chat/opened',
   'chat/statusChanged',
+  'chat/toolCallProgress',
   'config/updated',
   'jobs/updated',
   'providers/updated',

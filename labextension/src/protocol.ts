@@ -298,6 +298,18 @@ export interface ChatToolCallApproveParams {
   readonly save?: 'session';
 }
 
+/**
+ * Ours: how far a call that runs has come, in place of what was told before. `text` is the end of what it has put
+ * out; `progress` of `total` is in a unit of the tool's. Never stored, and never told again.
+ */
+export interface ChatToolCallProgressParams {
+  readonly chatId: ChatId;
+  readonly id: string;
+  readonly text: string;
+  readonly progress?: number;
+  readonly total?: number;
+}
+
 /** `reason` is ours, and optional: it goes to the model. */
 export interface ChatToolCallRejectParams {
   readonly chatId: ChatId;
@@ -1477,6 +1489,7 @@ export interface ServerMethods {
   'chat/deleted': { params: ChatDeletedParams; result: void };
   'chat/opened': { params: ChatOpenedParams; result: void };
   'chat/statusChanged': { params: ChatStatusChangedParams; result: void };
+  'chat/toolCallProgress': { params: ChatToolCallProgressParams; result: void };
   'config/updated': { params: ConfigUpdatedParams; result: void };
   'editor/getDefinition': { params: EditorGetDefinitionParams; result: EditorLookupResult };
   'editor/getDiagnostics': { params: EditorGetDiagnosticsParams; result: EditorGetDiagnosticsResult };

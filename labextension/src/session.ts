@@ -184,7 +184,7 @@ export class Session implements Attendant {
       console.warn('ECA: a message was ignored', method, error);
       return;
     }
-    if (method === 'chat/contentReceived') {
+    if (method === 'chat/contentReceived' || method === 'chat/toolCallProgress') {
       this.drawSoon();
     } else {
       this.draw();

@@ -5,7 +5,7 @@
  * comes of it is gathered in `replay`, and shown when the replay is complete: the reader sees no gap and no flicker.
  */
 
-import { Blocks, ended, told } from './blocks';
+import { Blocks, ended, progressed, told } from './blocks';
 import {
   ChatAskQuestionParams,
   ChatConfig,
@@ -167,6 +167,10 @@ function heard(state: State, action: Told): State {
   switch (action.method) {
     case 'chat/contentReceived':
       return received(state, action.params);
+    case 'chat/toolCallProgress': {
+      const report = action.params;
+      return transcribed(state, report.chatId, before => ({ ...before, blocks: progressed(before.blocks, report) }));
+    }
     case 'chat/cleared':
       return transcribed(state, action.params.chatId, before =>
         action.params.messages ? { ...EMPTY, title: before.title } : { ...before, usage: null }

@@ -58,6 +58,17 @@ test('a call that is done is one line, with its time', () => {
   expect(html).not.toContain('Approve');
 });
 
+test('a call that runs shows how far it is, with a bar where that is known', () => {
+  const running: ToolBlock = { ...CALL, status: 'running' };
+  const progress = { text: 'gone\n'.repeat(9) + 'epoch <2>', progress: 2, total: 4 };
+  const html = block({ ...running, progress });
+  expect(html).toMatch(/<progress [^>]*max="4" value="2"/);
+  expect(html).toContain('epoch &lt;2&gt;');
+  expect(html.match(/gone/g)).toHaveLength(5);
+  expect(block({ ...running, progress: { text: 'on' } })).not.toContain('<progress');
+  expect(block(running)).not.toContain('eca-Progress');
+});
+
 test('a change is shown as a diff', () => {
   const diff = '@@ -1 +1 @@\n-old <i>\n+new\n';
   const details = { type: 'fileChange', path: 'a.py', diff, linesAdded: 1, linesRemoved: 1 } as const;

@@ -9,7 +9,7 @@ from hypothesis import given
 
 from jupyter_eca.kernel.details import SHOWN_CHARS
 from jupyter_eca.kernel.transcript import Transcript
-from jupyter_eca.protocol.chat import ChatContentReceivedParams
+from jupyter_eca.protocol.chat import ChatContentReceivedParams, ChatToolCallProgressParams
 from tests.kernel.page import COMMONMARK, NASTY, Page, problems
 
 CALL: dict[str, Any] = {"id": "1", "name": "run_code", "server": "eca"}
@@ -69,6 +69,17 @@ def test_a_tool_call_shows_its_state(contents: list[dict[str, Any]], state: str)
     told = transcript(*contents)
     assert told.plain() == f"[run_code] {state}"
     assert f"run_code {state}" in Page(COMMONMARK.render(told.markdown())).text
+
+
+def test_how_far_a_call_is_is_shown_in_one_line_and_not_kept() -> None:
+    running = {"type": "toolCallRunning", "arguments": CODE, **CALL}
+    told = transcript(run(), running)
+    told.progress(ChatToolCallProgressParams(chat_id="c", id="1", text="begun\n 42%|####<b>\n", progress=2, total=7))
+    assert "run_code ▸ running · 2 of 7 · 42%|####<b>" in Page(COMMONMARK.render(told.markdown())).text
+    assert "42%" not in told.markdown(final=True)
+    assert "42%" not in told.plain()
+    told.add(ChatContentReceivedParams.model_validate({"chatId": "c", "role": "assistant", "content": called("2")}))
+    assert "42%" not in told.markdown()
 
 
 def test_code_that_waits_for_approval_is_shown_unfolded() -> None:

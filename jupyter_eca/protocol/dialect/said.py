@@ -35,6 +35,8 @@ class Revision:
     servers: Mapping[str, str]
 
 
+# Not of ECA: told to our own clients alone.
+_OURS: Final = frozenset({"chat/toolCallProgress"})
 # `config/updated` is younger than the older seed, but the server of that time sent it to clients of both.
 _SEED_HEARS: Final = frozenset({"$/showMessage", "chat/contentReceived", "tool/serverUpdated", "config/updated"})
 # `toolCallRejected` was left out of the older seed's union, though it is defined: nothing else ends such a call.
@@ -93,7 +95,7 @@ def outgoing(dialect: Dialect, method: str, params: Data) -> Data | None:
     """A notification; None when the client's revision has none like it."""
     if (revision := REVISIONS.get(dialect)) is None:
         return params
-    if not _known(method, revision.hears):
+    if method in _OURS or not _known(method, revision.hears):
         return None
     return _NOTIFICATIONS[method](params, revision) if method in _NOTIFICATIONS else params
 

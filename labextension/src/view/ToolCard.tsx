@@ -7,6 +7,7 @@ import { duration, plain } from '../text';
 import { Approval, Decide } from './Approval';
 import { useEnv } from './env';
 import { Icon, IconName } from './Icon';
+import { Progress } from './Progress';
 import { ToolDetails } from './ToolDetails';
 
 interface Props extends Decide {
@@ -54,6 +55,7 @@ export const ToolCard = React.memo(function ToolCard({ block, onApprove, onRejec
           <Icon name="fold" />
         </span>
       </button>
+      {block.progress !== undefined && <Progress {...block.progress} />}
       {open && <ToolDetails block={block} />}
       {waiting && <Approval id={block.id} onApprove={onApprove} onReject={onReject} />}
     </section>

@@ -1,0 +1,28 @@
+/** How far a call that runs has come: a bar where that is known, and the end of what it puts out. */
+
+import * as React from 'react';
+
+import { ToolBlock } from '../blocks';
+import { plain } from '../text';
+import { useEnv } from './env';
+
+/** Lines of the end: the whole of it comes with the result. */
+const LINES = 6;
+
+export function Progress({ text, progress, total }: NonNullable<ToolBlock['progress']>): React.ReactElement {
+  const { trans } = useEnv();
+  const known = progress !== undefined && total !== undefined && total > 0;
+  const tail = plain(text).trimEnd().split('\n').slice(-LINES).join('\n');
+  return (
+    <div className="eca-Progress">
+      {known && (
+        <progress
+          aria-label={trans.__('Progress of this tool call')}
+          max={total}
+          value={Math.min(Math.max(progress, 0), total)}
+        />
+      )}
+      {tail !== '' && <pre dir="auto">{tail}</pre>}
+    </div>
+  );
+}
