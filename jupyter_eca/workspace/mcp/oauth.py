@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 from urllib.parse import urlsplit
 
 from mcp.client.auth import OAuthClientProvider, OAuthFlowError
+from mcp.client.auth.utils import is_valid_client_metadata_url
 from mcp.shared.auth import (
     AuthorizationCodeResult,
     OAuthClientInformationFull,
@@ -58,14 +59,19 @@ class Login:
         self._code = ""
         back = visit.landing.address if visit else "http://127.0.0.1/callback"
         self._client = _registered(settings, back) or self._reused(kept)
-        metadata = OAuthClientMetadata(
+        metadata = (_Scoped if settings.auth_scope else OAuthClientMetadata)(
             redirect_uris=[AnyUrl(back)],
             client_name=settings.client_name or "jupyter-eca",
             scope=settings.auth_scope,
             application_type="native" if _loops(back) else "web",
         )
         self.provider = OAuthClientProvider(
-            self.url, metadata, self, redirect_handler=self._send, callback_handler=self._wait
+            self.url,
+            metadata,
+            self,
+            redirect_handler=self._send,
+            callback_handler=self._wait,
+            client_metadata_url=settings.client_id if _described(settings.client_id) else None,
         )
         if self.grant is not None:
             self._restore(self.grant)
@@ -179,15 +185,30 @@ class Login:
         raise OAuthFlowError(why)
 
 
+class _Scoped(OAuthClientMetadata):
+    """With a scope of the configuration, which holds: the SDK would ask for all that the server names."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name != "scope":
+            super().__setattr__(name, value)
+
+
 def usable(kept: Kept, settings: McpServerConfig) -> Grant | None:
     """What was given to a client of another id than is configured now cannot be renewed."""
     grant = kept.grant
-    return None if grant and settings.client_id not in {None, grant.client.get("client_id")} else grant
+    own = settings.client_id if not _described(settings.client_id) else None
+    return None if grant and own not in {None, grant.client.get("client_id")} else grant
+
+
+def _described(client_id: str | None) -> bool:
+    """Whether an id is the address of a document about the client, which servers that know of such need no
+    registration for; the others are registered at as if there were no id."""
+    return is_valid_client_metadata_url(client_id)
 
 
 def _registered(settings: McpServerConfig, back: str) -> OAuthClientInformationFull | None:
     """A client that was registered by hand."""
-    if settings.client_id is None:
+    if settings.client_id is None or _described(settings.client_id):
         return None
     secret = settings.client_secret.get_secret_value() if settings.client_secret else None
     return OAuthClientInformationFull(client_id=settings.client_id, client_secret=secret, redirect_uris=[AnyUrl(back)])
