@@ -25,7 +25,9 @@ BASE = frozenset({"", "errors", "paths", "plugins", "whole"})
 CORE = BASE | {"protocol", "engine"}
 SHELL = frozenset({"workspace", "providers", "tools", "contexts", "store", "config", "credentials"})
 # The host, and what it is made of.
-HOST = frozenset({"around", "host", "live", "work", "archive", "checkpoints", "cells", "announce", "reporting"})
+HOST = frozenset(
+    {"around", "host", "live", "work", "archive", "checkpoints", "cells", "announce", "reporting", "sampling"}
+)
 INNER = CORE | SHELL | HOST | {"links", "client", "audience", "commands", "fronts"}
 
 MAY_IMPORT: dict[str, frozenset[str]] = {

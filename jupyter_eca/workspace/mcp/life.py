@@ -45,7 +45,8 @@ async def live(
     watch = wire.Watch()
     with scope:
         for way in ways(around, auth):
-            watch = wire.Watch(hear=partial(around.log.write, "stderr"))
+            suspect = partial(around.attached.suspect, around.name)
+            watch = wire.Watch(hear=partial(around.log.write, "stderr"), updated=suspect)
             refusal: list[int] = []
             wire.REFUSAL.set(refusal)
             try:
