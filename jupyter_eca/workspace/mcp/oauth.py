@@ -43,26 +43,36 @@ logging.getLogger("mcp.client.auth.oauth2").addFilter(lambda record: record.msg 
 
 class Login:
     """With a `visit`, its user may be sent to sign in, once; without, it lives on what is kept. `refusal` is why
-    nobody is signed in; `stale`: what was kept is to be renewed before it is used."""
+    nobody is signed in; `stale`: what was kept is to be renewed before it is used; `wants` is the scope without which
+    the server refused what it was asked."""
 
     def __init__(
-        self, settings: McpServerConfig, keeping: Keeping, kept: Kept, visit: Visit | None, *, stale: bool = False
+        self,
+        settings: McpServerConfig,
+        keeping: Keeping,
+        kept: Kept,
+        visit: Visit | None,
+        *,
+        stale: bool = False,
+        wants: str | None = None,
     ) -> None:
         self.url = settings.url or ""
         self.grant: Grant | None = None if visit else usable(kept, settings)
         self.visit = visit
         self.refusal: str | None = None
         self.stale = stale
+        self.wants = wants
         self.dropped = False
         self._settings = settings
         self._keeping = keeping
         self._code = ""
         back = visit.landing.address if visit else "http://127.0.0.1/callback"
         self._client = _registered(settings, back) or self._reused(kept)
-        metadata = (_Scoped if settings.auth_scope else OAuthClientMetadata)(
+        scope = settings.auth_scope or wants
+        metadata = (_Scoped if scope else OAuthClientMetadata)(
             redirect_uris=[AnyUrl(back)],
             client_name=settings.client_name or "jupyter-eca",
-            scope=settings.auth_scope,
+            scope=scope,
             application_type="native" if _loops(back) else "web",
         )
         self.provider = OAuthClientProvider(
@@ -157,6 +167,7 @@ class Login:
 
     async def _send(self, url: str) -> None:
         if self.visit is None or self.visit.sent:
+            self.wants = self.provider.context.client_metadata.scope
             self._refuse(self.refusal or _AGAIN)
         if urlsplit(url).scheme not in {"http", "https"}:
             self._refuse(_ODD)
@@ -186,7 +197,8 @@ class Login:
 
 
 class _Scoped(OAuthClientMetadata):
-    """With a scope of the configuration, which holds: the SDK would ask for all that the server names."""
+    """With a scope that holds, of the configuration or of what the server refused: the SDK would ask for what the
+    server names at a first sign-in."""
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name != "scope":
