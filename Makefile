@@ -1,5 +1,6 @@
 # make lab    JupyterLab with the assistant, open on the tour
 # make test   everything that CI runs; with NIGHTLY=1 also what takes minutes
+# make conformance  the official suite of the Model Context Protocol; takes minutes, and packages of npm
 # make bench  what it costs, beside what it is compared to
 
 VENV := .venv
@@ -14,12 +15,12 @@ CLEAN = env $(addprefix -u ,$(addsuffix _API_KEY,ANTHROPIC OPENAI OPENROUTER GOO
 PYTEST = $(CLEAN) $(BIN)/pytest -q $(if $(NIGHTLY),,-m "not nightly")
 NBVAL = $(CLEAN) $(BIN)/python -m pytest -q -o addopts= -p nbval --nbval-sanitize-with notebooks/nbval.cfg
 
-.PHONY: lab test bench needs check python typescript notebooks browser clean
+.PHONY: lab test bench needs check python typescript notebooks browser clean conformance conformance-client
 
 lab: $(VENV)/.installed
 	$(BIN)/jupyter lab $(ROOT) notebooks/01_hello.ipynb
 
-test: check typescript python notebooks browser
+test: check typescript python notebooks browser $(if $(NIGHTLY),conformance)
 
 needs:
 	@command -v $(PYTHON) >/dev/null || { echo "Python is missing: install Python 3.11 or newer, then run this again."; exit 1; }
@@ -44,6 +45,7 @@ $(VENV)/.tested: $(VENV)/.installed
 	@# Collaboration makes a shared document of every notebook: off, but where a test turns it on.
 	cp -r tests/fixtures/jupyter/. $(VENV)/etc/jupyter/
 	@test -d labextension/node_modules || npm --prefix labextension ci --no-audit --no-fund
+	@test -d tests/npm/node_modules || npm --prefix tests/npm ci --no-audit --no-fund --ignore-scripts
 	touch $@
 
 check: $(VENV)/.tested
@@ -72,5 +74,9 @@ browser: $(VENV)/.tested
 bench: $(VENV)/.tested
 	$(CLEAN) $(BIN)/python -m tests.bench
 
+conformance: conformance-client
+conformance-client: $(VENV)/.tested
+	$(CLEAN) $(BIN)/python -m tests.suite.client $(VENV)/suite
+
 clean:
-	rm -rf $(VENV) jupyter_eca/labextension labextension/lib labextension/node_modules
+	rm -rf $(VENV) jupyter_eca/labextension labextension/lib labextension/node_modules tests/npm/node_modules

@@ -14,6 +14,7 @@ from jupyter_eca import around, commands, locks
 from jupyter_eca.checkpoints import Keeper
 from jupyter_eca.config import ProviderConfig
 from jupyter_eca.contexts.gathering import materials, mentioned
+from jupyter_eca.contexts.mcpresource import changed
 from jupyter_eca.engine import inputs
 from jupyter_eca.engine import recording as recorded
 from jupyter_eca.engine.delta import Remark
@@ -160,7 +161,8 @@ class Work:
         meant = came_of_it.message if came_of_it else ""
         there = around.contexts(self._host, prompt.chat, chat.kernel)
         pointed_at = [*prompt.contexts, *await mentioned(there, meant or prompt.message)]
-        found = await materials(there, fresh(chat, pointed_at))
+        changes = await changed(there, pointed_at)
+        found = [*await materials(there, fresh(chat, pointed_at)), *changes]
         text = f"\n\n{meant}" if meant else ""
         text += "".join(context_text(material.label, material.text) for material in found if material.text)
         images = tuple(image for material in found for image in material.images)

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
         RunStatus,
     )
     from jupyter_eca.protocol.question import ChatAskQuestionParams, ChatAskQuestionResult
+    from jupyter_eca.workspace.mcp.templates import Template, Typed
 
 
 class Heard(Protocol):
@@ -293,6 +294,18 @@ class McpServers(Protocol):
 
     def resources(self) -> Mapping[str, tuple[ServerResource, ...]]:
         """Server name to what it offers; running servers only."""
+        ...
+
+    def templates(self) -> Sequence[Template]:
+        """Addresses of resources that have something left open; running servers only."""
+        ...
+
+    async def complete(self, template: Template, typed: Typed) -> tuple[str, ...]:
+        """What the value that is being typed may become. At once, or nothing; never raises."""
+        ...
+
+    async def changed(self, chat: str) -> list[tuple[str, str, str, tuple[ImagePart, ...]]]:
+        """Server, address, text and images of resources that are others than the chat was given; never raises."""
         ...
 
     async def read_resource(self, server: str, uri: str, chat: str = "") -> tuple[str, tuple[ImagePart, ...]]:

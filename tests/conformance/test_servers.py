@@ -43,7 +43,7 @@ async def tour(folder: Path) -> AsyncGenerator[Raw]:
 async def test_a_resource_is_offered_and_read_from_its_server(tmp_path: Path) -> None:
     async with tour(tmp_path) as at:
         offered = (await at.result("chat/queryContext", {"query": "memo", "contexts": []}))["contexts"]
-        (memo,) = [one for one in offered if one["type"] == "mcpResource"]
+        (memo,) = [one for one in offered if one.get("uri") == "memo://today"]
         assert (memo["server"], memo["uri"], memo["name"]) == ("tour", "memo://today", "memo")
         assert "buy milk" in await prompt(at, "Look", contexts=[memo])
 

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+    from jupyter_eca.workspace.mcp.templates import Template, Typed
+
 pytestmark = pytest.mark.asyncio
 
 
@@ -28,13 +30,22 @@ class Shelf:
     def resources(self) -> Mapping[str, tuple[ServerResource, ...]]:
         return {"shelf": (ServerResource(uri="shelf://book", name="book"),)}
 
-    async def read_resource(self, server: str, uri: str) -> tuple[str, tuple[ImagePart, ...]]:
+    def templates(self) -> tuple[Template, ...]:
+        return ()
+
+    async def complete(self, template: Template, typed: Typed) -> tuple[str, ...]:
+        raise AssertionError(f"nothing to complete of {template} with {typed}")
+
+    async def changed(self, chat: str) -> list[tuple[str, str, str, tuple[ImagePart, ...]]]:  # noqa: ARG002
+        return []
+
+    async def read_resource(self, server: str, uri: str, chat: str = "") -> tuple[str, tuple[ImagePart, ...]]:  # noqa: ARG002
         if (server, uri) != ("shelf", "shelf://book"):
             raise ToolError("No such book.")
         return "Once upon a time", (ImagePart("image/png", "aGk="),)
 
-    async def prompt(self, server: str, name: str, arguments: Mapping[str, str]) -> str:
-        raise ToolError(f"No prompt {name} with {arguments} on {server}.")
+    async def prompt(self, server: str, name: str, arguments: Mapping[str, str], chat: str = "") -> str:
+        raise ToolError(f"No prompt {name} with {arguments} on {server} for {chat}.")
 
 
 async def test_a_cursor_in_no_file_is_nothing_to_tell(tmp_path: Path) -> None:

@@ -6,21 +6,23 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final, Protocol
 
+from jupyter_eca.tools.base import unheard
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from jupyter_eca.engine.spec import ChatMessage
+    from jupyter_eca.tools.base import Report
     from jupyter_eca.workspace.base import Questions
 
 
 @dataclass(frozen=True, slots=True)
 class Behalf:
-    """`chat` is empty where no chat wants it, `call` the id of the tool call. `report` is told how far it has come:
-    what is done, of how much, in which words."""
+    """`chat` is empty where no chat wants it, `call` the id of the tool call. `report` is told how far it has come."""
 
     chat: str = ""
     call: str = ""
-    report: Callable[[float, float | None, str], None] | None = None
+    report: Callable[[Report], None] = unheard
 
 
 NOBODY: Final = Behalf()

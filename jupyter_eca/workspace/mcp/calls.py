@@ -13,6 +13,7 @@ import anyio
 if TYPE_CHECKING:
     from collections.abc import Generator
 
+    from jupyter_eca.tools.base import Report
     from jupyter_eca.workspace.mcp.behalf import Behalf
 
 # Progress extends a call up to so many timeouts.
@@ -33,10 +34,9 @@ class Call:
     def __post_init__(self) -> None:
         self._last = _now() + self.timeout * _LONGEST
 
-    def progress(self, done: float, total: float | None, words: str) -> None:
+    def progress(self, report: Report) -> None:
         self._extend()
-        if self.behalf.report is not None:
-            self.behalf.report(done, total, words)
+        self.behalf.report(report)
 
     @contextmanager
     def waiting(self) -> Generator[anyio.CancelScope]:

@@ -20,20 +20,25 @@ from mcp_types import (
     PingRequest,
     Prompt,
     Resource,
+    ResourceTemplate,
+    ResourceTemplateReference,
     RootsListChangedNotification,
+    SubscribeRequest,
+    SubscribeRequestParams,
     Tool,
 )
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
 from jupyter_eca import __version__
+from jupyter_eca.tools.base import Report
 from jupyter_eca.workspace.mcp import wire
 from jupyter_eca.workspace.mcp.asking import Asking
 from jupyter_eca.workspace.mcp.behalf import NOBODY
 from jupyter_eca.workspace.mcp.calls import Calls
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Mapping
     from contextlib import AbstractAsyncContextManager
 
     import httpx2
@@ -100,11 +105,16 @@ class Connection:
     watch: wire.Watch
     timeout: float
     keep_alive: float
+    around: Around
     asking: Asking
     calls: Calls
     tools: tuple[Tool, ...] = ()
     prompts: tuple[Prompt, ...] = ()
     resources: tuple[Resource, ...] = ()
+    templates: tuple[ResourceTemplate, ...] = ()
+    _followed: list[str] = field(default_factory=list[str])
+    _listening: anyio.CancelScope | None = None
+    _heard: anyio.Event = field(default_factory=anyio.Event)
     _fetching: str = ""
     _fetched: anyio.Event = field(default_factory=anyio.Event)
     _moved: anyio.Event = field(default_factory=anyio.Event)
@@ -124,6 +134,7 @@ class Connection:
             tasks.start_soon(self._refresh, changed)
             tasks.start_soon(self._keep_alive)
             tasks.start_soon(self._listen)
+            tasks.start_soon(self._follow_again)
             tasks.start_soon(self._tell_roots)
             tasks.start_soon(self._await_end)
             self.watch.mark("prompts", "resources")
@@ -186,6 +197,10 @@ class Connection:
 
     # -- its lists
 
+    @property
+    def _lists(self) -> tuple[object, ...]:
+        return self.tools, self.prompts, self.resources, self.templates
+
     async def fetch(self, name: str) -> None:
         """Raises: MCPError, ValidationError."""
         can = self.client.server_capabilities
@@ -195,6 +210,7 @@ class Connection:
             self.prompts = await self._all(self.client.list_prompts, lambda page: page.prompts)
         elif name == "resources" and can.resources is not None:
             self.resources = await self._all(self.client.list_resources, lambda page: page.resources)
+            self.templates = await self._all(self.client.list_resource_templates, lambda page: page.resource_templates)
 
     async def _all(self, page: Callable[..., Awaitable[Any]], items: Callable[[Any], list[Any]]) -> tuple[Any, ...]:
         found: list[Any] = []
@@ -215,14 +231,14 @@ class Connection:
             for name in sorted(self.watch.stale, reverse=True):
                 self.watch.stale.discard(name)
                 self._fetching = name
-                before = (self.tools, self.prompts, self.resources)
+                before = self._lists
                 with anyio.move_on_after(self.timeout):
                     try:
                         await self.fetch(name)
                     except (MCPError, ValidationError) as error:
                         _log.warning("the %s of a server cannot be listed: %s", name, type(error).__name__)
                 self._fetching = ""
-                if before != (self.tools, self.prompts, self.resources):
+                if before != self._lists:
                     changed()
                 done, self._fetched = self._fetched, anyio.Event()
                 done.set()
@@ -234,19 +250,61 @@ class Connection:
                 await self._fetched.wait()
 
     async def _listen(self) -> None:
-        """In the newer era changes are told to those only who ask for them."""
+        """In the newer era changes are told to those only who ask for them, and what they ask for is not extended."""
         while self.modern:
-            with contextlib.suppress(SubscriptionLost, TimeoutError):
+            with anyio.CancelScope() as self._listening, contextlib.suppress(SubscriptionLost, TimeoutError):
                 try:
                     async with self.client.listen(
-                        tools_list_changed=True, prompts_list_changed=True, resources_list_changed=True
+                        tools_list_changed=True,
+                        prompts_list_changed=True,
+                        resources_list_changed=True,
+                        resource_subscriptions=tuple(self._followed),
                     ) as events:
+                        self._heard.set()
                         async for _ in events:
                             """The watch has seen it."""
                 except (MCPError, ListenNotSupportedError):
+                    self._heard.set()
                     return
-            await anyio.sleep(self.keep_alive)
+            if not self._listening.cancelled_caught:
+                await anyio.sleep(self.keep_alive)
             self.watch.mark("tools", "prompts", "resources")
+            self._suspect_all()
+
+    async def follow(self, uri: str) -> None:
+        """Be told when a resource changes, from now on; of a server that does not tell, never. Raises: MCPError."""
+        can = self.client.server_capabilities.resources
+        if can is None or not can.subscribe or uri in self._followed:
+            return
+        self._followed.append(uri)
+        if not self.modern:
+            await self.client.session.send_request(
+                SubscribeRequest(params=SubscribeRequestParams(uri=uri)), EmptyResult
+            )
+        elif self._listening is not None:
+            self._heard = anyio.Event()
+            self._listening.cancel()
+            with anyio.move_on_after(_SETTLE):
+                await self._heard.wait()
+
+    async def _follow_again(self) -> None:
+        """What was followed before the connection was lost may have changed meanwhile."""
+        for uri in self.around.attached.followed(self.around.name):
+            with anyio.move_on_after(self.timeout), contextlib.suppress(MCPError, ValidationError):
+                await self.follow(uri)
+        self._suspect_all()
+
+    def _suspect_all(self) -> None:
+        self.around.attached.suspect(self.around.name)
+
+    async def complete(self, template: str, variable: str, value: str, known: Mapping[str, str]) -> tuple[str, ...]:
+        """What the value may become; nothing where the server cannot tell. Raises: NoAnswerError, MCPError."""
+        if self.client.server_capabilities.completions is None:
+            return ()
+        wanted = ResourceTemplateReference(uri=template)
+        argument = {"name": variable, "value": value}
+        found = await self.bounded(lambda _: self.client.complete(wanted, argument, dict(known) or None))
+        return tuple(found.completion.values)
 
     # -- its calls
 
@@ -259,7 +317,7 @@ class Connection:
         with self.calls.begin(behalf, self.timeout, limit) as call:
 
             async def progress(progress: float, total: float | None, message: str | None) -> None:
-                call.progress(progress, total, message or "")
+                call.progress(Report(message or "", progress, total))
 
             try:
                 async with limit:
@@ -301,7 +359,7 @@ async def run(way: Way, around: Around, up: Callable[[Connection], None], watch:
         log_level="info",
     )
     async with client:
-        connection = Connection(client, watch, around.pace.timeout, around.pace.keep_alive, asking, calls)
+        connection = Connection(client, watch, around.pace.timeout, around.pace.keep_alive, around, asking, calls)
         await connection.fetch("tools")
         watch.lived = True
         up(connection)

@@ -38,6 +38,7 @@ class Credentials:
         from jupyter_eca.workspace.mcp.oauth import Login
 
         async with self._asking:
+            wants = before.wants if (before := self._logins.get(name)) and before.url == settings.url else None
             self.drop(name, "another sign-in was begun")
             await self._keeping.load()
             kept = self._keeping.known(settings.url or "")
@@ -46,7 +47,7 @@ class Credentials:
             except OSError as error:
                 why = f"The port for the sign-in cannot be had: {error.strerror}."
                 raise McpRefusal("requires-auth", why) from error
-            self._logins[name] = Login(settings, self._keeping, kept, Visit(name, landing, say))
+            self._logins[name] = Login(settings, self._keeping, kept, Visit(name, landing, say), wants=wants)
 
     def login(self, name: str, settings: McpServerConfig) -> Login | None:
         """What a session is begun with."""
@@ -80,7 +81,7 @@ class Credentials:
             return False
         if self._logins.get(name) is login:
             kept = kept if newer else Kept(grant=login.grant)
-            self._logins[name] = Login(settings, self._keeping, kept, None, stale=not newer)
+            self._logins[name] = Login(settings, self._keeping, kept, None, stale=not newer, wants=login.wants)
         return True
 
     def has(self, name: str, settings: McpServerConfig) -> bool:

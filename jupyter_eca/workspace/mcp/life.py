@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from mcp import MCPError
 from mcp.client.auth import OAuthFlowError
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     import httpx2
 
     from jupyter_eca.workspace.mcp.server import Around
+
+
+_MORE: Final = "it wants its user to sign in again, for more than they have allowed so far"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +48,8 @@ async def live(
     watch = wire.Watch()
     with scope:
         for way in ways(around, auth):
-            watch = wire.Watch(hear=partial(around.log.write, "stderr"))
+            suspect = partial(around.attached.suspect, around.name)
+            watch = wire.Watch(hear=partial(around.log.write, "stderr"), updated=suspect)
             refusal: list[int] = []
             wire.REFUSAL.set(refusal)
             try:
@@ -80,6 +84,10 @@ async def ask(connection: Connection, work: Callable[[Connection], Awaitable[Any
         if 401 in refusal:
             connection.lose("it wants credentials", refused=True)
             raise StaleError from None
+        if _closed(error) and 403 in refusal:
+            # Where nobody is signed in, a 403 is an answer and ends nothing: here the SDK would have sent its user.
+            connection.lose(_MORE, refused=True)
+            raise ToolError(_MORE) from None
         if _closed(error):
             raise ToolError("it ended during the call, which may or may not have been done") from None
         raise ToolError(f"it answered HTTP {refusal[-1]}" if refusal else brief(error)) from None

@@ -7,16 +7,18 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any
+from contextlib import asynccontextmanager, suppress
+from typing import TYPE_CHECKING, Any, Final
 
 from jupyter_eca.config import McpServerConfig
 from jupyter_eca.errors import McpRefusal, ToolError
 from jupyter_eca.protocol.mcp import ServerStatus
 from jupyter_eca.workspace.mcp import sources
+from jupyter_eca.workspace.mcp.attached import Attached
 from jupyter_eca.workspace.mcp.behalf import Behalf
 from jupyter_eca.workspace.mcp.credentials import Credentials
 from jupyter_eca.workspace.mcp.server import Pace, Server
+from jupyter_eca.workspace.mcp.templates import Template
 from jupyter_eca.workspace.mcp.tools import mcp_tool
 
 if TYPE_CHECKING:
@@ -38,8 +40,14 @@ if TYPE_CHECKING:
     from jupyter_eca.workspace.mcp.behalf import People
     from jupyter_eca.workspace.mcp.callback import Browser, Say
     from jupyter_eca.workspace.mcp.connection import Connection
+    from jupyter_eca.workspace.mcp.templates import Typed
 
 _log = logging.getLogger(__name__)
+
+# Seconds that a prompt waits for a resource that may have changed, and whoever types for what it may become.
+_CHANGED: Final = 5.0
+_COMPLETING: Final = 0.3
+
 _FIELDS = ("command", "args", "env", "url", "headers", "client_id", "client_secret", "oauth_port", "auth_scope")
 
 
@@ -66,6 +74,7 @@ class Manager:
         self._pace = pace or Pace(config.mcp_timeout_seconds, config.mcp_keep_alive_seconds)
         self._home = home
         self._people = people
+        self._attached = Attached()
         self._credentials = Credentials(store)
         self._servers: dict[str, Server] = {}
         self._owners: set[asyncio.Task[None]] = set()
@@ -215,10 +224,51 @@ class Manager:
             from jupyter_eca.workspace.mcp import results
 
             client = connection.client
+            if chat:
+                with suppress(Exception):  # that no change will be told is no reason not to read it
+                    await connection.bounded(lambda _: connection.follow(uri))
             found = connection.bounded(lambda _: client.read_resource(uri, cache_mode="refresh"), Behalf(chat))
             return results.resource(await found)
 
-        return await self._named(server).use(read)
+        text, images = await self._named(server).use(read)
+        if chat:
+            self._attached.given(chat, server, uri, text, images)
+        return text, images
+
+    async def changed(self, chat: str) -> list[tuple[str, str, str, tuple[ImagePart, ...]]]:
+        """Server, address, text and images of the resources that are others than the chat was given. One that cannot be
+        read soon is looked at again next time."""
+
+        async def again(server: str, uri: str) -> tuple[str, str, str, tuple[ImagePart, ...]] | None:
+            self._attached.doubt(chat, server, uri, suspected=False)
+            before = self._attached.digest(chat, server, uri)
+            try:
+                async with asyncio.timeout(_CHANGED):
+                    text, images = await self.read_resource(server, uri, chat)
+            except (ToolError, TimeoutError):
+                self._attached.doubt(chat, server, uri, suspected=True)
+                return None
+            return (server, uri, text, images) if self._attached.digest(chat, server, uri) != before else None
+
+        found = await asyncio.gather(*(again(*one) for one in self._attached.suspected(chat)))
+        return [one for one in found if one is not None]
+
+    def templates(self) -> list[Template]:
+        """Addresses of resources with something left open; of the running servers."""
+        return [
+            Template(server.name, one.uri_template, one.name, one.description or "", one.mime_type or "")
+            for server, connection in self._running()
+            for one in connection.templates
+        ]
+
+    async def complete(self, template: Template, typed: Typed) -> tuple[str, ...]:
+        """What is being typed may become. Within a third of a second, or nothing."""
+        for server, connection in self._running():
+            if server.name == template.server:
+                with suppress(Exception):  # a server that fails at this offers nothing
+                    async with asyncio.timeout(_COMPLETING):
+                        return await connection.complete(template.uri, typed.variable, typed.value, typed.known)
+        return ()
 
     async def prompt(self, server: str, name: str, arguments: Mapping[str, str], chat: str = "") -> str:
         async def get(connection: Connection) -> str:
@@ -258,7 +308,9 @@ class Manager:
 
     def _own(self, name: str, settings: McpServerConfig) -> Server:
         assert self._tasks is not None, "run() first"  # noqa: S101
-        server = Server(name, settings, self._folders, self._pace, self._tell, self._credentials, self._people)
+        server = Server(
+            name, settings, self._folders, self._pace, self._tell, self._credentials, self._people, self._attached
+        )
         self._servers[name] = server
         owner = self._tasks.create_task(server.run(), name=f"mcp {name}")
         self._owners.add(owner)

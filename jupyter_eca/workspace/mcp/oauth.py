@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 from urllib.parse import urlsplit
 
 from mcp.client.auth import OAuthClientProvider, OAuthFlowError
+from mcp.client.auth.utils import is_valid_client_metadata_url
 from mcp.shared.auth import (
     AuthorizationCodeResult,
     OAuthClientInformationFull,
@@ -42,30 +43,45 @@ logging.getLogger("mcp.client.auth.oauth2").addFilter(lambda record: record.msg 
 
 class Login:
     """With a `visit`, its user may be sent to sign in, once; without, it lives on what is kept. `refusal` is why
-    nobody is signed in; `stale`: what was kept is to be renewed before it is used."""
+    nobody is signed in; `stale`: what was kept is to be renewed before it is used; `wants` is the scope without which
+    the server refused what it was asked."""
 
     def __init__(
-        self, settings: McpServerConfig, keeping: Keeping, kept: Kept, visit: Visit | None, *, stale: bool = False
+        self,
+        settings: McpServerConfig,
+        keeping: Keeping,
+        kept: Kept,
+        visit: Visit | None,
+        *,
+        stale: bool = False,
+        wants: str | None = None,
     ) -> None:
         self.url = settings.url or ""
         self.grant: Grant | None = None if visit else usable(kept, settings)
         self.visit = visit
         self.refusal: str | None = None
         self.stale = stale
+        self.wants = wants
         self.dropped = False
         self._settings = settings
         self._keeping = keeping
         self._code = ""
         back = visit.landing.address if visit else "http://127.0.0.1/callback"
         self._client = _registered(settings, back) or self._reused(kept)
-        metadata = OAuthClientMetadata(
+        scope = settings.auth_scope or wants
+        metadata = (_Scoped if scope else OAuthClientMetadata)(
             redirect_uris=[AnyUrl(back)],
             client_name=settings.client_name or "jupyter-eca",
-            scope=settings.auth_scope,
+            scope=scope,
             application_type="native" if _loops(back) else "web",
         )
         self.provider = OAuthClientProvider(
-            self.url, metadata, self, redirect_handler=self._send, callback_handler=self._wait
+            self.url,
+            metadata,
+            self,
+            redirect_handler=self._send,
+            callback_handler=self._wait,
+            client_metadata_url=settings.client_id if _described(settings.client_id) else None,
         )
         if self.grant is not None:
             self._restore(self.grant)
@@ -151,6 +167,7 @@ class Login:
 
     async def _send(self, url: str) -> None:
         if self.visit is None or self.visit.sent:
+            self.wants = self.provider.context.client_metadata.scope
             self._refuse(self.refusal or _AGAIN)
         if urlsplit(url).scheme not in {"http", "https"}:
             self._refuse(_ODD)
@@ -179,15 +196,31 @@ class Login:
         raise OAuthFlowError(why)
 
 
+class _Scoped(OAuthClientMetadata):
+    """With a scope that holds, of the configuration or of what the server refused: the SDK would ask for what the
+    server names at a first sign-in."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name != "scope":
+            super().__setattr__(name, value)
+
+
 def usable(kept: Kept, settings: McpServerConfig) -> Grant | None:
     """What was given to a client of another id than is configured now cannot be renewed."""
     grant = kept.grant
-    return None if grant and settings.client_id not in {None, grant.client.get("client_id")} else grant
+    own = settings.client_id if not _described(settings.client_id) else None
+    return None if grant and own not in {None, grant.client.get("client_id")} else grant
+
+
+def _described(client_id: str | None) -> bool:
+    """Whether an id is the address of a document about the client, which servers that know of such need no
+    registration for; the others are registered at as if there were no id."""
+    return is_valid_client_metadata_url(client_id)
 
 
 def _registered(settings: McpServerConfig, back: str) -> OAuthClientInformationFull | None:
     """A client that was registered by hand."""
-    if settings.client_id is None:
+    if settings.client_id is None or _described(settings.client_id):
         return None
     secret = settings.client_secret.get_secret_value() if settings.client_secret else None
     return OAuthClientInformationFull(client_id=settings.client_id, client_secret=secret, redirect_uris=[AnyUrl(back)])

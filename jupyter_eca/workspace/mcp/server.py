@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     import anyio
 
     from jupyter_eca.config import McpServerConfig
+    from jupyter_eca.workspace.mcp.attached import Attached
     from jupyter_eca.workspace.mcp.behalf import People
     from jupyter_eca.workspace.mcp.connection import Connection
     from jupyter_eca.workspace.mcp.credentials import Credentials
@@ -59,6 +60,7 @@ class Around:
     changed: Callable[[], None]
     people: People
     log: ServerLog
+    attached: Attached
 
 
 @dataclass(eq=False)
@@ -72,6 +74,7 @@ class Server:
     tell: Callable[[Server], None]
     credentials: Credentials
     people: People
+    attached: Attached
     status: ServerStatus = ServerStatus.STOPPED
     error: str | None = None
     wanted: bool = True
@@ -183,7 +186,16 @@ class Server:
                 login.end(None)
             self._signal(Signal.UP)
 
-        around = Around(self.name, self.settings, lambda: self.folders, self.pace, self._tell, self.people, self.log)
+        around = Around(
+            self.name,
+            self.settings,
+            lambda: self.folders,
+            self.pace,
+            self._tell,
+            self.people,
+            self.log,
+            self.attached,
+        )
         ending = await live(around, login.provider if login else None, scope, up)
         self._scope = self.connection = None
         if self.status is ServerStatus.STOPPING:

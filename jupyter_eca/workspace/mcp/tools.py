@@ -37,7 +37,9 @@ class McpTool:
         from jupyter_eca.workspace.mcp.results import tool_result
 
         async def call(connection: Connection) -> ToolResult:
-            result = await connection.call_tool(self.name, arguments, Behalf(context.chat, context.call))
+            result = await connection.call_tool(
+                self.name, arguments, Behalf(context.chat, context.call, context.report)
+            )
             await connection.settled()
             return tool_result(result)
 

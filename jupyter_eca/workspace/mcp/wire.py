@@ -61,7 +61,7 @@ logging.getLogger("mcp.client.stdio").addFilter(lambda record: "Failed to parse"
 @dataclass
 class Watch:
     """`stale` are the lists to be fetched again; `news` is set when there are some. `lived`: it has been running.
-    `hear` is given each line of its stderr, by a thread of its own."""
+    `hear` is given each line of its stderr, by a thread of its own, `updated` what resource changed."""
 
     ended: anyio.Event = field(default_factory=anyio.Event)
     news: anyio.Event = field(default_factory=anyio.Event)
@@ -70,6 +70,7 @@ class Watch:
     lived: bool = False
     words: bytearray = field(default_factory=bytearray)
     hear: Callable[[str], None] = lambda _: None
+    updated: Callable[[str], None] = lambda _: None
 
     def mark(self, *lists: str) -> None:
         self.stale.update(lists)
@@ -101,9 +102,15 @@ class _Reading:
             raise
         if isinstance(item, Exception):
             self._watch.garbage += 1
-        elif isinstance(item.message, JSONRPCNotification) and (name := LISTS.get(item.message.method)):
-            self._watch.mark(name)
+        elif isinstance(item.message, JSONRPCNotification):
+            self._look(item.message)
         return item
+
+    def _look(self, message: JSONRPCNotification) -> None:
+        if name := LISTS.get(message.method):
+            self._watch.mark(name)
+        elif message.method == "notifications/resources/updated":
+            self._watch.updated(str((message.params or {}).get("uri")))
 
     async def aclose(self) -> None:
         await self._stream.aclose()

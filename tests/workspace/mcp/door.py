@@ -26,6 +26,7 @@ class Gate:
     granted: list[str] = field(default_factory=list[str])
     lifetime: int = 3600
     says_no: str = ""
+    scopes: tuple[str, ...] = ()
     silent: bool = False
     _codes: dict[str, dict[str, str]] = field(default_factory=dict[str, dict[str, str]])
     _renewing: dict[str, str] = field(default_factory=dict[str, str])
@@ -47,7 +48,8 @@ class Gate:
 
     def _answer(self, path: str, base: str, body: str) -> tuple[int, dict[str, Any]]:
         if path.startswith("/.well-known/oauth-protected-resource"):
-            return 200, {"resource": f"{base}/mcp", "authorization_servers": [f"{base}/as"]}
+            scopes = {"scopes_supported": self.scopes} if self.scopes else {}
+            return 200, {"resource": f"{base}/mcp", "authorization_servers": [f"{base}/as"], **scopes}
         if path == "/.well-known/oauth-authorization-server/as":
             places = {f"{name}_endpoint": f"{base}/{name}" for name in ("authorization", "registration")}
             token = {"token_endpoint": f"{base}/as/tokens"}

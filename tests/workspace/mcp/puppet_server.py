@@ -61,7 +61,7 @@ def call(id: Any, params: dict[str, Any]) -> None:
         return say(id=id, error={"code": -32042, "message": "sign in first", "data": {"elicitations": wanted}})
     ask = told.get("ask")
     if ask is None:
-        return text(id, "done")
+        return text(id, told.get("echo", "done"))
     if MODERN:
         return say(id=id, result={"resultType": "input_required", "inputRequests": {"it": ask}, "requestState": "s"})
     waiting[f"ask {id}"] = id

@@ -84,6 +84,8 @@ def call(id: Any, params: dict[str, Any]) -> None:
 def main() -> None:
     if BEHAVIOUR == "ends at once":
         sys.exit(f"no module named {os.environ.get('API_KEY', 'what')}")
+    if LOG is not None:
+        LOG.with_suffix(".born").write_text(str(time.time()))
     for line in sys.stdin:
         message = json.loads(line)
         if LOG is not None:

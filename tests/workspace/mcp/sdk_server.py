@@ -55,6 +55,11 @@ def make() -> MCPServer:
         """A memo."""
         return "buy milk"
 
+    @server.resource("memo://{year}/{month}")
+    def memos(year: str, month: str) -> str:
+        """A memo of a month."""
+        return f"the memo of {year}-{month}"
+
     return server
 
 

@@ -7,6 +7,7 @@ import time
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
@@ -229,3 +230,19 @@ async def test_a_port_that_is_taken_is_named(tmp_path: Path) -> None:
             await at.come("far", ServerStatus.REQUIRES_AUTH)
             with pytest.raises(McpRefusal, match="port"):
                 await at.manager.connect("far", User(), User().say)
+
+
+@pytest.mark.parametrize(("configured", "asked_for"), [({}, "read write"), ({"authScope": "read"}, "read")])
+async def test_no_more_is_asked_for_than_is_configured(
+    tmp_path: Path, configured: dict[str, str], asked_for: str
+) -> None:
+    user = User()
+    async with web(gated=True) as site:
+        site.gate.scopes = ("read", "write")
+        async with house(tmp_path, {"far": {"url": site.url, **configured}}) as at:
+            await at.come("far", ServerStatus.REQUIRES_AUTH)
+            address = await user.connects(at)
+            assert parse_qs(urlsplit(address).query)["scope"] == [asked_for]
+            assert site.gate.registered[0]["scope"] == asked_for
+            await visit(address)
+            assert (await at.running("far")).has_auth

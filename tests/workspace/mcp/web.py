@@ -19,11 +19,14 @@ if TYPE_CHECKING:
 
 @dataclass
 class Web:
-    """`status`: what everything is answered with instead; `forgetful`: session ids that nobody knows any more."""
+    """`status`: what everything is answered with instead; `sessions`: ids that nobody knows any more; `drops`: answers
+    break off before they have begun; `endless`: they stream words that mean nothing, and never end."""
 
     url: str
     status: int = 0
     forget: bool = False
+    drops: bool = False
+    endless: bool = False
     seen: list[str] = field(default_factory=list[str])
     sessions: set[str] = field(default_factory=set[str])
     gate: Gate = field(default_factory=lambda: Gate(None))
@@ -53,8 +56,10 @@ async def web(*, sse: bool = False, legacy: bool = False, gated: bool = False) -
             if status:
                 await send({"type": "http.response.start", "status": status, "headers": []})
                 await send({"type": "http.response.body", "body": b""})
-                return
-        await app(scope, receive, send)
+                return None
+            if scope["method"] == "POST" and (site.drops or site.endless):
+                return await _hang(site, send)
+        return await app(scope, receive, send)
 
     server = uvicorn.Server(uvicorn.Config(faulty, log_level="critical", timeout_graceful_shutdown=1))
     serving = asyncio.create_task(server.serve(sockets=[listening]))
@@ -64,3 +69,12 @@ async def web(*, sse: bool = False, legacy: bool = False, gated: bool = False) -
         server.should_exit = True
         await serving
         listening.close()
+
+
+async def _hang(site: Web, send: Any) -> None:
+    headers = [(b"content-type", b"text/event-stream")]
+    await send({"type": "http.response.start", "status": 200, "headers": headers})
+    while site.endless:
+        await send({"type": "http.response.body", "body": b": still here\n\n", "more_body": True})
+        await asyncio.sleep(0.05)  # a stream that is slow, as one that has nothing to say is
+    await send({"type": "http.response.body", "body": b""})

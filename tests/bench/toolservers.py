@@ -1,0 +1,89 @@
+"""What our manager adds to a call of a tool server, beside the SDK's own client at that server; and many at once."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mcp import Client, StdioServerParameters
+
+from jupyter_eca.tools.base import ToolContext
+from jupyter_eca.workspace.base import Files
+from tests.bench.figure import Figure, differences, list_of
+from tests.workspace.mcp.house import house, puppet
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from tests.workspace.mcp.house import House
+
+ROUNDS = 20
+CALLS = 25
+SERVERS = 10
+AT_ONCE = 1_000
+# Seconds.
+FOR_ALL = 60.0
+
+
+async def figures() -> list[Figure]:
+    with tempfile.TemporaryDirectory() as folder:
+        return [*await _overhead(Path(folder)), await _crowd(Path(folder))]
+
+
+async def _overhead(folder: Path) -> list[Figure]:
+    """Rounds of one call after the other, ours and theirs in turns."""
+    found: list[Figure] = []
+    for era in ("legacy", "modern"):
+        settings = puppet(era)
+        parameters = StdioServerParameters(command=settings["command"], args=settings["args"])
+        async with house(folder, {"puppet": settings}) as at, Client(parameters, mode="auto") as client:
+            await at.running("puppet")
+            await client.list_tools()
+            tool, context = at.tool("puppet__do"), ToolContext("chat", Files((folder,)))
+
+            async def theirs(client: Client = client) -> None:
+                await client.call_tool("do", {})
+
+            async def ours(run: Callable[..., Awaitable[Any]] = tool.run, context: ToolContext = context) -> None:
+                await run(context, {})
+
+            took: dict[str, list[float]] = {"ours": [], "theirs": []}
+            for number in range(ROUNDS + 1):
+                for name, call in (("theirs", theirs), ("ours", ours)):
+                    spent = await _round(call)
+                    if number:  # the first is for what is only done once
+                        took[name].append(spent)
+            beside = f"ours {list_of(took['ours'], 'ms')}, the SDK {list_of(took['theirs'], 'ms')}"
+            added = differences(took["ours"], took["theirs"])
+            found.append(Figure(f"a tool call through the manager, {era} server", added, "ms", 1.0, beside))
+    return found
+
+
+async def _round(call: Callable[[], Awaitable[None]]) -> float:
+    """Milliseconds per call."""
+    began = time.perf_counter()
+    for _ in range(CALLS):
+        await call()
+    return (time.perf_counter() - began) * 1000 / CALLS
+
+
+async def _crowd(folder: Path) -> Figure:
+    """Lost are those that have not come back right within a minute."""
+    async with house(folder, {f"s{number}": puppet("legacy") for number in range(SERVERS)}) as at:
+        for number in range(SERVERS):
+            await at.running(f"s{number}")
+        began = time.perf_counter()
+        calls = [_one(at, folder, f"s{number % SERVERS}__do", number) for number in range(AT_ONCE)]
+        right = sum(await asyncio.gather(*calls))
+        took = time.perf_counter() - began
+    beside = f"{AT_ONCE} at once on {SERVERS} servers took {took:.2g} s"
+    return Figure("tool calls lost", [AT_ONCE - right], "calls", 0, beside)
+
+
+async def _one(at: House, folder: Path, name: str, number: int) -> bool:
+    context = ToolContext("chat", Files((folder,)), str(number))
+    async with asyncio.timeout(FOR_ALL):
+        return (await at.tool(name).run(context, {"echo": str(number)})).text == str(number)
