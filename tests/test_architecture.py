@@ -25,7 +25,7 @@ BASE = frozenset({"", "errors", "paths", "plugins", "whole"})
 CORE = BASE | {"protocol", "engine"}
 SHELL = frozenset({"workspace", "providers", "tools", "contexts", "store", "config", "credentials"})
 # The host, and what it is made of.
-HOST = frozenset({"around", "host", "live", "work", "archive", "checkpoints", "cells", "announce"})
+HOST = frozenset({"around", "host", "live", "work", "archive", "checkpoints", "cells", "announce", "outside"})
 INNER = CORE | SHELL | HOST | {"links", "client", "audience", "commands", "fronts"}
 
 MAY_IMPORT: dict[str, frozenset[str]] = {
@@ -64,8 +64,8 @@ ONLY_IN: dict[str, tuple[str, ...]] = {
     "mcp": ("workspace/mcp", "fronts/mcp"),
     "mcp_types": ("workspace/mcp", "fronts/mcp"),
     "keyring": ("credentials.py",),
-    "starlette": ("fronts/rest",),
-    "uvicorn": ("fronts/rest",),
+    "starlette": ("fronts/rest", "fronts/mcp"),
+    "uvicorn": ("fronts/rest", "fronts/mcp"),
 }
 SDKS = ("anthropic", "openai", "xllamacpp", "genai_prices")
 HEAVY = ("pydantic", "anthropic", "openai", "mcp", "ipywidgets", "sqlite3", "keyring", "yaml", "starlette", "uvicorn")

@@ -44,6 +44,22 @@ class Prompted:
 
 
 @dataclass(frozen=True, slots=True)
+class Asked:
+    """A program of the user's own, not a model, calls one of the setup's tools: the turn is that call. `message` says
+    who does; `turn`, `content_id` and `call` are fresh ids; `details` tell what the call would do."""
+
+    at: int
+    turn: str
+    message: str
+    content_id: str
+    setup: Setup
+    call: str
+    tool: ToolSpec
+    arguments_text: str
+    details: ToolCallDetails | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Gathered:
     """What the user pointed at has been read: `context` is text for the model alone."""
 
@@ -162,6 +178,7 @@ class Stopped:
 
 Input = (
     Prompted
+    | Asked
     | Gathered
     | Answered
     | Steered

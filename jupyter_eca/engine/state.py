@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from jupyter_eca.engine.inputs import Setup, Steered
@@ -42,6 +42,9 @@ class ChatState:
     remembered: frozenset[str] = frozenset()
     trust: bool = False
     cost: float | None = 0.0
+
+    def begun(self, turn: str, setup: Setup) -> ChatState:
+        return replace(self, turn=turn, setup=setup, trust=setup.trust, local=False, steps=0, steers=())
 
     def call(self, id: str) -> ToolCall:
         """Raises: IllegalSignal when the reply under way has no such call."""
