@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from jupyter_eca.engine.state import ChatState
     from jupyter_eca.protocol.context import ChatContext, CursorContext
     from jupyter_eca.store import ChatRow
+    from jupyter_eca.tools.base import Tool
     from jupyter_eca.workspace.base import Kernel
 
 
@@ -105,13 +106,14 @@ class Begun:
 class LiveChat:
     """Its state, its running tasks, the kernel of whoever asked last, and the cursor that the model was last told.
     While it is `held` it is being cut back or copied, and takes no prompt. Its `dialogue` takes the next one. Whoever
-    holds `changing` is the only one of its calls that changes cells."""
+    holds `changing` is the only one of its calls that changes cells. `lent` is the tool of a call from outside."""
 
     state: ChatState
     last: int
     choice: Choice = NO_CHOICE
     kernel: Kernel | None = None
     prompt: Prompt | None = None
+    lent: Tool | None = None
     cursor: CursorContext | None = None
     held: bool = False
     dialogue: Dialogue | None = None

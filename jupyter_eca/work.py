@@ -190,7 +190,7 @@ class Work:
         name = effect.tool.name
         result = ToolResult("", error=True)
         try:
-            tool = self._host.tool(name)
+            tool = chat.lent if chat.lent and chat.lent.spec == effect.tool else self._host.tool(name)
             if tool is None:
                 raise ToolError(f"{name} is gone: its server has left.")
             context = around.tools(self._host, chat.state.id, chat.kernel, effect.call)

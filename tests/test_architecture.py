@@ -65,7 +65,7 @@ ONLY_IN: dict[str, tuple[str, ...]] = {
     "mcp_types": ("workspace/mcp", "fronts/mcp"),
     "keyring": ("credentials.py",),
     "starlette": ("fronts/rest", "fronts/mcp"),
-    "uvicorn": ("fronts/rest", "fronts/mcp"),
+    "uvicorn": ("fronts/serving.py",),
 }
 SDKS = ("anthropic", "openai", "xllamacpp", "genai_prices")
 HEAVY = ("pydantic", "anthropic", "openai", "mcp", "ipywidgets", "sqlite3", "keyring", "yaml", "starlette", "uvicorn")
