@@ -1,5 +1,6 @@
 # make lab    JupyterLab with the assistant, open on the tour
 # make test   everything that CI runs; with NIGHTLY=1 also what takes minutes
+# make conformance   the official suite of the Model Context Protocol
 # make bench  what it costs, beside what it is compared to
 
 VENV := .venv
@@ -14,7 +15,7 @@ CLEAN = env $(addprefix -u ,$(addsuffix _API_KEY,ANTHROPIC OPENAI OPENROUTER GOO
 PYTEST = $(CLEAN) $(BIN)/pytest -q $(if $(NIGHTLY),,-m "not nightly")
 NBVAL = $(CLEAN) $(BIN)/python -m pytest -q -o addopts= -p nbval --nbval-sanitize-with notebooks/nbval.cfg
 
-.PHONY: lab test bench needs check python typescript notebooks browser clean
+.PHONY: lab test bench conformance needs check python typescript notebooks browser clean
 
 lab: $(VENV)/.installed
 	$(BIN)/jupyter lab $(ROOT) notebooks/01_hello.ipynb
@@ -42,6 +43,7 @@ $(VENV)/.installed: $(SOURCES) | $(BIN)/uv
 $(VENV)/.tested: $(VENV)/.installed
 	$(UV) -e '.[local,test]'
 	@test -d labextension/node_modules || npm --prefix labextension ci --no-audit --no-fund
+	@test -d tests/npm/node_modules || npm --prefix tests/npm ci --no-audit --no-fund --ignore-scripts
 	touch $@
 
 check: $(VENV)/.tested
@@ -66,6 +68,9 @@ notebooks: $(VENV)/.tested
 browser: $(VENV)/.tested
 	@command -v chromium >/dev/null || { echo "Chromium is missing: install it (Debian: apt-get install chromium)."; exit 1; }
 	$(PYTEST) tests/browser
+
+conformance: $(VENV)/.tested
+	$(PYTEST) tests/fronts/mcp/test_suite.py
 
 bench: $(VENV)/.tested
 	$(CLEAN) $(BIN)/python -m tests.bench
