@@ -171,8 +171,12 @@ class Front:
                 await self._bus.publish(PromptsListChanged())
             case uri:
                 await self._bus.publish(ResourceUpdated(uri))
-                for session in list(self._subscribed.get(uri, {}).values()):
-                    await session.send_resource_updated(uri)
+                for connection, session in list(self._subscribed.get(uri, {}).items()):
+                    try:
+                        await session.send_resource_updated(uri)
+                    except Exception:  # noqa: BLE001  # whoever has left must not end the others
+                        _log.info("a subscriber of %s has left", uri)
+                        self._subscribed[uri].pop(connection, None)
 
     # -- prompts
 

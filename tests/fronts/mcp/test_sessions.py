@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import mcp_types as types
 import pytest
+from mcp import Client
 from mcp.shared.exceptions import MCPError
 
 from tests.desk import PATIENCE, answer
@@ -16,7 +17,6 @@ from tests.fronts.mcp.room import LEGACY, MODERN, User, allowed, call, ok, room
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from mcp import Client
 
 pytestmark = pytest.mark.asyncio
 
@@ -138,3 +138,22 @@ async def test_a_picture_is_an_item_for_newer_versions_and_base64_for_the_oldest
     assert isinstance(old, types.TextContent)
     assert json.loads(old.text) == {"text": "A plot.", "images": [{"mimeType": "image/png", "base64": "aW1hZ2U="}]}
     assert answers.result(answered, "2024-11-05").structured_content is None
+
+
+async def test_a_subscriber_of_the_older_versions_is_told_and_one_that_left_does_no_harm(tmp_path: Path) -> None:
+    heard: asyncio.Queue[str] = asyncio.Queue()
+    subscribe = types.SubscribeRequest(params=types.SubscribeRequestParams(uri="eca://chat/chat"))
+
+    async def hear(message: object) -> None:
+        if isinstance(message, types.ResourceUpdatedNotification):
+            heard.put_nowait(str(message.params.uri))
+
+    async with room(tmp_path) as here:
+        panel = await here.desk.client()
+        async with here.client(LEGACY) as client:
+            await client.session.send_request(subscribe, types.EmptyResult)
+        async with Client(here.front.server, mode=LEGACY, message_handler=hear) as client:
+            await client.session.send_request(subscribe, types.EmptyResult)
+            await answer(panel, "you")
+            assert await asyncio.wait_for(heard.get(), PATIENCE) == "eca://chat/chat"
+            assert (await ok(client, "eca_run", prompt="you"))["text"] == "Hello, you"
