@@ -1,6 +1,6 @@
 # make lab    JupyterLab with the assistant, open on the tour
 # make test   everything that CI runs; with NIGHTLY=1 also what takes minutes
-# make conformance  the official suite of the Model Context Protocol; takes minutes, and packages of npm
+# make conformance   the official suite of the Model Context Protocol; takes minutes
 # make bench  what it costs, beside what it is compared to
 
 VENV := .venv
@@ -15,12 +15,12 @@ CLEAN = env $(addprefix -u ,$(addsuffix _API_KEY,ANTHROPIC OPENAI OPENROUTER GOO
 PYTEST = $(CLEAN) $(BIN)/pytest -q $(if $(NIGHTLY),,-m "not nightly")
 NBVAL = $(CLEAN) $(BIN)/python -m pytest -q -o addopts= -p nbval --nbval-sanitize-with notebooks/nbval.cfg
 
-.PHONY: lab test bench needs check python typescript notebooks browser clean conformance conformance-client
+.PHONY: lab test bench conformance conformance-client needs check python typescript notebooks browser clean
 
 lab: $(VENV)/.installed
 	$(BIN)/jupyter lab $(ROOT) notebooks/01_hello.ipynb
 
-test: check typescript python notebooks browser $(if $(NIGHTLY),conformance)
+test: check typescript python conformance-client notebooks browser
 
 needs:
 	@command -v $(PYTHON) >/dev/null || { echo "Python is missing: install Python 3.11 or newer, then run this again."; exit 1; }
@@ -60,6 +60,7 @@ typescript: $(VENV)/.tested
 
 # Apart: pytest-jupyter (the server's tests) and playwright (the browser's) each bring an event loop of their own.
 python: $(VENV)/.tested
+	$(if $(NIGHTLY),npm --prefix tests/npm/opencode ci --no-audit --no-fund --ignore-scripts)
 	$(PYTEST) --ignore=tests/server --ignore=tests/browser
 	$(PYTEST) tests/server
 
@@ -74,7 +75,10 @@ browser: $(VENV)/.tested
 bench: $(VENV)/.tested
 	$(CLEAN) $(BIN)/python -m tests.bench
 
+# The server's half is one of the tests of `python`.
 conformance: conformance-client
+	$(PYTEST) tests/fronts/mcp/test_suite.py
+
 conformance-client: $(VENV)/.tested
 	$(CLEAN) $(BIN)/python -m tests.suite.client $(VENV)/suite
 

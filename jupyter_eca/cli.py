@@ -47,6 +47,8 @@ async def _run(given: argparse.Namespace) -> int:
             return await process.ask(folder, given.config_file, given.question, given.model, given.agent)
         case "rest":
             return await process.rest(folder, given.config_file, given)
+        case "mcp":
+            return await process.mcp(folder, given.config_file, given.backend)
         case _:
             return await process.doctor(folder, given.config_file)
 
@@ -65,8 +67,23 @@ def _parser() -> argparse.ArgumentParser:
     ask.add_argument("-m", "--model", default="", help="PROVIDER/MODEL")
     ask.add_argument("-b", "--agent", default="", help="code acts, plan only looks and plans; or one of yours")
     _add_rest(commands.add_parser("rest", parents=[shared], help="the MCP chat API (REST and SSE), for chat frontends"))
+    _add_mcp(commands.add_parser("mcp", parents=[shared], help="be an MCP server, for agents and their editors"))
     commands.add_parser("doctor", parents=[shared], help="what is set up, what is missing, what to do about it")
     return parser
+
+
+def _add_mcp(mcp: argparse.ArgumentParser) -> None:
+    mcp.description = (
+        "An MCP server on stdin and stdout. With MCP_TRANSPORT=http in the environment it is one over HTTP on this "
+        "machine, at MCP_HTTP_PORT (3000); the token that clients must send is written to stderr, or is the one in "
+        "MCP_HTTP_TOKEN."
+    )
+    mcp.add_argument(
+        "--backend",
+        choices=("eca", "opencode"),
+        default="eca",
+        help="whose tools: this assistant's, or those of a running OpenCode server (OPENCODE_SERVER_URL)",
+    )
 
 
 def _add_rest(rest: argparse.ArgumentParser) -> None:

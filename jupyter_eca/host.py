@@ -178,7 +178,7 @@ class Host:
         # Meanwhile somebody may have begun a turn, or cut the chat back: then this is no longer what it is like.
         if chat.busy or self._chats.get(prompt.chat) is not chat:
             raise BusyError(BUSY)
-        chat.choice, chat.kernel, chat.prompt = choice, kernel, prompt
+        chat.choice, chat.kernel, chat.prompt, chat.lent = choice, kernel, prompt, None
         setup = self.setup(choice, around.tools(self, prompt.chat, kernel), prompt.bounds)
         if not chat.last:
             opened = ChatOpenedParams(chat_id=prompt.chat)
@@ -210,6 +210,10 @@ class Host:
 
     def reject(self, chat: str, call: str, words: str) -> None:
         self._tell(chat, inputs.Rejected(now(), call, RejectReason.USER, words))
+
+    def unanswered(self, chat: str, call: str) -> None:
+        """Somebody was asked to approve it, and nobody is left who could."""
+        self._tell(chat, inputs.Rejected(now(), call, RejectReason.NOBODY))
 
     def steer(self, chat: str, message: str) -> None:
         """Words for the model's next step; none take back those that it was not told yet."""

@@ -7,7 +7,7 @@ import importlib
 import signal
 import sys
 import uuid
-from contextlib import asynccontextmanager, contextmanager, suppress
+from contextlib import asynccontextmanager, closing, contextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -205,9 +205,10 @@ async def ask(folder: Path, only: Path | None, question: str, model: str, agent:
 
 async def rest(folder: Path, only: Path | None, given: argparse.Namespace) -> int:
     """The MCP chat front on a port, until a signal."""
-    from jupyter_eca.fronts.rest.front import Approve
+    from jupyter_eca.fronts.rest.app import application
+    from jupyter_eca.fronts.rest.front import Approve, Front
     from jupyter_eca.fronts.rest.guard import Gate, named
-    from jupyter_eca.fronts.rest.serve import serve
+    from jupyter_eca.fronts.serving import serve
 
     gate = Gate(given.host, named(given.cors_origin), given.token)
 
@@ -215,7 +216,26 @@ async def rest(folder: Path, only: Path | None, given: argparse.Namespace) -> in
         print(f"The MCP chat API is at {address} (described at {address}/docs).", flush=True)  # noqa: T201
 
     async with running([folder], only) as host:
-        await serve(host, gate, given.port, Approve(given.approve), ready)
+        front = Front(host, Approve(given.approve))
+        with closing(front):
+            await serve(application(front), gate, given.port, ready)
+    return 0
+
+
+async def mcp(folder: Path, only: Path | None, backend: str) -> int:
+    """The MCP front on this process' own streams, or on a loopback port, until its client leaves or a signal."""
+    from jupyter_eca.fronts.mcp.assistant import Assistant
+    from jupyter_eca.fronts.mcp.serve import serve
+
+    if backend == "opencode":
+        from jupyter_eca.fronts.mcp.opencode import opened
+
+        async with opened(folder) as opencode:
+            await serve(opencode)
+        return 0
+    async with running([folder], only) as host:
+        with closing(Assistant(host, panel=False)) as assistant:
+            await serve(assistant)
     return 0
 
 

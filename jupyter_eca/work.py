@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from jupyter_eca.live import LiveChat
     from jupyter_eca.protocol.content import ToolCallDetails
     from jupyter_eca.protocol.context import ChatContext
+    from jupyter_eca.tools.base import Tool
 
 _log = logging.getLogger(__name__)
 
@@ -231,18 +232,10 @@ class Work:
         return {call.id: details for call, details in zip(calls, found, strict=True) if details is not None}
 
     async def _preview(self, chat: LiveChat, call: ToolCall) -> ToolCallDetails | None:
-        tool = self._host.tool(call.name)
-        arguments = parsed(call.arguments_text)
-        if tool is None or tool.preview is None or arguments is None:
+        tool, arguments = self._host.tool(call.name), parsed(call.arguments_text)
+        if tool is None or arguments is None:
             return None
-        try:
-            async with asyncio.timeout(PREVIEW_SECONDS):
-                return await tool.preview(around.tools(self._host, chat.state.id, chat.kernel, call.id), arguments)
-        except (ToolError, TimeoutError):
-            return None
-        except Exception:  # noqa: BLE001  # a plug's: the call itself will say what is wrong
-            _log.exception("the preview of %s failed", call.name)
-            return None
+        return await preview(self._host, chat, tool, arguments, call.id)
 
     # -- tools
 
@@ -252,7 +245,7 @@ class Work:
         reporter = chat.reporters[effect.call] = Reporter(self._host.audiences.tell, chat.state.id, effect.call)
         replay = chat.replay
         try:
-            tool = self._host.tool(name)
+            tool = chat.lent if chat.lent and chat.lent.spec == effect.tool else self._host.tool(name)
             if replay is not None and not (tool is not None and tool.lives):
                 result = replay.result(effect.call)
                 return
@@ -290,6 +283,22 @@ class Work:
         return inputs.ToolFinished(
             at, call, result.text, result.error, result.details, result.images, tools, result.links
         )
+
+
+async def preview(
+    host: Host, chat: LiveChat, tool: Tool, arguments: dict[str, Any], call: str
+) -> ToolCallDetails | None:
+    """What a call would do, as far as its tool can tell in time."""
+    if tool.preview is None:
+        return None
+    try:
+        async with asyncio.timeout(PREVIEW_SECONDS):
+            return await tool.preview(around.tools(host, chat.state.id, chat.kernel, call), arguments)
+    except (ToolError, TimeoutError):
+        return None
+    except Exception:  # noqa: BLE001  # a plug's: the call itself will say what is wrong
+        _log.exception("the preview of %s failed", tool.spec.name)
+        return None
 
 
 def failure(error: ProviderError, settings: ProviderConfig) -> Failure | None:

@@ -27,7 +27,7 @@ SHELL = frozenset({"workspace", "providers", "tools", "contexts", "store", "conf
 # The host, and what it is made of.
 HOST = frozenset(
     {"around", "host", "live", "work", "archive", "checkpoints", "cells", "filesback", "changes", "announce"}
-    | {"locks", "reporting", "sampling"}
+    | {"locks", "outside", "reporting", "sampling"}
 )
 INNER = CORE | SHELL | HOST | {"links", "client", "audience", "commands", "fronts"}
 
@@ -67,8 +67,8 @@ ONLY_IN: dict[str, tuple[str, ...]] = {
     "mcp": ("workspace/mcp", "fronts/mcp"),
     "mcp_types": ("workspace/mcp", "fronts/mcp"),
     "keyring": ("credentials.py",),
-    "starlette": ("fronts/rest",),
-    "uvicorn": ("fronts/rest",),
+    "starlette": ("fronts/rest", "fronts/mcp"),
+    "uvicorn": ("fronts/serving.py",),
 }
 SDKS = ("anthropic", "openai", "xllamacpp", "genai_prices")
 HEAVY = ("pydantic", "anthropic", "openai", "mcp", "ipywidgets", "sqlite3", "keyring", "yaml", "starlette", "uvicorn")

@@ -15,7 +15,7 @@ def test_loading_us_imports_nothing_heavy_that_jupyter_has_not(module: str) -> N
 import sys, IPython, ipykernel.ipkernel, jupyter_server.serverapp, jupyter_server.extension.application
 before = set(sys.modules)
 import {module}
-heavy = {{"pydantic", "sqlite3", "anthropic", "ipywidgets"}} & (set(sys.modules) - before)
+heavy = {{"pydantic", "sqlite3", "anthropic", "ipywidgets", "mcp", "mcp_types"}} & (set(sys.modules) - before)
 assert not heavy, heavy
 """
     subprocess.run([sys.executable, "-c", code], cwd=Path(__file__).parents[1], check=True)

@@ -30,6 +30,7 @@ def step(state: ChatState, input: Input) -> Step:
     match input:
         case (
             inputs.Prompted()
+            | inputs.Asked()
             | inputs.Gathered()
             | inputs.Answered()
             | inputs.Compacted()
@@ -56,6 +57,7 @@ def step(state: ChatState, input: Input) -> Step:
 def _user(
     walk: Walk,
     input: inputs.Prompted
+    | inputs.Asked
     | inputs.Gathered
     | inputs.Answered
     | inputs.Compacted
@@ -68,6 +70,8 @@ def _user(
     match input:
         case inputs.Prompted():
             walk.prompt(input)
+        case inputs.Asked():
+            walk.asked(input)
         case inputs.Gathered():
             walk.gathered(input)
         case inputs.Answered(text=text, failed=failed):

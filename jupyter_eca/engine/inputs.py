@@ -48,6 +48,22 @@ class Prompted:
 
 
 @dataclass(frozen=True, slots=True)
+class Asked:
+    """A program of the user's own, not a model, calls one of the setup's tools: the turn is that call. `message` says
+    who does; `turn`, `content_id` and `call` are fresh ids; `details` tell what the call would do."""
+
+    at: int
+    turn: str
+    message: str
+    content_id: str
+    setup: Setup
+    call: str
+    tool: ToolSpec
+    arguments_text: str
+    details: ToolCallDetails | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Gathered:
     """What the user pointed at has been read: `context` is text for the model alone, `note` for the reader while the
     turn lasts. With `setup` the turn is not run as it was begun: it is one of the past, made again."""
@@ -190,6 +206,7 @@ class Stopped:
 
 Input = (
     Prompted
+    | Asked
     | Gathered
     | Answered
     | Compacted

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from jupyter_eca.engine.compacting import Window
@@ -54,6 +54,11 @@ class ChatState:
     summing: Summing | None = None
     summed: int | None = None
     pruned: bool = False
+
+    def begun(self, turn: str, setup: Setup) -> ChatState:
+        """What is left of the turn before has no part in it."""
+        anew = replace(self, turn=turn, setup=setup, trust=setup.trust, local=False, steps=0, steers=())
+        return replace(anew, summed=None, pruned=False)
 
     def call(self, id: str) -> ToolCall:
         """Raises: IllegalSignal when the reply under way has no such call."""

@@ -15,12 +15,14 @@ class TurnStatus(StrEnum):
     STREAMING = "streaming"
     WAITING = "waiting"
     ACTING = "acting"
+    SERVING = "serving"
     STOPPING = "stopping"
 
 
 class TurnSignal(StrEnum):
     PROMPT = "prompt"
     COMMAND = "command"
+    CALL = "call"
     READY = "ready"
     CARRIED_OUT = "carried out"
     REFUSED = "refused"
@@ -66,6 +68,7 @@ St, Si, Mo = TurnStatus, TurnSignal, TurnMove
 # streaming   a model call is under way
 # waiting     a model call failed before it said anything, and will be repeated in a while
 # acting      the model's reply ended in tool calls; at least one is not terminal yet
+# serving     a program of the user's own called a tool, without a model; that call is not terminal yet
 # stopping    somebody said stop; running tools are winding down
 #
 # `carried out` ends a command of ours, which no model is asked about; `refused` one that came to nothing. `settled`
@@ -97,6 +100,9 @@ TURNS: Table[TurnStatus, TurnSignal, TurnMove] = Table(
         (St.COMPACTING, Si.STOP): (St.STOPPING, (Mo.CANCEL_MODEL,)),
         (St.COMMANDED, Si.STOP): (St.IDLE, (Mo.CANCEL_GATHERING, Mo.STOPPED)),
         (St.GATHERING, Si.STOP): (St.IDLE, (Mo.CANCEL_GATHERING, Mo.STOPPED)),
+        (St.IDLE, Si.CALL): (St.SERVING, (Mo.DECIDE,)),
+        (St.SERVING, Si.SETTLED): (St.IDLE, (Mo.COMPLETE,)),
+        (St.SERVING, Si.STOP): (St.STOPPING, (Mo.STOP_CALLS,)),
         (St.STREAMING, Si.CALLS): (St.ACTING, (Mo.DECIDE,)),
         (St.STREAMING, Si.ANSWER): (St.IDLE, (Mo.COMPLETE,)),
         (St.STREAMING, Si.FAIL): (St.IDLE, (Mo.STOP_CALLS, Mo.FAILED)),

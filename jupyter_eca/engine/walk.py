@@ -24,7 +24,7 @@ from jupyter_eca.engine.prompt import (
 )
 from jupyter_eca.engine.retrying import planned
 from jupyter_eca.engine.spec import ModelRequest
-from jupyter_eca.engine.toolcall import ToolCallSignal
+from jupyter_eca.engine.toolcall import ToolCall, ToolCallSignal
 from jupyter_eca.engine.turn import TURNS, TurnMove, TurnSignal, TurnStatus
 from jupyter_eca.protocol.content import (
     Content,
@@ -39,7 +39,7 @@ from jupyter_eca.protocol.event import Event, Outcome
 
 if TYPE_CHECKING:
     from jupyter_eca.engine.history import History
-    from jupyter_eca.engine.inputs import Gathered, ModelFailed, Prompted, Steered
+    from jupyter_eca.engine.inputs import Asked, Gathered, ModelFailed, Prompted, Steered
     from jupyter_eca.engine.state import ChatState
 
 _OUTCOMES = {
@@ -121,25 +121,28 @@ class Walk:
                 self._end(_OUTCOMES[move])
 
     def prompt(self, prompted: Prompted) -> None:
-        first = not self.state.history and not prompted.local
         begin = TurnSignal.COMMAND if prompted.local else TurnSignal.PROMPT
         TURNS.take(self.state.status, begin)
-        setup = prompted.setup
-        self.state = replace(
-            self.state,
-            turn=prompted.turn,
-            setup=setup,
-            trust=setup.trust,
-            local=prompted.local,
-            steps=0,
-            steers=(),
-            summed=None,
-            pruned=False,
-        )
-        self.emit(TextContent(text=prompted.message, content_id=prompted.content_id), Role.USER)
-        if first:
-            self.emit(MetadataContent(title=title_of(prompted.message)), Role.SYSTEM)
+        self.state = replace(self.state.begun(prompted.turn, prompted.setup), local=prompted.local)
+        self._say(prompted.message, prompted.content_id)
         self.signal(begin)
+
+    def _say(self, message: str, content_id: str) -> None:
+        """What a turn begins with."""
+        first = not self.state.history and not self.state.local
+        self.emit(TextContent(text=message, content_id=content_id), Role.USER)
+        if first:
+            self.emit(MetadataContent(title=title_of(message)), Role.SYSTEM)
+
+    def asked(self, asked: Asked) -> None:
+        TURNS.take(self.state.status, TurnSignal.CALL)
+        call = ToolCall(asked.call, asked.tool.name, asked.tool, arguments_text=asked.arguments_text)
+        begun = self.state.begun(asked.turn, asked.setup)
+        ids = begun.call_ids | {call.id}
+        self.state = replace(begun, calls=(replace(call, details=asked.details),), indexes=(), call_ids=ids)
+        self._say(asked.message, asked.content_id)
+        self.signal(TurnSignal.CALL)
+        self.settle()
 
     def gathered(self, gathered: Gathered) -> None:
         TURNS.take(self.state.status, TurnSignal.READY)

@@ -57,8 +57,8 @@ class StdioLink(Inbox):
         self.end()
 
 
-def take_stdio() -> StdioLink:
-    """The link over the real streams; what any library prints from now on goes to stderr, and what it, or a process
+def claimed() -> tuple[FileIO, BinaryIO]:
+    """The real streams for a protocol; what any library prints from now on goes to stderr, and what it, or a process
     that it starts, reads from stdin is at its end: neither can take a byte of the protocol or add one."""
     out = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
@@ -66,4 +66,8 @@ def take_stdio() -> StdioLink:
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, sys.stdin.fileno())
     os.close(nothing)
-    return StdioLink(taken, out)
+    return taken, out
+
+
+def take_stdio() -> StdioLink:
+    return StdioLink(*claimed())

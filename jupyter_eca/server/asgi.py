@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from jupyter_core.utils import ensure_async
+from jupyter_server.auth.identity import IdentityProvider
 from jupyter_server.base.handlers import APIHandler
 from tornado.iostream import StreamClosedError
 from tornado.web import HTTPError
@@ -88,7 +89,16 @@ class AsgiHandler(APIHandler):
             ],
             "client": (request.remote_ip or "", 0),
             "server": (host or request.host, int(port) if port.isdigit() else None),
+            "user": self._whose,
         }
+
+    @property
+    def _whose(self) -> str:
+        """Who asks, as the application may tell one from another. Where anybody with the token comes in, Jupyter makes
+        up a new user for each request: there, all are one."""
+        own = type(self.identity_provider)
+        made_up = own.get_user is IdentityProvider.get_user and _finder(own) is _finder(IdentityProvider)
+        return "owner" if made_up else self.current_user.username
 
     async def _receive(self) -> Message:
         if self._body is not None:
@@ -123,3 +133,8 @@ class AsgiHandler(APIHandler):
         if self.settings.get("compress_response") and "Content-Length" not in self._headers:
             # A stream is not to be compressed; Tornado leaves alone what has an encoding.
             self.set_header("Content-Encoding", "identity")
+
+
+def _finder(provider: type[IdentityProvider]) -> object:
+    """What a Hub's overrides, private or not."""
+    return provider._get_user  # pyright: ignore[reportPrivateUsage]

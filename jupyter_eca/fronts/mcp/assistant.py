@@ -1,0 +1,232 @@
+"""The assistant behind the front: its native tools, and itself. The engine decides about what they change.
+
+A call of a tool is a turn in a chat of the caller's: whoever has the chat panel open sees it there and may approve it;
+a caller that can ask its own user does so too, and the first answer counts.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from jupyter_eca import outside, plugins
+from jupyter_eca.engine.spec import ToolSpec
+from jupyter_eca.errors import ToolError
+from jupyter_eca.fronts.mcp import approval, native
+from jupyter_eca.fronts.mcp.base import About, Answer, Offers, Refused
+from jupyter_eca.fronts.mcp.listeners import Listeners
+from jupyter_eca.fronts.mcp.told import FAILED, STOPPED, Told, refusal
+from jupyter_eca.protocol.content import MetadataContent, ToolCallRunContent
+from jupyter_eca.tools.base import ToolResult
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from jupyter_eca.fronts.mcp.base import Call, Caller, Changed, Offer, Outcome
+    from jupyter_eca.fronts.mcp.listeners import Listener
+    from jupyter_eca.host import Host
+    from jupyter_eca.live import Choice, Prompt
+    from jupyter_eca.tools.base import Need, Preview, Tool, ToolContext
+
+PREFIX: Final = "eca"
+
+_ABOUT: Final = About(
+    PREFIX,
+    "The assistant of a Jupyter server",
+    "Reads, edits and runs the notebooks that are open in Jupyter, in their live kernels, as the user sees them: "
+    "eca_notebook_read first. eca_run hands a whole task to the assistant there. What changes anything may have to be "
+    "approved by the user; a call that waits for that is not stuck.",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A session that was made and not prompted yet: nothing of it is stored."""
+
+    title: str
+    choice: Choice
+
+
+class Assistant:
+    """`base.Backend`. Made on the loop of its host, for as long as that runs. `panel`: somebody may have one open."""
+
+    def __init__(self, host: Host, *, panel: bool) -> None:
+        self.host = host
+        self._panel = panel
+        self.drafts: dict[str, Draft] = {}
+        self._heard: list[Changed] = []
+        self._listeners = Listeners(self._changed)
+        self._plugs = tuple(plugins.find("fronts.mcp.offers", "OFFERS").values())
+        self._chats: defaultdict[str, list[str]] = defaultdict(list)
+        self._taken: set[str] = set()
+        host.join(self._listeners)
+
+    def close(self) -> None:
+        self.host.leave(self._listeners)
+
+    @property
+    def about(self) -> About:
+        return _ABOUT
+
+    def offers(self) -> Offers:
+        tools = tuple(tool for plug in self._plugs for tool in plug.tools)
+        return Offers(
+            (*native.offers(self.host), *tools),
+            tuple(shelf for plug in self._plugs for shelf in plug.shelves),
+            tuple(prompts for plug in self._plugs for prompts in plug.prompts),
+        )
+
+    def listen(self, changed: Changed) -> Callable[[], None]:
+        self._heard.append(changed)
+        return lambda: self._heard.remove(changed)
+
+    def _changed(self, what: str) -> None:
+        for heard in self._heard:
+            heard(what)
+
+    # -- calls
+
+    async def call(self, offer: Offer, call: Call[Any], arguments: dict[str, Any]) -> Outcome:
+        return await (self._govern(offer, call, arguments) if offer.governed else offer.run(call, arguments))
+
+    async def _govern(self, offer: Offer, call: Call[Any], arguments: dict[str, Any]) -> Outcome:
+        """An offer that is no native tool, asked about as one is."""
+        outcome: list[Outcome] = []
+
+        async def run(arguments: dict[str, Any]) -> ToolResult:
+            outcome.append(await offer.run(call, arguments))
+            return ToolResult("Done.")
+
+        name = offer.name.removeprefix(f"{PREFIX}_")
+        spec = ToolSpec(name, offer.description, offer.parameters)
+        await self.use(_Errand(spec, run), call.caller, arguments)
+        return outcome[0]
+
+    async def use(self, tool: Tool, caller: Caller, arguments: dict[str, Any]) -> Answer:
+        """Run a tool, if the engine has it run. Raises: ToolError when it did not run, or failed."""
+        name = caller.name or "A program"
+        witness = _Witness(tool)
+        chat = await self._free(name)
+        try:
+            with self._listeners.listening(chat, caller) as listener:
+                message = f"{name} calls {tool.spec.name} over MCP"
+                try:
+                    live = await outside.call(self.host, outside.Request(chat, witness, arguments, message))
+                    told = Told(live.state.turn)
+                    await self._follow(listener, told)
+                except asyncio.CancelledError:
+                    self.host.stop(chat)
+                    raise
+        finally:
+            self._taken.discard(chat)
+        if told.rejected:
+            raise refusal(told.rejected[0], panel=self._panel)
+        return witness.answer()
+
+    async def prompt(self, prompt: Prompt, caller: Caller) -> Answer:
+        """Ask the assistant, and wait for the answer. Raises: BusyError; Refused when there is no answer."""
+        with self._listeners.listening(prompt.chat, caller) as listener:
+            begun = await self.host.prompt(prompt)
+            live = self.host.live(prompt.chat)
+            told = Told(live.state.turn if live else "")
+            draft = self.drafts.pop(prompt.chat, None)
+            if live and draft and draft.title:
+                self.host.mark(live, MetadataContent(title=draft.title))
+            try:
+                await self._follow(listener, told)
+            except asyncio.CancelledError:
+                self.host.stop(prompt.chat)
+                raise
+        return told.answer(prompt.chat, begun.model)
+
+    async def _free(self, name: str) -> str:
+        """A chat of the caller's in which nothing goes on: calls come side by side, and each is a turn."""
+        for chat in self._chats[name]:
+            live = self.host.live(chat)
+            if chat not in self._taken and not (live and live.busy):
+                break
+        else:
+            chat = f"mcp-{uuid.uuid4().hex}"
+            self._chats[name].append(chat)
+        self._taken.add(chat)
+        return chat
+
+    async def _follow(self, listener: Listener, told: Told) -> None:
+        """To the end of the turn."""
+        async with asyncio.TaskGroup() as tasks:
+            asking: list[asyncio.Task[None]] = []
+            while told.outcome is None:
+                event = await listener.events.get()
+                if event.turn != told.turn:
+                    continue
+                if told.add(event):
+                    await listener.caller.progress(told.steps, message=told.now)
+                if isinstance(event.content, ToolCallRunContent) and event.content.manual_approval:
+                    asking.append(tasks.create_task(self._approve(listener, event.content)))
+            for task in asking:
+                task.cancel()
+
+    async def _approve(self, listener: Listener, call: ToolCallRunContent) -> None:
+        """The caller's user is one of those who may answer."""
+        if not listener.caller.can_ask:
+            return
+        answer = await listener.caller.ask(approval.question(call))
+        if answer is None:
+            listener.silent = True
+            if not self.host.audiences.attended(listener.chat):
+                self.host.unanswered(listener.chat, call.id)
+        elif approval.approved(answer):
+            self.host.approve(listener.chat, call.id, remember=approval.remembered(answer))
+        else:
+            self.host.reject(listener.chat, call.id, approval.words(answer))
+
+
+@dataclass(frozen=True, slots=True)
+class _Errand:
+    """`tools.base.Tool`: something that is none, to be asked about like one."""
+
+    spec: ToolSpec
+    does: Callable[[dict[str, Any]], Awaitable[ToolResult]]
+    reads: bool = False
+    needs: frozenset[Need] = frozenset()
+    agents: frozenset[str] = frozenset()
+    keeps: bool = False
+    preview: Preview | None = None
+    lives: bool = False
+
+    async def run(self, context: ToolContext, arguments: dict[str, Any]) -> ToolResult:  # noqa: ARG002
+        return await self.does(arguments)
+
+
+class _Witness:
+    """`tools.base.Tool`: another one, whose result is kept as it was, before it became words for a model."""
+
+    def __init__(self, tool: Tool) -> None:
+        self._tool = tool
+        self._result: ToolResult | None = None
+        self._error: ToolError | None = None
+        self.spec, self.reads, self.needs = tool.spec, tool.reads, tool.needs
+        self.agents, self.keeps, self.preview, self.lives = tool.agents, tool.keeps, tool.preview, tool.lives
+
+    async def run(self, context: ToolContext, arguments: dict[str, Any]) -> ToolResult:
+        try:
+            self._result = await self._tool.run(context, arguments)
+        except ToolError as error:
+            self._error = error
+            raise
+        return self._result
+
+    def answer(self) -> Answer:
+        """Raises: ToolError when it did not come to a result."""
+        if self._error is not None:
+            raise self._error
+        if self._result is None:
+            raise Refused(*STOPPED)
+        result = self._result
+        if result.error:
+            raise Refused(result.text, FAILED)
+        links = [{"title": link.title, "url": link.url} for link in result.links]
+        return Answer({"text": result.text, **({"links": links} if links else {})}, result.images)

@@ -1,0 +1,53 @@
+"""The agents that answer, and work given to one of them."""
+
+from __future__ import annotations
+
+import uuid
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import Field
+
+from jupyter_eca.config import agents as everyone
+from jupyter_eca.fronts.mcp.base import Call, Hints, Offers, Refused, offer
+from jupyter_eca.live import Choice, Prompt
+
+if TYPE_CHECKING:
+    from jupyter_eca.fronts.mcp.assistant import Assistant
+    from jupyter_eca.fronts.mcp.base import Answer
+
+    Assisted = Call[Assistant]
+
+
+@offer("eca_agent_list", Hints.READS)
+async def agents(call: Assisted) -> dict[str, Any]:
+    """Who can answer: each agent with what it is for. One that only looks changes nothing, whatever it is asked."""
+    config = call.backend.host.config
+    return {
+        "default": config.default_agent,
+        "agents": [
+            {"name": one.name, "description": one.description, "mode": one.mode.value, "onlyLooks": one.looks_only}
+            for one in everyone(config).values()
+        ],
+    }
+
+
+@offer("eca_agent_delegate", Hints.WRITES)
+async def delegate(
+    call: Assisted,
+    agent: Annotated[str, Field(min_length=1, description="Name of the agent, from eca_agent_list.")],
+    prompt: Annotated[str, Field(min_length=1, description="What it is to do.")],
+    sessionId: Annotated[str, Field(description="Go on in this session; empty for a new one.")] = "",
+    model: Annotated[str, Field(description="PROVIDER/MODEL; empty for the agent's own.")] = "",
+) -> Answer:
+    """Give a task to one agent. Answers when it is done."""
+    host = call.backend.host
+    if agent not in everyone(host.config):
+        raise Refused(f"There is no agent {agent!r}.", f"There are: {', '.join(everyone(host.config))}.")
+    row = await host.chat(sessionId) if sessionId else None
+    if sessionId and (row is None or row.workspace != host.store.workspace):
+        raise Refused(f"There is no session {sessionId!r}.", "Take one from eca_session_list, or leave it out.")
+    asked = Prompt(sessionId or uuid.uuid4().hex, prompt, Choice(model, agent))
+    return await call.backend.prompt(asked, call.caller)
+
+
+OFFERS = Offers((agents, delegate))

@@ -1,0 +1,46 @@
+"""How the assistant is set up; keys and other secrets are never told."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import Field
+
+from jupyter_eca.config import agents
+from jupyter_eca.fronts.mcp import settings
+from jupyter_eca.fronts.mcp.base import Call, Hints, Offers, Refused, offer
+
+if TYPE_CHECKING:
+    from jupyter_eca.fronts.mcp.assistant import Assistant
+
+    Assisted = Call[Assistant]
+
+# What a reader may know: no key, no header, no environment, no command line.
+_TOLD = ("default_model", "default_agent", "disabled_tools", "tool_call", "chat", "notebook", "warnings", "sources")
+
+
+@offer("eca_config_get", Hints.READS)
+async def get(call: Assisted) -> dict[str, Any]:
+    """The configuration in force, merged from all its files, without anything secret."""
+    config = call.backend.host.config
+    told = config.model_dump(mode="json", by_alias=True, exclude_none=True, include=set(_TOLD))
+    return {**told, "providers": sorted(config.providers), "mcpServers": sorted(config.mcp_servers)}
+
+
+@offer("eca_config_update", Hints.WRITES, governed=True)
+async def update(
+    call: Assisted,
+    model: Annotated[str, Field(description="The default model from now on, as PROVIDER/MODEL.")] = "",
+    defaultAgent: Annotated[str, Field(description="The default agent from now on.")] = "",
+) -> dict[str, Any]:
+    """Change the default model or agent, in the project's .eca/config.json."""
+    host = call.backend.host
+    if defaultAgent and defaultAgent not in agents(host.config):
+        raise Refused(f"There is no agent {defaultAgent!r}.", f"There are: {', '.join(agents(host.config))}.")
+    changes = {(name,): value for name, value in (("defaultModel", model), ("defaultAgent", defaultAgent)) if value}
+    if not changes:
+        raise Refused("Nothing was to be changed.", "Give a model, a defaultAgent, or both.")
+    return {"changed": {path[0]: value for path, value in changes.items()}, "file": await settings.put(host, changes)}
+
+
+OFFERS = Offers((get, update))

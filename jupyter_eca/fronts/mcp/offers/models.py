@@ -1,0 +1,47 @@
+"""Which models there are, and which is used."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import Field
+
+from jupyter_eca.fronts.mcp import settings
+from jupyter_eca.fronts.mcp.base import Call, Hints, Offers, Refused, offer
+
+if TYPE_CHECKING:
+    from jupyter_eca.fronts.mcp.assistant import Assistant
+
+    Assisted = Call[Assistant]
+
+Provider = Annotated[str, Field(description="Only those of this provider; empty for all.")]
+Options = Annotated[
+    dict[str, Any], Field(description='What every request to the model is given besides, as {"temperature": 0}.')
+]
+
+
+@offer("eca_model_list", Hints.READS)
+async def models(call: Assisted, provider: Provider = "") -> dict[str, Any]:
+    """The models that the assistant can answer with, as PROVIDER/MODEL, and the default one."""
+    names, default = await call.backend.host.catalog.listed()
+    shown = [name for name in names if not provider or name.startswith(f"{provider}/")]
+    return {"default": default or None, "models": shown}
+
+
+@offer("eca_model_configure", Hints.WRITES, governed=True)
+async def configure(
+    call: Assisted,
+    provider: Annotated[str, Field(min_length=1, description="Name of the provider.")],
+    model: Annotated[str, Field(min_length=1, description="Name of the model, without its provider.")],
+    options: Options,
+) -> dict[str, Any]:
+    """Set what requests to a model are given besides, in the project's .eca/config.json."""
+    if provider not in call.backend.host.catalog.entries():
+        known = ", ".join(sorted(call.backend.host.catalog.entries()))
+        raise Refused(f"There is no provider {provider!r}.", f"There are: {known}.")
+    path = ("providers", provider, "models", model, "extraPayload")
+    file = await settings.put(call.backend.host, {path: options})
+    return {"provider": provider, "model": model, "options": options, "file": file}
+
+
+OFFERS = Offers((models, configure))

@@ -1,0 +1,174 @@
+"""What is there to be read: open notebooks, their cells, kernels and chats, each an address."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import quote, unquote
+
+import mcp_types as types
+
+from jupyter_eca import around
+from jupyter_eca.fronts.mcp import answers
+from jupyter_eca.fronts.mcp.base import Offers, Refused
+from jupyter_eca.fronts.mcp.listeners import CHAT
+from jupyter_eca.protocol.content import (
+    ReasonTextContent,
+    Role,
+    TextContent,
+    ToolCalledContent,
+    ToolCallRejectedContent,
+)
+from jupyter_eca.protocol.event import merged
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from jupyter_eca.fronts.mcp.assistant import Assistant
+    from jupyter_eca.protocol.event import Event
+    from jupyter_eca.protocol.notebook import NotebookCell, NotebookDocument, NotebookInfo
+    from jupyter_eca.workspace.base import Notebooks
+
+JSON: Final = "application/json"
+
+_NOTEBOOK: Final = "eca://notebook/{path}"
+_CELL: Final = "eca://notebook/{path}/cell/{id}"
+_KERNEL: Final = "eca://kernel/{path}"
+_ADDRESS: Final = re.compile(r"eca://(?P<kind>notebook|kernel|chat)/(?P<name>[^/]+)(?:/cell/(?P<cell>[^/]+))?")
+
+
+class Library:
+    """`base.Shelf`. The `/` in a path is written %2F."""
+
+    async def list(self, backend: Assistant) -> list[types.Resource]:
+        opened = await _opened(backend)
+        active = "The notebook that is worked in" if opened and opened[0].active else ""
+        found = [
+            _resource(_NOTEBOOK, info.path, active if info.active else "An open notebook, as it is now")
+            for info in opened
+        ]
+        found += [
+            _resource(_KERNEL, info.path, f"The kernel of {info.path}: its state and its variables")
+            for info in opened
+            if info.kernel_id
+        ]
+        host = backend.host
+        await host.store.settled()
+        return found + [
+            types.Resource(
+                uri=CHAT.format(id=quote(row.id, safe="")),
+                name=row.title or row.id,
+                description="What was said in a chat",
+                mime_type=JSON,
+            )
+            for row in await host.chats()
+            if row.workspace == host.store.workspace
+        ]
+
+    def templates(self) -> Sequence[types.ResourceTemplate]:
+        about = (
+            (_NOTEBOOK, "notebook", "A notebook, its cells with ids, sources, states and outputs; / in path is %2F"),
+            (_CELL, "cell", "One cell of a notebook"),
+            (_KERNEL, "kernel", "The kernel of a notebook: its state and its variables"),
+            (CHAT, "chat", "What was said in a chat"),
+        )
+        return [
+            types.ResourceTemplate(uri_template=template, name=name, description=words, mime_type=JSON)
+            for template, name, words in about
+        ]
+
+    async def complete(self, backend: Assistant, template: str, argument: str) -> Sequence[str]:
+        if argument == "path":
+            return [quote(info.path, safe="") for info in await _opened(backend)]
+        if template == CHAT:
+            return [row.id for row in await backend.host.chats() if row.workspace == backend.host.store.workspace]
+        return []
+
+    async def read(self, backend: Assistant, uri: str) -> types.ReadResourceResult | None:
+        found = _ADDRESS.fullmatch(uri)
+        if found is None:
+            return None
+        name = unquote(found["name"])
+        match found["kind"]:
+            case "notebook":
+                data = await _notebook(backend, name, unquote(found["cell"]) if found["cell"] else None)
+            case "kernel":
+                data = await _kernel(backend, name)
+            case _:
+                data = await _chat(backend, name)
+        content = types.TextResourceContents(uri=uri, mime_type=JSON, text=answers.text(data))
+        return types.ReadResourceResult(contents=[content])
+
+
+OFFERS = Offers(shelves=(Library(),))
+
+
+def _resource(template: str, path: str, description: str) -> types.Resource:
+    uri = template.format(path=quote(path, safe=""))
+    return types.Resource(uri=uri, name=path, description=description, mime_type=JSON)
+
+
+def _notebooks(backend: Assistant) -> Notebooks:
+    there = around.notebooks(backend.host, "")
+    if there is None:
+        raise Refused("There are no notebooks here.")
+    return there
+
+
+async def _opened(backend: Assistant) -> Sequence[NotebookInfo]:
+    there = around.notebooks(backend.host, "")
+    return await there.list() if there is not None else ()
+
+
+async def _notebook(backend: Assistant, path: str, cell: str | None) -> dict[str, Any]:
+    document = await _notebooks(backend).read(path)
+    if cell is None:
+        return {**document.wire(), "cells": [_told(document, one) for one in document.cells]}
+    one = document.cell(cell)
+    if one is None:
+        raise Refused(f"{path} has no cell {cell!r}.")
+    return _told(document, one)
+
+
+def _told(document: NotebookDocument, cell: NotebookCell) -> dict[str, Any]:
+    number = document.cells.index(cell) + 1
+    uri = _CELL.format(path=quote(document.path, safe=""), id=quote(cell.id, safe=""))
+    return {"number": number, "uri": uri, **cell.wire()}
+
+
+async def _kernel(backend: Assistant, path: str) -> dict[str, Any]:
+    kernels = around.kernels(backend.host, None)
+    kernel = await kernels.of(path) if kernels is not None else backend.host.workspace.kernel
+    if kernel is None:
+        raise Refused("There is no kernel here.")
+    state = await kernel.state()
+    told = {"notebook": path, "id": kernel.id, **state.wire()}
+    if state.status != "idle":
+        return told
+    found = await kernel.variables("", ())
+    return {**told, "variables": [one.wire() for one in found.variables]}
+
+
+async def _chat(backend: Assistant, id: str) -> dict[str, Any]:
+    host = backend.host
+    await host.store.settled()
+    row = await host.chat(id)
+    if row is None or row.workspace != host.store.workspace:
+        raise Refused(f"There is no chat {id!r}.")
+    said = [line for event in merged(await host.stored(id)) if (line := _line(event))]
+    return {"sessionId": id, "title": row.title, "status": host.status(id).value, "said": said}
+
+
+def _line(event: Event) -> dict[str, Any] | None:
+    match event.content:
+        case TextContent(text=text):
+            return {"role": event.role.value, "text": text}
+        case ReasonTextContent(text=text):
+            return {"role": "reasoning", "text": text}
+        case ToolCalledContent(name=name, arguments=arguments, error=error, outputs=outputs):
+            text = "\n".join(output.text for output in outputs)
+            return {"role": "tool", "name": name, "arguments": arguments, "error": error, "text": text}
+        case ToolCallRejectedContent(name=name, arguments=arguments, reason=reason):
+            return {"role": Role.SYSTEM.value, "name": name, "arguments": arguments, "rejected": reason.value}
+        case _:
+            return None

@@ -1,0 +1,69 @@
+"""The assistant's own MCP servers, and everything that it can use."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import Field
+
+from jupyter_eca import around
+from jupyter_eca.engine.plan import Plan
+from jupyter_eca.fronts.mcp.base import Call, Hints, Offers, Refused, offer
+
+if TYPE_CHECKING:
+    from jupyter_eca.fronts.mcp.assistant import Assistant
+
+    Assisted = Call[Assistant]
+
+
+@offer("eca_mcp_list", Hints.READS)
+async def servers(call: Assisted) -> dict[str, Any]:
+    """The MCP servers that the assistant uses, each with its state and its tools."""
+    return {
+        "servers": [
+            {
+                "name": server.name,
+                "status": server.status.value,
+                "error": server.error,
+                "tools": [tool.name for tool in server.tools or ()],
+            }
+            for server in call.backend.host.mcp.servers()
+        ]
+    }
+
+
+@offer("eca_mcp_enable", Hints.WRITES, governed=True)
+async def enable(
+    call: Assisted,
+    name: Annotated[str, Field(min_length=1, description="Name of the server, from eca_mcp_list.")],
+    enabled: Annotated[bool, Field(description="Whether it is to be used.")],
+) -> dict[str, Any]:
+    """Switch one of the assistant's MCP servers on or off, in its configuration."""
+    manager = call.backend.host.mcp
+    if name not in {server.name for server in manager.servers()}:
+        known = ", ".join(server.name for server in manager.servers()) or "none"
+        raise Refused(f"There is no server {name!r}.", f"There are: {known}.")
+    await manager.enable(name, enabled=enabled)
+    return {"name": name, "enabled": enabled}
+
+
+@offer("eca_tool_list", Hints.READS)
+async def tools(call: Assisted) -> dict[str, Any]:
+    """The tools that the assistant works with, by the names that its approval rules use."""
+    host = call.backend.host
+    there = replace(around.tools(host, "", None), plan=Plan())
+    return {
+        "tools": [
+            {
+                "name": tool.spec.name,
+                "server": tool.spec.server,
+                "description": tool.spec.description,
+                "onlyReads": tool.reads,
+            }
+            for tool in host.offered("", there)
+        ]
+    }
+
+
+OFFERS = Offers((servers, enable, tools))

@@ -1,0 +1,145 @@
+"""The assistant itself: ask it, in chats that go on."""
+
+from __future__ import annotations
+
+import uuid
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import Field
+
+from jupyter_eca.fronts.mcp.assistant import Draft
+from jupyter_eca.fronts.mcp.base import Call, Hints, Offers, Refused, offer
+from jupyter_eca.live import Choice, Prompt
+from jupyter_eca.protocol.content import Role, TextContent
+from jupyter_eca.protocol.context import FileContext
+
+if TYPE_CHECKING:
+    from jupyter_eca.fronts.mcp.assistant import Assistant
+    from jupyter_eca.fronts.mcp.base import Answer
+    from jupyter_eca.store import ChatRow
+
+    Assisted = Call[Assistant]
+
+Message = Annotated[str, Field(min_length=1, description="What is to be done or answered, in full sentences.")]
+Session = Annotated[str, Field(min_length=1, description="Id of a session, from eca_session_list or a create.")]
+Model_ = Annotated[str, Field(description="PROVIDER/MODEL, from eca_model_list; empty for the default.")]
+Agent = Annotated[str, Field(description="From eca_agent_list: code acts, plan only looks; empty for the default.")]
+Files = Annotated[list[str], Field(description="Paths of files of the workspace that the prompt is about.")]
+Title = Annotated[str, Field(description="A line for the list of chats; empty to take it from the first prompt.")]
+
+
+@offer("eca_run", Hints.WRITES)
+async def run(
+    call: Assisted,
+    prompt: Message,
+    model: Model_ = "",
+    agent: Agent = "",
+    files: Files = [],  # noqa: B006  # read only
+) -> Answer:
+    """Hand a task to the Jupyter assistant, in a new session. It can read, edit and run the user's open notebooks, look
+    at the variables of their kernels, and use files and a shell; what changes something may have to be approved.
+
+    Answers when it is done, which may take minutes. For a follow-up use eca_session_prompt with the sessionId.
+    """
+    return await call.backend.prompt(_prompt(uuid.uuid4().hex, prompt, Choice(model, agent), files), call.caller)
+
+
+@offer("eca_session_create", Hints.CREATES)
+async def create(call: Assisted, title: Title = "", model: Model_ = "", agent: Agent = "") -> dict[str, Any]:
+    """Begin a session with the assistant, without a prompt yet. Gives its sessionId."""
+    id = uuid.uuid4().hex
+    call.backend.drafts[id] = Draft(title, Choice(model, agent))
+    return {"sessionId": id, "title": title or None, "model": model or await call.backend.host.catalog.default()}
+
+
+@offer("eca_session_prompt", Hints.WRITES)
+async def prompt(
+    call: Assisted,
+    sessionId: Session,  # the seed's spelling
+    prompt: Message,
+    model: Model_ = "",
+    agent: Agent = "",
+    files: Files = [],  # noqa: B006  # read only
+) -> Answer:
+    """Ask the assistant something in a session that it remembers. Answers when it is done."""
+    chosen = Choice(model, agent)
+    if draft := call.backend.drafts.get(sessionId):
+        chosen = chosen.over(draft.choice)
+    else:
+        await _known(call, sessionId)
+    return await call.backend.prompt(_prompt(sessionId, prompt, chosen, files), call.caller)
+
+
+@offer("eca_session_list", Hints.READS)
+async def sessions(call: Assisted) -> dict[str, Any]:
+    """The chats of this workspace, whoever began them, the newest first. What was said in one is the resource
+    eca://chat/{sessionId}."""
+    host = call.backend.host
+    await host.store.settled()
+    rows = [row for row in await host.chats() if row.workspace == host.store.workspace]
+    drafts = [
+        {"sessionId": id, "title": draft.title or None, "status": "idle", "model": draft.choice.model or None}
+        for id, draft in call.backend.drafts.items()
+    ]
+    return {
+        "sessions": drafts
+        + [
+            {
+                "sessionId": row.id,
+                "title": row.title,
+                "status": host.status(row.id).value,
+                "model": row.model,
+                "agent": row.agent,
+                "updated": row.updated,
+            }
+            for row in rows
+        ]
+    }
+
+
+@offer("eca_session_abort", Hints.WRITES)
+async def abort(call: Assisted, sessionId: Session) -> dict[str, Any]:
+    """Stop the answer that is under way in a session. What its tools have done stays done."""
+    if sessionId in call.backend.drafts:
+        return {"sessionId": sessionId, "aborted": False}
+    row = await _known(call, sessionId)
+    host = call.backend.host
+    live = host.live(row.id)
+    running = live is not None and live.busy
+    host.stop(row.id)
+    return {"sessionId": row.id, "aborted": running}
+
+
+@offer("eca_session_fork", Hints.CREATES)
+async def fork(call: Assisted, sessionId: Session) -> dict[str, Any]:
+    """Begin a new session that goes on from the end of another, which stays as it is."""
+    if sessionId in call.backend.drafts:
+        raise Refused("Nothing was said in this session yet.", "Prompt it first, or create another session.")
+    row = await _known(call, sessionId)
+    host = call.backend.host
+    said = [
+        event.content.content_id
+        for event in await host.stored(row.id)
+        if event.role is Role.USER and isinstance(event.content, TextContent) and event.content.content_id
+    ]
+    if not said:
+        raise Refused("There is no prompt in this session to go on from.", "Prompt it first.")
+    new = uuid.uuid4().hex
+    await host.archive.fork(row.id, said[-1], new)
+    return {"sessionId": new, "from": row.id}
+
+
+OFFERS = Offers((run, create, prompt, sessions, abort, fork))
+
+
+def _prompt(chat: str, message: str, choice: Choice, files: list[str]) -> Prompt:
+    return Prompt(chat, message, choice, tuple(FileContext(path=path) for path in files))
+
+
+async def _known(call: Assisted, session: str) -> ChatRow:
+    host = call.backend.host
+    await host.store.settled()
+    row = await host.chat(session)
+    if row is None or row.workspace != host.store.workspace:
+        raise Refused(f"There is no session {session!r}.", "Take a sessionId from eca_session_list.")
+    return row

@@ -1,0 +1,95 @@
+"""OpenCode's HTTP API: one request, its answer as JSON, and what to do when there is none."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, cast
+
+import httpx2
+
+from jupyter_eca.errors import ConfigError
+from jupyter_eca.fronts.mcp.base import Refused
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+URL: Final = "http://localhost:4096"
+# Milliseconds, as in the environment: an answer of a model may take that long.
+PATIENCE: Final = "120000"
+USER: Final = "opencode"
+
+
+class Api:
+    def __init__(self, environment: Mapping[str, str]) -> None:
+        """Raises: ConfigError for an environment that makes no sense."""
+        self.url = environment.get("OPENCODE_SERVER_URL", URL).rstrip("/")
+        patience = environment.get("OPENCODE_TIMEOUT", PATIENCE)
+        if not (patience.isascii() and patience.isdecimal() and int(patience)):
+            raise ConfigError(f"OPENCODE_TIMEOUT is {patience!r}; it is a number of milliseconds.")
+        if not self.url.startswith(("http://", "https://")):
+            raise ConfigError(f"OPENCODE_SERVER_URL is {self.url!r}; it looks like {URL}.")
+        password = environment.get("OPENCODE_SERVER_PASSWORD", "")
+        auth = (environment.get("OPENCODE_SERVER_USERNAME", USER), password) if password else None
+        self._client = httpx2.AsyncClient(base_url=self.url, auth=auth, timeout=int(patience) / 1000)
+
+    async def close(self) -> None:
+        await self._client.aclose()
+
+    async def get(self, where: str, /, **parameters: object) -> Any:
+        return await self._ask("GET", where, parameters)
+
+    async def post(self, path: str, body: Mapping[str, Any] | None = None, **parameters: object) -> Any:
+        return await self._ask("POST", path, parameters, body or {})
+
+    async def patch(self, path: str, body: Mapping[str, Any], **parameters: object) -> Any:
+        return await self._ask("PATCH", path, parameters, body)
+
+    async def _ask(
+        self, method: str, path: str, parameters: Mapping[str, object], body: Mapping[str, Any] | None = None
+    ) -> Any:
+        """Raises: Refused."""
+        given = {name: str(value) for name, value in parameters.items() if value not in {None, ""}}
+        try:
+            answer = await self._client.request(method, path, params=given, json=body)
+        except httpx2.TimeoutException:
+            raise Refused(
+                f"OpenCode did not answer {method} {path} in time.",
+                "Look at the session with opencode_session_list: it may still be working.",
+                "Set OPENCODE_TIMEOUT higher (milliseconds).",
+            ) from None
+        except httpx2.HTTPError as error:
+            raise Refused(
+                f"The OpenCode server at {self.url} cannot be reached: {error or type(error).__name__}.",
+                "Start it: opencode serve --port 4096.",
+                "Set OPENCODE_SERVER_URL to where it is.",
+            ) from error
+        if answer.is_success:
+            return _json(answer)
+        raise _refusal(answer, f"{method} {path}")
+
+
+def _json(answer: httpx2.Response) -> Any:
+    try:
+        return answer.json() if answer.content else None
+    except ValueError as error:
+        raise Refused("What is there is no OpenCode server.", "Check OPENCODE_SERVER_URL.") from error
+
+
+def _refusal(answer: httpx2.Response, asked: str) -> Refused:
+    if answer.status_code in {401, 403}:
+        return Refused("OpenCode refused the password.", "Set OPENCODE_SERVER_PASSWORD to the server's.")
+    try:
+        told: Any = answer.json()
+    except ValueError:
+        told = None
+    words = _word(told, "data", "message") or _word(told, "message")
+    return Refused(
+        f"OpenCode answered {answer.status_code} to {asked}: {words or answer.reason_phrase}",
+        "Correct the arguments and call it again.",
+        "The log of the OpenCode server has the details.",
+    )
+
+
+def _word(told: Any, *names: str) -> str:
+    for name in names:
+        told = cast("dict[str, Any]", told).get(name) if isinstance(told, dict) else None
+    return told if isinstance(told, str) else ""

@@ -1,0 +1,98 @@
+"""`base.Backend` over one OpenCode server, and which folder of its a call is about."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from jupyter_eca import plugins
+from jupyter_eca.fronts.mcp.base import About, Offers, Refused
+from jupyter_eca.fronts.mcp.opencode.api import Api
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Callable, Mapping
+
+    from jupyter_eca.fronts.mcp.base import Call, Changed, Offer, Outcome
+
+_ABOUT: Final = About(
+    "opencode",
+    "OpenCode",
+    "Hands work to the OpenCode agent of a project: opencode_run does a task in a session of its own. "
+    "Errors say what to do about them.",
+)
+
+# What the top folder of a project has.
+_MARKERS: Final = (".git", "opencode.json", "opencode.jsonc", "package.json", "pyproject.toml", "Cargo.toml", "go.mod")
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """`source` tells why it is this one."""
+
+    path: str
+    source: str
+
+    @property
+    def told(self) -> dict[str, str]:
+        return {"directory": self.path, "directorySource": self.source}
+
+
+class OpenCode:
+    def __init__(self, folder: Path, environment: Mapping[str, str]) -> None:
+        """Raises: ConfigError."""
+        self.api = Api(environment)
+        self.default_model = environment.get("OPENCODE_DEFAULT_MODEL", "")
+        self._project = environment.get("OPENCODE_DEFAULT_PROJECT", "")
+        self._folder = folder
+        plugs: list[Offers] = list(plugins.find("fronts.mcp.opencode.offers", "OFFERS").values())
+        self._offers = Offers(tuple(tool for plug in plugs for tool in plug.tools))
+
+    @property
+    def about(self) -> About:
+        return _ABOUT
+
+    def offers(self) -> Offers:
+        return self._offers
+
+    def listen(self, changed: Changed) -> Callable[[], None]:
+        """It has no resources."""
+        del changed
+        return lambda: None
+
+    async def call(self, offer: Offer, call: Call[Any], arguments: dict[str, Any]) -> Outcome:
+        """OpenCode asks for permissions itself."""
+        return await offer.run(call, arguments)
+
+    async def folder(self, given: str = "") -> Folder:
+        """Raises: Refused when there is no such folder."""
+        found = await asyncio.to_thread(_chosen, given, self._project, self._folder)
+        if found is None:
+            named = given or self._project
+            raise Refused(f"There is no folder {named}.", "Give the absolute path of a project.")
+        return found
+
+
+@asynccontextmanager
+async def opened(folder: Path) -> AsyncGenerator[OpenCode]:
+    """By what the environment says. Raises: ConfigError."""
+    backend = OpenCode(folder, os.environ)
+    try:
+        yield backend
+    finally:
+        await backend.api.close()
+
+
+def _chosen(given: str, project: str, folder: Path) -> Folder | None:
+    """None for one that is not there."""
+    for named, source in ((given, "argument"), (project, "OPENCODE_DEFAULT_PROJECT")):
+        if named:
+            path = Path(named).expanduser().absolute()
+            return Folder(str(path), source) if path.is_dir() else None
+    for one in (folder, *folder.parents):
+        if any((one / marker).exists() for marker in _MARKERS):
+            return Folder(str(one), "nearest project")
+    return Folder(str(folder), "working directory")

@@ -1,0 +1,46 @@
+"""The agents, and work given to one of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import Field
+
+from jupyter_eca.fronts.mcp.base import Call, Hints, Offers, offer
+from jupyter_eca.fronts.mcp.opencode.offers.run import message, of, said
+
+if TYPE_CHECKING:
+    from jupyter_eca.fronts.mcp.opencode.backend import OpenCode
+
+    Coded = Call[OpenCode]
+
+
+@offer("opencode_agent_list", Hints.READS)
+async def agents(call: Coded) -> dict[str, Any]:
+    """Who can answer: each agent with what it is for."""
+    folder = await call.backend.folder()
+    found = await call.backend.api.get("/agent", directory=folder.path)
+    told = [
+        {"name": one["name"], "description": one.get("description"), "mode": one.get("mode")}
+        for one in found
+        if not one.get("hidden")
+    ]
+    return {"agents": told, **folder.told}
+
+
+@offer("opencode_agent_delegate", Hints.WRITES)
+async def delegate(
+    call: Coded,
+    agent: Annotated[str, Field(min_length=1, description="Name of the agent, from opencode_agent_list.")],
+    prompt: Annotated[str, Field(min_length=1, description="What it is to do.")],
+    sessionId: Annotated[str, Field(description="Go on in this session; empty for a new one.")] = "",
+    model: Annotated[str, Field(description="PROVIDER/MODEL; empty for the default.")] = "",
+) -> dict[str, Any]:
+    """Give a task to one agent. Answers when it is done."""
+    folder = await (of(call, sessionId) if sessionId else call.backend.folder())
+    body = await message(call, folder, prompt, model, agent, [], no_reply=False)
+    session = sessionId or str((await call.backend.api.post("/session", {}, directory=folder.path))["id"])
+    return await said(call, folder, session, body)
+
+
+OFFERS = Offers((agents, delegate))

@@ -1,0 +1,117 @@
+"""Models, providers and the configuration. No key is ever told."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any, Final, cast
+
+from pydantic import Field
+
+from jupyter_eca.fronts.mcp.base import Call, Hints, Offers, Refused, offer
+from jupyter_eca.fronts.mcp.opencode.offers.run import known_agent, known_model
+
+if TYPE_CHECKING:
+    from jupyter_eca.fronts.mcp.opencode.backend import Folder, OpenCode
+
+    Coded = Call[OpenCode]
+
+Model_ = Annotated[str, Field(description="PROVIDER/MODEL; empty to leave it as it is.")]
+
+# Members of the configuration that may hold a secret, or lead to one.
+_SECRET: Final = frozenset({"apikey", "key", "token", "headers", "environment", "env", "password", "secret"})
+
+
+@offer("opencode_model_list", Hints.READS)
+async def models(
+    call: Coded,
+    provider: Annotated[str, Field(description="Only those of this provider; empty for all.")] = "",
+    refresh: Annotated[bool, Field(description="Nothing is kept here: the list is always the server's.")] = False,
+) -> dict[str, Any]:
+    """The models there are, as PROVIDER/MODEL, and each provider's default."""
+    del refresh
+    folder, found = await _providers(call)
+    if provider and provider not in {one["id"] for one in found["providers"]}:
+        raise Refused(f"There is no provider {provider!r}.", "Take one from opencode_provider_list.")
+    names = [
+        f"{one['id']}/{name}"
+        for one in found["providers"]
+        if not provider or one["id"] == provider
+        for name in one.get("models", {})
+    ]
+    return {"models": names, "default": found.get("default", {}), **folder.told}
+
+
+@offer("opencode_model_configure", Hints.WRITES)
+async def configure(
+    call: Coded,
+    provider: Annotated[str, Field(min_length=1, description="Id of the provider.")],
+    model: Annotated[str, Field(min_length=1, description="Id of the model, without its provider.")],
+    options: Annotated[dict[str, Any], Field(description='What requests are given, as {"temperature": 0}.')],
+) -> dict[str, Any]:
+    """Set options of a model in the project's configuration."""
+    folder = await call.backend.folder()
+    await known_model(call, folder, f"{provider}/{model}")
+    change = {"provider": {provider: {"models": {model: {"options": options}}}}}
+    await call.backend.api.patch("/config", change, directory=folder.path)
+    return {"provider": provider, "model": model, "options": options, **folder.told}
+
+
+@offer("opencode_provider_list", Hints.READS)
+async def providers(call: Coded) -> dict[str, Any]:
+    """The providers that are set up, and how many models each has."""
+    folder, found = await _providers(call)
+    told = [
+        {"id": one["id"], "name": one.get("name"), "source": one.get("source"), "models": len(one.get("models", {}))}
+        for one in found["providers"]
+    ]
+    return {"providers": told, **folder.told}
+
+
+@offer("opencode_config_get", Hints.READS)
+async def get(call: Coded) -> dict[str, Any]:
+    """The configuration in force, without anything secret."""
+    folder = await call.backend.folder()
+    return {"config": told(await call.backend.api.get("/config", directory=folder.path)), **folder.told}
+
+
+@offer("opencode_config_update", Hints.WRITES)
+async def update(
+    call: Coded,
+    model: Model_ = "",
+    smallModel: Model_ = "",
+    defaultAgent: Annotated[str, Field(description="Name of an agent; empty to leave it as it is.")] = "",
+) -> dict[str, Any]:
+    """Change the default models or the default agent of the project."""
+    folder = await call.backend.folder()
+    for name in filter(None, (model, smallModel)):
+        await known_model(call, folder, name)
+    if defaultAgent:
+        await known_agent(call, folder, defaultAgent)
+    given = {"model": model, "small_model": smallModel, "default_agent": defaultAgent}
+    change = {name: value for name, value in given.items() if value}
+    if not change:
+        raise Refused("Nothing was to be changed.", "Give a model, a smallModel or a defaultAgent.")
+    await call.backend.api.patch("/config", change, directory=folder.path)
+    return {"changed": change, **folder.told}
+
+
+OFFERS = Offers((models, configure, providers, get, update))
+
+
+async def _providers(call: Coded) -> tuple[Folder, Any]:
+    folder = await call.backend.folder()
+    return folder, await call.backend.api.get("/config/providers", directory=folder.path)
+
+
+def told(value: Any) -> Any:
+    """Pure."""
+    match value:
+        case dict():
+            return {name: _hidden(name) or told(one) for name, one in cast("dict[str, Any]", value).items()}
+        case list():
+            return [told(one) for one in cast("list[Any]", value)]
+        case _:
+            return value
+
+
+def _hidden(name: str) -> str:
+    return "**********" if name.lower().replace("_", "") in _SECRET else ""

@@ -1,0 +1,116 @@
+"""Skills, MCP servers and tools of the OpenCode server."""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+from urllib.parse import quote, urlsplit
+
+from pydantic import Field
+
+from jupyter_eca.fronts.mcp.base import Call, Hints, Offers, Refused, offer
+
+if TYPE_CHECKING:
+    from jupyter_eca.fronts.mcp.opencode.backend import OpenCode
+
+    Coded = Call[OpenCode]
+
+
+@offer("opencode_skill_list", Hints.READS)
+async def skills(call: Coded) -> dict[str, Any]:
+    """The skills that the agents can load."""
+    folder = await call.backend.folder()
+    found = await call.backend.api.get("/skill", directory=folder.path)
+    told = [{"name": one["name"], "description": one.get("description")} for one in found]
+    return {"skills": told, **folder.told}
+
+
+@offer("opencode_skill_create", Hints.CREATES)
+async def create(
+    call: Coded,
+    name: Annotated[str, Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$", max_length=64, description="Like `my-skill`.")],
+    description: Annotated[str, Field(min_length=1, description="When to use it, in a line.")],
+    content: Annotated[str, Field(min_length=1, description="What to do then, in Markdown.")],
+    everywhere: Annotated[bool, Field(alias="global", description="For all projects.")] = False,
+) -> dict[str, Any]:
+    """Write a skill for the agents of the project, or of all projects. Overwrites none."""
+    if not _here(call.backend.api.url):
+        raise Refused("The OpenCode server is on another machine, and its API writes no skills.", "Write it there.")
+    folder = await call.backend.folder()
+    paths = await call.backend.api.get("/path", directory=folder.path)
+    root = Path(paths["config"]) if everywhere else Path(folder.path) / ".opencode"
+    file = root / "skills" / name / "SKILL.md"
+    line = " ".join(description.split())
+    if not await asyncio.to_thread(_written, file, f"---\nname: {name}\ndescription: {line}\n---\n\n{content}\n"):
+        raise Refused(f"There is a skill {name!r} already; nothing was written.", "Choose another name.")
+    return {"name": name, "file": str(file), **folder.told}
+
+
+@offer("opencode_mcp_list", Hints.READS)
+async def servers(call: Coded) -> dict[str, Any]:
+    """The MCP servers that the OpenCode server is a client of, each with its state."""
+    folder = await call.backend.folder()
+    found = await call.backend.api.get("/mcp", directory=folder.path)
+    told = [
+        {"name": name, **{key: state[key] for key in ("status", "error") if key in state}}
+        for name, state in found.items()
+    ]
+    return {"servers": told, **folder.told}
+
+
+@offer("opencode_mcp_enable", Hints.WRITES)
+async def enable(
+    call: Coded,
+    name: Annotated[str, Field(min_length=1, description="Name of the server, from opencode_mcp_list.")],
+    enabled: Annotated[bool, Field(description="Whether it is to be connected.")],
+) -> dict[str, Any]:
+    """Connect one of OpenCode's MCP servers, or disconnect it."""
+    folder = await call.backend.folder()
+    api = call.backend.api
+    known = await api.get("/mcp", directory=folder.path)
+    if name not in known:
+        raise Refused(f"There is no MCP server {name!r}.", f"There are: {', '.join(known) or 'none'}.")
+    verb = "connect" if enabled else "disconnect"
+    await api.post(f"/mcp/{quote(name, safe='')}/{verb}", directory=folder.path)
+    state = (await api.get("/mcp", directory=folder.path)).get(name, {})
+    return {"name": name, "enabled": enabled, "status": state.get("status"), **folder.told}
+
+
+@offer("opencode_tool_list", Hints.READS)
+async def tools(
+    call: Coded,
+    provider: Annotated[str, Field(description="With a model: the tools it is given, with their schemas.")] = "",
+    model: Annotated[str, Field(description="Id of the model, without its provider.")] = "",
+) -> dict[str, Any]:
+    """The tools of OpenCode's agents."""
+    folder = await call.backend.folder()
+    api = call.backend.api
+    if bool(provider) != bool(model):
+        raise Refused("A provider goes with a model.", "Give both, or none for the names of all tools.")
+    if not provider:
+        return {"tools": await api.get("/experimental/tool/ids", directory=folder.path), **folder.told}
+    found = await api.get("/experimental/tool", directory=folder.path, provider=provider, model=model)
+    return {"tools": list(found), **folder.told}
+
+
+OFFERS = Offers((skills, create, servers, enable, tools))
+
+
+def _here(url: str) -> bool:
+    host = urlsplit(url).hostname or ""
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _written(file: Path, text: str) -> bool:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        with file.open("x", encoding="utf-8") as opened:
+            opened.write(text)
+    except FileExistsError:
+        return False
+    return True

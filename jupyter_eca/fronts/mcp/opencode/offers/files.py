@@ -1,0 +1,77 @@
+"""Files of the project, as OpenCode sees them."""
+
+from __future__ import annotations
+
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from pydantic import Field
+
+from jupyter_eca.fronts.mcp.base import Call, Hints, Offers, Refused, offer
+
+if TYPE_CHECKING:
+    from jupyter_eca.fronts.mcp.opencode.backend import OpenCode
+
+    Coded = Call[OpenCode]
+
+
+@offer("opencode_file_read", Hints.READS)
+async def read(
+    call: Coded, path: Annotated[str, Field(min_length=1, description="Path of the file, from the project's folder.")]
+) -> dict[str, Any]:
+    """Read a file of the project."""
+    folder = await call.backend.folder()
+    name = PurePosixPath(path)
+    if name.is_absolute() or ".." in name.parts:
+        raise Refused(f"{path} is not in the project.", "Give a path from the project's folder on.")
+    api = call.backend.api
+    found = await api.get("/file/content", directory=folder.path, path=path)
+    # OpenCode answers with an empty text for a file that is not there.
+    if not found.get("content"):
+        beside = await api.get("/file", directory=folder.path, path=str(name.parent))
+        if name.name not in {one["name"] for one in beside}:
+            raise Refused(f"There is no file {path} in {folder.path}.", "Look for it with opencode_find_files.")
+    told = {"path": path, "content": found.get("content", ""), "type": found.get("type"), **folder.told}
+    return {**told, "encoding": found["encoding"]} if found.get("encoding") else told
+
+
+@offer("opencode_file_search", Hints.READS)
+async def search(
+    call: Coded,
+    pattern: Annotated[str, Field(min_length=1, description="Regular expression to look for in files.")],
+    directory: Annotated[str, Field(description="Folder of the project; empty for the default one.")] = "",
+) -> dict[str, Any]:
+    """Search the text of the project's files."""
+    folder = await call.backend.folder(directory)
+    found = await call.backend.api.get("/find", directory=folder.path, pattern=pattern)
+    told = [
+        {"path": one["path"]["text"], "line": one["line_number"], "text": one["lines"]["text"].rstrip("\n")}
+        for one in found
+    ]
+    return {"matches": told, **folder.told}
+
+
+@offer("opencode_find_files", Hints.READS)
+async def find(
+    call: Coded,
+    query: Annotated[str, Field(min_length=1, description="Part of a name; letters may be left out.")],
+    type: Annotated[Literal["", "file", "directory"], Field(description="Only these; empty for both.")] = "",
+    limit: Annotated[int, Field(ge=1, le=200, description="How many at most.")] = 50,
+) -> dict[str, Any]:
+    """Find files by their names."""
+    folder = await call.backend.folder()
+    found = await call.backend.api.get("/find/file", directory=folder.path, query=query, type=type, limit=limit)
+    return {"paths": list(found), **folder.told}
+
+
+@offer("opencode_find_symbols", Hints.READS)
+async def symbols(
+    call: Coded, query: Annotated[str, Field(min_length=1, description="Part of a function's or class' name.")]
+) -> dict[str, Any]:
+    """Find functions, classes and the like by name, where a language server runs."""
+    folder = await call.backend.folder()
+    found = await call.backend.api.get("/find/symbol", directory=folder.path, query=query)
+    return {"symbols": list(found), **folder.told}
+
+
+OFFERS = Offers((read, search, find, symbols))

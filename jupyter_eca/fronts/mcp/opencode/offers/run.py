@@ -1,0 +1,180 @@
+"""Prompts and sessions."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import Field
+
+from jupyter_eca.fronts.mcp.base import Call, Hints, Offers, Refused, offer
+
+if TYPE_CHECKING:
+    from jupyter_eca.fronts.mcp.opencode.backend import Folder, OpenCode
+
+    Coded = Call[OpenCode]
+
+Message = Annotated[str, Field(min_length=1, description="What the agent is to do.")]
+Session = Annotated[str, Field(min_length=1, description="Id of a session, from opencode_session_list or a create.")]
+Directory = Annotated[str, Field(description="Folder of the project; empty for the default one.")]
+Model_ = Annotated[str, Field(description="PROVIDER/MODEL, from opencode_model_list; empty for the default.")]
+Agent = Annotated[str, Field(description="From opencode_agent_list; empty for the default.")]
+Files = Annotated[list[str], Field(description="Paths of files that go with the prompt.")]
+NoReply = Annotated[bool, Field(description="Only note the prompt; no model answers.")]
+
+
+@offer("opencode_run", Hints.WRITES)
+async def run(
+    call: Coded,
+    prompt: Message,
+    workingDirectory: Directory = "",
+    model: Model_ = "",
+    agent: Agent = "",
+    files: Files = [],  # noqa: B006  # read only
+    noReply: NoReply = False,
+) -> dict[str, Any]:
+    """Have the OpenCode agent do a task, in a new session. Answers when it is done, which may take minutes. It may edit
+    files and run commands."""
+    folder = await call.backend.folder(workingDirectory)
+    body = await message(call, folder, prompt, model, agent, files, no_reply=noReply)
+    session = await call.backend.api.post("/session", {}, directory=folder.path)
+    return await said(call, folder, str(session["id"]), body)
+
+
+@offer("opencode_session_create", Hints.CREATES)
+async def create(
+    call: Coded,
+    workingDirectory: Directory = "",
+    title: Annotated[str, Field(description="A line for the list of sessions.")] = "",
+    model: Model_ = "",
+    agent: Agent = "",
+) -> dict[str, Any]:
+    """Begin a session without a prompt yet. Gives its sessionId."""
+    folder = await call.backend.folder(workingDirectory)
+    api = call.backend.api
+    chosen: dict[str, Any] = {"title": title} if title else {}
+    if agent:
+        chosen["agent"] = await known_agent(call, folder, agent)
+    if name := model or call.backend.default_model:
+        pair = await known_model(call, folder, name)
+        chosen["model"] = {"providerID": pair["providerID"], "id": pair["modelID"]}
+    session = await api.post("/session", chosen, directory=folder.path)
+    return {"sessionId": session["id"], "title": session.get("title"), **folder.told}
+
+
+@offer("opencode_session_prompt", Hints.WRITES)
+async def prompt(
+    call: Coded,
+    sessionId: Session,
+    prompt: Message,
+    files: Files = [],  # noqa: B006  # read only
+    noReply: NoReply = False,
+) -> dict[str, Any]:
+    """Ask something in a session that the agent remembers. Answers when it is done."""
+    folder = await of(call, sessionId)
+    body = await message(call, folder, prompt, "", "", files, no_reply=noReply)
+    return await said(call, folder, sessionId, body)
+
+
+@offer("opencode_session_list", Hints.READS)
+async def sessions(call: Coded) -> dict[str, Any]:
+    """The sessions of the project, the newest first."""
+    folder = await call.backend.folder()
+    found = await call.backend.api.get("/session", directory=folder.path)
+    told = [
+        {"sessionId": one["id"], "title": one.get("title"), "directory": one.get("directory"), "time": one.get("time")}
+        for one in found
+    ]
+    return {"sessions": told, **folder.told}
+
+
+@offer("opencode_session_abort", Hints.WRITES)
+async def abort(call: Coded, sessionId: Session) -> dict[str, Any]:
+    """Stop what a session is doing. What was done stays done."""
+    folder = await of(call, sessionId)
+    stopped = await call.backend.api.post(f"/session/{sessionId}/abort", directory=folder.path)
+    return {"sessionId": sessionId, "aborted": bool(stopped)}
+
+
+OFFERS = Offers((run, create, prompt, sessions, abort))
+
+
+async def of(call: Coded, session: str) -> Folder:
+    """The folder of a session. Raises: Refused when there is none of that id."""
+    from jupyter_eca.fronts.mcp.opencode.backend import Folder
+
+    again = "Take a sessionId from opencode_session_list, or make one with opencode_session_create."
+    if not session.isascii() or not session.replace("_", "").isalnum():
+        raise Refused(f"{session!r} is no id of a session.", again)
+    try:
+        found = await call.backend.api.get(f"/session/{session}")
+    except Refused as error:
+        raise Refused(str(error), again) from error
+    return Folder(str(found["directory"]), "session")
+
+
+async def known_agent(call: Coded, folder: Folder, name: str) -> str:
+    """OpenCode answers to an unknown one with an error that says nothing."""
+    names = [one["name"] for one in await call.backend.api.get("/agent", directory=folder.path)]
+    if name not in names:
+        raise Refused(f"There is no agent {name!r}.", f"There are: {', '.join(names)}.")
+    return name
+
+
+async def known_model(call: Coded, folder: Folder, name: str) -> dict[str, str]:
+    provider, _, model = name.partition("/")
+    found = await call.backend.api.get("/config/providers", directory=folder.path)
+    models = {one["id"]: one.get("models", {}) for one in found["providers"]}
+    if model not in models.get(provider, {}):
+        raise Refused(f"There is no model {name!r}.", "Take one from opencode_model_list, as PROVIDER/MODEL.")
+    return {"providerID": provider, "modelID": model}
+
+
+async def message(
+    call: Coded, folder: Folder, prompt: str, model: str, agent: str, files: list[str], *, no_reply: bool
+) -> dict[str, Any]:
+    parts: list[dict[str, Any]] = [{"type": "text", "text": prompt}]
+    for name in files:
+        path = Path(folder.path) / name
+        if not await asyncio.to_thread(path.is_file):
+            raise Refused(f"There is no file {name} in {folder.path}.", "Look for it with opencode_find_files.")
+        url = path.resolve().as_uri()
+        parts.append({"type": "file", "mime": "text/plain", "filename": path.name, "url": url})
+    body: dict[str, Any] = {"parts": parts}
+    if agent:
+        body["agent"] = await known_agent(call, folder, agent)
+    if name := model or call.backend.default_model:
+        body["model"] = await known_model(call, folder, name)
+    return {**body, "noReply": True} if no_reply else body
+
+
+async def said(call: Coded, folder: Folder, session: str, body: dict[str, Any]) -> dict[str, Any]:
+    api = call.backend.api
+    try:
+        answer = await api.post(f"/session/{session}/message", body, directory=folder.path)
+    except asyncio.CancelledError:
+        with suppress(Refused):
+            await api.post(f"/session/{session}/abort", directory=folder.path)
+        raise
+    info, parts = answer["info"], answer["parts"]
+    if error := info.get("error"):
+        data: dict[str, Any] = error.get("data") or {}
+        raise Refused(
+            f"The answer failed: {data.get('message') or error.get('name')}",
+            f"Ask again in the same session: opencode_session_prompt with sessionId {session!r}.",
+            "Choose another model; opencode_model_list has them.",
+        )
+    told = {"sessionId": session, "messageId": info.get("id"), **folder.told}
+    if info.get("role") != "assistant":
+        return {**told, "noted": True}
+    text = "".join(part.get("text", "") for part in parts if part.get("type") == "text")
+    tools = [_tool(part) for part in parts if part.get("type") == "tool"]
+    model = f"{info.get('providerID')}/{info.get('modelID')}"
+    return {**told, "text": text, "toolCalls": tools, "model": model, "agent": info.get("agent")}
+
+
+def _tool(part: dict[str, Any]) -> dict[str, Any]:
+    state: dict[str, Any] = part.get("state") or {}
+    return {"name": part.get("tool"), "status": state.get("status")}

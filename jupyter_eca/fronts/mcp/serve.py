@@ -1,0 +1,76 @@
+"""The front as a process: on its own streams, or over HTTP on this machine. The environment says which (seed 004)."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import secrets
+import signal
+import sys
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from starlette.applications import Starlette
+from starlette.responses import JSONResponse
+from starlette.routing import Route
+
+from jupyter_eca import __version__
+from jupyter_eca.errors import ConfigError
+from jupyter_eca.fronts.mcp.http import application
+from jupyter_eca.fronts.mcp.server import Front
+from jupyter_eca.fronts.mcp.stdio import streams
+from jupyter_eca.fronts.rest.guard import Gate, named
+from jupyter_eca.fronts.serving import serve as serve_http
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+
+    from jupyter_eca.fronts.mcp.base import Backend
+
+
+async def serve(backend: Backend) -> None:
+    """Raises: ConfigError for an environment that makes no sense."""
+    match os.environ.get("MCP_TRANSPORT", "stdio").lower():
+        case "stdio":
+            await _on_stdio(backend)
+        case "http":
+            await _on_http(backend)
+        case other:
+            raise ConfigError(f"MCP_TRANSPORT is {other!r}; it is stdio or http.")
+
+
+async def _on_stdio(backend: Backend) -> None:
+    """Until the end of stdin, or a signal: clients send one soon after that."""
+    front = Front(backend)
+
+    async def run() -> None:
+        async with front.running(), streams() as (heard, says):
+            await front.server.run(heard, says, front.server.create_initialization_options())
+
+    serving = asyncio.ensure_future(run())
+    with suppress(NotImplementedError):  # on Windows
+        for number in (signal.SIGINT, signal.SIGTERM):
+            asyncio.get_running_loop().add_signal_handler(number, serving.cancel)
+    with suppress(asyncio.CancelledError):
+        await serving
+
+
+async def _on_http(backend: Backend) -> None:
+    given = os.environ.get("MCP_HTTP_PORT", "3000")
+    if not (given.isascii() and given.isdecimal() and int(given) < 65536):
+        raise ConfigError(f"MCP_HTTP_PORT is {given!r}; it is a number below 65536.")
+    token = os.environ.get("MCP_HTTP_TOKEN") or secrets.token_urlsafe(32)
+    gate = Gate("127.0.0.1", named(os.environ.get("MCP_CORS_ORIGINS", "").replace(",", " ").split()), token)
+
+    def ready(address: str) -> None:
+        shown = "of MCP_HTTP_TOKEN" if os.environ.get("MCP_HTTP_TOKEN") else token
+        sys.stderr.write(f"The MCP server is at {address}/mcp; clients send `Authorization: Bearer TOKEN`.\n")
+        sys.stderr.write(f"Token: {shown}\n")
+        sys.stderr.flush()
+
+    async def health(_: Request) -> JSONResponse:
+        return JSONResponse({"status": "ok", "name": backend.about.name, "version": __version__})
+
+    async with application(backend) as mcp:
+        app = Starlette(routes=[Route("/health", health), Route("/mcp", mcp)])
+        await serve_http(app, gate, int(given), ready)

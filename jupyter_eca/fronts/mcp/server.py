@@ -1,0 +1,243 @@
+"""The front: a backend's offers as a server of the SDK. Knows every method and no transport."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any, Final
+
+import mcp_types as types
+from mcp.server.lowlevel.server import Server
+from mcp.server.request_state import RequestStateBoundary, RequestStateSecurity
+from mcp.server.subscriptions import (
+    InMemorySubscriptionBus,
+    ListenHandler,
+    PromptsListChanged,
+    ResourceUpdated,
+    ToolsListChanged,
+)
+from mcp.shared.exceptions import MCPError
+
+from jupyter_eca import __version__
+from jupyter_eca.errors import EcaError, ToolError
+from jupyter_eca.fronts.mcp import answers, base
+from jupyter_eca.fronts.mcp.base import Answer, Call
+from jupyter_eca.fronts.mcp.rounds import PATIENCE, Rounds
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator
+
+    from mcp.server.context import ServerRequestContext
+    from mcp.server.session import ServerSession
+
+    from jupyter_eca.fronts.mcp.base import Backend, Changed, Offer, Offers, Outcome
+    from jupyter_eca.fronts.mcp.rounds import Round
+
+    Context = ServerRequestContext[Any, Any]
+
+_log = logging.getLogger(__name__)
+
+# More than any client shows; those that were first are forgotten.
+MOST_SUBSCRIPTIONS: Final = 10_000
+# The protocol's limit.
+MOST_COMPLETIONS: Final = 100
+
+
+class Front:
+    def __init__(self, backend: Backend) -> None:
+        self._backend = backend
+        self._rounds: Rounds | None = None
+        self._note: Changed = _told_nobody
+        self._subscribed: dict[str, dict[int, ServerSession]] = {}
+        self._bus = InMemorySubscriptionBus()
+        about = backend.about
+        self.server: Server[Any] = Server(
+            about.name,
+            version=__version__,
+            title=about.title,
+            instructions=about.instructions,
+            on_list_tools=self._tools,
+            on_call_tool=self._call,
+            on_list_resources=self._resources,
+            on_list_resource_templates=self._templates,
+            on_read_resource=self._read,
+            on_subscribe_resource=self._subscribe,
+            on_unsubscribe_resource=self._unsubscribe,
+            on_subscriptions_listen=ListenHandler(self._bus),
+            on_list_prompts=self._prompts,
+            on_get_prompt=self._prompt,
+            on_completion=self._complete,
+        )
+        # By this way, and not in the constructor, which warns: clients of the older versions still ask for it.
+        self.server.add_request_handler("logging/setLevel", types.SetLevelRequestParams, self._set_level)
+        self.server.middleware.append(
+            RequestStateBoundary(RequestStateSecurity.ephemeral(ttl=PATIENCE), default_audience=about.name)
+        )
+
+    @asynccontextmanager
+    async def running(self) -> AsyncGenerator[None]:
+        """Calls are taken for as long as this lasts; those under way at its end are cancelled."""
+        async with asyncio.TaskGroup() as tasks:
+            rounds = self._rounds = Rounds(tasks)
+            self._note = lambda what: _ignore(tasks.create_task(self._changed(what)))
+            unlisten = self._backend.listen(self._note)
+            try:
+                yield
+            finally:
+                unlisten()
+                self._rounds = None
+                await rounds.end()
+
+    # -- tools
+
+    async def _tools(self, context: Context, _params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
+        del context
+        offers = self._offers.tools
+        return types.ListToolsResult(tools=[_described(offer) for offer in sorted(offers, key=lambda one: one.name)])
+
+    async def _call(
+        self, context: Context, params: types.CallToolRequestParams
+    ) -> types.CallToolResult | types.InputRequiredResult:
+        offer = next((one for one in self._offers.tools if one.name == params.name), None)
+        if offer is None:
+            raise MCPError(types.INVALID_PARAMS, f"Unknown tool: {params.name}")
+
+        async def work(round: Round) -> Outcome:
+            return await self._backend.call(
+                offer, Call(self._backend, round, params, self._note), params.arguments or {}
+            )
+
+        version = context.protocol_version
+        if self._rounds is None:
+            raise MCPError(types.INTERNAL_ERROR, "The server is ending.")
+        try:
+            outcome = await self._rounds.request(context, params, work)
+        except ToolError as error:
+            return answers.failure(error, version)
+        except EcaError as error:
+            return answers.result(answers.failed(str(error)), version)
+        except MCPError:
+            raise
+        except Exception as error:  # noqa: BLE001  # a plug boundary: the connection must live on
+            _log.exception("the tool %s failed", offer.name)
+            return answers.result(answers.failed(f"{offer.name} failed inside: {error!r}"), version)
+        return answers.result(outcome, version) if isinstance(outcome, Answer) else outcome
+
+    # -- resources
+
+    async def _resources(
+        self, context: Context, _params: types.PaginatedRequestParams | None
+    ) -> types.ListResourcesResult:
+        del context
+        found = [one for shelf in self._offers.shelves for one in await shelf.list(self._backend)]
+        return types.ListResourcesResult(resources=found)
+
+    async def _templates(
+        self, context: Context, _params: types.PaginatedRequestParams | None
+    ) -> types.ListResourceTemplatesResult:
+        del context
+        found = [one for shelf in self._offers.shelves for one in shelf.templates()]
+        return types.ListResourceTemplatesResult(resource_templates=found)
+
+    async def _read(self, context: Context, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
+        del context
+        for shelf in self._offers.shelves:
+            try:
+                found = await shelf.read(self._backend, params.uri)
+            except EcaError as error:
+                raise MCPError(types.INVALID_PARAMS, str(error), {"uri": params.uri}) from error
+            if found is not None:
+                return found
+        raise MCPError(types.INVALID_PARAMS, "Resource not found", {"uri": params.uri})
+
+    async def _subscribe(self, context: Context, params: types.SubscribeRequestParams) -> types.EmptyResult:
+        """For the versions with a connection; the others listen."""
+        sessions = self._subscribed.setdefault(str(params.uri), {})
+        sessions[_connection(context)] = context.session
+        while sum(map(len, self._subscribed.values())) > MOST_SUBSCRIPTIONS:
+            self._subscribed.pop(next(iter(self._subscribed)))
+        return types.EmptyResult()
+
+    async def _unsubscribe(self, context: Context, params: types.UnsubscribeRequestParams) -> types.EmptyResult:
+        self._subscribed.get(str(params.uri), {}).pop(_connection(context), None)
+        return types.EmptyResult()
+
+    async def _changed(self, what: str) -> None:
+        match what:
+            case base.TOOLS:
+                await self._bus.publish(ToolsListChanged())
+            case base.PROMPTS:
+                await self._bus.publish(PromptsListChanged())
+            case uri:
+                await self._bus.publish(ResourceUpdated(uri))
+                for connection, session in list(self._subscribed.get(uri, {}).items()):
+                    try:
+                        await session.send_resource_updated(uri)
+                    except Exception:  # noqa: BLE001  # whoever has left must not end the others
+                        _log.info("a subscriber of %s has left", uri)
+                        self._subscribed[uri].pop(connection, None)
+
+    # -- prompts
+
+    async def _prompts(self, context: Context, _params: types.PaginatedRequestParams | None) -> types.ListPromptsResult:
+        del context
+        found = [one for prompts in self._offers.prompts for one in await prompts.list(self._backend)]
+        return types.ListPromptsResult(prompts=found)
+
+    async def _prompt(
+        self, context: Context, params: types.GetPromptRequestParams
+    ) -> types.GetPromptResult | types.InputRequiredResult:
+        del context
+        for prompts in self._offers.prompts:
+            try:
+                found = await prompts.get(self._backend, params)
+            except EcaError as error:
+                raise MCPError(types.INVALID_PARAMS, str(error)) from error
+            if found is not None:
+                return found
+        raise MCPError(types.INVALID_PARAMS, f"Unknown prompt: {params.name}")
+
+    async def _complete(self, context: Context, params: types.CompleteRequestParams) -> types.CompleteResult:
+        """Of a template's address: what there is of it now."""
+        del context
+        values: list[str] = []
+        if isinstance(params.ref, types.ResourceTemplateReference):
+            for shelf in self._offers.shelves:
+                if any(one.uri_template == params.ref.uri for one in shelf.templates()):
+                    values += await shelf.complete(self._backend, params.ref.uri, params.argument.name)
+        fitting = [value for value in values if value.startswith(params.argument.value)]
+        shown = fitting[:MOST_COMPLETIONS]
+        more = len(fitting) > len(shown)
+        return types.CompleteResult(completion=types.Completion(values=shown, total=len(fitting), has_more=more))
+
+    async def _set_level(self, context: Context, params: types.SetLevelRequestParams) -> types.EmptyResult:
+        """Nothing is logged to clients; older ones want to be able to say how much."""
+        del context, params
+        return types.EmptyResult()
+
+    @property
+    def _offers(self) -> Offers:
+        return self._backend.offers()
+
+
+def _described(offer: Offer) -> types.Tool:
+    return types.Tool(
+        name=offer.name,
+        description=offer.description,
+        input_schema=offer.parameters,
+        annotations=offer.hints.annotations,
+    )
+
+
+def _connection(context: Context) -> int:
+    """The same for all requests of a connection, each of which has a session of its own."""
+    return id(context.session.client_params)
+
+
+def _told_nobody(_what: str) -> None:
+    """Before it runs nothing changes."""
+
+
+def _ignore(_task: asyncio.Task[None]) -> None:
+    """Its group waits for it."""

@@ -1,0 +1,72 @@
+"""The SDK's two streams over this process' own: a message is a line. A signal can end it, which the SDK's cannot be."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import math
+import threading
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+import anyio
+import mcp_types as types
+from mcp.shared.message import SessionMessage
+
+from jupyter_eca.links.stdio import claimed
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator
+    from typing import BinaryIO
+
+    from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+
+    Streams = tuple[MemoryObjectReceiveStream[SessionMessage | Exception], MemoryObjectSendStream[SessionMessage]]
+
+Heard = SessionMessage | Exception
+
+
+@asynccontextmanager
+async def streams() -> AsyncGenerator[Streams]:
+    """Reading ends with stdin."""
+    stdin, stdout = claimed()
+    heard, hears = anyio.create_memory_object_stream[Heard](math.inf)
+    says, said = anyio.create_memory_object_stream[SessionMessage](0)
+    loop = asyncio.get_running_loop()
+
+    def read() -> None:
+        for line in io.BufferedReader(stdin):
+            loop.call_soon_threadsafe(heard.send_nowait, _parsed(line))
+        loop.call_soon_threadsafe(heard.close)
+
+    # A blocking read can be cancelled on no platform; the thread dies with the process.
+    threading.Thread(target=read, name="eca-stdin", daemon=True).start()
+    async with asyncio.TaskGroup() as tasks:
+        writing = tasks.create_task(_write(said, stdout))
+        try:
+            with heard, hears, says:
+                yield hears, says
+        finally:
+            writing.cancel()
+
+
+def _parsed(line: bytes) -> Heard:
+    try:
+        return SessionMessage(types.jsonrpc_message_adapter.validate_json(line, by_name=False))
+    except ValueError as error:
+        return error
+
+
+async def _write(said: MemoryObjectReceiveStream[SessionMessage], stdout: BinaryIO) -> None:
+    with said:
+        async for message in said:
+            line = message.message.model_dump_json(by_alias=True, exclude_unset=True) + "\n"
+            try:
+                await asyncio.to_thread(_put, stdout, line.encode())
+            except BrokenPipeError:
+                return  # the end of stdin is next, and that ends all
+
+
+def _put(stdout: BinaryIO, data: bytes) -> None:
+    stdout.write(data)
+    stdout.flush()

@@ -1,0 +1,56 @@
+"""A tool call that no model made: a program of the user's own asks for it, and the engine decides as for any other."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from jupyter_eca import around
+from jupyter_eca.audience import Notice
+from jupyter_eca.engine import inputs
+from jupyter_eca.errors import BusyError
+from jupyter_eca.live import NO_CHOICE, Choice
+from jupyter_eca.protocol.chats import ChatOpenedParams
+from jupyter_eca.work import now, preview
+
+if TYPE_CHECKING:
+    from jupyter_eca.host import Host
+    from jupyter_eca.live import LiveChat
+    from jupyter_eca.tools.base import Tool
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """`message` is what the chat shows of it: who calls what. `choice` names the agent whose rules hold."""
+
+    chat: str
+    tool: Tool
+    arguments: dict[str, Any]
+    message: str
+    choice: Choice = NO_CHOICE
+
+
+async def call(host: Host, request: Request) -> LiveChat:
+    """Begin a turn that is one tool call; its events tell what comes of it. Returns before any of them is shown.
+
+    Raises: BusyError when something else goes on in the chat.
+    """
+    chat = await host.load(request.chat)
+    if chat.busy:
+        raise BusyError("This chat is busy with another call.")
+    id = uuid.uuid4().hex
+    details = await preview(host, chat, request.tool, request.arguments, id)
+    if chat.busy or host.live(request.chat) is not chat:
+        raise BusyError("This chat is busy with another call.")
+    setup = host.setup(request.choice.over(chat.choice), around.tools(host, request.chat, None))
+    spec = request.tool.spec
+    setup = replace(setup, tools=(spec,))
+    chat.kernel, chat.prompt, chat.lent = None, None, request.tool
+    if not chat.last:
+        host.audiences.tell(Notice("chat/opened", ChatOpenedParams(chat_id=request.chat), request.chat))
+    turn, said = uuid.uuid4().hex, uuid.uuid4().hex
+    text = json.dumps(request.arguments)
+    host.feed(chat, inputs.Asked(now(), turn, request.message, said, setup, id, spec, text, details))
+    return chat
