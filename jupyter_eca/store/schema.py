@@ -45,6 +45,10 @@ MIGRATIONS: Final = (
     );
     CREATE INDEX cell_checkpoints_of_chat ON cell_checkpoints (chat, turn);
     """,
+    """
+    CREATE TABLE counters (name TEXT PRIMARY KEY, value INTEGER NOT NULL);
+    CREATE TABLE notes (chat TEXT PRIMARY KEY, workspace TEXT NOT NULL, note TEXT NOT NULL);
+    """,
 )
 """Each is run once, in order; `PRAGMA user_version` counts those that were. Never change one that was released."""
 
