@@ -42,7 +42,7 @@ from jupyter_eca.workspace.jobs import BackgroundJobs
 from jupyter_eca.workspace.mcp import Manager
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from jupyter_eca.audience import Audience
@@ -98,6 +98,7 @@ class Host:
             tool.spec.name: tool for tools in plugins.find("tools", "TOOLS").values() for tool in tools
         }
         self.grace = GRACE_SECONDS
+        self._lent: dict[str, tuple[Tool, ...]] = {}
         self._chats: dict[str, LiveChat] = {}
         self._loading = asyncio.Lock()
         self._ended = asyncio.Event()
@@ -153,8 +154,13 @@ class Host:
         for chat in self._chats.values():
             if chat.kernel is not None and chat.kernel is audience.kernel:
                 chat.kernel = None
-            if any(not call.terminal for call in chat.state.calls) and not self.audiences.attended(chat.state.id):
-                self._work.deny_unattended(chat, self.grace)
+            self.unattended(chat.state.id)
+
+    def unattended(self, chat: str) -> None:
+        """Somebody who could have approved calls of a chat has gone; perhaps nobody is left."""
+        live = self._chats.get(chat)
+        if live and any(not call.terminal for call in live.state.calls) and not self.audiences.attended(chat):
+            self._work.deny_unattended(live, self.grace)
 
     # -- what happens to a chat
 
@@ -178,7 +184,7 @@ class Host:
             self.audiences.tell(Notice("chat/opened", opened, prompt.chat))
         message = dialogue.shown(prompt.message) if dialogue else shown(prompt.message)
         chat.dialogue = dialogue
-        self.feed(chat, inputs.Prompted(now(), fresh_id(), message, fresh_id(), setup, local))
+        self.feed(chat, inputs.Prompted(now(), prompt.turn or fresh_id(), message, fresh_id(), setup, local))
         self.store.select(prompt.chat, choice.selection)
         return Begun(choice.model, login=dialogue is not None)
 
@@ -326,16 +332,23 @@ class Host:
         trust = self.config.chat.default_trust if choice.trust is None else choice.trust
         return Choice(choice.model, who.name, variant, trust)
 
-    def tools(self) -> dict[str, Tool]:
-        """By the names that models use."""
-        return {**self._tools, **{tool.spec.name: tool for tool in self.mcp.tools()}}
+    def tools(self, chat: str = "") -> dict[str, Tool]:
+        """By the names that models use; with a chat, also those that a client lends it."""
+        lent = {tool.spec.name: tool for tool in self._lent.get(chat, ())}
+        return {**lent, **self._tools, **{tool.spec.name: tool for tool in self.mcp.tools()}}
 
-    def tool(self, name: str) -> Tool | None:
-        return self.tools().get(name)
+    def tool(self, name: str, chat: str = "") -> Tool | None:
+        return self.tools(chat).get(name)
+
+    def lend(self, chat: str, tools: Sequence[Tool]) -> None:
+        """Tools that a client has for one chat, in place of those it had; one that runs goes on."""
+        self._lent[chat] = tuple(tools)
+        if not tools:
+            del self._lent[chat]
 
     def available(self, has: ToolContext) -> list[Tool]:
         """The tools that can do their work here, whatever the agent."""
-        return [tool for tool in self.tools().values() if all(has.has(need) for need in tool.needs)]
+        return [tool for tool in self.tools(has.chat).values() if all(has.has(need) for need in tool.needs)]
 
     def offered(self, name: str, has: ToolContext, bounds: Bounds = NO_BOUNDS) -> list[Tool]:
         """The tools an agent has: plan mode only looks, and what the rules always deny is not mentioned."""

@@ -83,7 +83,7 @@ class Asker(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """A question from a front. `chat` may be new."""
+    """A question from a front. `chat` may be new. A `turn` that the front names must be new to the chat."""
 
     chat: str
     message: str
@@ -91,6 +91,7 @@ class Prompt:
     contexts: tuple[ChatContext, ...] = ()
     asker: Asker | None = None
     bounds: Bounds = NO_BOUNDS
+    turn: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -178,7 +178,7 @@ class Work:
         return {call.id: details for call, details in zip(calls, found, strict=True) if details is not None}
 
     async def _preview(self, chat: LiveChat, call: ToolCall) -> ToolCallDetails | None:
-        tool = self._host.tool(call.name)
+        tool = self._host.tool(call.name, chat.state.id)
         arguments = parsed(call.arguments_text)
         if tool is None or tool.preview is None or arguments is None:
             return None
@@ -197,7 +197,7 @@ class Work:
         name = effect.tool.name
         result = ToolResult("", error=True)
         try:
-            tool = self._host.tool(name)
+            tool = self._host.tool(name, chat.state.id)
             if tool is None:
                 raise ToolError(f"{name} is gone: its server has left.")
             context = around.tools(self._host, chat.state.id, chat.kernel, effect.call)
