@@ -80,9 +80,9 @@ class Archive:
         when there is no such turn."""
         await whole(self._copy(id, turn, new))
 
-    async def cut_after(self, id: str, turn: str) -> None:
-        """What came after a turn goes; with no turn, all of it. Files stay as they are."""
-        await whole(self._cut_after(id, turn))
+    async def keep(self, id: str, turns: Collection[str]) -> None:
+        """All other turns go. Files stay as they are."""
+        await whole(self._keep(id, turns))
 
     async def flag(self, id: str, content_id: str, text: str) -> None:
         async with self._idle(id) as (chat, events):
@@ -138,10 +138,9 @@ class Archive:
             if report:
                 self._host.mark(chat, TextContent(text=report))
 
-    async def _cut_after(self, id: str, turn: str) -> None:
+    async def _keep(self, id: str, turns: Collection[str]) -> None:
         async with self._idle(id) as (chat, events):
-            turns = list(dict.fromkeys(event.turn for event in events if event.turn))
-            gone = set(turns[turns.index(turn) + 1 :] if turn in turns else turns)
+            gone = {event.turn for event in events if event.turn} - set(turns)
             await self._host.checkpoints.forget(id, gone)
             await self._cut(chat, _seqs(events, gone))
 

@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
+    from collections.abc import Awaitable, Callable, Coroutine, Sequence
 
     from starlette.types import ASGIApp
 
+    from jupyter_eca.fronts.ahp.front import Front as AhpFront
     from jupyter_eca.host import Host
     from jupyter_eca.links.base import Link
     from jupyter_eca.protocol.lifecycle import InitializeParams
@@ -34,6 +35,9 @@ class Rooms:
         self._rest: ASGIApp | None = None
         self._sessions: set[asyncio.Task[None]] = set()
         self._arrivals: Arrivals | None = None
+        self._ahp: AhpFront | None = None
+        self._ahp_running: asyncio.Task[None] | None = None
+        self._ahp_making = asyncio.Lock()
 
     async def host(self) -> Host:
         """Raises: ConfigError; the next client tries again, with what the file says then."""
@@ -94,6 +98,32 @@ class Rooms:
             self._rest = application(Front(host))
         return self._rest
 
+    async def ahp(self) -> AhpFront:
+        """The Agent Host Protocol's front: one for all its clients. Raises: ConfigError."""
+        host = await self.host()
+        async with self._ahp_making:
+            if self._ahp is None:
+                await asyncio.to_thread(importlib.import_module, "jupyter_eca.fronts.ahp.front")
+                from jupyter_eca.fronts.ahp.front import Front
+                from jupyter_eca.server.terminals import ServerShells
+
+                manager = self._serverapp.web_app.settings.get("terminal_manager")
+                front = Front(host, ServerShells(manager) if manager is not None else None)
+                self._ahp_running = asyncio.get_running_loop().create_task(front.run())
+                await front.ready.wait()
+                self._ahp = front
+            return self._ahp
+
+    async def _serve_ahp(self, link: Link) -> None:
+        await asyncio.to_thread(importlib.import_module, "jupyter_eca.fronts.ahp.connection")
+        from jupyter_eca.fronts.ahp.connection import Connection
+
+        await Connection(link, self.ahp).run()
+
+    def start_ahp(self, link: Link) -> None:
+        """A client of the Agent Host Protocol; `close` ends it."""
+        self._keep(self._serve_ahp(link))
+
     async def serve(
         self,
         link: Link,
@@ -117,7 +147,10 @@ class Rooms:
         origin: str | None = None,
     ) -> None:
         """`serve` as a child of the server itself; `close` ends it."""
-        task = asyncio.get_running_loop().create_task(self.serve(link, interrupt, kernel, origin))
+        self._keep(self.serve(link, interrupt, kernel, origin))
+
+    def _keep(self, serving: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.get_running_loop().create_task(serving)
         self._sessions.add(task)
         task.add_done_callback(self._sessions.discard)
 
@@ -134,6 +167,9 @@ class Rooms:
         for task in self._sessions:
             task.cancel()
         await asyncio.gather(*self._sessions, return_exceptions=True)
+        if self._ahp is not None and self._ahp_running is not None:
+            self._ahp.close()
+            await self._ahp_running
         if self._host is not None and self._running is not None:
             self._host.close()
             await self._running
