@@ -231,6 +231,7 @@ async def place(
     folder: Path, rules: list[Json] | None = None, shells: Shells | None = None, **config: Any
 ) -> AsyncGenerator[Place]:
     workspace = Workspace(Files((folder,)))
+    config = {"toolCall": {"approval": {"allow": {"ask_user": {}}}}, **config}
     given = Config.model_validate(settings(folder, rules or RULES, **config))
     host = Host(given, workspace, folder / ".data" / "chats.db")
     front = Front(host, shells)
