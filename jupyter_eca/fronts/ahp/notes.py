@@ -67,7 +67,7 @@ def summary(uri: str, provider: str, row: ChatRow | None, note: Json) -> Json:
         provider=provider,
         title=(row and row.title) or note.get("title", ""),
         status=int(Status.IDLE) | int(note.get("flags", 0)),
-        createdAt=row.created if row else note.get("created", 0),
+        createdAt=note.get("created", row.created if row else 0),  # it never changes
         modifiedAt=max(row.updated if row else 0, note.get("modified", 0)),
         model=model,
         workingDirectory=note.get("folder"),
