@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from jupyter_eca.fronts.ahp.reducers.base import Json
     from jupyter_eca.host import Host
     from jupyter_eca.protocol.context import ChatContext
+    from jupyter_eca.workspace.base import Files
 
 TRIGGERS: Final = ("@", "/")
 
@@ -37,16 +38,16 @@ async def items(host: Host, chat: str, text: str, offset: int) -> list[Json]:
     if found := _CONTEXT.fullmatch(typed):
         root = host.workspace.files.roots[0]
         contexts = await offered(around.contexts(host, chat, None), found["query"], live=True)
-        shown = ((one, _word(one)) for one in contexts if not isinstance(one, CursorContext))
+        shown = ((one, _word(one, host.workspace.files)) for one in contexts if not isinstance(one, CursorContext))
         return [
             _item(offset, found["token"], f"@{word} ", attachments.offered(one, root)) for one, word in shown if word
         ]
     return []
 
 
-def _word(context: ChatContext) -> str:
+def _word(context: ChatContext, files: Files) -> str:
     if isinstance(context, FileContext | DirectoryContext):
-        return context.path
+        return files.shown(files.resolve(context.path))
     wire = context.wire()
     return str(wire.get("label") or wire.get("name") or wire.get("url") or wire.get("uri") or wire["type"])
 

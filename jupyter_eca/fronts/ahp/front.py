@@ -244,6 +244,11 @@ class Front:
                 if changes:
                     self.hub.notify({"type": "notify/sessionSummaryChanged", "session": uri, "changes": changes})
 
+    async def resting(self) -> None:
+        """Returns once all that clients asked for is done."""
+        for session in list(self.sessions.values()):
+            await session.resting()
+
     # -- the audience
 
     def sees(self, chat: str) -> bool:  # noqa: ARG002  # all of the workspace

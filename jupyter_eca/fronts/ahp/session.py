@@ -216,6 +216,11 @@ class Session:
 
         return self._front.start(ordered())
 
+    async def resting(self) -> None:
+        """Returns once what was to be done before is."""
+        async with self._order:
+            pass
+
     # -- turns
 
     def _begin(self, turn: str, message: Json) -> None:

@@ -67,7 +67,7 @@ class Client:
     ended: bool = False
     _waiting: dict[int, asyncio.Future[Any]] = field(default_factory=dict[int, "asyncio.Future[Any]"])
     _sent: int = 0
-    _acted: int = 0
+    number: int = 0
     _news: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def run(self) -> None:
@@ -101,6 +101,12 @@ class Client:
         if uri in self.states:
             self.states[uri] = reduce(self.states[uri], action, 0)
 
+    def replay(self, answer: Json) -> None:
+        """What came of a reconnect."""
+        for envelope in answer.get("actions", ()):
+            self._fold(envelope)
+        self.take(answer.get("snapshots", []))
+
     async def request(self, method: str, /, **params: Any) -> Any:
         self._sent += 1
         future = self._waiting[self._sent] = asyncio.get_running_loop().create_future()
@@ -131,10 +137,10 @@ class Client:
         return await self.subscribe(uri)
 
     async def act(self, type: str, uri: str, seq: int | None = None, /, **fields: Any) -> int:
-        self._acted = self._acted + 1 if seq is None else seq
+        self.number = self.number + 1 if seq is None else seq
         action = {"type": type, type.partition("/")[0]: uri, **fields}
-        await self.link.send(Notification("dispatchAction", {"clientSeq": self._acted, "action": action}))
-        return self._acted
+        await self.link.send(Notification("dispatchAction", {"clientSeq": self.number, "action": action}))
+        return self.number
 
     async def ask(self, uri: str, turn: str, text: str, **more: Any) -> int:
         return await self.act("session/turnStarted", uri, turnId=turn, userMessage={"text": text, **more})
