@@ -60,6 +60,7 @@ class Client:
 
     id: str
     link: MemoryLink
+    patience: float = PATIENCE
     states: dict[str, Json] = field(default_factory=dict[str, Json])
     seen: int = 0
     envelopes: list[Json] = field(default_factory=list[Json])
@@ -111,7 +112,7 @@ class Client:
         self._sent += 1
         future = self._waiting[self._sent] = asyncio.get_running_loop().create_future()
         await self.link.send(Request(self._sent, method, params))
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(self.patience):
             return await future
 
     async def initialize(self, *subscriptions: str) -> Json:
@@ -146,7 +147,7 @@ class Client:
         return await self.act("session/turnStarted", uri, turnId=turn, userMessage={"text": text, **more})
 
     async def until(self, true: Callable[[], Any]) -> Any:
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(self.patience):
             while not (found := true()):
                 self._news.clear()
                 await self._news.wait()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -80,10 +81,8 @@ class Two:
             await self._drop(who)
         elif what == "editor":
             self.editor += 1
-            try:
+            with suppress(EcaError):  # it is busy, as an editor would be told
                 await self.at.host.prompt(Prompt("s1", "you", turn=f"editor-{self.editor}"))
-            except EcaError:
-                pass  # it is busy, as an editor would be told
         elif what == "wait":
             await client.request("ping")
             await self.at.host.store.settled()
