@@ -1,4 +1,4 @@
-"""`python -m tests.bench [load] [answer] [first] [server] [stdio] [idle] [contexts]`: measure and print the table."""
+"""`python -m tests.bench [load] [answer] [first] [server] [stdio] [idle] [contexts] [ahp]`: print the measured table."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import asyncio
 import sys
 from typing import TYPE_CHECKING, Any
 
-from tests.bench import answer, contexts, first, idle, load, server, stdio
+from tests.bench import ahp, answer, contexts, first, idle, load, server, stdio
 from tests.bench.figure import table
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ BENCHES: dict[str, Callable[[], Coroutine[Any, Any, list[Figure]]]] = {
     "stdio": stdio.figures,
     "idle": idle.figures,
     "contexts": contexts.figures,
+    "ahp": ahp.figures,
 }
 
 
