@@ -1,4 +1,4 @@
-"""`python -m tests.bench [load] [answer] [first] [server] [stdio] [idle] [contexts] [ahp]`: print the measured table."""
+"""`python -m tests.bench [load] [answer] [first] [server] [stdio] [idle] [contexts] [ahp]`: print the table."""
 
 from __future__ import annotations
 

@@ -92,7 +92,7 @@ async def again(at: Served, before: Client) -> tuple[Client, str]:
 def workspace(tmp_path: Path) -> Path:
     folder = tmp_path / "workspace"
     (folder / ".eca").mkdir(parents=True)
-    approval = {"approval": {"allow": {"ask_user": {}}}}
+    approval: dict[str, Any] = {"approval": {"allow": {"ask_user": {}}}}
     (folder / ".eca" / "config.json").write_text(json.dumps(settings(tmp_path, RULES, toolCall=approval)))
     return folder
 

@@ -123,6 +123,20 @@ async def test_a_fork_goes_on_by_itself_from_the_turn_it_was_made_at(tmp_path: P
         at.same(client, "eca:/s2")
 
 
+async def test_a_session_that_answers_cannot_be_forked_yet(tmp_path: Path) -> None:
+    async with place(tmp_path) as at:
+        client = await at.connect()
+        await client.create(S)
+        await client.ask(S, "t1", "you")
+        await client.settled(S, 1)
+        await client.ask(S, "t2", "write")
+        await client.call(S, "pending-confirmation")
+        with pytest.raises(Refused) as error:
+            await client.request("createSession", session="eca:/s2", fork={"session": S, "turnId": "t1"})
+        assert error.value.code == -32004
+        assert len((await client.request("listSessions"))["items"]) == 1
+
+
 async def test_truncating_takes_turns_from_the_session_and_from_what_the_model_knows(tmp_path: Path) -> None:
     async with place(tmp_path) as at:
         client = await at.connect()
