@@ -15,7 +15,7 @@ from jupyter_eca.protocol.ahp import ROOT
 from jupyter_eca.protocol.jsonrpc import encode
 from tests.desk import settings
 from tests.fronts.ahp.place import RULES, Client, calls_of, text_of
-from tests.server.cells import PATIENCE
+from tests.server.cells import PATIENCE, kernel
 from tests.server.test_kill import server
 
 if TYPE_CHECKING:
@@ -212,3 +212,27 @@ async def test_a_page_of_another_origin_with_the_users_cookie_does_not_come_in(
     with pytest.raises(HTTPClientError) as refused:
         await jp_ws_fetch("eca", "ahp", headers=headers)
     assert refused.value.code == 403
+
+
+async def test_the_question_of_a_cell_is_watched_and_approved_by_a_client(
+    jp_serverapp: Any, jp_ws_fetch: Fetch
+) -> None:
+    link: Any = Socket(await jp_ws_fetch("eca", "ahp"))
+    client = Client("one", link, PATIENCE)
+    running = asyncio.ensure_future(client.run())
+    await client.initialize(ROOT)
+    async with kernel(jp_serverapp) as at:
+        await at.run("%load_ext jupyter_eca")
+        asking = asyncio.ensure_future(at.page("%eca make a variable"))
+        uri = (await client.told("notify/sessionAdded"))["summary"]["resource"]
+        await client.subscribe(uri)
+        call = await client.call(uri, "pending-confirmation")
+        about = {"turnId": client.states[uri]["activeTurn"]["id"], "toolCallId": call["toolCallId"]}
+        await client.act("session/toolCallConfirmed", uri, **about, approved=True, confirmed="user-action")
+        assert (await asking).status == "ok"
+        assert (await at.run("print(answer)")).stdout == "42\n"
+        await client.settled(uri, 1)
+        await client.ask(uri, "mine", "you")
+        assert text_of((await client.settled(uri, 2))["turns"][1]) == "Hello, you"
+    await client.close()
+    await asyncio.wait((running, link.reading))

@@ -54,7 +54,8 @@ class Connection:
         self._heard: asyncio.Queue[Request | Notification] = asyncio.Queue()
         self._out: deque[Message | Envelope] = deque()
         self._wake = asyncio.Event()
-        self._closing = False
+        self._closing = False  # once all is written
+        self._cut = asyncio.Event()  # at once
         self._aside: set[asyncio.Task[None]] = set()
 
     @property
@@ -73,9 +74,10 @@ class Connection:
         try:
             async with asyncio.TaskGroup() as self._tasks:
                 reading = self._tasks.create_task(self._read())
-                others = (self._tasks.create_task(self._work()), self._tasks.create_task(self._write()))
-                await asyncio.wait((reading, others[1]), return_when=asyncio.FIRST_COMPLETED)
-                for task in (reading, *others, *self._aside):
+                working = self._tasks.create_task(self._work())
+                ends = (reading, self._tasks.create_task(self._write()), self._tasks.create_task(self._cut.wait()))
+                await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
+                for task in (working, *ends, *self._aside):
                     task.cancel()
         finally:
             self._leave()
@@ -100,15 +102,19 @@ class Connection:
         self._push(dialect.notification_message(notification))
 
     def _push(self, message: Message | Envelope) -> None:
+        if self._cut.is_set():
+            return
         self._out.append(message)
         if len(self._out) > MAX_BEHIND:
             self._out = deque(_joined(self._out))
-            self._closing = self._closing or len(self._out) > MAX_BEHIND
+            if len(self._out) > MAX_BEHIND:
+                self._out.clear()
+                self._cut.set()
         self._wake.set()
 
     async def _write(self) -> None:
         """A client that reads slowly is given longer pieces, not more of them. Nobody waits for it."""
-        while not (self._closing and not self._out) and len(self._out) <= MAX_BEHIND:
+        while not (self._closing and not self._out):
             await self._wake.wait()
             self._wake.clear()
             behind, self._out = self._out, deque()
@@ -117,9 +123,7 @@ class Connection:
 
     def replaced(self) -> None:
         """The same client has come anew."""
-        self._out.clear()
-        self._closing = True
-        self._wake.set()
+        self._cut.set()
 
     # -- from the client
 

@@ -129,17 +129,23 @@ class Session:
         """The chat was cut back, by whomever: what is no longer there goes, what is new comes."""
         async with self._order:
             self._behind = self._behind or []
-            events = await self._host.stored(self.chat)
-            kept = self._still_there(list(dict.fromkeys(event.turn for event in events if event.turn)))
-            if kept is not None:
-                cut = {"type": "session/truncated", "session": self.uri}
-                self.dispatch({**cut, "turnId": kept[-1]} if kept else cut)
-                self._projection.forget()
-            shown = {*(str(turn["id"]) for turn in items(self.state, "turns")), self.turn}
-            new = (e for e in events if e.seq > self._known or (e.turn and e.turn not in shown))
-            for event in merged(new):
-                self._tell(event)
-            self._catch_up(events)
+            events: list[Event] = []
+            try:
+                events = await self._host.stored(self.chat)
+                self._compare(events)
+            finally:
+                self._catch_up(events)
+
+    def _compare(self, events: list[Event]) -> None:
+        kept = self._still_there(list(dict.fromkeys(event.turn for event in events if event.turn)))
+        if kept is not None:
+            cut = {"type": "session/truncated", "session": self.uri}
+            self.dispatch({**cut, "turnId": kept[-1]} if kept else cut)
+            self._projection.forget()
+        shown = {*(str(turn["id"]) for turn in items(self.state, "turns")), self.turn}
+        new = (e for e in events if e.seq > self._known or (e.turn and e.turn not in shown))
+        for event in merged(new):
+            self._tell(event)
 
     def _still_there(self, stored: list[str]) -> list[str] | None:
         """The turns up to the first that is stored no longer; None when that is none."""

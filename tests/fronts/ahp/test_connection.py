@@ -337,3 +337,33 @@ async def test_a_client_that_reads_slowly_is_sent_longer_pieces_and_delays_nobod
         assert len(deltas) < 10
         link.end()
         await serving
+
+
+async def test_a_client_that_never_reads_is_cut_off_and_can_come_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("jupyter_eca.fronts.ahp.connection.MAX_BEHIND", 50)
+    async with place(tmp_path) as at:
+        never = asyncio.Event()
+
+        async def write(text: str) -> None:
+            if '"id"' not in text:
+                await never.wait()
+
+        async def front() -> Any:
+            return at.front
+
+        shut = asyncio.Event()
+        link = WebSocketLink(write, shut.set)
+        at.tasks.create_task(Connection(link, front).run())
+        client = await at.connect("one")
+        await client.create(S)
+        hello = {"protocolVersions": ["0.1.0"], "clientId": "stuck", "initialSubscriptions": [S]}
+        link.received(json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello}))
+        for number in range(60):
+            await client.act("session/isReadChanged", S, isRead=number % 2 == 0)
+            await client.echo(number + 1)
+        await asyncio.wait_for(shut.wait(), 5)
+        assert not at.front.hub.connected("stuck")
+        again = await at.connect("stuck", S)
+        assert again.states[S] == at.front.hub.state(S)

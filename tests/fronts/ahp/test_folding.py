@@ -35,8 +35,9 @@ MESSAGE = WORDS.map(lambda text: {"text": text})
 
 def act(type: str, **fields: Any) -> Any:
     """Fields are strategies, or what they are."""
-    made = {name: value if isinstance(value, st.SearchStrategy) else st.just(value) for name, value in fields.items()}
-    return st.fixed_dictionaries({"type": st.just(f"session/{type}"), **cast("Any", made)})
+    strategies = (one if isinstance(one, st.SearchStrategy) else st.just(one) for one in fields.values())
+    made: dict[str, Any] = dict(zip(fields, strategies, strict=True))
+    return st.fixed_dictionaries({"type": st.just(f"session/{type}"), **made})
 
 
 ACTIONS = st.one_of(
