@@ -35,9 +35,13 @@ MESSAGE = WORDS.map(lambda text: {"text": text})
 
 def act(type: str, **fields: Any) -> Any:
     """Fields are strategies, or what they are."""
-    strategies = (one if isinstance(one, st.SearchStrategy) else st.just(one) for one in fields.values())
-    made: dict[str, Any] = dict(zip(fields, strategies, strict=True))
-    return st.fixed_dictionaries({"type": st.just(f"session/{type}"), **made})
+
+    def made(value: Any) -> Any:
+        return cast("Any", value) if isinstance(value, st.SearchStrategy) else st.just(value)
+
+    return st.fixed_dictionaries(
+        {"type": st.just(f"session/{type}"), **{name: made(value) for name, value in fields.items()}}
+    )
 
 
 ACTIONS = st.one_of(

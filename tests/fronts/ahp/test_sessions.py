@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -61,12 +62,17 @@ async def test_after_a_cancelled_turn_the_queue_is_kept(tmp_path: Path) -> None:
         client = await at.connect()
         await client.create(S)
         await client.ask(S, "t1", "slow")
+        await client.until(lambda: client.states[S].get("activeTurn", {}).get("responseParts"))
         await client.act("session/pendingMessageSet", S, **message("a", "you"))
         await client.act("session/turnCancelled", S, turnId="t1")
         state = await client.settled(S, 1)
         assert [one["id"] for one in state["queuedMessages"]] == ["a"]
+        live = at.host.live("s1")
+        assert live is not None
+        await asyncio.gather(*live.tasks.values(), return_exceptions=True)
         await at.host.store.settled()
-        assert len(at.front.hub.state(S)["turns"]) == 1
+        state = at.front.hub.state(S)
+        assert (len(state["turns"]), "activeTurn" in state, len(state["queuedMessages"])) == (1, False, 1)
 
 
 async def test_steering_that_was_set_while_idle_is_told_with_the_next_question(tmp_path: Path) -> None:
