@@ -17,6 +17,7 @@ from jupyter_eca.fronts.ahp.resources import Resources
 from jupyter_eca.fronts.ahp.session import Session
 from jupyter_eca.fronts.ahp.terminals import Terminals
 from jupyter_eca.protocol.ahp import PROVIDER, ROOT
+from jupyter_eca.protocol.ahp.commands import Code
 from jupyter_eca.protocol.lifecycle import ConfigUpdatedParams
 from jupyter_eca.protocol.mcp import ToolServerRemovedParams, ToolServerUpdatedParams
 from jupyter_eca.work import now
@@ -158,8 +159,11 @@ class Front:
         return {"summary": summary, "lifecycle": "ready", "turns": [], "config": config, "customizations": offered}
 
     async def create(self, params: commands.CreateSession) -> Session:
-        """A session without a turn: of our chats there is none yet."""
+        """A session without a turn: of our chats there is none yet. Raises: RemoteError when another client was
+        quicker."""
         chat, at = chat_of(params.session) or "", now()
+        if chat in self._keeping.notes:
+            raise RemoteError(f"{params.session} exists.", Code.SESSION_ALREADY_EXISTS)
         model = params.model.wire() if params.model else None
         about = {"created": at, "modified": at, "title": "", "folder": params.working_directory}
         note = present(**about, model=model, values=params.config)

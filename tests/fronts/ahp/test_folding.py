@@ -39,9 +39,8 @@ def act(type: str, **fields: Any) -> Any:
     def made(value: Any) -> Any:
         return cast("Any", value) if isinstance(value, st.SearchStrategy) else st.just(value)
 
-    return st.fixed_dictionaries(
-        {"type": st.just(f"session/{type}"), **{name: made(value) for name, value in fields.items()}}
-    )
+    every = {"type": f"session/{type}", **fields}
+    return st.fixed_dictionaries({name: made(value) for name, value in every.items()})
 
 
 ACTIONS = st.one_of(
