@@ -64,11 +64,7 @@ class Rooms:
         workspace = Workspace(files, ServerKernel(kernels), self._notebooks(files), kernels)
         host = Host(settings, workspace, database(), read)
         running = self._running = asyncio.get_running_loop().create_task(host.run())
-        ready = asyncio.ensure_future(host.ready.wait())
-        await asyncio.wait((running, ready), return_when=asyncio.FIRST_COMPLETED)
-        if running.done():
-            ready.cancel()
-            running.result()
+        await _ready(host.ready, running)
         return host
 
     def _notebooks(self, files: Files) -> Notebooks:
@@ -109,8 +105,8 @@ class Rooms:
 
                 manager = self._serverapp.web_app.settings.get("terminal_manager")
                 front = Front(host, ServerShells(manager) if manager is not None else None)
-                self._ahp_running = asyncio.get_running_loop().create_task(front.run())
-                await front.ready.wait()
+                running = self._ahp_running = asyncio.get_running_loop().create_task(front.run())
+                await _ready(front.ready, running)
                 self._ahp = front
             return self._ahp
 
@@ -175,6 +171,15 @@ class Rooms:
             await self._running
         if self._kernels is not None:
             self._kernels.close()
+
+
+async def _ready(ready: asyncio.Event, running: asyncio.Task[None]) -> None:
+    """Raises what ended the task before it was ready."""
+    waiting = asyncio.ensure_future(ready.wait())
+    await asyncio.wait((running, waiting), return_when=asyncio.FIRST_COMPLETED)
+    if running.done():
+        waiting.cancel()
+        running.result()
 
 
 class ServerBrowser:
