@@ -62,7 +62,7 @@ def seen(
     there = replace(around.tools(host, "", kernel), plan=Plan())
     has = {tool.spec.name for tool in host.offered(name, there)}
     if server.type == "native":
-        native = (tool.spec for tool in host.available(there) if tool.spec.origin is Origin.NATIVE)
+        native = (tool.spec for tool in host.toolbox.available(there) if tool.spec.origin is Origin.NATIVE)
         tools = tuple(
             ServerTool(
                 name=one.name, description=one.description, parameters=one.parameters, disabled=one.name not in has

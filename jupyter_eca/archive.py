@@ -82,6 +82,15 @@ class Archive:
         """A new chat that goes on from the end of the turn of a user's message."""
         await whole(self._fork(id, content_id, new))
 
+    async def copy(self, id: str, turn: str, new: str) -> None:
+        """As `fork`, by the id of the turn; the title is kept and nothing is said of it. Raises: LocalError, besides,
+        when there is no such turn."""
+        await whole(self._copy(id, turn, new))
+
+    async def keep(self, id: str, turns: Collection[str]) -> None:
+        """All other turns go. Files stay as they are."""
+        await whole(self._keep(id, turns))
+
     async def flag(self, id: str, content_id: str, text: str) -> None:
         async with self._idle(id) as (chat, events):
             self._place(events, content_id)
@@ -141,22 +150,37 @@ class Archive:
             elif report:
                 self._host.mark(chat, TextContent(text=report))
 
+    async def _keep(self, id: str, turns: Collection[str]) -> None:
+        async with self._idle(id) as (chat, events):
+            gone = {event.turn for event in events if event.turn} - set(turns)
+            await self._host.checkpoints.forget(id, gone)
+            await self._cut(chat, _seqs(events, gone))
+
     def _not_taken_back(self, gone: Iterable[Event]) -> list[str]:
         """The tools that ran and may have changed what we know nothing of."""
         ran = dict.fromkeys(e.content.name for e in gone if isinstance(e.content, ToolCallRunningContent))
-        found = ((name, self._host.tool(name)) for name in ran)
+        found = ((name, self._host.toolbox.get(name)) for name in ran)
         return [name for name, tool in found if tool is None or not (tool.reads or tool.keeps)]
 
     async def _fork(self, id: str, content_id: str, new: str) -> None:
         async with self._idle(id) as (chat, events):
-            turn = events[self._place(events, content_id)].turn
-            last = max(event.seq for event in events if event.turn == turn)
             row = await self._host.chat(id)
             title = f"{(row and row.title) or 'Chat'} (fork)"
-            at = now()
-            await self._host.store.do(lambda tables: tables.copy(id, last, new, title, at))
-            self._host.audiences.show_anew(new)
+            await self._branch(id, events, events[self._place(events, content_id)].turn, new, title)
             self._host.mark(chat, TextContent(text=forked(title)))
+
+    async def _copy(self, id: str, turn: str, new: str) -> None:
+        async with self._idle(id) as (_, events):
+            row = await self._host.chat(id)
+            await self._branch(id, events, turn, new, (row and row.title) or "Chat")
+
+    async def _branch(self, id: str, events: Sequence[Event], turn: str, new: str, title: str) -> None:
+        last = max((event.seq for event in events if event.turn == turn), default=None)
+        if last is None:
+            raise LocalError(f"There is no turn {turn!r} in this chat.")
+        at = now()
+        await self._host.store.do(lambda tables: tables.copy(id, last, new, title, at))
+        self._host.audiences.show_anew(new)
 
     async def _unflag(self, id: str, content_id: str) -> None:
         async with self._idle(id) as (chat, events):

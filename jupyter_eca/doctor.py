@@ -30,7 +30,7 @@ async def report(host: Host, where: str) -> str:
         "keys": keys,
         "default model": f"`{default}`" if default else "**none**",
         "models": ", ".join(f"`{model}`" for model in models) or "none",
-        "tools": ", ".join(f"`{name}`" for name in host.tools()),
+        "tools": ", ".join(f"`{name}`" for name in host.toolbox.all()),
         "packages": ", ".join(_versions()),
     }
     table = "| | |\n|---|---|\n" + "\n".join(f"| {name} | {value} |" for name, value in rows.items())

@@ -18,6 +18,10 @@ EcaError                    the message says what to do next
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 
 class EcaError(Exception):
@@ -67,12 +71,13 @@ class UnknownChat(LocalError):
 class RemoteError(EcaError):
     """The peer broke the protocol, answered with an error, or left.
 
-    `code` is a JSON-RPC error code.
+    `code` is a JSON-RPC error code, `data` what a program can make of it.
     """
 
-    def __init__(self, message: str, code: int = -32603) -> None:
+    def __init__(self, message: str, code: int = -32603, data: Mapping[str, object] | None = None) -> None:
         super().__init__(message)
         self.code = code
+        self.data = data
 
 
 class FrameError(RemoteError):

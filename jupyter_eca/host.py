@@ -105,6 +105,7 @@ class Host:
             tool.spec.name: tool for tools in plugins.find("tools", "TOOLS").values() for tool in tools
         }
         self.grace = GRACE_SECONDS
+        self._lent: dict[str, tuple[Tool, ...]] = {}
         self._chats: dict[str, LiveChat] = {}
         self._loading = asyncio.Lock()
         self._ended = asyncio.Event()
@@ -160,8 +161,13 @@ class Host:
         for chat in self._chats.values():
             if chat.kernel is not None and chat.kernel is audience.kernel:
                 chat.kernel = None
-            if any(not call.terminal for call in chat.state.calls) and not self.audiences.attended(chat.state.id):
-                self._work.deny_unattended(chat, self.grace)
+            self.unattended(chat.state.id)
+
+    def unattended(self, chat: str) -> None:
+        """Somebody who could have approved calls of a chat has gone; perhaps nobody is left."""
+        live = self._chats.get(chat)
+        if live and any(not call.terminal for call in live.state.calls) and not self.audiences.attended(chat):
+            self._work.deny_unattended(live, self.grace)
 
     # -- what happens to a chat
 
@@ -185,7 +191,7 @@ class Host:
             self.audiences.tell(Notice("chat/opened", opened, prompt.chat))
         message = dialogue.shown(prompt.message) if dialogue else shown(prompt.message)
         chat.dialogue, chat.locking = dialogue, None
-        self.feed(chat, inputs.Prompted(now(), fresh_id(), message, fresh_id(), setup, local))
+        self.feed(chat, inputs.Prompted(now(), prompt.turn or fresh_id(), message, fresh_id(), setup, local))
         self.store.select(prompt.chat, choice.selection)
         return Begun(choice.model, login=dialogue is not None)
 
@@ -344,23 +350,12 @@ class Host:
         trust = self.config.chat.default_trust if choice.trust is None else choice.trust
         return Choice(choice.model, who.name, variant, trust)
 
-    def tools(self) -> dict[str, Tool]:
-        """By the names that models use."""
-        return {**self._tools, **{tool.spec.name: tool for tool in self.mcp.tools()}}
-
-    def tool(self, name: str) -> Tool | None:
-        return self.tools().get(name)
-
-    def available(self, has: ToolContext) -> list[Tool]:
-        """The tools that can do their work here, whatever the agent."""
-        return [tool for tool in self.tools().values() if all(has.has(need) for need in tool.needs)]
-
     def offered(self, name: str, has: ToolContext, bounds: Bounds = NO_BOUNDS) -> list[Tool]:
         """The tools an agent has: plan mode only looks, and what the rules always deny is not mentioned."""
         who = agent(self.config, name)
         return [
             tool
-            for tool in self.available(has)
+            for tool in self.toolbox.available(has)
             if bounds.has(tool.spec.server)
             and who.has(tool.spec, reads=tool.reads, agents=tool.agents)
             and not hidden(who.policy, tool.spec)

@@ -94,7 +94,7 @@ class Asker(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """A question from a front. `chat` may be new."""
+    """A question from a front. `chat` may be new. A `turn` that the front names must be new to the chat."""
 
     chat: str
     message: str
@@ -103,6 +103,7 @@ class Prompt:
     asker: Asker | None = None
     bounds: Bounds = NO_BOUNDS
     lock: ChatLock | None = None
+    turn: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -264,14 +264,14 @@ async def setup(host: Host, chat: LiveChat, replay: Replay) -> Setup:
 
 
 def _spec(host: Host, call: Ran | Refused) -> ToolSpec:
-    tool = host.tool(call.tool)
+    tool = host.toolbox.get(call.tool)
     return tool.spec if tool else ToolSpec(call.tool, "", {}, call.server, call.origin)
 
 
 def _verdict(host: Host, chat: LiveChat, call: Ran | Refused, *, unasked: bool) -> Verdict:
     if isinstance(call, Refused):
         return Verdict(Decision.DENY, call.reason, call.words)
-    tool = host.tool(call.tool)
+    tool = host.toolbox.get(call.tool)
     if tool is None or not tool.lives or tool.reads:
         return Verdict(Decision.ALLOW)
     state = chat.state

@@ -232,7 +232,7 @@ class Work:
         return {call.id: details for call, details in zip(calls, found, strict=True) if details is not None}
 
     async def _preview(self, chat: LiveChat, call: ToolCall) -> ToolCallDetails | None:
-        tool, arguments = self._host.tool(call.name), parsed(call.arguments_text)
+        tool, arguments = self._host.toolbox.get(call.name, chat.state.id), parsed(call.arguments_text)
         if tool is None or arguments is None:
             return None
         return await preview(self._host, chat, tool, arguments, call.id)
@@ -245,7 +245,8 @@ class Work:
         reporter = chat.reporters[effect.call] = Reporter(self._host.audiences.tell, chat.state.id, effect.call)
         replay = chat.replay
         try:
-            tool = chat.lent if chat.lent and chat.lent.spec == effect.tool else self._host.tool(name)
+            own = chat.lent if chat.lent and chat.lent.spec == effect.tool else None
+            tool = own or self._host.toolbox.get(name, chat.state.id)
             if replay is not None and not (tool is not None and tool.lives):
                 result = replay.result(effect.call)
                 return

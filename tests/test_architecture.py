@@ -27,7 +27,7 @@ SHELL = frozenset({"workspace", "providers", "tools", "contexts", "store", "conf
 # The host, and what it is made of.
 HOST = frozenset(
     {"around", "host", "live", "work", "archive", "checkpoints", "cells", "filesback", "changes", "announce"}
-    | {"locks", "outside", "reporting", "sampling"}
+    | {"locks", "outside", "reporting", "sampling", "toolbox"}
 )
 INNER = CORE | SHELL | HOST | {"links", "client", "audience", "commands", "fronts"}
 

@@ -72,9 +72,9 @@ class Peer:
             case Result(id, result):
                 if (future := self._waiting.pop(id, None)) and not future.done():
                     future.set_result(result)
-            case Failure(id, code, text):
+            case Failure(id, code, text, data):
                 if (future := self._waiting.pop(id or "", None)) and not future.done():
-                    future.set_exception(RemoteError(text, code))
+                    future.set_exception(RemoteError(text, code, data))
             case FrameError():
                 await self._link.send(Failure(None, message.code, str(message)))
 
@@ -100,7 +100,7 @@ class Peer:
                 raise
             answer = Failure(request.id, Code.CANCELLED, f"{request.method} was cancelled")
         except RemoteError as error:
-            answer = Failure(request.id, error.code, str(error))
+            answer = Failure(request.id, error.code, str(error), error.data)
         except Exception as error:  # noqa: BLE001  # the boundary to a peer: a bug of ours must be answered, not hang it
             _log.exception("%s failed", request.method)
             answer = Failure(request.id, Code.INTERNAL, f"{request.method} failed inside: {error}")

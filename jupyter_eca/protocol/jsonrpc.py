@@ -63,11 +63,12 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """`id` is None when the peer could not tell which request it failed on."""
+    """`id` is None when the peer could not tell which request it failed on; `data` is for programs."""
 
     id: Id | None
     code: int
     message: str
+    data: Any = None
 
 
 Message = Request | Notification | Result | Failure
@@ -81,8 +82,9 @@ def to_json(message: Message) -> dict[str, Any]:
             return {"jsonrpc": "2.0", "method": method, "params": params}
         case Result(id, result):
             return {"jsonrpc": "2.0", "id": id, "result": result}
-        case Failure(id, code, text):
-            return {"jsonrpc": "2.0", "id": id, "error": {"code": code, "message": text}}
+        case Failure(id, code, text, data):
+            error = {"code": code, "message": text}
+            return {"jsonrpc": "2.0", "id": id, "error": error if data is None else {**error, "data": data}}
 
 
 def from_json(data: Any) -> Message:
@@ -102,7 +104,9 @@ def from_json(data: Any) -> Message:
 
 def _failure(id: Id | None, error: dict[str, Any]) -> Failure:
     code, text = error.get("code"), error.get("message")
-    return Failure(id, code if isinstance(code, int) else Code.INTERNAL, text if isinstance(text, str) else "")
+    return Failure(
+        id, code if isinstance(code, int) else Code.INTERNAL, text if isinstance(text, str) else "", error.get("data")
+    )
 
 
 def decode(text: str | bytes) -> Message:

@@ -8,7 +8,7 @@ from jupyter_server.extension.application import ExtensionApp
 
 from jupyter_eca.server.asgi import AsgiHandler
 from jupyter_eca.server.callback import SignedIn
-from jupyter_eca.server.handlers import EcaWebSocket
+from jupyter_eca.server.handlers import AhpWebSocket, EcaWebSocket
 from jupyter_eca.server.kernels import KernelWatch
 from jupyter_eca.server.rooms import CALLBACK, Rooms
 
@@ -24,6 +24,7 @@ class EcaApp(ExtensionApp):
         self.watch.start()
         doors: list[tuple[str, type, dict[str, Any]]] = [
             (r"/eca/ws", EcaWebSocket, {"rooms": self.rooms}),
+            (r"/eca/ahp", AhpWebSocket, {"rooms": self.rooms}),
             (rf"/{CALLBACK}", SignedIn, {"rooms": self.rooms}),
             (r"/eca/rest(?:/.*)?", AsgiHandler, {"root": "eca/rest", "opened": self.rooms.rest}),
             (r"/eca/mcp/?", AsgiHandler, {"root": "eca/mcp", "opened": self.rooms.mcp}),

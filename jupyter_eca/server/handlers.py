@@ -50,6 +50,9 @@ class EcaWebSocket(WebSocketMixin, WebSocketHandler, JupyterHandler):  # pyright
 
     def open(self, *_args: str, **_kwargs: str) -> None:
         self._link = WebSocketLink(self._write, self.close)
+        self._begin()
+
+    def _begin(self) -> None:
         self._rooms.start(self._link, origin=self._origin())
 
     def _origin(self) -> str:
@@ -73,3 +76,18 @@ class EcaWebSocket(WebSocketMixin, WebSocketHandler, JupyterHandler):  # pyright
         super().on_close()
         if hasattr(self, "_link"):
             self._link.end()
+
+
+# One frame has to carry a file of 32 MiB in base64; Tornado ends a connection that sends more.
+LARGEST_FRAME = 48 * 1024 * 1024
+
+
+class AhpWebSocket(EcaWebSocket):  # pyright: ignore[reportIncompatibleMethodOverride]  # as above
+    """`<base_url>eca/ahp`: the Agent Host Protocol, through the same door."""
+
+    @property
+    def max_message_size(self) -> int:
+        return LARGEST_FRAME
+
+    def _begin(self) -> None:
+        self._rooms.start_ahp(self._link)

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from starlette.types import ASGIApp
 
+    from jupyter_eca.fronts.ahp.front import Front as AhpFront
     from jupyter_eca.host import Host
     from jupyter_eca.links.base import Link
     from jupyter_eca.protocol.lifecycle import InitializeParams
@@ -37,6 +38,9 @@ class Rooms:
         self._mcp_making = asyncio.Lock()
         self._sessions: set[asyncio.Task[None]] = set()
         self._arrivals: Arrivals | None = None
+        self._ahp: AhpFront | None = None
+        self._ahp_running: asyncio.Task[None] | None = None
+        self._ahp_making = asyncio.Lock()
 
     async def host(self) -> Host:
         """Raises: ConfigError; the next client tries again, with what the file says then."""
@@ -63,11 +67,7 @@ class Rooms:
         workspace = Workspace(files, ServerKernel(kernels), self._notebooks(files), kernels)
         host = Host(settings, workspace, database(), read)
         running = self._running = asyncio.get_running_loop().create_task(host.run())
-        ready = asyncio.ensure_future(host.ready.wait())
-        await asyncio.wait((running, ready), return_when=asyncio.FIRST_COMPLETED)
-        if running.done():
-            ready.cancel()
-            running.result()
+        await _ready(host.ready, running)
         return host
 
     def _notebooks(self, files: Files) -> Notebooks:
@@ -121,6 +121,32 @@ class Rooms:
                 made.set_result(mcp)
                 await asyncio.Event().wait()
 
+    async def ahp(self) -> AhpFront:
+        """The Agent Host Protocol's front: one for all its clients. Raises: ConfigError."""
+        host = await self.host()
+        async with self._ahp_making:
+            if self._ahp is None:
+                await asyncio.to_thread(importlib.import_module, "jupyter_eca.fronts.ahp.front")
+                from jupyter_eca.fronts.ahp.front import Front
+                from jupyter_eca.server.terminals import ServerShells
+
+                manager = self._serverapp.web_app.settings.get("terminal_manager")
+                front = Front(host, ServerShells(manager) if manager is not None else None)
+                running = self._ahp_running = asyncio.get_running_loop().create_task(front.run())
+                await _ready(front.ready, running)
+                self._ahp = front
+            return self._ahp
+
+    async def _serve_ahp(self, link: Link) -> None:
+        await asyncio.to_thread(importlib.import_module, "jupyter_eca.fronts.ahp.connection")
+        from jupyter_eca.fronts.ahp.connection import Connection
+
+        await Connection(link, self.ahp).run()
+
+    def start_ahp(self, link: Link) -> None:
+        """A client of the Agent Host Protocol; `close` ends it."""
+        self._child(self._serve_ahp(link))
+
     async def serve(
         self,
         link: Link,
@@ -165,11 +191,23 @@ class Rooms:
         for task in self._sessions:
             task.cancel()
         await asyncio.gather(*self._sessions, return_exceptions=True)
+        if self._ahp is not None and self._ahp_running is not None:
+            self._ahp.close()
+            await self._ahp_running
         if self._host is not None and self._running is not None:
             self._host.close()
             await self._running
         if self._kernels is not None:
             self._kernels.close()
+
+
+async def _ready(ready: asyncio.Event, running: asyncio.Task[None]) -> None:
+    """Raises what ended the task before it was ready."""
+    waiting = asyncio.ensure_future(ready.wait())
+    await asyncio.wait((running, waiting), return_when=asyncio.FIRST_COMPLETED)
+    if running.done():
+        waiting.cancel()
+        running.result()
 
 
 class ServerBrowser:

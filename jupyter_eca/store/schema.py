@@ -50,6 +50,10 @@ MIGRATIONS: Final = (
     ALTER TABLE cell_checkpoints ADD COLUMN decided TEXT NOT NULL DEFAULT '{}';
     ALTER TABLE cell_checkpoints ADD COLUMN "order" TEXT NOT NULL DEFAULT '[]';
     """,
+    """
+    CREATE TABLE counters (name TEXT PRIMARY KEY, value INTEGER NOT NULL);
+    CREATE TABLE notes (chat TEXT PRIMARY KEY, workspace TEXT NOT NULL, note TEXT NOT NULL);
+    """,
 )
 """Each is run once, in order; `PRAGMA user_version` counts those that were. Never change one that was released."""
 

@@ -207,6 +207,7 @@ class Tables:
                 "DELETE FROM events WHERE chat = ?",
                 "DELETE FROM checkpoints WHERE chat = ?",
                 "DELETE FROM cell_checkpoints WHERE chat = ?",
+                "DELETE FROM notes WHERE chat = ?",
                 "DELETE FROM chats WHERE id = ?",
             ):
                 self._db.execute(statement, (chat,))
@@ -237,6 +238,31 @@ class Tables:
                 "INSERT INTO events (chat, turn, role, at, content, aside) VALUES (?, '', ?, ?, ?, '')",
                 (new, Role.SYSTEM, at, MetadataContent(title=title).model_dump_json(by_alias=True)),
             )
+
+    # -- what a front keeps
+
+    def reserve(self, name: str, least: int, many: int) -> int:
+        """The first of so many numbers that nobody else is given, in this or in another process, and none of which is
+        below `least`."""
+        (value,) = self._db.execute(
+            "INSERT INTO counters (name, value) VALUES (?1, ?2 + ?3)"
+            " ON CONFLICT (name) DO UPDATE SET value = max(value, ?2) + ?3 RETURNING value",
+            (name, least, many),
+        ).fetchone()
+        return value - many
+
+    def note(self, chat: str, note: str) -> None:
+        """What a front knows of a chat beside its events; the chat may be still to begin."""
+        self._db.execute(
+            "INSERT INTO notes (chat, workspace, note) VALUES (?, ?, ?)"
+            " ON CONFLICT (chat) DO UPDATE SET note = excluded.note",
+            (chat, self._workspace, note),
+        )
+
+    def notes(self) -> dict[str, str]:
+        """Those of this workspace, by chat."""
+        rows = self._db.execute("SELECT chat, note FROM notes WHERE workspace = ?", (self._workspace,))
+        return dict(rows.fetchall())
 
     # -- files as they were
 

@@ -172,7 +172,7 @@ async def test_a_tool_that_a_call_made_can_be_called_in_the_same_turn(tmp_path: 
     async with desk(tmp_path, rules, mcpServers={"one": mcp("changes its list")}) as table:
         client = await table.client()
         async with asyncio.timeout(PATIENCE * 2):
-            while not table.host.tool("one__work"):
+            while not table.host.toolbox.get("one__work"):
                 await client.request("chat/list", ChatListParams(), ChatListResult)
         assert said(await answer(client, "go", yes)) == "done"
 

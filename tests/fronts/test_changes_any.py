@@ -104,7 +104,7 @@ class Story:
         keeper = Keeper(host.checkpoints, "chat", turn)
         files, notebooks = host.workspace.files, around.notebooks(host, "chat")
         context = ToolContext("chat", files, f"k{self.calls}", notebooks=notebooks, keeper=keeper)
-        found = host.tool(tool)
+        found = host.toolbox.get(tool)
         assert found is not None
         try:
             await found.run(context, arguments)

@@ -176,7 +176,7 @@ async def test_reading_needs_no_approval_by_default_and_running_and_editing_do(t
 
     policy = read((tmp_path,), home=tmp_path).tool_call.approval
     async with room(tmp_path) as there:
-        specs = [tool.spec for name, tool in there.table.host.tools().items() if name.startswith("notebook_")]
+        specs = [tool.spec for name, tool in there.table.host.toolbox.all().items() if name.startswith("notebook_")]
         assert {spec.name for spec in specs if decide(policy, spec, {}, frozenset()) == "allow"} == {"notebook_read"}
         assert len(specs) == 7
 

@@ -43,7 +43,7 @@ def offers(host: Host) -> list[Offer]:
     there = replace(around.tools(host, "", None), plan=Plan())
     return [
         _offer(tool)
-        for tool in host.available(there)
+        for tool in host.toolbox.available(there)
         if tool.spec.origin is Origin.NATIVE
         and (tool.reads or who.has(tool.spec, reads=tool.reads, agents=tool.agents))
         and not hidden(who.policy, tool.spec)

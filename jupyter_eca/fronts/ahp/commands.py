@@ -1,0 +1,162 @@
+"""What can be asked for: one table, a function each. What raises is answered with an error."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from jupyter_eca.errors import RemoteError
+from jupyter_eca.fronts.ahp import completing, settings
+from jupyter_eca.fronts.ahp.dialect import chat_of, snapped
+from jupyter_eca.fronts.ahp.reducers.base import items, record
+from jupyter_eca.fronts.ahp.rules import configured
+from jupyter_eca.protocol.ahp import PROVIDER
+from jupyter_eca.protocol.ahp import commands as asked
+from jupyter_eca.protocol.ahp.commands import Code
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping
+
+    from jupyter_eca.fronts.ahp.connection import Connection
+    from jupyter_eca.fronts.ahp.front import Front
+    from jupyter_eca.fronts.ahp.reducers.base import Json
+    from jupyter_eca.fronts.ahp.session import Session
+    from jupyter_eca.protocol.ahp.base import Ahp
+
+# Turns of one answer, where none and where too many are asked for: those of the protocol's own host.
+TURNS: Final = 50
+MOST_TURNS: Final = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """With `aside` it does not hold up what the client says next."""
+
+    params: type[Ahp]
+    run: Callable[[Connection, Any], Awaitable[Json | None]]
+    aside: bool = False
+
+
+async def _known(front: Front, uri: str) -> Session:
+    if (session := await front.session(uri)) is None:
+        raise RemoteError(f"There is no session {uri}.", Code.SESSION_NOT_FOUND)
+    return session
+
+
+def _provider(name: str | None) -> None:
+    if name not in {None, PROVIDER}:
+        raise RemoteError(f"There is no provider {name!r}; there is {PROVIDER!r}.", Code.PROVIDER_NOT_FOUND)
+
+
+async def subscribe(to: Connection, params: asked.Subscribe) -> Json:
+    if not await to.add(params.resource):
+        raise RemoteError(f"There is nothing to subscribe at {params.resource}.", Code.SESSION_NOT_FOUND)
+    return {"snapshot": snapped(to.front.hub.snapshot(params.resource))}
+
+
+async def create_session(to: Connection, params: asked.CreateSession) -> None:
+    front, uri = to.front, params.session
+    _provider(params.provider)
+    chat = chat_of(uri)
+    if chat is None:
+        raise RemoteError(f"{uri} is no address of a session: eca:/ID is.", Code.INVALID_PARAMS)
+    if params.active_client is not None and params.active_client.client_id != to.client:
+        raise RemoteError("activeClient: that is another client.", Code.INVALID_PARAMS)
+    if await front.exists(uri):
+        raise RemoteError(f"{uri} exists.", Code.SESSION_ALREADY_EXISTS)
+    described = settings.schema(front.host, params.model.id if params.model else "")
+    if params.config and (reason := configured({"schema": described}, params.config)):
+        raise RemoteError(reason, Code.INVALID_PARAMS)
+    if params.fork is not None:
+        await _fork(front, params.fork, chat)
+    session = await _known(front, uri) if params.fork else await front.create(params)
+    if params.active_client is not None:
+        client = params.active_client.wire()
+        session.dispatch({"type": "session/activeClientChanged", "session": uri, "activeClient": client})
+        session.lend()
+
+
+async def _fork(front: Front, source: asked.ForkSource, chat: str) -> None:
+    """What was said up to the end of a turn; what was chosen comes with it."""
+    origin = await _known(front, source.session)
+    if not any(turn["id"] == source.turn_id for turn in items(origin.state, "turns")):
+        raise RemoteError(f"There is no turn {source.turn_id!r} in {source.session}.", Code.SESSION_NOT_FOUND)
+    await front.host.archive.copy(origin.chat, source.turn_id, chat)
+
+
+async def dispose_session(to: Connection, params: asked.DisposeSession) -> None:
+    await to.front.dispose(await _known(to.front, params.session))
+
+
+async def list_sessions(to: Connection, params: asked.ListSessions) -> Json:  # noqa: ARG001  # its filter means nothing yet
+    return {"items": await to.front.summaries()}
+
+
+async def fetch_turns(to: Connection, params: asked.FetchTurns) -> Json:
+    """A turn that is not known is no bound."""
+    turns = items((await _known(to.front, params.session)).state, "turns")
+    end = next((at for at, turn in enumerate(turns) if turn["id"] == params.before), len(turns))
+    limit = TURNS if params.limit is None else min(max(params.limit, 0), MOST_TURNS)
+    start = max(0, end - limit)
+    return {"turns": turns[start:end], "hasMore": start > 0}
+
+
+async def completions(to: Connection, params: asked.Completions) -> Json:
+    session = await _known(to.front, params.session)
+    return {"items": await completing.items(to.front.host, session.chat, params.text, params.offset)}
+
+
+async def resolve_config(to: Connection, params: asked.ResolveSessionConfig) -> Json:
+    _provider(params.provider)
+    host = to.front.host
+    described = settings.schema(host, await host.catalog.default())
+    return {"schema": described, "values": settings.completed(described, params.config or {})}
+
+
+async def config_completions(to: Connection, params: asked.SessionConfigCompletions) -> Json:
+    resolved = await resolve_config(to, params)
+    schema = record(record(resolved["schema"], "properties"), params.property)
+    if not schema:
+        raise RemoteError(f"There is no property {params.property!r}.", Code.INVALID_PARAMS)
+    labels = schema.get("enumLabels") or schema["enum"]
+    query = (params.query or "").casefold()
+    found = [{"value": value, "label": label} for value, label in zip(schema["enum"], labels, strict=True)]
+    return {"items": [one for one in found if query in one["label"].casefold() or query in one["value"].casefold()]}
+
+
+async def authenticate(to: Connection, params: asked.Authenticate) -> Json:  # noqa: ARG001
+    raise RemoteError(f"No agent here asks for {params.resource}.", Code.INVALID_PARAMS)
+
+
+async def create_terminal(to: Connection, params: asked.CreateTerminal) -> None:
+    await to.front.terminals.create(params, to.client)
+
+
+async def dispose_terminal(to: Connection, params: asked.DisposeTerminal) -> None:
+    await to.front.terminals.dispose(params.terminal)
+
+
+async def resource_request(to: Connection, params: asked.ResourceRequest) -> Json:
+    return await to.front.resources.request(params, to.client, to.chats)
+
+
+COMMANDS: Final[Mapping[str, Command]] = {
+    "subscribe": Command(asked.Subscribe, subscribe),
+    "createSession": Command(asked.CreateSession, create_session),
+    "disposeSession": Command(asked.DisposeSession, dispose_session),
+    "listSessions": Command(asked.ListSessions, list_sessions),
+    "fetchTurns": Command(asked.FetchTurns, fetch_turns),
+    "completions": Command(asked.Completions, completions, aside=True),
+    "resolveSessionConfig": Command(asked.ResolveSessionConfig, resolve_config, aside=True),
+    "sessionConfigCompletions": Command(asked.SessionConfigCompletions, config_completions, aside=True),
+    "authenticate": Command(asked.Authenticate, authenticate),
+    "createTerminal": Command(asked.CreateTerminal, create_terminal),
+    "disposeTerminal": Command(asked.DisposeTerminal, dispose_terminal),
+    "resourceRead": Command(asked.ResourceRead, lambda to, p: to.front.resources.read(p, to.client)),
+    "resourceWrite": Command(asked.ResourceWrite, lambda to, p: to.front.resources.write(p, to.client)),
+    "resourceList": Command(asked.ResourceList, lambda to, p: to.front.resources.list(p, to.client)),
+    "resourceCopy": Command(asked.ResourceCopy, lambda to, p: to.front.resources.copy(p, to.client)),
+    "resourceMove": Command(asked.ResourceMove, lambda to, p: to.front.resources.move(p, to.client)),
+    "resourceDelete": Command(asked.ResourceDelete, lambda to, p: to.front.resources.delete(p, to.client)),
+    "resourceRequest": Command(asked.ResourceRequest, resource_request, aside=True),
+}

@@ -1,0 +1,313 @@
+"""One client: what it says, in its order, and what it is sent, in the order of the numbers."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from pydantic import ValidationError
+
+from jupyter_eca.errors import BusyError, EcaError, FrameError, RemoteError, UnknownChat
+from jupyter_eca.fronts.ahp import dialect
+from jupyter_eca.fronts.ahp.commands import COMMANDS
+from jupyter_eca.fronts.ahp.completing import TRIGGERS
+from jupyter_eca.fronts.ahp.hub import Envelope, Origin
+from jupyter_eca.protocol.ahp import ROOT, VERSION, actions
+from jupyter_eca.protocol.ahp import commands as asked
+from jupyter_eca.protocol.ahp.commands import Code
+from jupyter_eca.protocol.jsonrpc import Failure, Message, Notification, Request, Result
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Iterable
+
+    from jupyter_eca.fronts.ahp.front import Front
+    from jupyter_eca.fronts.ahp.reducers.base import Json
+    from jupyter_eca.links.base import Link
+    from jupyter_eca.protocol.ahp.base import Ahp
+
+_log = logging.getLogger(__name__)
+
+T = TypeVar("T", bound="Ahp")
+
+# Messages that a client may be behind before it is cut off: it comes back and is sent what it missed.
+MAX_BEHIND: Final = 20_000
+# Clients whose last number is remembered for when they come back.
+MOST_CLIENTS: Final = 1_000
+
+_CODES: Final[dict[type[EcaError], Code]] = {
+    BusyError: Code.TURN_IN_PROGRESS,
+    UnknownChat: Code.SESSION_NOT_FOUND,
+}
+
+
+class Connection:
+    """`hub.Listener`. `opened` gives the front, which is made for the first client."""
+
+    def __init__(self, link: Link, opened: Callable[[], Awaitable[Front]]) -> None:
+        self.client = ""
+        self.subscriptions: set[str] = set()
+        self._link = link
+        self._opened = opened
+        self._front: Front | None = None
+        self._heard: asyncio.Queue[Request | Notification] = asyncio.Queue()
+        self._out: deque[Message | Envelope] = deque()
+        self._wake = asyncio.Event()
+        self._closing = False  # once all is written
+        self._cut = asyncio.Event()  # at once
+        self._aside: set[asyncio.Task[None]] = set()
+
+    @property
+    def front(self) -> Front:
+        if self._front is None:
+            raise RemoteError("Say `initialize` first.", Code.INVALID_REQUEST)
+        return self._front
+
+    @property
+    def chats(self) -> list[str]:
+        """Of the sessions that it looks at."""
+        return [chat for uri in self.subscriptions if (chat := dialect.chat_of(uri)) is not None]
+
+    async def run(self) -> None:
+        """Until the client leaves, or another connection of it comes."""
+        try:
+            async with asyncio.TaskGroup() as self._tasks:
+                reading = self._tasks.create_task(self._read())
+                working = self._tasks.create_task(self._work())
+                ends = (reading, self._tasks.create_task(self._write()), self._tasks.create_task(self._cut.wait()))
+                await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
+                for task in (working, *ends, *self._aside):
+                    task.cancel()
+        finally:
+            self._leave()
+            await self._link.close()
+
+    def _leave(self) -> None:
+        if self._front is None:
+            return
+        subscriptions, self.subscriptions = self.subscriptions, set()
+        if self._front.hub.leave(self):
+            self._front.gone(self.client, subscriptions)
+        else:
+            for uri in subscriptions:
+                self._front.unwatched(uri)
+
+    # -- to the client
+
+    def send(self, envelope: Envelope) -> None:
+        self._push(envelope)
+
+    def notify(self, notification: Json) -> None:
+        self._push(dialect.notification_message(notification))
+
+    def _push(self, message: Message | Envelope) -> None:
+        if self._cut.is_set():
+            return
+        self._out.append(message)
+        if len(self._out) > MAX_BEHIND:
+            self._out = deque(_joined(self._out))
+            if len(self._out) > MAX_BEHIND:
+                self._out.clear()
+                self._cut.set()
+        self._wake.set()
+
+    async def _write(self) -> None:
+        """A client that reads slowly is given longer pieces, not more of them. Nobody waits for it."""
+        while not (self._closing and not self._out):
+            await self._wake.wait()
+            self._wake.clear()
+            behind, self._out = self._out, deque()
+            for one in _joined(behind):
+                await self._link.send(dialect.action_message(one) if isinstance(one, Envelope) else one)
+
+    def replaced(self) -> None:
+        """The same client has come anew."""
+        self._cut.set()
+
+    # -- from the client
+
+    async def _read(self) -> None:
+        async for message in self._link:
+            match message:
+                case Request(id=id, method="ping"):
+                    self._push(Result(id, None))  # at any time, whatever is under way
+                case Request() | Notification():
+                    self._heard.put_nowait(message)
+                case FrameError():
+                    self._push(Failure(None, message.code, str(message)))
+                case Result() | Failure():
+                    pass  # we ask nothing
+
+    async def _work(self) -> None:
+        """One after the other, so that what a client says means what it meant when it was said."""
+        while True:
+            message = await self._heard.get()
+            if isinstance(message, Notification):
+                await self._heed(message)
+            elif (command := COMMANDS.get(message.method)) and command.aside:
+                task = self._tasks.create_task(self._answer(message))
+                self._aside.add(task)
+                task.add_done_callback(self._aside.discard)
+            else:
+                await self._answer(message)
+
+    async def _answer(self, request: Request) -> None:
+        """Between what is told of a state and its place among the messages nothing is awaited."""
+        try:
+            answer: Message = Result(request.id, await self._result(request))
+        except RemoteError as error:
+            answer = Failure(request.id, error.code, str(error), error.data)
+        except EcaError as error:
+            code = next((code for kind, code in _CODES.items() if isinstance(error, kind)), Code.INTERNAL)
+            answer = Failure(request.id, code, str(error))
+        except Exception as error:  # noqa: BLE001  # the boundary to a peer: a bug of ours must be answered, not hang it
+            _log.exception("%s failed", request.method)
+            answer = Failure(request.id, Code.INTERNAL, f"{request.method} failed inside: {error!r}")
+        self._push(answer)
+
+    def _result(self, request: Request) -> Awaitable[Json | None]:
+        given = dialect.heard({} if request.params is None else request.params)
+        match request.method:
+            case "initialize":
+                return self._initialize(_parsed(asked.Initialize, given))
+            case "reconnect":
+                return self._reconnect(_parsed(asked.Reconnect, given))
+            case method if self.front and method in COMMANDS:
+                command = COMMANDS[method]
+                return command.run(self, _parsed(command.params, given))
+            case method:
+                raise RemoteError(f"There is no request {method!r}.", Code.METHOD_NOT_FOUND)
+
+    async def _open(self, client: str) -> Front:
+        if self._front is not None:
+            raise RemoteError("This connection is open already.", Code.INVALID_REQUEST)
+        front = await self._opened()
+        self.client = client
+        before = front.hub.join(self)
+        if isinstance(before, Connection):
+            before.replaced()
+        self._front = front
+        return front
+
+    async def _initialize(self, params: asked.Initialize) -> Json:
+        version = dialect.version(params.protocol_versions)
+        if version is None and self._front is None:
+            self._closing = True  # once this is answered
+            supported = {"supportedVersions": [VERSION]}
+            raise RemoteError(f"We speak {VERSION}.", Code.UNSUPPORTED_PROTOCOL_VERSION, supported)
+        front = await self._open(params.client_id)
+        # A client that begins anew counts anew.
+        front.taken.pop(self.client, None)
+        snapshots = await self._snapshots(params.initial_subscriptions)
+        return {
+            "protocolVersion": version,
+            "serverSeq": front.hub.seq,
+            "snapshots": snapshots,
+            "defaultDirectory": front.host.workspace.files.roots[0].as_uri(),
+            "completionTriggerCharacters": list(TRIGGERS),
+        }
+
+    async def _reconnect(self, params: asked.Reconnect) -> Json:
+        front = await self._open(params.client_id)
+        wanted = [uri for uri in params.subscriptions if await self._there(uri)]
+        replay = front.hub.replay(self.client, params.last_seen_server_seq, params.subscriptions)
+        if replay is None:
+            return {"type": "snapshot", "snapshots": await self._snapshots(wanted)}
+        for uri in wanted:
+            self._subscribe(uri)
+        return dialect.replayed(replay)
+
+    async def _snapshots(self, uris: Iterable[str]) -> list[Json]:
+        there = [uri for uri in dict.fromkeys(uris) if await self._there(uri)]
+        for uri in there:
+            self._subscribe(uri)
+        return [dialect.snapped(self.front.hub.snapshot(uri)) for uri in there if self.front.hub.has(uri)]
+
+    async def _there(self, uri: str) -> bool:
+        return self.front.hub.has(uri) or await self.front.session(uri) is not None
+
+    async def add(self, uri: str) -> bool:
+        if not await self._there(uri):
+            return False
+        self._subscribe(uri)
+        return True
+
+    def _subscribe(self, uri: str) -> None:
+        self.subscriptions.add(uri)
+        if session := self.front.sessions.get(uri):
+            session.returned(self.client)
+
+    # -- notifications
+
+    async def _heed(self, message: Notification) -> None:
+        """What is malformed is ignored, as the protocol wants it."""
+        if self._front is None:
+            return
+        given = dialect.heard(message.params)
+        try:
+            if message.method == "unsubscribe":
+                self.subscriptions.discard(uri := asked.Unsubscribe.model_validate(given).resource)
+                self._front.unwatched(uri)
+            elif message.method == "dispatchAction":
+                await self._dispatch(self._front, asked.DispatchAction.model_validate(given))
+        except ValidationError as error:
+            _log.warning("%s was ignored: %s", message.method, error.errors(include_url=False, include_input=False))
+        except Exception:  # noqa: BLE001  # the boundary to a peer: a bug costs one notification, not the session
+            _log.exception("%s failed", message.method)
+
+    async def _dispatch(self, front: Front, params: asked.DispatchAction) -> None:
+        """Sent again after a connection was lost, an action has been looked at already."""
+        if params.client_seq <= front.taken.get(self.client, -1):
+            return
+        front.taken.pop(self.client, None)
+        front.taken[self.client] = params.client_seq
+        if len(front.taken) > MOST_CLIENTS:
+            del front.taken[next(iter(front.taken))]
+        raw, origin = params.action, Origin(self.client, params.client_seq)
+        uri = dialect.resource_of(raw)
+        if uri != ROOT and not await self._there(uri):
+            return
+        try:
+            action = actions.parse(raw)
+        except ValidationError as error:
+            if isinstance(raw.get("type"), str):
+                front.hub.refuse(uri, raw, origin, _why(raw, error))
+            return
+        match action:
+            case actions.RootConfigChanged():
+                front.hub.refuse(ROOT, raw, origin, "There is nothing to configure here.")
+            case actions.OfTerminal() if front.terminals.has(uri):
+                front.terminals.take(raw, action, origin)
+            case actions.OfSession() if session := front.sessions.get(uri):
+                session.take(raw, action, origin)
+            case _:
+                pass
+
+
+def _joined(messages: Iterable[Message | Envelope]) -> Iterable[Message | Envelope]:
+    """Pieces of the same text that follow each other as one."""
+    last: Message | Envelope | None = None
+    for one in messages:
+        both = dialect.joined(last, one) if isinstance(last, Envelope) and isinstance(one, Envelope) else None
+        if last is not None and both is None:
+            yield last
+        last = both or one
+    if last is not None:
+        yield last
+
+
+def _parsed(model: type[T], params: Any) -> T:
+    try:
+        return model.model_validate(params)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        place = ".".join(map(str, first["loc"])) or "params"
+        raise RemoteError(f"{place}: {first['msg']}", Code.INVALID_PARAMS) from error
+
+
+def _why(raw: Json, error: ValidationError) -> str:
+    first = error.errors(include_url=False, include_input=False)[0]
+    if first["type"] == "union_tag_invalid" and not first["loc"]:
+        return f"No client may send {raw['type']}."
+    return f"{'.'.join(map(str, first['loc'][1:]))}: {first['msg']}"

@@ -1,0 +1,325 @@
+"""The front as a whole: one audience of the host, whose sessions are the host's chats, for all clients together."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING, Final
+
+from jupyter_eca.audience import Notice
+from jupyter_eca.errors import RemoteError
+from jupyter_eca.fronts.ahp import notes, settings
+from jupyter_eca.fronts.ahp.dialect import chat_of, session_uri
+from jupyter_eca.fronts.ahp.hub import Hub
+from jupyter_eca.fronts.ahp.keeping import Keeping
+from jupyter_eca.fronts.ahp.reducers.base import Json, present, record
+from jupyter_eca.fronts.ahp.resources import Resources
+from jupyter_eca.fronts.ahp.session import Session
+from jupyter_eca.fronts.ahp.terminals import Terminals
+from jupyter_eca.protocol.ahp import PROVIDER, ROOT
+from jupyter_eca.protocol.ahp.commands import Code
+from jupyter_eca.protocol.lifecycle import ConfigUpdatedParams
+from jupyter_eca.protocol.mcp import ToolServerRemovedParams, ToolServerUpdatedParams
+from jupyter_eca.work import now
+
+if TYPE_CHECKING:
+    from collections.abc import Coroutine
+    from typing import Any
+
+    from jupyter_eca.audience import Again
+    from jupyter_eca.fronts.ahp.terminals import Shells
+    from jupyter_eca.host import Host
+    from jupyter_eca.protocol.ahp import commands
+    from jupyter_eca.protocol.event import Event
+    from jupyter_eca.protocol.question import ChatAskQuestionParams, ChatAskQuestionResult
+    from jupyter_eca.store import ChatRow
+    from jupyter_eca.workspace.base import Editor, Kernel, Notebooks
+
+_log = logging.getLogger(__name__)
+
+# Seconds in which changes of a summary are told as one.
+SUMMARY_EVERY: Final = 0.1
+# What of a summary may change.
+_MUTABLE: Final = ("title", "status", "activity", "modifiedAt", "model", "project", "workingDirectory", "diffs")
+
+
+class Front:
+    """`audience.Audience`. `taken` is the number of the last action of each client that was looked at."""
+
+    kernel: Kernel | None = None
+    editor: Editor | None = None
+    notebooks: Notebooks | None = None
+    hub: Hub
+
+    def __init__(self, host: Host, shells: Shells | None = None) -> None:
+        self.host = host
+        self.sessions: dict[str, Session] = {}
+        self.taken: dict[str, int] = {}
+        self.ready = asyncio.Event()
+        self.terminals = Terminals(self, shells)
+        self.resources = Resources(host)
+        self._keeping = Keeping(host.store)
+        self._chats: set[str] = set()
+        self._summaries: dict[str, Json] = {}
+        self._summary = asyncio.Event()
+        self._ended = asyncio.Event()
+        self._running: set[asyncio.Task[None]] = set()
+
+    async def run(self) -> None:
+        """Until `close`; what is to be kept is kept."""
+        start = await self._keeping.open()
+        self._chats = {row.id for row in await self.host.chats()} | self._keeping.notes.keys()
+        root: Json = {"agents": await settings.agent_infos(self.host), "activeSessions": len(self._chats)}
+        root = present(**root, terminals=[] if self.terminals.there else None)
+        self.hub = Hub(start, root, self._changed, self._more)
+        self.hub.mark = self._keeping.mark
+        self.host.join(self)
+        try:
+            async with asyncio.TaskGroup() as self._tasks:
+                self.start(self._keeping.run())
+                self.start(self._tell_summaries())
+                self.ready.set()
+                await self._ended.wait()
+                for task in self._running:
+                    task.cancel()
+        finally:
+            self.host.leave(self)
+            await self.terminals.close()
+            await self._keeping.save()
+
+    def close(self) -> None:
+        self._ended.set()
+
+    def start(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[None]:
+        """Work that ends with the front at the latest; what goes wrong in it is logged, and ends nothing else."""
+
+        async def guarded() -> None:
+            try:
+                await work
+            except Exception:  # noqa: BLE001  # the boundary to clients: a bug costs one piece of work, not all of them
+                _log.exception("work for clients of the Agent Host Protocol failed")
+
+        def ended(done: asyncio.Task[None]) -> None:
+            self._running.discard(done)
+            work.close()  # it may have been cancelled before it began
+
+        task = self._tasks.create_task(guarded())
+        self._running.add(task)
+        task.add_done_callback(ended)
+        return task
+
+    # -- sessions
+
+    async def session(self, uri: str) -> Session | None:
+        """The session of an address, read from the store when it has to be; None for one that is not there."""
+        found = self.sessions.get(uri)
+        if found is None:
+            chat = chat_of(uri)
+            if chat is None:
+                return None
+            row = await self.host.chat(chat)
+            found = self.sessions.get(uri)  # meanwhile somebody else may have wanted it
+            if found is None:
+                foreign = row is not None and row.workspace != self.host.store.workspace
+                if foreign or (row is None and chat not in self._keeping.notes):
+                    return None
+                found = self._open(chat)
+        await found.opened.wait()
+        return found if self.hub.has(uri) else None
+
+    def _open(self, chat: str) -> Session:
+        """Events that come from now on are told behind those of the store."""
+        note = self._keeping.notes.get(chat, {})
+        session = Session(self, chat, dict(record(note, "messages")))
+        self.sessions[session.uri] = session
+        self.start(self._read(session, note))
+        return session
+
+    async def _read(self, session: Session, note: Json) -> None:
+        try:
+            await self.host.store.settled()
+            row = await self.host.chat(session.chat)
+            await session.read(await self._state(session.uri, row, note))
+            self._tell_added(session)
+        finally:
+            if not self.hub.has(session.uri):
+                self.sessions.pop(session.uri, None)
+            session.opened.set()
+
+    def added(self, session: Session, state: Json) -> None:
+        self.hub.add_session(session.uri, notes.applied(state, self._keeping.notes.get(session.chat, {})))
+
+    async def _state(self, uri: str, row: ChatRow | None, note: Json) -> Json:
+        summary = notes.summary(uri, PROVIDER, row, note)
+        described = settings.schema(self.host, str(record(summary, "model").get("id", "")))
+        values: Json = {"agent": row.agent, "effort": row.variant} if row else {}
+        values |= {"approval": settings.AUTO} if row and row.trust else {}
+        config = {"schema": described, "values": settings.completed(described, {**values, **record(note, "values")})}
+        offered = await settings.customizations(self.host, set(note.get("off", ())))
+        return {"summary": summary, "lifecycle": "ready", "turns": [], "config": config, "customizations": offered}
+
+    async def create(self, params: commands.CreateSession) -> Session:
+        """A session without a turn: of our chats there is none yet. Raises: RemoteError when another client was
+        quicker."""
+        chat, at = chat_of(params.session) or "", now()
+        if chat in self._keeping.notes:
+            raise RemoteError(f"{params.session} exists.", Code.SESSION_ALREADY_EXISTS)
+        model = params.model.wire() if params.model else None
+        about = {"created": at, "modified": at, "title": "", "folder": params.working_directory}
+        note = present(**about, model=model, values=params.config)
+        self._keeping.note(chat, note)
+        session = Session(self, chat)
+        state = await self._state(session.uri, None, note)
+        self.sessions[session.uri] = session
+        self.hub.add_session(session.uri, {**state, "lifecycle": "creating"})
+        session.begin_empty()
+        self._tell_added(session)
+        session.dispatch({"type": "session/ready", "session": session.uri}, at)
+        await self._keeping.save()
+        return session
+
+    def _tell_added(self, session: Session) -> None:
+        if session.chat not in self._chats:
+            self._chats.add(session.chat)
+            self.hub.notify({"type": "notify/sessionAdded", "summary": session.state["summary"]})
+            self._counted()
+
+    def _counted(self) -> None:
+        self.hub.dispatch(ROOT, {"type": "root/activeSessionsChanged", "activeSessions": len(self._chats)}, now())
+
+    def _removed(self, chat: str) -> None:
+        uri = session_uri(chat)
+        self._keeping.forget(chat)
+        self._summaries.pop(uri, None)
+        self.host.toolbox.lend(chat, ())
+        if session := self.sessions.pop(uri, None):
+            session.unwatched()
+        if self.hub.has(uri):
+            self.hub.remove(uri)
+        if chat in self._chats:
+            self._chats.discard(chat)
+            self.hub.notify({"type": "notify/sessionRemoved", "session": uri})
+            self._counted()
+
+    async def summaries(self) -> list[Json]:
+        """Of all sessions, the last used first."""
+        await self.host.store.settled()
+        rows = {row.id: row for row in await self.host.chats()}
+        known = self._keeping.notes
+        found = {
+            chat: notes.summary(session_uri(chat), PROVIDER, rows.get(chat), known.get(chat, {}))
+            for chat in {**rows, **known}
+        }
+        found |= {one.chat: one.state["summary"] for one in self.sessions.values() if self.hub.has(one.uri)}
+        return sorted(found.values(), key=lambda one: int(one["modifiedAt"]), reverse=True)
+
+    async def exists(self, uri: str) -> bool:
+        chat = chat_of(uri) or ""
+        return uri in self.sessions or chat in self._keeping.notes or await self.host.chat(chat) is not None
+
+    async def dispose(self, session: Session) -> None:
+        """Raises: BusyError, when another program answers in the chat."""
+        await self.terminals.disposed(session.uri)
+        await self.host.archive.delete(session.chat)
+
+    def keep(self, session: Session) -> None:
+        self._keeping.keep(session)
+
+    def _more(self) -> int:
+        self.start(self._keeping.widen())
+        return self._keeping.mark
+
+    def _changed(self, uri: str, before: Json) -> None:
+        """Of the hub: a state has become another."""
+        if uri in self.sessions and self.hub.state(uri)["summary"] is not before["summary"]:
+            self._summaries.setdefault(uri, before["summary"])
+            self._summary.set()
+
+    async def _tell_summaries(self) -> None:
+        while True:
+            await self._summary.wait()
+            await asyncio.sleep(SUMMARY_EVERY)
+            self._summary.clear()
+            changed, self._summaries = self._summaries, {}
+            for uri, before in changed.items():
+                after = self.hub.state(uri)["summary"]
+                # A change cannot say that something is gone: no activity is an empty one.
+                changes = {k: after.get(k, "") for k in _MUTABLE if after.get(k) != before.get(k)}
+                if changes:
+                    self.hub.notify({"type": "notify/sessionSummaryChanged", "session": uri, "changes": changes})
+
+    async def resting(self) -> None:
+        """Returns once all that clients asked for is done."""
+        for session in list(self.sessions.values()):
+            await session.resting()
+
+    # -- the audience
+
+    def sees(self, chat: str) -> bool:  # noqa: ARG002  # all of the workspace
+        return True
+
+    def approves(self, chat: str) -> bool:
+        return self.hub.watched(session_uri(chat))
+
+    answers = approves
+
+    def show(self, events: list[Event]) -> None:
+        for event in events:
+            session = self.sessions.get(session_uri(event.chat)) or self._open(event.chat)
+            session.show([event])
+
+    def tell(self, notice: Notice) -> None:
+        match notice:
+            case Notice(method="chat/deleted", chat=str(chat)):
+                self._removed(chat)
+            case Notice(params=ConfigUpdatedParams()):
+                self.start(self._agents())
+            case Notice(params=ToolServerUpdatedParams(type="mcp") | ToolServerRemovedParams()):
+                self.start(self._customizations())
+            case _:
+                pass
+
+    def show_anew(self, again: Again) -> None:
+        if session := self.sessions.get(session_uri(again.chat)):
+            self.start(session.again())
+        else:
+            self._open(again.chat)
+
+    async def ask(self, question: ChatAskQuestionParams) -> ChatAskQuestionResult:
+        session = await self.session(session_uri(str(question.chat_id)))
+        if session is None:
+            raise RemoteError("there is no such session")
+        return await session.ask(question)
+
+    async def _agents(self) -> None:
+        agents = await settings.agent_infos(self.host)
+        if agents != self.hub.state(ROOT)["agents"]:
+            self.hub.dispatch(ROOT, {"type": "root/agentsChanged", "agents": agents}, now())
+
+    async def _customizations(self) -> None:
+        for session in list(self.sessions.values()):
+            if self.hub.has(session.uri):
+                await session.customize()
+
+    # -- clients
+
+    def unwatched(self, uri: str) -> None:
+        """A client no longer looks at a session; perhaps it was the last."""
+        if self._ended.is_set():
+            return
+        if (session := self.sessions.get(uri)) and not self.hub.watched(uri):
+            self.host.unattended(session.chat)
+            self.start(self._give_up(session))
+
+    async def _give_up(self, session: Session) -> None:
+        await asyncio.sleep(self.host.grace)
+        if not self.hub.watched(session.uri):
+            session.unwatched()
+
+    def gone(self, client: str, subscriptions: set[str]) -> None:
+        """A client has left altogether."""
+        for uri in subscriptions:
+            self.unwatched(uri)
+        for session in list(self.sessions.values()):
+            if self.hub.has(session.uri):
+                session.left(client)

@@ -1,0 +1,178 @@
+"""The shared state, as all clients see it: numbers every action, reduces it, sends it on, keeps the last ones.
+
+Everything here is synchronous, so a snapshot and its number belong together, and the order of the numbers is the order
+in which things happened.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Protocol
+
+from jupyter_eca.fronts.ahp.reducers import reduce_root, reduce_session, reduce_terminal
+from jupyter_eca.protocol.ahp import ROOT
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from jupyter_eca.fronts.ahp.reducers.base import Json, Reducer
+
+# Envelopes that are kept for clients who come back. The protocol's own host keeps 1,000.
+KEPT: Final = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Which client sent an action, as its how-manyeth."""
+
+    client: str
+    seq: int
+
+
+@dataclass(frozen=True, slots=True)
+class Envelope:
+    """An action with its number. One that was refused says why, and is for its sender alone: the clients there are
+    would apply what was refused to another."""
+
+    resource: str
+    action: Json
+    seq: int
+    origin: Origin | None = None
+    refused: str | None = None
+
+    def is_for(self, client: str) -> bool:
+        return self.refused is None or (self.origin is not None and self.origin.client == client)
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    resource: str
+    state: Json
+    seq: int
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """What was missed. `missing` are subscriptions to what is no longer there."""
+
+    envelopes: tuple[Envelope, ...]
+    missing: tuple[str, ...]
+
+
+class Listener(Protocol):
+    """A client that is connected. Both must not wait."""
+
+    @property
+    def client(self) -> str: ...
+
+    @property
+    def subscriptions(self) -> set[str]: ...
+
+    def send(self, envelope: Envelope) -> None: ...
+
+    def notify(self, notification: Json) -> None: ...
+
+
+class Hub:
+    """`changed` is told of each resource whose state became another, with the state before. `more` is asked for the
+    next mark whenever the numbers reach one."""
+
+    def __init__(
+        self, start: int, root: Json, changed: Callable[[str, Json], None], more: Callable[[], int] = lambda: 2**53
+    ) -> None:
+        """Numbers come after `start`."""
+        self.seq = start
+        self.mark = 2**53
+        self._more = more
+        self._floor = start  # the last number that cannot be replayed
+        self._kept: deque[Envelope] = deque()
+        self._states: dict[str, Json] = {ROOT: root}
+        self._reducers: dict[str, Reducer] = {ROOT: reduce_root}
+        self._listeners: dict[str, Listener] = {}
+        self._changed = changed
+
+    # -- resources
+
+    def add_session(self, uri: str, state: Json) -> None:
+        self._states[uri], self._reducers[uri] = state, reduce_session
+
+    def add_terminal(self, uri: str, state: Json) -> None:
+        self._states[uri], self._reducers[uri] = state, reduce_terminal
+
+    def remove(self, uri: str) -> None:
+        """Subscriptions to it end."""
+        del self._states[uri], self._reducers[uri]
+        for listener in self._listeners.values():
+            listener.subscriptions.discard(uri)
+
+    def state(self, uri: str) -> Json:
+        return self._states[uri]
+
+    def has(self, uri: str) -> bool:
+        return uri in self._states
+
+    def snapshot(self, uri: str) -> Snapshot:
+        return Snapshot(uri, self._states[uri], self.seq)
+
+    # -- clients
+
+    def join(self, listener: Listener) -> Listener | None:
+        """Gives the one of the same client that it stands in for."""
+        before = self._listeners.get(listener.client)
+        self._listeners[listener.client] = listener
+        return before
+
+    def leave(self, listener: Listener) -> bool:
+        """Whether the client has gone: its next connection may have come before this one ended."""
+        if self._listeners.get(listener.client) is not listener:
+            return False
+        del self._listeners[listener.client]
+        return True
+
+    def connected(self, client: str) -> bool:
+        return client in self._listeners
+
+    def watched(self, uri: str) -> bool:
+        return any(uri in listener.subscriptions for listener in self._listeners.values())
+
+    def notify(self, notification: Json) -> None:
+        for listener in list(self._listeners.values()):
+            listener.notify(notification)
+
+    # -- actions
+
+    def dispatch(self, uri: str, action: Json, at: int, origin: Origin | None = None) -> None:
+        """To all who subscribed to the resource, the sender among them."""
+        before = self._states[uri]
+        after = self._states[uri] = self._reducers[uri](before, action, at)
+        envelope = self._number(uri, action, origin, None)
+        for listener in list(self._listeners.values()):
+            if uri in listener.subscriptions:
+                listener.send(envelope)
+        if after is not before:
+            self._changed(uri, before)
+
+    def refuse(self, uri: str, action: Json, origin: Origin, reason: str) -> None:
+        envelope = self._number(uri, action, origin, reason)
+        if listener := self._listeners.get(origin.client):
+            listener.send(envelope)
+
+    def _number(self, uri: str, action: Json, origin: Origin | None, refused: str | None) -> Envelope:
+        self.seq += 1
+        if self.seq >= self.mark:
+            self.mark = self._more()
+        envelope = Envelope(uri, action, self.seq, origin, refused)
+        self._kept.append(envelope)
+        if len(self._kept) > KEPT:
+            self._floor = self._kept.popleft().seq
+        return envelope
+
+    def replay(self, client: str, after: int, uris: Iterable[str]) -> Replay | None:
+        """What a client has missed; None when that is no longer known."""
+        if not self._floor <= after <= self.seq:
+            return None
+        wanted = list(dict.fromkeys(uris))
+        there = {uri for uri in wanted if uri in self._states}
+        missed = (one for one in self._kept if one.seq > after and one.resource in there and one.is_for(client))
+        return Replay(tuple(missed), tuple(uri for uri in wanted if uri not in there))

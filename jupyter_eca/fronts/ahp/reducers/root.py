@@ -1,0 +1,19 @@
+"""The root: agents, how many sessions there are, terminals."""
+
+from __future__ import annotations
+
+from jupyter_eca.fronts.ahp.reducers.base import Json, merged, put
+
+
+def reduce_root(state: Json, action: Json, now: int) -> Json:  # noqa: ARG001  # all reducers are called alike
+    match action.get("type"):
+        case "root/agentsChanged":
+            return put(state, agents=action.get("agents"))
+        case "root/activeSessionsChanged":
+            return put(state, activeSessions=action.get("activeSessions"))
+        case "root/terminalsChanged":
+            return put(state, terminals=action.get("terminals"))
+        case "root/configChanged" if state.get("config"):
+            return put(state, config=merged(state["config"], action))
+        case _:
+            return state

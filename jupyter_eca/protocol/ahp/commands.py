@@ -1,0 +1,169 @@
+"""What a client may ask for (section 5), with what comes of it, and the codes of the errors (section 11)."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import Any, Literal
+
+from pydantic import Field, field_validator
+
+from jupyter_eca.protocol.ahp.base import Ahp, Json, Uri
+from jupyter_eca.protocol.ahp.content import ModelSelection
+from jupyter_eca.protocol.ahp.state import ActiveClient, TerminalClaim
+
+
+class Code(IntEnum):
+    """The protocol's own, beside JSON-RPC's."""
+
+    INVALID_REQUEST = -32600
+    METHOD_NOT_FOUND = -32601
+    INVALID_PARAMS = -32602
+    INTERNAL = -32603
+    SESSION_NOT_FOUND = -32001
+    PROVIDER_NOT_FOUND = -32002
+    SESSION_ALREADY_EXISTS = -32003
+    TURN_IN_PROGRESS = -32004
+    UNSUPPORTED_PROTOCOL_VERSION = -32005
+    CONTENT_NOT_FOUND = -32006
+    AUTH_REQUIRED = -32007
+    NOT_FOUND = -32008
+    PERMISSION_DENIED = -32009
+    ALREADY_EXISTS = -32010
+
+
+class Initialize(Ahp):
+    protocol_versions: tuple[str, ...]
+    client_id: str = Field(min_length=1, max_length=500)
+    initial_subscriptions: tuple[Uri, ...] = ()
+    locale: str | None = None
+
+
+class Reconnect(Ahp):
+    client_id: str = Field(min_length=1, max_length=500)
+    last_seen_server_seq: int
+    subscriptions: tuple[Uri, ...]
+
+
+class Subscribe(Ahp):
+    resource: Uri
+
+
+class Unsubscribe(Subscribe):
+    pass
+
+
+class DispatchAction(Ahp):
+    client_seq: int
+    action: Json
+
+
+class ForkSource(Ahp):
+    session: Uri
+    turn_id: str
+
+
+class CreateSession(Ahp):
+    session: Uri
+    provider: str | None = None
+    model: ModelSelection | None = None
+    working_directory: Uri | None = None
+    fork: ForkSource | None = None
+    config: Json | None = None
+    active_client: ActiveClient | None = None
+
+    @field_validator("model", mode="before")
+    @classmethod
+    def _bare(cls, value: Any) -> Any:
+        """Older examples have the bare name."""
+        return {"id": value} if isinstance(value, str) else value
+
+
+class DisposeSession(Ahp):
+    session: Uri
+
+
+class ListSessions(Ahp):
+    filter: Json | None = None
+
+
+class FetchTurns(Ahp):
+    session: Uri
+    before: str | None = None
+    limit: int | None = None
+
+
+class Completions(Ahp):
+    kind: Literal["userMessage"]
+    session: Uri
+    text: str
+    offset: int
+
+
+class ResolveSessionConfig(Ahp):
+    provider: str | None = None
+    working_directory: Uri | None = None
+    config: Json | None = None
+
+
+class SessionConfigCompletions(ResolveSessionConfig):
+    property: str
+    query: str | None = None
+
+
+class Authenticate(Ahp):
+    resource: str
+    token: str
+
+
+class CreateTerminal(Ahp):
+    terminal: Uri = Field(min_length=1)
+    claim: TerminalClaim
+    name: str | None = None
+    cwd: Uri | None = None
+    cols: int | None = Field(default=None, gt=0, le=10_000)
+    rows: int | None = Field(default=None, gt=0, le=10_000)
+
+
+class DisposeTerminal(Ahp):
+    terminal: Uri
+
+
+Encoding = Literal["base64", "utf-8"]
+
+
+class ResourceRead(Ahp):
+    uri: Uri
+    encoding: Encoding | None = None
+
+
+class ResourceWrite(Ahp):
+    uri: Uri
+    data: str
+    encoding: Encoding
+    content_type: str | None = None
+    create_only: bool = False
+
+
+class ResourceList(Ahp):
+    uri: Uri
+
+
+class ResourceCopy(Ahp):
+    source: Uri
+    destination: Uri
+    fail_if_exists: bool = False
+
+
+class ResourceMove(ResourceCopy):
+    pass
+
+
+class ResourceDelete(Ahp):
+    uri: Uri
+    recursive: bool = False
+
+
+class ResourceRequest(Ahp):
+    uri: Uri
+    read: bool | None = None
+    write: bool | None = None

@@ -1,0 +1,370 @@
+"""What sessions are made of (specification, 6.3 to 6.5): messages, tool calls, the parts of an answer, questions."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from jupyter_eca.protocol.ahp.base import Ahp, Json, Meta, Uri
+
+
+class Markdown(Ahp):
+    markdown: str
+
+
+Words = str | Markdown
+"""Plain text, or Markdown."""
+
+
+class ModelSelection(Ahp):
+    id: str
+    config: dict[str, str] | None = None
+
+
+class ErrorInfo(Ahp):
+    error_type: str
+    message: str
+    stack: str | None = None
+
+
+class ContentRef(Ahp):
+    uri: Uri
+    size_hint: int | None = None
+    content_type: str | None = None
+
+
+class FileSide(Ahp):
+    uri: Uri
+    content: ContentRef
+
+
+class LineCounts(Ahp):
+    added: int | None = None
+    removed: int | None = None
+
+
+class FileEdit(Ahp):
+    """Only `after`: created; only `before`: deleted; different URIs: moved."""
+
+    before: FileSide | None = None
+    after: FileSide | None = None
+    diff: LineCounts | None = None
+
+
+# Messages ------------------------------------------------------------------------------------------------------------
+
+
+class Place(Ahp):
+    line: int
+    character: int
+
+
+class TextRange(Ahp):
+    start: Place
+    end: Place
+
+
+class Selected(Ahp):
+    range: TextRange
+
+
+class Attachment(Meta):
+    label: str
+    range: TextRange | None = None
+    display_kind: str | None = None
+
+
+class SimpleAttachment(Attachment):
+    type: Literal["simple"] = "simple"
+    model_representation: str | None = None
+
+
+class EmbeddedAttachment(Attachment):
+    """`data` is base64."""
+
+    type: Literal["embeddedResource"] = "embeddedResource"
+    data: str
+    content_type: str
+    selection: Selected | None = None
+
+
+class ResourceAttachment(Attachment):
+    type: Literal["resource"] = "resource"
+    uri: Uri
+    size_hint: int | None = None
+    content_type: str | None = None
+    selection: Selected | None = None
+
+
+MessageAttachment = Annotated[SimpleAttachment | EmbeddedAttachment | ResourceAttachment, Field(discriminator="type")]
+
+
+class UserMessage(Ahp):
+    text: str
+    attachments: tuple[MessageAttachment, ...] | None = None
+
+
+class PendingMessage(Ahp):
+    id: str
+    user_message: UserMessage
+
+
+class UsageInfo(Meta):
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cache_read_tokens: int | None = None
+    model: str | None = None
+
+
+# Tools ---------------------------------------------------------------------------------------------------------------
+
+
+class ToolSchema(Ahp):
+    type: Literal["object"] = "object"
+    properties: dict[str, Any] | None = None
+    required: tuple[str, ...] | None = None
+
+
+class ToolDefinition(Meta):
+    name: str = Field(min_length=1)
+    title: str | None = None
+    description: str | None = None
+    input_schema: ToolSchema | None = None
+    output_schema: ToolSchema | None = None
+    annotations: Json | None = None
+
+
+class ConfirmationOption(Ahp):
+    id: str
+    label: str
+    kind: Literal["approve", "deny"]
+    group: int | None = None
+
+
+class TextResult(Ahp):
+    type: Literal["text"] = "text"
+    text: str
+
+
+class EmbeddedResult(Ahp):
+    type: Literal["embeddedResource"] = "embeddedResource"
+    data: str
+    content_type: str
+
+
+class ResourceResult(ContentRef):
+    type: Literal["resource"] = "resource"
+
+
+class FileEditResult(FileEdit):
+    type: Literal["fileEdit"] = "fileEdit"
+
+
+class TerminalResult(Ahp):
+    type: Literal["terminal"] = "terminal"
+    resource: Uri
+    title: str
+
+
+class SubagentResult(Ahp):
+    type: Literal["subagent"] = "subagent"
+    resource: Uri
+    title: str
+    agent_name: str | None = None
+    description: str | None = None
+
+
+ToolContent = Annotated[
+    TextResult | EmbeddedResult | ResourceResult | FileEditResult | TerminalResult | SubagentResult,
+    Field(discriminator="type"),
+]
+
+
+class ToolFailure(Ahp):
+    message: str
+    code: str | None = None
+
+
+class ToolResult(Ahp):
+    success: bool
+    past_tense_message: Words
+    content: tuple[ToolContent, ...] | None = None
+    structured_content: Json | None = None
+    error: ToolFailure | None = None
+
+
+Confirmed = Literal["not-needed", "user-action", "setting"]
+
+
+class ToolCall(Meta):
+    tool_call_id: str
+    tool_name: str
+    display_name: str
+    tool_client_id: str | None = None
+
+
+class StreamingCall(ToolCall):
+    status: Literal["streaming"] = "streaming"
+    partial_input: str | None = None
+    invocation_message: Words | None = None
+
+
+class _Invoked(ToolCall):
+    invocation_message: Words
+    tool_input: str | None = None
+    selected_option: ConfirmationOption | None = None
+
+
+class FileEdits(Ahp):
+    items: tuple[FileEdit, ...]
+
+
+class PendingCall(_Invoked):
+    status: Literal["pending-confirmation"] = "pending-confirmation"
+    confirmation_title: Words | None = None
+    edits: FileEdits | None = None
+    editable: bool | None = None
+    options: tuple[ConfirmationOption, ...] | None = None
+
+
+class RunningCall(_Invoked):
+    status: Literal["running"] = "running"
+    confirmed: Confirmed
+    content: tuple[ToolContent, ...] | None = None
+
+
+class _Ended(_Invoked):
+    confirmed: Confirmed
+    success: bool
+    past_tense_message: Words
+    content: tuple[ToolContent, ...] | None = None
+    structured_content: Json | None = None
+    error: ToolFailure | None = None
+
+
+class UnconfirmedCall(_Ended):
+    status: Literal["pending-result-confirmation"] = "pending-result-confirmation"
+
+
+class CompletedCall(_Ended):
+    status: Literal["completed"] = "completed"
+
+
+class CancelledCall(_Invoked):
+    status: Literal["cancelled"] = "cancelled"
+    reason: Literal["denied", "skipped", "result-denied"]
+    reason_message: Words | None = None
+    user_suggestion: UserMessage | None = None
+
+
+ToolCallState = Annotated[
+    StreamingCall | PendingCall | RunningCall | UnconfirmedCall | CompletedCall | CancelledCall,
+    Field(discriminator="status"),
+]
+
+# Answers -------------------------------------------------------------------------------------------------------------
+
+
+class MarkdownPart(Ahp):
+    kind: Literal["markdown"] = "markdown"
+    id: str
+    content: str
+
+
+class ReasoningPart(Ahp):
+    kind: Literal["reasoning"] = "reasoning"
+    id: str
+    content: str
+
+
+class ToolCallPart(Ahp):
+    kind: Literal["toolCall"] = "toolCall"
+    tool_call: ToolCallState
+
+
+class ContentPart(ContentRef):
+    kind: Literal["contentRef"] = "contentRef"
+
+
+class SystemPart(Ahp):
+    kind: Literal["systemNotification"] = "systemNotification"
+    content: Words
+
+
+ResponsePart = Annotated[
+    MarkdownPart | ReasoningPart | ToolCallPart | ContentPart | SystemPart, Field(discriminator="kind")
+]
+
+
+class ActiveTurn(Ahp):
+    id: str
+    user_message: UserMessage
+    response_parts: tuple[ResponsePart, ...]
+    usage: UsageInfo | None = None
+
+
+class Turn(ActiveTurn):
+    state: Literal["complete", "cancelled", "error"]
+    error: ErrorInfo | None = None
+
+
+# Questions -----------------------------------------------------------------------------------------------------------
+
+
+class AnswerValue(Ahp):
+    kind: Literal["text", "number", "boolean", "selected", "selected-many"]
+    value: Any
+    freeform_values: tuple[str, ...] | None = None
+
+
+class Given(Ahp):
+    state: Literal["draft", "submitted"]
+    value: AnswerValue
+
+
+class Skipped(Ahp):
+    state: Literal["skipped"] = "skipped"
+    freeform_values: tuple[str, ...] | None = None
+
+
+Answer = Annotated[Given | Skipped, Field(discriminator="state")]
+
+
+class Option(Ahp):
+    id: str
+    label: str
+    description: str | None = None
+    recommended: bool | None = None
+
+
+class QuestionKind(StrEnum):
+    TEXT = "text"
+    NUMBER = "number"
+    INTEGER = "integer"
+    BOOLEAN = "boolean"
+    SINGLE = "single-select"
+    MULTI = "multi-select"
+
+
+class Question(Ahp):
+    kind: QuestionKind
+    id: str
+    message: str
+    title: str | None = None
+    required: bool | None = None
+    options: tuple[Option, ...] | None = None
+    allow_freeform_input: bool | None = None
+    default_value: str | float | bool | None = None
+    format: str | None = None
+    min: float | None = None
+    max: float | None = None
+
+
+class InputRequest(Ahp):
+    id: str
+    message: str | None = None
+    url: Uri | None = None
+    questions: tuple[Question, ...] | None = None
+    answers: dict[str, Answer] | None = None

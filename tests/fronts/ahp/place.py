@@ -1,0 +1,258 @@
+"""A host with a scripted model, the front, and clients that fold what they are sent, over memory links."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from jupyter_eca.config import Config
+from jupyter_eca.fronts.ahp.connection import Connection
+from jupyter_eca.fronts.ahp.front import Front
+from jupyter_eca.fronts.ahp.reducers import reduce_root, reduce_session, reduce_terminal
+from jupyter_eca.host import Host
+from jupyter_eca.links.memory import pair
+from jupyter_eca.protocol.ahp import ROOT, VERSION
+from jupyter_eca.protocol.jsonrpc import Failure, Notification, Request, Result
+from jupyter_eca.workspace.base import Files, Workspace
+from tests.desk import PATIENCE, Desk, settings
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Callable
+    from pathlib import Path
+
+    from jupyter_eca.fronts.ahp.terminals import Shells
+    from jupyter_eca.links.memory import MemoryLink
+
+Json = dict[str, Any]
+
+RULES: list[Json] = [
+    {"result": "", "reply": [{"text": "It said: {result}"}]},
+    {"message": "write", "reply": [{"text": "I write. "},
+                                   {"tool": "write_file", "arguments": {"path": "new.txt", "content": "one\ntwo\n"}}]},
+    {"message": "edit", "reply": [{"tool": "edit_file", "arguments": {
+        "path": "old.txt", "original_content": "b", "new_content": "B\nc"}}]},
+    {"message": "twice", "reply": [{"tool": "write_file", "arguments": {"path": "1.txt", "content": "1"}},
+                                   {"tool": "write_file", "arguments": {"path": "2.txt", "content": "2"}}]},
+    {"message": "ask", "reply": [{"tool": "ask_user", "arguments": {"question": "Red or blue?",
+                                                                   "options": ["Red", "Blue"]}}]},
+    {"message": "words", "reply": [{"tool": "ask_user", "arguments": {"question": "Why?"}}]},
+    {"message": "lent", "reply": [{"tool": "client__lookup", "arguments": {"word": "x"}}]},
+    {"message": "think", "reply": [{"reasoning": "Hm. Well.", "chunk": 4}, {"text": "So it is."}]},
+    {"message": "slow", "reply": [{"text": "word " * 4000, "chunk": 5, "delay": 0.005}]},
+    {"message": "fail", "reply": [{"text": "Half an "}, {"error": "The endpoint broke off."}]},
+    {"message": "", "reply": [{"text": "Hello, {message}", "chunk": 3}]},
+]  # fmt: skip
+
+
+class Refused(Exception):
+    """A request that was answered with an error."""
+
+    def __init__(self, failure: Failure) -> None:
+        super().__init__(failure.message)
+        self.code, self.data = failure.code, failure.data
+
+
+@dataclass
+class Client:
+    """What any client of the protocol is: subscriptions with what was folded of them, requests, numbered actions."""
+
+    id: str
+    link: MemoryLink
+    patience: float = PATIENCE
+    states: dict[str, Json] = field(default_factory=dict[str, Json])
+    seen: int = 0
+    envelopes: list[Json] = field(default_factory=list[Json])
+    notifications: list[Json] = field(default_factory=list[Json])
+    ended: bool = False
+    _waiting: dict[int, asyncio.Future[Any]] = field(default_factory=dict[int, "asyncio.Future[Any]"])
+    _sent: int = 0
+    number: int = 0
+    _news: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def run(self) -> None:
+        async for message in self.link:
+            match message:
+                case Result(id, result):
+                    self._waiting.pop(int(id)).set_result(result)
+                case Failure(id) if id is not None:
+                    self._waiting.pop(int(id)).set_exception(Refused(message))
+                case Notification("action", params):
+                    self._fold(params)
+                case Notification("notification", params):
+                    self.notifications.append(params["notification"])
+                case _:
+                    raise AssertionError(f"this was not to come: {message}")
+            self._news.set()
+        self.ended = True
+        self._news.set()
+
+    def _fold(self, envelope: Json) -> None:
+        assert envelope["serverSeq"] > self.seen, "the numbers rise"
+        self.seen = envelope["serverSeq"]
+        self.envelopes.append(envelope)
+        if "rejectionReason" not in envelope:
+            self.apply(envelope["action"])
+
+    def apply(self, action: Json) -> None:
+        kind = action["type"].partition("/")[0]
+        uri = action.get(kind, ROOT)
+        reduce = {"session": reduce_session, "terminal": reduce_terminal, "root": reduce_root}[kind]
+        if uri in self.states:
+            self.states[uri] = reduce(self.states[uri], action, 0)
+
+    def replay(self, answer: Json) -> None:
+        """What came of a reconnect."""
+        for envelope in answer.get("actions", ()):
+            self._fold(envelope)
+        self.take(answer.get("snapshots", []))
+
+    async def request(self, method: str, /, **params: Any) -> Any:
+        self._sent += 1
+        future = self._waiting[self._sent] = asyncio.get_running_loop().create_future()
+        await self.link.send(Request(self._sent, method, params))
+        async with asyncio.timeout(self.patience):
+            return await future
+
+    async def initialize(self, *subscriptions: str) -> Json:
+        versions = [VERSION]
+        answer = await self.request(
+            "initialize", protocolVersions=versions, clientId=self.id, initialSubscriptions=list(subscriptions)
+        )
+        self.take(answer["snapshots"])
+        self.seen = max(self.seen, answer["serverSeq"])
+        return answer
+
+    def take(self, snapshots: list[Json]) -> None:
+        for one in snapshots:
+            self.states[one["resource"]] = one["state"]
+
+    async def subscribe(self, uri: str) -> Json:
+        snapshot = (await self.request("subscribe", resource=uri))["snapshot"]
+        self.take([snapshot])
+        return snapshot["state"]
+
+    async def create(self, uri: str, **params: Any) -> Json:
+        assert await self.request("createSession", session=uri, **params) is None
+        return await self.subscribe(uri)
+
+    async def act(self, type: str, uri: str, seq: int | None = None, /, **fields: Any) -> int:
+        self.number = self.number + 1 if seq is None else seq
+        action = {"type": type, type.partition("/")[0]: uri, **fields}
+        await self.link.send(Notification("dispatchAction", {"clientSeq": self.number, "action": action}))
+        return self.number
+
+    async def ask(self, uri: str, turn: str, text: str, **more: Any) -> int:
+        return await self.act("session/turnStarted", uri, turnId=turn, userMessage={"text": text, **more})
+
+    async def until(self, true: Callable[[], Any]) -> Any:
+        async with asyncio.timeout(self.patience):
+            while not (found := true()):
+                self._news.clear()
+                await self._news.wait()
+        return found
+
+    async def echo(self, seq: int) -> Json:
+        """What the server made of an action of ours."""
+        return await self.until(
+            lambda: next(
+                (e for e in self.envelopes if e.get("origin") == {"clientId": self.id, "clientSeq": seq}), None
+            )
+        )
+
+    async def settled(self, uri: str, turns: int) -> Json:
+        """The state once it has so many turns, and none under way."""
+        await self.until(lambda: len(self.states[uri]["turns"]) >= turns and "activeTurn" not in self.states[uri])
+        return self.states[uri]
+
+    async def call(self, uri: str, status: str, at: int = 0) -> Json:
+        """A call of the turn under way, once it has this status."""
+
+        def found() -> Json | None:
+            calls = calls_of(self.states[uri].get("activeTurn") or {})
+            return calls[at] if len(calls) > at and calls[at]["status"] == status else None
+
+        return await self.until(found)
+
+    async def told(self, type: str) -> Json:
+        return await self.until(lambda: next((n for n in self.notifications if n["type"] == type), None))
+
+    async def close(self) -> None:
+        await self.link.close()
+
+
+def calls_of(turn: Json) -> list[Json]:
+    return [part["toolCall"] for part in turn.get("responseParts", ()) if part["kind"] == "toolCall"]
+
+
+def text_of(turn: Json) -> str:
+    return "".join(part["content"] for part in turn["responseParts"] if part["kind"] == "markdown")
+
+
+@dataclass
+class Place(Desk):
+    front: Front = field(kw_only=True)
+
+    async def open(self, id: str = "one") -> Client:
+        """A connection that has said nothing yet."""
+        ours, theirs = pair()
+
+        async def front() -> Front:
+            return self.front
+
+        self.serving.append(self.tasks.create_task(Connection(theirs, front).run()))
+        client = Client(id, ours)
+        self.tasks.create_task(client.run())
+        self.links.append(client)
+        return client
+
+    links: list[Client] = field(default_factory=list[Client])
+    serving: list[asyncio.Task[None]] = field(default_factory=list[asyncio.Task[None]])
+
+    async def connect(self, id: str = "one", *subscriptions: str) -> Client:
+        client = await self.open(id)
+        await client.initialize(*subscriptions)
+        return client
+
+    def same(self, client: Client, uri: str) -> None:
+        """What the server holds is what the client has folded, but for the client's own clock."""
+        assert without_clock(client.states[uri]) == without_clock(self.front.hub.state(uri))
+
+    async def close(self) -> None:
+        for client in self.links:
+            await client.close()
+        if self.serving:
+            await asyncio.wait(self.serving)
+        await super().close()
+
+
+def without_clock(state: Json) -> Json:
+    if "summary" not in state:
+        return state
+    return {**state, "summary": {k: v for k, v in state["summary"].items() if k != "modifiedAt"}}
+
+
+@asynccontextmanager
+async def place(
+    folder: Path, rules: list[Json] | None = None, shells: Shells | None = None, **config: Any
+) -> AsyncGenerator[Place]:
+    workspace = Workspace(Files((folder,)))
+    config = {"toolCall": {"approval": {"allow": {"ask_user": {}}}}, **config}
+    given = Config.model_validate(settings(folder, rules or RULES, **config))
+    host = Host(given, workspace, folder / ".data" / "chats.db")
+    front = Front(host, shells)
+    async with asyncio.timeout(PATIENCE * 3), asyncio.TaskGroup() as tasks:
+        running = tasks.create_task(host.run())
+        await host.ready.wait()
+        serving = tasks.create_task(front.run())
+        await front.ready.wait()
+        at = Place(host, tasks, folder, front=front)
+        try:
+            yield at
+        finally:
+            await at.close()
+            front.close()
+            await serving
+            host.close()
+            await running

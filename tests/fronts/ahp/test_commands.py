@@ -1,0 +1,294 @@
+"""Files, completions, configuration, turns of the past, terminals."""
+
+from __future__ import annotations
+
+import base64
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from jupyter_eca.errors import LocalError
+from jupyter_eca.fronts.ahp.resources import MOST
+from jupyter_eca.protocol.ahp import ROOT
+from tests.fronts.ahp.place import Client, Refused, place
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.fronts.ahp.place import Json
+
+pytestmark = pytest.mark.asyncio
+
+S = "eca:/s1"
+
+
+async def fails(client: Client, method: str, /, **params: Any) -> Refused:
+    with pytest.raises(Refused) as error:
+        await client.request(method, **params)
+    return error.value
+
+
+async def test_files_of_the_workspace_are_read_written_listed_copied_moved_and_deleted(tmp_path: Path) -> None:
+    folder = tmp_path.as_uri()
+    async with place(tmp_path) as at:
+        client = await at.connect()
+        new = {"uri": f"{folder}/a%20b.txt", "data": base64.b64encode(b"one").decode(), "encoding": "base64"}
+        assert await client.request("resourceWrite", **new) == {}
+        assert (tmp_path / "a b.txt").read_text() == "one"
+        read = await client.request("resourceRead", uri=new["uri"])
+        assert read == {"data": "one", "encoding": "utf-8", "contentType": "text/plain"}
+        assert (await client.request("resourceRead", uri=new["uri"], encoding="base64"))["data"] == "b25l"
+        assert (await fails(client, "resourceWrite", **new, createOnly=True)).code == -32010
+        assert await client.request("resourceCopy", source=new["uri"], destination=f"{folder}/c.txt") == {}
+        again = {"source": new["uri"], "destination": f"{folder}/c.txt"}
+        assert (await fails(client, "resourceCopy", **again, failIfExists=True)).code == -32010
+        (tmp_path / "c.txt").write_text("two")
+        assert await client.request("resourceMove", **again) == {}
+        assert (tmp_path / "c.txt").read_text() == "one"
+        (tmp_path / "full").mkdir()
+        (tmp_path / "full" / "x").touch()
+        entries = (await client.request("resourceList", uri=folder))["entries"]
+        assert {"name": "c.txt", "type": "file"} in entries
+        assert {"name": "full", "type": "directory"} in entries
+        assert not any(entry["name"] == "a b.txt" for entry in entries)
+        assert (await fails(client, "resourceDelete", uri=f"{folder}/full")).code == -32602
+        assert await client.request("resourceDelete", uri=f"{folder}/full", recursive=True) == {}
+        assert await client.request("resourceDelete", uri=f"{folder}/c.txt") == {}
+        assert not (tmp_path / "full").exists()
+
+
+async def test_what_is_no_text_comes_in_base64_whatever_was_wished(tmp_path: Path) -> None:
+    (tmp_path / "x.bin").write_bytes(b"\xff\x00")
+    async with place(tmp_path) as at:
+        client = await at.connect()
+        read = await client.request("resourceRead", uri=(tmp_path / "x.bin").as_uri(), encoding="utf-8")
+        assert (read["data"], read["encoding"]) == ("/wA=", "base64")
+
+
+async def test_what_is_not_there_or_not_of_that_kind_is_not_found(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    folder = tmp_path.as_uri()
+    async with place(tmp_path) as at:
+        client = await at.connect()
+        text = {"data": "x", "encoding": "utf-8"}
+        for method, params in (
+            ("resourceRead", {"uri": f"{folder}/none"}),
+            ("resourceRead", {"uri": folder}),
+            ("resourceRead", {"uri": "notafile"}),
+            ("resourceRead", {"uri": "file:///%00"}),
+            ("resourceList", {"uri": f"{folder}/file"}),
+            ("resourceList", {"uri": f"{folder}/none"}),
+            ("resourceWrite", {"uri": f"{folder}/none/x", **text}),
+            ("resourceWrite", {"uri": folder, **text}),
+            ("resourceDelete", {"uri": f"{folder}/none"}),
+            ("resourceMove", {"source": f"{folder}/none", "destination": f"{folder}/x"}),
+        ):
+            assert (await fails(client, method, **params)).code == -32008, (method, params)
+        for uri in (f"{S}/content/image/1", f"{S}/content/after/none", "eca:/none/content/x"):
+            assert (await fails(client, "resourceRead", uri=uri)).code == -32006
+        assert (await fails(client, "resourceWrite", uri=f"{folder}/x", data="?", encoding="base64")).code == -32602
+        huge = "A" * (MOST * 4 // 3 + 8)
+        assert (await fails(client, "resourceWrite", uri=f"{folder}/x", data=huge, encoding="base64")).code == -32602
+        assert not (tmp_path / "x").exists()
+        assert await client.request("ping") is None
+
+
+async def test_nothing_leads_out_of_the_workspace_by_dots_or_links(tmp_path: Path) -> None:
+    inside, outside = tmp_path / "inside", tmp_path / "outside"
+    inside.mkdir()
+    outside.mkdir()
+    (outside / "secret").write_text("secret")
+    (inside / "link").symlink_to(outside)
+    (inside / "mine").write_text("mine")
+    folder = inside.as_uri()
+    async with place(inside) as at:
+        client = await at.connect()
+        text = {"data": "x", "encoding": "utf-8"}
+        for method, params in (
+            ("resourceRead", {"uri": f"{folder}/../outside/secret"}),
+            ("resourceRead", {"uri": f"{folder}/%2e%2e/outside/secret"}),
+            ("resourceRead", {"uri": f"{folder}/link/secret"}),
+            ("resourceRead", {"uri": "file:///etc/passwd"}),
+            ("resourceWrite", {"uri": f"{folder}/link/new", **text}),
+            ("resourceList", {"uri": f"{folder}/link"}),
+            ("resourceDelete", {"uri": f"{folder}/link", "recursive": True}),
+            ("resourceDelete", {"uri": folder, "recursive": True}),
+            ("resourceMove", {"source": f"{folder}/mine", "destination": f"{folder}/link/mine"}),
+            ("resourceCopy", {"source": f"{folder}/link/secret", "destination": f"{folder}/mine"}),
+        ):
+            assert (await fails(client, method, **params)).code == -32009, (method, params)
+        denied = await fails(client, "resourceWrite", uri=f"{folder}/link/new", **text)
+        assert denied.data == {"request": {"uri": f"{folder}/link/new", "write": True}}
+        assert (outside / "secret").read_text() == "secret"
+        assert (inside / "mine").read_text() == "mine"
+        assert sorted(one.name for one in outside.iterdir()) == ["secret"]
+
+
+async def test_a_user_lets_a_client_have_a_file_outside_and_nobody_else(tmp_path: Path) -> None:
+    inside, secret = tmp_path / "inside", tmp_path / "secret"
+    inside.mkdir()
+    secret.write_text("secret")
+    uri = secret.as_uri()
+    async with place(inside) as at:
+        client, other = await at.connect("one"), await at.connect("two")
+        assert await client.request("resourceRequest", uri=(inside / "x").as_uri(), write=True) == {}
+        assert (await fails(client, "resourceRequest", uri=uri)).code == -32009  # nobody to ask
+        await client.create(S)
+        for choice, wanted in (("2", -32009), ("1", None)):
+            asking = at.tasks.create_task(_request(client, uri))
+            (request,) = await client.until(lambda: client.states[S].get("inputRequests"))
+            assert str(secret) in request["message"]
+            value = {"kind": "selected", "value": choice}
+            answers = {"answer": {"state": "submitted", "value": value}}
+            await client.act("session/inputCompleted", S, requestId=request["id"], response="accept", answers=answers)
+            assert await asking == wanted
+            await client.until(lambda: "inputRequests" not in client.states[S])
+        assert (await client.request("resourceRead", uri=uri))["data"] == "secret"
+        assert (await fails(client, "resourceWrite", uri=uri, data="x", encoding="utf-8")).code == -32009
+        assert (await fails(other, "resourceRead", uri=uri)).code == -32009
+
+
+async def _request(client: Client, uri: str) -> int | None:
+    try:
+        await client.request("resourceRequest", uri=uri)
+    except Refused as error:
+        return error.code
+    return None
+
+
+async def test_contexts_and_commands_complete_a_message_in_utf_16_units(tmp_path: Path) -> None:
+    (tmp_path / "foo.ts").write_text("let x")
+    async with place(tmp_path) as at:
+        client = await at.connect()
+        await client.create(S)
+
+        async def items(text: str, offset: int) -> list[Json]:
+            given = {"kind": "userMessage", "session": S, "text": text, "offset": offset}
+            return (await client.request("completions", **given))["items"]
+
+        first = (await items("look 🙂 at @foo and", 15))[0]
+        assert (first["insertText"], first["rangeStart"], first["rangeEnd"]) == ("@foo.ts ", 11, 15)
+        attachment = first["attachment"]
+        assert (attachment["type"], attachment["label"]) == ("resource", "foo.ts")
+        assert attachment["uri"] == (tmp_path / "foo.ts").as_uri()
+        commands = await items("/cos", 4)
+        assert (commands[0]["insertText"], commands[0]["rangeStart"]) == ("/costs ", 0)
+        assert await items("nothing here", 7) == []
+        assert await items("mail@foo", 8) == []
+        given = {"kind": "userMessage", "session": S, "text": "x", "offset": 2}
+        assert (await fails(client, "completions", **given)).code == -32602
+        await client.ask(S, "t1", "look", attachments=[attachment])
+        await client.settled(S, 1)
+        assert "foo.ts" in str((await at.host.draft("s1")).messages)
+
+
+async def test_the_choices_of_a_session_are_described_with_their_defaults(tmp_path: Path) -> None:
+    async with place(tmp_path) as at:
+        client = await at.connect()
+        resolved = await client.request("resolveSessionConfig", provider="eca", config={"agent": "plan", "x": 1})
+        assert resolved["values"] == {"agent": "plan", "effort": "default", "approval": "ask"}
+        assert set(resolved["schema"]["properties"]) == {"agent", "effort", "approval"}
+        assert all(one["sessionMutable"] for one in resolved["schema"]["properties"].values())
+        found = await client.request("sessionConfigCompletions", property="agent", query="PL")
+        assert found["items"] == [{"value": "plan", "label": "plan"}]
+        assert (await fails(client, "sessionConfigCompletions", property="none")).code == -32602
+
+
+async def test_turns_of_the_past_come_page_by_page(tmp_path: Path) -> None:
+    async with place(tmp_path) as at:
+        client = await at.connect()
+        await client.create(S)
+        for number in (1, 2, 3):
+            await client.ask(S, f"t{number}", "you")
+            await client.settled(S, number)
+
+        async def fetch(**more: Any) -> tuple[list[str], bool]:
+            page = await client.request("fetchTurns", session=S, **more)
+            return [turn["id"] for turn in page["turns"]], page["hasMore"]
+
+        assert await fetch() == (["t1", "t2", "t3"], False)
+        assert await fetch(limit=2) == (["t2", "t3"], True)
+        assert await fetch(limit=2, before="t2") == (["t1"], False)
+        assert await fetch(before="none") == (["t1", "t2", "t3"], False)
+
+
+# Terminals -----------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Scripted:
+    """A terminal that says back what it is told."""
+
+    said: Callable[[str], None]
+    ended: Callable[[int | None], None]
+    size: tuple[int, int]
+    gone: bool = False
+
+    def write(self, data: str) -> None:
+        self.said(f"\x1b]633;A\x07{data}\r\n")
+        if data == "exit\r":
+            self.ended(3)
+
+    def resize(self, cols: int, rows: int) -> None:
+        self.size = (cols, rows)
+
+    async def end(self) -> None:
+        self.gone = True
+
+
+@dataclass
+class Shells:
+    opened: list[Scripted] = field(default_factory=list[Scripted])
+
+    def open(
+        self, folder: Path, cols: int, rows: int, said: Callable[[str], None], ended: Callable[[int | None], None]
+    ) -> Scripted:
+        if folder.name == "closed":
+            raise LocalError("It cannot be started.")
+        self.opened.append(Scripted(said, ended, (cols, rows)))
+        return self.opened[-1]
+
+
+async def test_a_terminal_is_shared_claimed_resized_and_ended(tmp_path: Path) -> None:
+    shells = Shells()
+    t, claim = "term:/1", {"kind": "client", "clientId": "one"}
+    async with place(tmp_path, shells=shells) as at:
+        client, other = await at.connect("one", ROOT), await at.connect("two")
+        assert client.states[ROOT]["terminals"] == []
+        made = {"terminal": t, "claim": claim, "name": "Build", "cols": 100, "rows": 30}
+        assert await client.request("createTerminal", **made) is None
+        assert (await fails(client, "createTerminal", **made)).code == -32010
+        assert (await fails(other, "createTerminal", terminal="term:/2", claim=claim)).code == -32602
+        (tmp_path / "closed").mkdir()
+        closed = {"terminal": "term:/3", "claim": claim, "cwd": (tmp_path / "closed").as_uri()}
+        assert (await fails(client, "createTerminal", **closed)).code == -32603
+        state = await client.subscribe(t)
+        assert (state["title"], state["cols"], state["rows"], state["content"]) == ("Build", 100, 30, [])
+        assert state["cwd"] == tmp_path.as_uri()
+        await other.subscribe(t)
+        await client.act("terminal/input", t, data="ls\r")
+        shown = [{"type": "unclassified", "value": "ls\r\r\n"}]
+        await other.until(lambda: other.states[t]["content"] == shown)
+        await client.act("terminal/resized", t, cols=90, rows=20)
+        await other.until(lambda: other.states[t]["cols"] == 90)
+        assert shells.opened[0].size == (90, 20)
+        stolen = await other.act("terminal/claimed", t, claim={"kind": "client", "clientId": "two"})
+        assert (await other.echo(stolen))["rejectionReason"]
+        await client.create(S)
+        await client.act("terminal/claimed", t, claim={"kind": "session", "session": S})
+        await client.until(lambda: client.states[ROOT]["terminals"][0]["claim"]["kind"] == "session")
+        await client.act("terminal/titleChanged", t, title="Other")
+        await client.act("terminal/cleared", t)
+        await client.until(lambda: client.states[ROOT]["terminals"][0]["title"] == "Other")
+        await client.act("terminal/input", t, data="exit\r")
+        await client.until(lambda: client.states[ROOT]["terminals"][0].get("exitCode") == 3)
+        late = await client.act("terminal/input", t, data="x")
+        assert (await client.echo(late))["rejectionReason"]
+        at.same(client, t)
+        at.same(client, ROOT)
+        await client.request("disposeSession", session=S)
+        await client.until(lambda: client.states[ROOT]["terminals"] == [])
+        assert shells.opened[0].gone
+        assert (await fails(client, "disposeTerminal", terminal=t)).code == -32008
