@@ -39,6 +39,7 @@ from jupyter_eca.providers.catalog import Catalog
 from jupyter_eca.providers.logins import Logins
 from jupyter_eca.sampling import People
 from jupyter_eca.store import Store, alive
+from jupyter_eca.toolbox import Toolbox
 from jupyter_eca.work import Work, now
 from jupyter_eca.workspace.index import Index
 from jupyter_eca.workspace.jobs import BackgroundJobs
@@ -101,11 +102,8 @@ class Host:
             credentials,
             People(self),
         )
-        self._tools: dict[str, Tool] = {
-            tool.spec.name: tool for tools in plugins.find("tools", "TOOLS").values() for tool in tools
-        }
+        self.toolbox = Toolbox(self.mcp)
         self.grace = GRACE_SECONDS
-        self._lent: dict[str, tuple[Tool, ...]] = {}
         self._chats: dict[str, LiveChat] = {}
         self._loading = asyncio.Lock()
         self._ended = asyncio.Event()

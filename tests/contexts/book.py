@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from jupyter_eca import around
 from jupyter_eca.contexts.gathering import materials, mentioned
-from jupyter_eca.errors import RemoteError, ToolError
+from jupyter_eca.errors import RemoteError
 from jupyter_eca.fronts.eca import EcaSession
 from jupyter_eca.links.memory import pair
 from jupyter_eca.links.peer import Peer
@@ -16,10 +16,11 @@ from jupyter_eca.protocol import notebook as wire
 from jupyter_eca.protocol.context import ChatQueryContextParams, ChatQueryContextResult
 from jupyter_eca.protocol.methods import METHODS
 from tests.desk import Desk, Door, answer, desk, said
+from tests.page import Nobody
 
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import AsyncGenerator, Sequence
+    from collections.abc import AsyncGenerator
     from pathlib import Path
 
     from jupyter_eca.client import Client
@@ -84,25 +85,6 @@ class Shelf:
             case _:
                 infos = [wire.NotebookInfo(path=path, active=place == 0) for place, path in enumerate(self.books)]
                 return wire.NotebookListResult(notebooks=tuple(infos)).wire()
-
-
-class Nobody:
-    """`workspace.base.Notebooks` where there are none but those of pages."""
-
-    async def list(self) -> tuple[wire.NotebookInfo, ...]:
-        return ()
-
-    async def read(self, path: str) -> wire.NotebookDocument:
-        raise ToolError(f"There is no notebook {path}.")
-
-    async def edit(self, chat: str, path: str, changes: Sequence[wire.CellChange]) -> wire.NotebookDocument:  # noqa: ARG002
-        return await self.read(path)
-
-    async def run(self, chat: str, path: str, cells: Sequence[str]) -> wire.NotebookRunResult:  # noqa: ARG002
-        raise ToolError(f"There is no notebook {path}.")
-
-    async def show(self, path: str, cell: str | None = None) -> None:
-        pass
 
 
 @dataclass

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Sequence
     from pathlib import Path
 
+    from jupyter_eca.workspace.base import Heard
+
 _CHANGES: TypeAdapter[tuple[CellChange, ...]] = TypeAdapter(tuple[CellChange, ...])
 
 _BEGIN = """import json
@@ -55,7 +57,13 @@ class KernelNotebooks:
         call = f"edit({chat!r}, {path!r}, changes.validate_json({text!r}))"
         return NotebookDocument.model_validate(await self._call(call))
 
-    async def run(self, chat: str, path: str, cells: Sequence[str]) -> NotebookRunResult:
+    async def run(
+        self,
+        chat: str,
+        path: str,
+        cells: Sequence[str],
+        heard: Heard | None = None,  # noqa: ARG002
+    ) -> NotebookRunResult:
         return NotebookRunResult.model_validate(await self._call(f"run({chat!r}, {path!r}, {tuple(cells)!r})"))
 
     async def show(self, path: str, cell: str | None = None) -> None:
