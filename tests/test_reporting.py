@@ -50,7 +50,7 @@ class Work:
             await self.go_on.wait()
             return "worked"
 
-        table.host._tools["work"] = work  # pyright: ignore[reportPrivateUsage]  # as a plug that is found
+        table.host.toolbox.lend("chat", (work,))
 
 
 async def heard(table: Desk, during: Callable[[Work], None]) -> tuple[list[Progress], list[str]]:
