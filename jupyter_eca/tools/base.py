@@ -197,7 +197,7 @@ def tool(
 def arguments_of(function: Callable[..., Any]) -> type[BaseModel]:
     """Its parameters behind the first one, whose type need not be there at run time."""
     parameters = list(inspect.signature(function).parameters.values())[1:]
-    bare = FunctionType(function.__code__, function.__globals__)
+    bare = FunctionType(function.__code__, function.__globals__, closure=function.__closure__)
     bare.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     hints = get_type_hints(bare, include_extras=True)
     fields: dict[str, Any] = {
