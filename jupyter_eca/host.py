@@ -182,7 +182,7 @@ class Host:
         # Meanwhile somebody may have begun a turn, or cut the chat back: then this is no longer what it is like.
         if chat.busy or self._chats.get(prompt.chat) is not chat:
             raise BusyError(BUSY)
-        chat.choice, chat.kernel, chat.prompt, chat.lent = choice, kernel, prompt, None
+        chat.choice, chat.kernel, chat.prompt, chat.outside = choice, kernel, prompt, None
         setup = self.setup(choice, around.tools(self, prompt.chat, kernel), prompt.bounds)
         if not chat.last:
             opened = ChatOpenedParams(chat_id=prompt.chat)

@@ -120,14 +120,14 @@ class LiveChat:
     While it is `held` it is being cut back or copied, and takes no prompt. Its `dialogue` takes the next one. Whoever
     holds `changing` is the only one of its calls that changes cells; `reporters` are those of the calls that run.
     `locking` is what the turn under way is recorded for, `links` are the locked answers so far, by their cells in the
-    order in which these first asked. `lent` is the tool of a call from outside."""
+    order in which these first asked. `outside` is the tool of a call from outside."""
 
     state: ChatState
     last: int
     choice: Choice = NO_CHOICE
     kernel: Kernel | None = None
     prompt: Prompt | None = None
-    lent: Tool | None = None
+    outside: Tool | None = None
     cursor: CursorContext | None = None
     held: bool = False
     dialogue: Dialogue | None = None

@@ -47,7 +47,7 @@ async def call(host: Host, request: Request) -> LiveChat:
     setup = host.setup(request.choice.over(chat.choice), around.tools(host, request.chat, None))
     spec = request.tool.spec
     setup = replace(setup, tools=(spec,))
-    chat.kernel, chat.prompt, chat.lent = None, None, request.tool
+    chat.kernel, chat.prompt, chat.outside = None, None, request.tool
     if not chat.last:
         host.audiences.tell(Notice("chat/opened", ChatOpenedParams(chat_id=request.chat), request.chat))
     turn, said = uuid.uuid4().hex, uuid.uuid4().hex

@@ -245,7 +245,7 @@ class Work:
         reporter = chat.reporters[effect.call] = Reporter(self._host.audiences.tell, chat.state.id, effect.call)
         replay = chat.replay
         try:
-            own = chat.lent if chat.lent and chat.lent.spec == effect.tool else None
+            own = chat.outside if chat.outside and chat.outside.spec == effect.tool else None
             tool = own or self._host.toolbox.get(name, chat.state.id)
             if replay is not None and not (tool is not None and tool.lives):
                 result = replay.result(effect.call)
