@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.asyncio
 
 eras = pytest.mark.parametrize("mode", [LEGACY, MODERN])
-NEEDLESS = {"editor_diagnostics", "editor_definition", "editor_references", "ask_user"}
+NEEDLESS = {"editor_definition", "editor_references", "ask_user"}
 KERNEL = {"run_code", "variables", "inspect", "kernel_state", "kernel_interrupt", "kernel_restart"}
 
 
