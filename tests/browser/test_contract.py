@@ -50,22 +50,23 @@ START = """async () => {
 # Lab writes into a notebook what its kernel says of itself: what is there after that only the tests have changed.
 OPEN = """async path => {
   const { commands } = window.jupyterapp;
-  const panel = await commands.execute('docmanager:open', { path, kernel: window.shared });
-  window.books = { ...window.books, [path]: panel };
+  window.book?.dispose();
+  const panel = window.book = await commands.execute('docmanager:open', { path, kernel: window.shared });
   await panel.context.ready;
   await panel.sessionContext.ready;
 }"""
 OPENED = """path => {
-  const { language_info, kernelspec } = window.books[path].context.model.sharedModel.metadata;
+  const { language_info, kernelspec } = window.book.context.model.sharedModel.metadata;
   return language_info?.version !== undefined && kernelspec?.display_name === 'Python 3 (ipykernel)';
 }"""
 
-NOW = "path => window.books[path].context.model.toJSON()"
+NOW = "path => window.book.context.model.toJSON()"
 
-SETTLED = """() => Object.values(window.books).every(({ content, sessionContext }) =>
-  sessionContext.session?.kernel?.status === 'idle' &&
-  content.widgets.every(({ model }) => model.executionState !== 'running')
-)"""
+SETTLED = """() => {
+  const { content, sessionContext } = window.book;
+  return sessionContext.session?.kernel?.status === 'idle' &&
+    content.widgets.every(({ model }) => model.executionState !== 'running');
+}"""
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")

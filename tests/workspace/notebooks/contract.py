@@ -145,6 +145,17 @@ async def test_a_changed_cell_is_put_back_in_its_place(at: Answer) -> None:
     assert await at.now(path) == before
 
 
+async def test_a_cell_that_is_of_another_type_by_now_is_put_back_as_the_one_it_was(at: Answer) -> None:
+    path = await given(at, usual())
+    before, cell = await at.now(path), (await at.notebooks.read(path)).cell("ran")
+    assert cell is not None
+    words = InsertCell(index=1, cell=new("ran", "*words*", CellType.MARKDOWN))
+    await at.notebooks.edit("chat", path, (DeleteCell(cell_id="ran", was=cell.source), words))
+    assert [cell.cell_type for cell in (await at.now(path)).cells] == ["markdown", "markdown", "code"]
+    await at.notebooks.edit("chat", path, (PutCell(index=0, cell=cell, was="*words*"),))
+    assert await at.now(path) == before
+
+
 async def test_a_notebook_that_is_not_there_is_told(at: Answer) -> None:
     with pytest.raises(ToolError, match="none"):
         await at.notebooks.read("none.ipynb")
@@ -170,6 +181,26 @@ async def test_cells_run_in_the_order_given_and_their_outputs_are_in_the_noteboo
     assert show.outputs[1].execution_count == show.execution_count == assign.execution_count + 1
     assert rich.outputs[0].data["text/html"] == "<b>hi</b>"
     assert done.ran[2].outputs == tuple(dict(output) for output in show.outputs)
+
+
+@pytest.mark.usefixtures("runs")
+async def test_cells_that_nobody_has_scrolled_to_are_changed_and_run_as_all_others(at: Answer) -> None:
+    path = await given(at, book(*(code(f"c{n}", f"x = {n}\n" * 20) for n in range(60))))
+    await at.notebooks.edit(
+        "chat",
+        path,
+        (
+            EditCell(cell_id="c58", was="x = 58\n" * 20, source="x = 5\nprint('far down')"),
+            MoveCell(cell_id="c58", index=40),
+            InsertCell(index=99, cell=new("last", "x + 1")),
+        ),
+    )
+    async with asyncio.timeout(PATIENCE):
+        done = await at.notebooks.run("chat", path, ("c58", "last"))
+    assert done.status is RunStatus.OK
+    cells = (await at.now(path)).cells
+    assert (len(cells), cells[40].id, cells[40].outputs[0].text) == (61, "c58", "far down\n")
+    assert cells[60].outputs[0].data["text/plain"] == "6"
 
 
 @pytest.mark.usefixtures("runs")
