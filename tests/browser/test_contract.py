@@ -47,20 +47,21 @@ START = """async () => {
   await commands.execute('eca:open-panel');
 }"""
 
-# Lab writes into a notebook what its kernel says of itself: what is there after that only the tests have changed.
+# Only one at a time: a test is not to wait for what Lab does in those of the tests before it.
 OPEN = """async path => {
   const { commands } = window.jupyterapp;
   window.book?.dispose();
-  const panel = window.book = await commands.execute('docmanager:open', { path, kernel: window.shared });
-  await panel.context.ready;
-  await panel.sessionContext.ready;
+  window.book = await commands.execute('docmanager:open', { path, kernel: window.shared });
+  await window.book.context.ready;
+  await window.book.sessionContext.ready;
 }"""
-OPENED = """path => {
+# Lab writes into a notebook what its kernel says of itself: what is changed after that a test has changed.
+OPENED = """() => {
   const { language_info, kernelspec } = window.book.context.model.sharedModel.metadata;
   return language_info?.version !== undefined && kernelspec?.display_name === 'Python 3 (ipykernel)';
 }"""
 
-NOW = "path => window.book.context.model.toJSON()"
+NOW = "() => window.book.context.model.toJSON()"
 
 SETTLED = """() => {
   const { content, sessionContext } = window.book;
@@ -76,10 +77,10 @@ async def at(lab: Lab) -> AsyncGenerator[Answer]:
         async def give(path: str, book: Any) -> None:
             write(lab.root, path, book)
             await page.evaluate(OPEN, path)
-            await page.wait_for_function(OPENED, arg=path, timeout=SECONDS * 1000)
+            await page.wait_for_function(OPENED, timeout=SECONDS * 1000)
 
-        async def now(path: str) -> Any:
-            return node(await page.evaluate(NOW, path))
+        async def now(_path: str) -> Any:
+            return node(await page.evaluate(NOW))
 
         async def settled() -> None:
             await page.wait_for_function(SETTLED, timeout=SECONDS * 1000)
@@ -111,7 +112,9 @@ async def _greeted(page: Page, lab: Lab) -> AsyncGenerator[Peer]:
 
     await page.route_web_socket("**/eca/ws*", connected)
     await page.goto(lab.address(""))
-    await page.wait_for_function("() => window.jupyterapp?.commands?.hasCommand('eca:open-panel')")
+    await page.wait_for_function(
+        "() => window.jupyterapp?.commands?.hasCommand('eca:open-panel')", timeout=SECONDS * 1000
+    )
     await page.evaluate(START)
     greeted = asyncio.Event()
     link = await asyncio.wait_for(linked, SECONDS)
