@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import shutil
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
@@ -61,7 +62,8 @@ OPENED = """() => {
   return language_info?.version !== undefined && kernelspec?.display_name === 'Python 3 (ipykernel)';
 }"""
 
-NOW = "() => window.book.context.model.toJSON()"
+# As it would be saved: without what is undefined, of which playwright would make a null.
+NOW = "() => JSON.stringify(window.book.context.model)"
 
 SETTLED = """() => {
   const { content, sessionContext } = window.book;
@@ -80,7 +82,7 @@ async def at(lab: Lab) -> AsyncGenerator[Answer]:
             await page.wait_for_function(OPENED, timeout=SECONDS * 1000)
 
         async def now(_path: str) -> Any:
-            return node(await page.evaluate(NOW))
+            return node(json.loads(await page.evaluate(NOW)))
 
         async def settled() -> None:
             await page.wait_for_function(SETTLED, timeout=SECONDS * 1000)
