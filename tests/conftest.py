@@ -10,4 +10,4 @@ settings.register_profile("here", deadline=None)
 settings.load_profile("here")
 
 # What helpers assert is told as well as what tests do.
-pytest.register_assert_rewrite("tests.conversation")
+pytest.register_assert_rewrite("tests.conversation", "tests.workspace.notebooks.contract")

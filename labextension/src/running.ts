@@ -55,7 +55,7 @@ export async function readyKernel(session: ISessionContext): Promise<void> {
 /**
  * Runs one cell to its end. Not by `NotebookActions.runCells`: that takes whoever types in the notebook out of the cell.
  *
- * Throws: Refusal, when the kernel or the cell is gone before that.
+ * Throws: Refusal, when the kernel or the cell is gone before that, or somebody else runs it anew.
  */
 export async function runOne(
   panel: NotebookPanel,
@@ -84,9 +84,12 @@ export async function runOne(
   whenAborted(taken, ended.signal, () => {
     interruptInTurn(panel, cell, ended.signal);
   });
+  let anew = false;
   try {
-    if (!(await Promise.race([run, lost]))) {
-      throw unfinished(cell);
+    const done = await Promise.race([run, lost]);
+    anew = done === false && isFollowed(cell);
+    if (done !== true) {
+      throw unfinished(cell, anew);
     }
     return taken.aborted ? 'interrupted' : 'ok';
   } catch (error) {
@@ -94,7 +97,7 @@ export async function runOne(
   } finally {
     ended.abort();
     // As Lab does for a cell that the kernel was sent and did not run.
-    if (cell instanceof CodeCell && !cell.isDisposed && cell.model.executionCount === null) {
+    if (cell instanceof CodeCell && !cell.isDisposed && cell.model.executionCount === null && !anew) {
       cell.model.executionState = 'idle';
     }
   }
@@ -116,8 +119,16 @@ function failure(cell: Cell, error: unknown, taken: AbortSignal): RunStatus {
   return 'error';
 }
 
-function unfinished(cell: Cell): Refusal {
+/** Lab drops a run for another one of the same cell; with the kernel it drops them all. */
+function isFollowed(cell: Cell): boolean {
+  return cell instanceof CodeCell && !cell.isDisposed && !cell.outputArea.future.isDisposed;
+}
+
+function unfinished(cell: Cell, anew: boolean): Refusal {
   const { id } = cell.model;
+  if (anew) {
+    return new Refusal(`cell ${id} was run anew by somebody else before it had ended: that run goes on`);
+  }
   return new Refusal(
     cell.isDisposed
       ? `cell ${id} was deleted while it ran`
@@ -125,15 +136,15 @@ function unfinished(cell: Cell): Refusal {
   );
 }
 
-/** False once that the kernel forgets what it was asked. */
-function kernelLost(session: ISessionContext, ended: AbortSignal): Promise<false> {
+/** Once that the kernel forgets what it was asked. */
+function kernelLost(session: ISessionContext, ended: AbortSignal): Promise<'lost'> {
   return new Promise(resolve => {
     const changed = (): void => {
-      resolve(false);
+      resolve('lost');
     };
     const status = (_: unknown, now: string): void => {
       if (LOST.has(now)) {
-        resolve(false);
+        resolve('lost');
       }
     };
     session.kernelChanged.connect(changed);

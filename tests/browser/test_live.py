@@ -18,6 +18,7 @@ from jupyter_eca.protocol.notebook import (
     MoveCell,
     NewCell,
     NotebookOpenParams,
+    NotebookRunResult,
     PutCell,
     RunStatus,
 )
@@ -250,6 +251,23 @@ def test_a_run_that_is_taken_back_in_the_queue_leaves_the_cell_of_the_user_alone
     notebook.wait_for_output(1, "KeyboardInterrupt")
     notebook.wait_for_output(0, "went")
     (lab.root / "go").unlink()
+
+
+def test_a_cell_that_the_user_runs_anew_ends_the_run_and_is_not_taken_for_a_dead_kernel(page: Page, lab: Lab) -> None:
+    wait = (
+        "import os, time\nprint('begun', flush=True)\nwhile not os.path.exists('on'): time.sleep(0.05)\nprint('went')"
+    )
+    wire, notebook = opened(page, lab, [wait, "print('two')"])
+    run = wire.start_run("c0", "c1")
+    notebook.wait_for_output(0, "begun")
+    notebook.run(0)
+    with pytest.raises(Refused, match="cell c0 was run anew by somebody else"):
+        wire.answer(run, NotebookRunResult)
+    assert wire.read().cells[0].state is CellState.RUNNING
+    (lab.root / "on").touch()
+    notebook.wait_for_output(0, "went")
+    assert notebook.output(1) == ""
+    (lab.root / "on").unlink()
 
 
 def test_a_kernel_that_dies_or_is_not_there_ends_a_run_with_an_error(page: Page, lab: Lab) -> None:
