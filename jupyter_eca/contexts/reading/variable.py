@@ -27,7 +27,7 @@ def described(one: Variable, telling: VariablesConfig) -> list[str]:
     if one.columns:
         found.append("columns: " + ", ".join(f"{column.name}: {column.dtype}" for column in one.columns))
     if much is Telling.FULL:
-        found += [text for text in (one.preview, one.sample) if text]
+        found += [text] if (text := one.sample or one.preview) else []
     return found
 
 
