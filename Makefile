@@ -60,7 +60,7 @@ typescript: $(VENV)/.tested
 
 # Apart: pytest-jupyter (the server's tests) and playwright (the browser's) each bring an event loop of their own.
 python: $(VENV)/.tested
-	$(if $(NIGHTLY),npm --prefix tests/npm/opencode ci --no-audit --no-fund --ignore-scripts)
+	$(if $(NIGHTLY),npm --prefix tests/npm/opencode install --no-save --no-package-lock --no-audit --no-fund --ignore-scripts)
 	$(PYTEST) --ignore=tests/server --ignore=tests/browser
 	$(PYTEST) tests/server
 

@@ -98,7 +98,7 @@ def test_an_environment_that_makes_no_sense_is_named(tmp_path: Path, wrong: dict
 @pytest.fixture(scope="module")
 def live(tmp_path_factory: pytest.TempPathFactory) -> Generator[dict[str, str]]:
     if not PROGRAM.exists():
-        pytest.skip("npm --prefix tests/npm/opencode ci --ignore-scripts installs OpenCode")
+        pytest.skip("npm --prefix tests/npm/opencode install --no-save --ignore-scripts installs OpenCode")
     with opencode(tmp_path_factory.mktemp("opencode")) as environment:
         yield environment
 
