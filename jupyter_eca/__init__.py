@@ -7,7 +7,29 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
+    from jupyter_eca.api import Chat, connect
+    from jupyter_eca.kernel.panel import Panel
+    from jupyter_eca.lending import tool
+
+__all__ = ["Chat", "Panel", "__version__", "connect", "tool"]
+
 __version__ = "0.1.0"
+
+_FROM = {
+    "Chat": "jupyter_eca.api",
+    "Panel": "jupyter_eca.kernel.panel",
+    "connect": "jupyter_eca.api",
+    "tool": "jupyter_eca.lending",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """What is heavy is imported when it is first used."""
+    if name in _FROM:
+        from importlib import import_module
+
+        return getattr(import_module(_FROM[name]), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def load_ipython_extension(shell: InteractiveShell) -> None:

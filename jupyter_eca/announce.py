@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from jupyter_eca import around
+from jupyter_eca import around, setups
 from jupyter_eca.audience import Notice
 from jupyter_eca.config import agent, primary
-from jupyter_eca.engine.plan import Plan
 from jupyter_eca.protocol.content import Origin
 from jupyter_eca.protocol.job import JobStatus
-from jupyter_eca.protocol.lifecycle import ChatConfig, ConfigUpdatedParams, MessageType, ShowMessageParams
+from jupyter_eca.protocol.lifecycle import ChatConfig, ConfigUpdatedParams, MessageType
 from jupyter_eca.protocol.mcp import ServerStatus, ServerTool, ToolServerUpdatedParams
 from jupyter_eca.workspace.mcp.naming import tool_name
 
@@ -58,9 +56,8 @@ def seen(
     host: Host, server: ToolServerUpdatedParams, name: str, kernel: Kernel | None = None
 ) -> ToolServerUpdatedParams:
     """A server as whoever selected an agent sees it: tools that the agent has not are disabled."""
-    # A chat has its plan from its first prompt on.
-    there = replace(around.tools(host, "", kernel), plan=Plan())
-    has = {tool.spec.name for tool in host.offered(name, there)}
+    there = around.promised(host, kernel=kernel)
+    has = {tool.spec.name for tool in setups.offered(host, name, there)}
     if server.type == "native":
         native = (tool.spec for tool in host.toolbox.available(there) if tool.spec.origin is Origin.NATIVE)
         tools = tuple(
@@ -85,18 +82,7 @@ async def reconfigured(host: Host) -> None:
     for server in tool_servers(host):
         host.audiences.tell(Notice("tool/serverUpdated", server))
     for warning in host.config.warnings:
-        warned(host, warning)
-
-
-def warned(host: Host, message: str) -> None:
-    shown = ShowMessageParams(type=MessageType.WARNING, message=message)
-    host.audiences.tell(Notice("$/showMessage", shown))
-
-
-def refused(host: Host, message: str) -> None:
-    """A configuration that was changed to something that cannot be used; the one before stays in force."""
-    shown = ShowMessageParams(type=MessageType.ERROR, message=message)
-    host.audiences.tell(Notice("$/showMessage", shown))
+        host.audiences.message(MessageType.WARNING, warning)
 
 
 def job_ended(host: Host, job: Job, note: str) -> None:

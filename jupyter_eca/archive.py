@@ -5,33 +5,40 @@ from __future__ import annotations
 import asyncio
 import sys
 from contextlib import asynccontextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from jupyter_eca import around
 from jupyter_eca.audience import Notice
 from jupyter_eca.engine.page import Page, from_message, last_summary, page
-from jupyter_eca.engine.prompt import forked, restored_text, reverted_text
+from jupyter_eca.engine.prompt import SUMMARY, forked, restored_text, reverted_text
+from jupyter_eca.engine.state import ChatState
 from jupyter_eca.errors import BusyError, LocalError
+from jupyter_eca.live import LiveChat, chosen, now
 from jupyter_eca.protocol import chats
 from jupyter_eca.protocol.content import (
     FlagContent,
     MetadataContent,
+    SubagentDetails,
     TextContent,
+    ToolCallContent,
     ToolCallRunningContent,
     UsageContent,
 )
 from jupyter_eca.protocol.event import merged
 from jupyter_eca.whole import whole
-from jupyter_eca.work import now
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Collection, Iterable, Sequence
 
     from jupyter_eca.host import Host
-    from jupyter_eca.live import LiveChat
     from jupyter_eca.protocol.event import Event
+    from jupyter_eca.store.tables import Tables
+
+
+_GONE: Final = "That place of the chat is gone. Open the chat anew."
 
 
 class CursorExpired(LocalError):
@@ -51,20 +58,50 @@ class Archive:
 
         Raises: CursorExpired, besides.
         """
-        await self._host.load(id, must_exist=True)
+        await self._known(id)
+        if limit and limit > 0 and after is None and not since_summary:
+            return await self._newest(id, limit, before)
         events = await self._host.store.events(id)
         if since_summary:
             after = last_summary(events)
         row = await self._host.chat(id)
         known = {event.seq for event in events}
         if any(cursor is not None and cursor not in known for cursor in (before, after)):
-            raise CursorExpired("That place of the chat is gone. Open the chat anew.")
+            raise CursorExpired(_GONE)
         if after is not None and row is not None and not row.intact(after):
             raise CursorExpired("The chat was cut back since. Open it anew.")
         return page(merged_between(events, before, after), limit, before, after)
 
+    async def _known(self, id: str) -> None:
+        """A chat that nobody answers in is not brought to memory in order to be read: it may be long."""
+        host = self._host
+        row = await host.store.do(lambda tables: tables.chat(id))
+        here = row is not None and row.workspace == host.store.workspace and host.live(id) is None
+        if not (row and here and row.owner is None and row.parent is None):
+            await host.load(id, must_exist=True)
+
+    async def _newest(self, id: str, limit: int, before: int | None) -> Page:
+        """As `engine.page.page`, of no more than what it needs of the chat. What is stored in pieces may be shown as
+        one, so that more pieces may be needed than were asked for."""
+        wanted = limit
+        while True:
+            window = await self._host.store.do(partial(_window, id, wanted, before))
+            shown = merged(window.events)
+            if window.earlier == 0 or len(shown) >= limit:
+                break
+            wanted *= 2
+        cut = page(shown, limit)
+        first, last = (cut.events[0].seq, cut.events[-1].seq) if cut.events else (None, None)
+        return replace(
+            cut,
+            total=window.total,
+            before=cut.before or (first if window.earlier else None),
+            after=None if before is None else last,
+            summary=window.summary,
+        )
+
     async def flags(self, id: str) -> list[Event]:
-        return [event for event in await self._host.store.events(id) if isinstance(event.content, FlagContent)]
+        return await self._host.store.do(lambda tables: tables.flags(id))
 
     async def clear(self, id: str, *, messages: bool = True) -> None:
         """Without `messages`, only what was used is forgotten."""
@@ -125,8 +162,15 @@ class Archive:
             live.held = True
             self._host.stop(id)
             await asyncio.gather(*live.tasks.values(), return_exceptions=True)
+        elif row is not None:
+            live = LiveChat(ChatState(id), row.last, chosen(row))
+        subagents = await self._host.subagents.chats(id)
         self._host.forget(id)
         await self._host.store.do(lambda tables: tables.delete(id))
+        self._host.subagents.forget(subagents)
+        await self._host.outputs.forget([id, *(row.id for row in subagents)])
+        if live is not None:
+            self._host.hooks.forget(live)
         self._host.audiences.tell(Notice("chat/deleted", chats.ChatDeletedParams(chat_id=id), id))
 
     async def _rollback(self, id: str, content_id: str, *, messages: bool, files: bool) -> None:
@@ -180,6 +224,7 @@ class Archive:
             raise LocalError(f"There is no turn {turn!r} in this chat.")
         at = now()
         await self._host.store.do(lambda tables: tables.copy(id, last, new, title, at))
+        await self._host.outputs.copy(id, new)
         self._host.audiences.show_anew(new)
 
     async def _unflag(self, id: str, content_id: str) -> None:
@@ -199,10 +244,20 @@ class Archive:
             raise LocalError(f"There is no message {content_id!r} in this chat.")
         return at
 
+    async def _cut_subagents(self, id: str, seqs: Collection[int]) -> None:
+        """They go with the calls that spawned them."""
+        if rows := await self._host.subagents.chats(id):
+            gone = _spawned(event for event in await self._host.store.events(id) if event.seq in set(seqs))
+            rows = [row for row in rows if row.id in gone]
+            for row in rows:
+                await self._host.store.do(lambda tables, row=row: tables.delete(row.id))
+            self._host.subagents.forget(rows)
+
     async def _cut(self, chat: LiveChat, seqs: Collection[int]) -> LiveChat:
         id = chat.state.id
         if not seqs:
             return chat
+        await self._cut_subagents(id, seqs)
         await self._host.store.do(lambda tables: tables.cut(id, seqs))
         self._host.forget(id)
         anew = await self._host.load(id)
@@ -210,6 +265,29 @@ class Archive:
         anew.kernel = chat.kernel
         self._host.audiences.show_anew(id)
         return anew
+
+
+def _spawned(events: Iterable[Event]) -> set[str]:
+    """The chats of the subagents that calls among these spawned."""
+    details = (event.content.details for event in events if isinstance(event.content, ToolCallContent))
+    return {one.subagent_chat_id for one in details if isinstance(one, SubagentDetails) and one.subagent_chat_id}
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """The end of a chat, or what comes next to a place in it, and what is known of the rest."""
+
+    events: list[Event]
+    earlier: int
+    total: int
+    summary: int | None
+
+
+def _window(id: str, wanted: int, before: int | None, tables: Tables) -> Window:
+    if before is not None and not tables.has(id, before):
+        raise CursorExpired(_GONE)
+    events, earlier = tables.newest(id, wanted, before)
+    return Window(events, earlier, tables.total(id), tables.last_with(id, SUMMARY))
 
 
 def merged_between(events: Sequence[Event], *cursors: int | None) -> list[Event]:

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from jupyter_eca.audience import Asking
 from jupyter_eca.checkpoints import Keeper
-from jupyter_eca.contexts.base import Surroundings
+from jupyter_eca.contexts.base import Executed, Surroundings
+from jupyter_eca.engine.plan import Plan
+from jupyter_eca.instructions.rules import CATALOGUE
+from jupyter_eca.outputs import Kept
+from jupyter_eca.ruling import Ruling
+from jupyter_eca.skills import Shelf
 from jupyter_eca.tools.base import ToolContext
 from jupyter_eca.workspace.kernels import Nearest
 from jupyter_eca.workspace.notebooks import Foremost
@@ -17,8 +23,12 @@ if TYPE_CHECKING:
 
 
 def tools(host: Host, chat: str, kernel: Kernel | None, call: str = "") -> ToolContext:
-    """The kernel is that of the cell that asked, else the workspace's."""
+    """The kernel is that of the cell that asked, else the workspace's. What a subagent does, its parent's turn does:
+    there it is kept to be taken back, and there its jobs and cells are looked at."""
     live = host.live(chat)
+    nested = live is not None and bool(live.parent)
+    turn = host.live(live.parent) if live and nested else live
+    chat = turn.state.id if turn else chat
     return ToolContext(
         chat,
         host.workspace.files,
@@ -26,16 +36,27 @@ def tools(host: Host, chat: str, kernel: Kernel | None, call: str = "") -> ToolC
         kernel=kernel or host.workspace.kernel,
         kernels=kernels(host, kernel),
         notebooks=notebooks(host, chat),
-        questions=Asking(host.audiences, chat) if host.audiences.answered(chat) else None,
+        questions=Asking(host.audiences, chat) if host.audiences.answered(chat) and not nested else None,
         editor=host.audiences.editor(chat),
         jobs=host.jobs,
-        keeper=Keeper(host.checkpoints, chat, live.state.turn, live.changing) if live else None,
-        plan=live.plan if live else None,
+        keeper=Keeper(host.checkpoints, chat, turn.state.turn, turn.changing) if turn else None,
+        plan=live.plan if live and not nested else None,
+        rules=Ruling(host, chat) if live and live.pinned and live.pinned.has(CATALOGUE) else None,
+        skills=Shelf(host.workspace.files, host.config, host.audiences.warn),
+        spawner=host.subagents.spawner(chat) if live and not nested else None,
+        nested=nested,
+        outputs=Kept(host.outputs, chat, host.config.tool_call.output_truncation),
         remembered=live.state.remembered if live else frozenset(),
         announced=next((one.details for one in live.state.calls if one.id == call), None) if live else None,
         from_cell=kernel is not None,
         telling=host.config.notebook.variables,
     )
+
+
+def promised(host: Host, chat: str = "", kernel: Kernel | None = None) -> ToolContext:
+    """What the tools of a chat that is at rest, or not begun, will have: its plan, and others to spawn."""
+    has = tools(host, chat, kernel)
+    return replace(has, plan=has.plan or Plan(), spawner=has.spawner or host.subagents.spawner(chat))
 
 
 def contexts(host: Host, chat: str, kernel: Kernel | None) -> Surroundings:
@@ -49,6 +70,7 @@ def contexts(host: Host, chat: str, kernel: Kernel | None) -> Surroundings:
         host.glances,
         host.config.notebook.variables,
         host.workspace.kernels if kernel is None else None,
+        host.workspace.notebooks if isinstance(host.workspace.notebooks, Executed) else None,
     )
 
 

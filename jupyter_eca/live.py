@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Protocol
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from jupyter_eca.engine.approval import Policy
     from jupyter_eca.engine.state import ChatState
     from jupyter_eca.locks import Locking, Replay
+    from jupyter_eca.pins import Pinned
     from jupyter_eca.protocol.chat import ChatLock
     from jupyter_eca.protocol.context import ChatContext, CursorContext
     from jupyter_eca.reporting import Reporter
@@ -28,6 +30,11 @@ if TYPE_CHECKING:
 
 
 BUSY: Final = "This chat is still answering. Wait for it, or stop it first."
+
+
+def now() -> int:
+    """Milliseconds since the epoch."""
+    return time.time_ns() // 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,11 +74,13 @@ def chosen(row: ChatRow | None) -> Choice:
 @dataclass(frozen=True, slots=True)
 class Bounds:
     """What a front lets a turn do, whatever was chosen. It has the tools of `servers` alone (None: all); `policy`
-    stands in for the agent's; without `asks` nobody is asked, and what would have to be asked about is refused."""
+    stands in for the agent's; without `asks` nobody is asked, and what would have to be asked about is refused. What
+    `looks_only` has no tool that changes anything, whatever the agent."""
 
     servers: frozenset[str] | None = None
     policy: Policy | None = None
     asks: bool = True
+    looks_only: bool = False
 
     def has(self, server: str) -> bool:
         return self.servers is None or server in self.servers
@@ -94,7 +103,9 @@ class Asker(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """A question from a front. `chat` may be new. A `turn` that the front names must be new to the chat."""
+    """A question from a front. `chat` may be new. A `turn` that the front names must be new to the chat. `follow_up` is
+    how many turns in a row hooks have begun, this one included: then the message is never a command. `means` is what
+    the model is told that the message stands for, where that is known already."""
 
     chat: str
     message: str
@@ -104,6 +115,8 @@ class Prompt:
     bounds: Bounds = NO_BOUNDS
     lock: ChatLock | None = None
     turn: str = ""
+    follow_up: int = 0
+    means: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,15 +133,21 @@ class LiveChat:
     While it is `held` it is being cut back or copied, and takes no prompt. Its `dialogue` takes the next one. Whoever
     holds `changing` is the only one of its calls that changes cells; `reporters` are those of the calls that run.
     `locking` is what the turn under way is recorded for, `links` are the locked answers so far, by their cells in the
-    order in which these first asked. `outside` is the tool of a call from outside."""
+    order in which these first asked. `outside` is the tool of a call from outside, `notebook` the path of the one that
+    the last prompt came from, `paid` the last turn that a model was asked in. `pinned` is what the model was told at
+    the beginning, once it was. `parent` is the chat of which this is a subagent's."""
 
     state: ChatState
     last: int
     choice: Choice = NO_CHOICE
+    parent: str = ""
     kernel: Kernel | None = None
     prompt: Prompt | None = None
     outside: Tool | None = None
     cursor: CursorContext | None = None
+    pinned: Pinned | None = None
+    notebook: str = ""
+    paid: str = ""
     held: bool = False
     dialogue: Dialogue | None = None
     locking: Locking | None = None

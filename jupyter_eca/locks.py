@@ -25,8 +25,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
-from pydantic import BaseModel, SecretStr
-
+from jupyter_eca.config import held
 from jupyter_eca.engine.approval import Decision, Policy, Verdict, decide
 from jupyter_eca.engine.prompt import ASKING_AGAIN
 from jupyter_eca.engine.recording import Ran, Refused, Thought, replies
@@ -276,8 +275,8 @@ def _verdict(host: Host, chat: LiveChat, call: Ran | Refused, *, unasked: bool) 
         return Verdict(Decision.ALLOW)
     state = chat.state
     policy = state.setup.policy or Policy()
-    decision = decide(policy, tool.spec, call.arguments, state.remembered, trust=state.trust)
-    return Verdict(Decision.ALLOW if unasked and decision is Decision.ASK else decision)
+    verdict = decide(policy, tool.spec, call.arguments, state.remembered, trust=state.trust)
+    return Verdict(Decision.ALLOW) if unasked and verdict.decision is Decision.ASK else verdict
 
 
 def _told(text: str) -> str:
@@ -291,7 +290,7 @@ async def keep(host: Host, chat: LiveChat) -> str:
     """Record the answer that is about to end, while the reader still waits for it: nbclient ends the kernel with its
     last cell. Gives what the reader is to be told, "" when it is recorded."""
     locking = chat.locking
-    if locking is None or chat.state.calls or chat.state.summing is not None:
+    if locking is None or chat.state.calls or chat.state.goes_on or chat.state.summing is not None:
         return ""
     if (replay := locking.replay) is not None:
         if host.audiences.attended(chat.state.id):
@@ -320,24 +319,7 @@ async def keep(host: Host, chat: LiveChat) -> str:
 
 def _secret(host: Host, text: str) -> str:
     """The name of one that stands in a text."""
-    known = [*_held("", host.config), *((name, os.environ[name]) for name in os.environ if _SECRET_NAME.search(name))]
+    known = [*held("", host.config), *((name, os.environ[name]) for name in os.environ if _SECRET_NAME.search(name))]
     for name, entry in host.catalog.entries().items():
-        known += _held(f"providers.{name}", entry.settings)
+        known += held(f"providers.{name}", entry.settings)
     return next((name for name, value in known if len(value) >= _SECRET_CHARS and value in text), "")
-
-
-def _held(name: str, value: object) -> Iterator[tuple[str, str]]:
-    match value:
-        case SecretStr():
-            yield name, value.get_secret_value()
-        case BaseModel():
-            for part, one in value:
-                yield from _held(f"{name}.{part}".strip("."), one)
-        case dict():
-            for part, one in value.items():  # pyright: ignore[reportUnknownVariableType]  # of any kind
-                yield from _held(f"{name}.{part}", one)  # pyright: ignore[reportUnknownArgumentType]
-        case tuple():
-            for one in value:  # pyright: ignore[reportUnknownVariableType]
-                yield from _held(name, one)  # pyright: ignore[reportUnknownArgumentType]
-        case _:
-            pass

@@ -7,13 +7,14 @@ import uuid
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from jupyter_eca import around
+from jupyter_eca import around, moments, setups
 from jupyter_eca.audience import Notice
 from jupyter_eca.engine import inputs
+from jupyter_eca.engine.toolcall import ToolCall
 from jupyter_eca.errors import BusyError
-from jupyter_eca.live import NO_CHOICE, Choice
+from jupyter_eca.live import NO_CHOICE, Choice, now
 from jupyter_eca.protocol.chats import ChatOpenedParams
-from jupyter_eca.work import now, preview
+from jupyter_eca.work import preview
 
 if TYPE_CHECKING:
     from jupyter_eca.host import Host
@@ -41,16 +42,19 @@ async def call(host: Host, request: Request) -> LiveChat:
     if chat.busy:
         raise BusyError("This chat is busy with another call.")
     id = uuid.uuid4().hex
-    details = await preview(host, chat, request.tool, request.arguments, id)
+    setup = await setups.setup(host, request.choice.over(chat.choice), around.tools(host, request.chat, None))
+    spec = request.tool.spec
+    call = ToolCall(id, spec.name, spec)
+    adjusted, told = await moments.before_call_from_outside(host, chat, setup, call, spec, request.arguments)
+    arguments = request.arguments if adjusted.arguments is None else adjusted.arguments
+    details = await preview(host, chat, request.tool, arguments, id)
     if chat.busy or host.live(request.chat) is not chat:
         raise BusyError("This chat is busy with another call.")
-    setup = host.setup(request.choice.over(chat.choice), around.tools(host, request.chat, None))
-    spec = request.tool.spec
     setup = replace(setup, tools=(spec,))
     chat.kernel, chat.prompt, chat.outside = None, None, request.tool
     if not chat.last:
         host.audiences.tell(Notice("chat/opened", ChatOpenedParams(chat_id=request.chat), request.chat))
     turn, said = uuid.uuid4().hex, uuid.uuid4().hex
     text = json.dumps(request.arguments)
-    host.feed(chat, inputs.Asked(now(), turn, request.message, said, setup, id, spec, text, details))
+    host.feed(chat, inputs.Asked(now(), turn, request.message, said, setup, id, spec, text, details, adjusted, told))
     return chat

@@ -17,6 +17,7 @@ from jupyter_eca.doctor import report
 from jupyter_eca.errors import ConfigError
 from jupyter_eca.fronts.eca import EcaSession, handlers
 from jupyter_eca.host import Host
+from jupyter_eca.lending import LENT
 from jupyter_eca.links.memory import pair
 from jupyter_eca.links.stdio import take_stdio
 from jupyter_eca.paths import database, path_of
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Generator, Sequence
     from pathlib import Path
 
+    from jupyter_eca.client import Answers
     from jupyter_eca.protocol.lifecycle import InitializeParams
     from jupyter_eca.protocol.question import ChatAskQuestionParams, ChatAskQuestionResult
 
@@ -166,8 +168,28 @@ def _load() -> None:
     handlers()
 
 
-async def ask(folder: Path, only: Path | None, question: str, model: str, agent: str) -> int:
-    """One question, answered on stdout; tool calls are approved by typing, where there is somebody to type."""
+@asynccontextmanager
+async def connected(
+    folder: Path, only: Path | None, *, unattended: bool = False, answer_questions: Answers | None = None
+) -> AsyncGenerator[Client]:
+    """A client of an engine of its own in this process. Raises: ConfigError, RemoteError."""
+    ours, theirs = pair()
+    with _alone():
+        async with _door(folder, only) as (door, _), asyncio.TaskGroup() as tasks:
+            tasks.create_task(EcaSession(theirs, door).run())
+            client = Client(ours, "jupyter_eca", answer_questions=answer_questions, lending=LENT)
+            tasks.create_task(client.run())
+            try:
+                await client.initialize(unattended=unattended, folders=(folder.as_uri(),))
+                await client.setup.known.wait()
+                yield client
+            finally:
+                await client.close()
+
+
+async def ask(folder: Path, only: Path | None, question: str, model: str, agent: str, chat: str = "") -> int:
+    """One question, in `chat` or one of its own, answered on stdout; tool calls are approved by typing, where there is
+    somebody to type."""
     from jupyter_eca.kernel.approve import typed
     from jupyter_eca.kernel.choosing import check
     from jupyter_eca.kernel.options import Ask
@@ -175,30 +197,21 @@ async def ask(folder: Path, only: Path | None, question: str, model: str, agent:
     from jupyter_eca.kernel.screen import TerminalScreen
     from jupyter_eca.kernel.transcript import Transcript
 
-    ours, theirs = pair()
-    chat, screen, transcript = uuid.uuid4().hex, TerminalScreen(), Transcript(Ask(question).command)
+    chat, screen, transcript = chat or uuid.uuid4().hex, TerminalScreen(), Transcript(Ask(question).command)
     asked: set[str] = set()
 
     async def answer(question: ChatAskQuestionParams) -> ChatAskQuestionResult:
         return typed_answer(question)
 
-    with _alone():
-        async with _door(folder, only) as (door, _), asyncio.TaskGroup() as tasks:
-            tasks.create_task(EcaSession(theirs, door).run())
-            client = Client(ours, "jupyter-eca ask", answer_questions=answer)
-            tasks.create_task(client.run())
-            try:
-                await client.initialize(unattended=not sys.stdin.isatty(), folders=(folder.as_uri(),))
-                await check(client.setup, model, agent)
-                async for received in client.ask(chat, question, model, agent):
-                    transcript.add(received)
-                    screen.draw(transcript)
-                    for call in transcript.waiting:
-                        if call.id not in asked:
-                            asked.add(call.id)
-                            await client.decide(chat, call.id, typed(call))
-            finally:
-                await client.close()
+    async with connected(folder, only, unattended=not sys.stdin.isatty(), answer_questions=answer) as client:
+        await check(client.setup, model, agent)
+        async for received in client.ask(chat, question, model, agent):
+            transcript.add(received)
+            screen.draw(transcript)
+            for call in transcript.waiting:
+                if call.key not in asked:
+                    asked.add(call.key)
+                    await client.decide(call.chat or chat, call.id, typed(call))
     screen.finish(transcript)
     return 0 if transcript.outcome is Outcome.COMPLETED else 1
 

@@ -7,24 +7,27 @@ case. The answer goes to the server alone; the chat is told that there was one, 
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections import defaultdict
 from contextlib import aclosing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from jupyter_eca import secrecy
 from jupyter_eca.audience import Asking
 from jupyter_eca.engine.approval import Decision
-from jupyter_eca.engine.delta import Remark, TextDelta, UsageDelta
+from jupyter_eca.engine.delta import Paused, Remark, TextDelta, UsageDelta
+from jupyter_eca.engine.prompt import PAUSED
 from jupyter_eca.engine.spec import ModelRequest, TextPart
 from jupyter_eca.errors import ProviderError, SamplingRefusal
+from jupyter_eca.ledger import bill
 from jupyter_eca.protocol.content import TextContent
 from jupyter_eca.protocol.question import ChatAskQuestionParams, QuestionOption
 from jupyter_eca.workspace.mcp.behalf import Sampled, Stop
 
 if TYPE_CHECKING:
     from jupyter_eca.host import Host
+    from jupyter_eca.ledger import Bill
     from jupyter_eca.live import LiveChat
     from jupyter_eca.workspace.base import Questions
     from jupyter_eca.workspace.mcp.behalf import Sampling
@@ -72,7 +75,7 @@ class People:
         await self._allow(live, account, wanted, model)
         answer = _Answer(wanted)
         try:
-            await self._ask(model, wanted, answer)
+            await self._ask(bill(live, model), wanted, answer)
         finally:
             account.tokens += answer.tokens
             told = f"The MCP server {wanted.server!r} had {model} asked something: {answer.tokens} tokens."
@@ -110,13 +113,13 @@ class People:
             raise SamplingRefusal("the user did not allow it")
         account.allowed = account.allowed or answer == ALLOW_CHAT
 
-    async def _ask(self, model: str, wanted: Sampling, answer: _Answer) -> None:
+    async def _ask(self, to: Bill, wanted: Sampling, answer: _Answer) -> None:
         """Raises: ProviderError."""
         await self._host.catalog.refresh()
-        chosen = self._host.catalog.choose(model)
-        request = ModelRequest(model, wanted.system, wanted.messages)
+        chosen = self._host.catalog.choose(to.model)
+        request = ModelRequest(to.model, wanted.system, wanted.messages)
         try:
-            async with aclosing(chosen.provider.stream(chosen.model, request, chosen.settings)) as deltas:
+            async with aclosing(self._host.ledger.stream(to, chosen, request)) as deltas:
                 async for delta in deltas:
                     match delta:
                         case TextDelta(text=text):
@@ -125,15 +128,17 @@ class People:
                             answer.count(delta)
                         case Remark(text=text):
                             raise ProviderError(text)
+                        case Paused():
+                            raise ProviderError(PAUSED)
                         case _:
                             pass
                     if answer.stop is not Stop.END:
                         return
-        except (ProviderError, asyncio.CancelledError):
-            raise
+        except ProviderError as error:
+            raise ProviderError(secrecy.hide(str(error))) from None
         except Exception as error:  # the boundary to plugs: whatever they raise, the server must be answered
-            _log.exception("the provider of %s failed", model)
-            raise ProviderError(f"The provider of {model} failed inside: {error!r}.") from error
+            _log.exception("the provider of %s failed", to.model)
+            raise ProviderError(secrecy.hide(f"The provider of {to.model} failed inside: {error!r}.")) from error
 
 
 class _Answer:

@@ -5,15 +5,14 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
-import time
 from contextlib import aclosing
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, assert_never
 
-from jupyter_eca import around, commands, locks
+from jupyter_eca import around, commands, ledger, locks, moments, ruling, secrecy, setups
 from jupyter_eca.checkpoints import Keeper
 from jupyter_eca.config import ProviderConfig
-from jupyter_eca.contexts.gathering import materials, mentioned
+from jupyter_eca.contexts.gathering import given, materials, mentioned
 from jupyter_eca.contexts.mcpresource import changed
 from jupyter_eca.engine import inputs
 from jupyter_eca.engine import recording as recorded
@@ -29,10 +28,20 @@ from jupyter_eca.engine.effects import (
     RunTool,
     Wait,
 )
-from jupyter_eca.engine.prompt import context_text
 from jupyter_eca.engine.retrying import Failure
-from jupyter_eca.engine.toolcall import parsed
-from jupyter_eca.errors import BusyError, FailureKind, LocalError, ProviderError, ToolError, UnknownChat
+from jupyter_eca.engine.toolcall import AS_IT_IS, parsed
+from jupyter_eca.errors import (
+    BusyError,
+    EcaError,
+    FailureKind,
+    LocalError,
+    OverBudget,
+    ProviderError,
+    ToolError,
+    UnknownChat,
+)
+from jupyter_eca.instructions import notebook
+from jupyter_eca.live import now
 from jupyter_eca.protocol.content import RejectReason
 from jupyter_eca.protocol.context import CursorContext
 from jupyter_eca.reporting import Reporter
@@ -42,6 +51,7 @@ from jupyter_eca.whole import whole
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Iterable, Mapping
 
+    from jupyter_eca.engine.approval import Adjusted
     from jupyter_eca.engine.effects import Effect
     from jupyter_eca.engine.toolcall import ToolCall
     from jupyter_eca.host import Host
@@ -57,11 +67,6 @@ PREVIEW_SECONDS = 2.0
 
 # Waits that are drawn apart need no secret, but this source needs no seed either.
 _chance = random.SystemRandom()
-
-
-def now() -> int:
-    """Milliseconds since the epoch."""
-    return time.time_ns() // 1_000_000
 
 
 class Work:
@@ -102,6 +107,7 @@ class Work:
         """Returns when everything of these chats has ended that was told to."""
         for chat in chats:
             self._cancel(chat, "deny")
+            self._cancel(chat, "follow up")
             await asyncio.gather(*tuple(chat.tasks.values()), return_exceptions=True)
 
     def note(self, id: str, noted: inputs.Noted) -> None:
@@ -141,15 +147,22 @@ class Work:
             self._host.feed(chat, inputs.Answered(now(), str(error), failed=True), late=True)
         except Exception as error:  # noqa: BLE001  # the boundary to plugs: whatever they raise, the turn must end
             _log.exception("the prompt of %s could not be prepared", chat.state.id)
-            message = f"The prompt could not be prepared: {error!r}. The log has the details."
+            message = secrecy.hide(f"The prompt could not be prepared: {error!r}. The log has the details.")
             self._host.feed(chat, inputs.Answered(now(), message, failed=True), late=True)
 
     async def _prepare(self, chat: LiveChat) -> None:
         prompt = chat.prompt
         if prompt is None:
             raise LocalError("there is nothing to gather for")
+        chat.notebook = await self._host.ledger.place(chat)
+        if chat.parent:
+            # A model wrote it: no command in it is carried out, and nothing that it points at is read for it.
+            self._host.feed(chat, inputs.Gathered(now()), late=True)
+            return
         sees = prompt.asker.sees if prompt.asker else None
-        came_of_it = await commands.run(self._host, prompt.chat, prompt.message, chat.kernel, sees)
+        came_of_it = None
+        if not prompt.follow_up and not prompt.means:
+            came_of_it = await commands.run(self._host, prompt.chat, prompt.message, chat.kernel, sees)
         if isinstance(came_of_it, commands.Answer):
             failed = not chat.state.local
             self._host.feed(chat, inputs.Answered(now(), came_of_it.text, failed), late=True)
@@ -159,18 +172,21 @@ class Work:
         if isinstance(came_of_it, commands.Compaction):
             self._host.feed(chat, inputs.Compacted(now(), came_of_it.focus), late=True)
             return
-        meant = came_of_it.message if came_of_it else ""
+        meant = came_of_it.message if came_of_it else prompt.means
         there = around.contexts(self._host, prompt.chat, chat.kernel)
         pointed_at = [*prompt.contexts, *await mentioned(there, meant or prompt.message)]
         changes = await changed(there, pointed_at)
         found = [*await materials(there, fresh(chat, pointed_at)), *changes]
-        text = f"\n\n{meant}" if meant else ""
-        text += "".join(context_text(material.label, material.text) for material in found if material.text)
-        images = tuple(image for material in found for image in material.images)
+        text, images, documents = given(found, meant)
+        text += await notebook.told(there.notebooks, chat.kernel, chat.state.history, self._host.audiences.warn)
         locking = chat.locking = await locks.begin(self._host, chat, meant, found, now())
         again = await locks.setup(self._host, chat, chat.replay) if chat.replay else None
         note = locking.note if locking else ""
-        self._host.feed(chat, inputs.Gathered(now(), text, images, note, again), late=True)
+        before = await moments.before_request(self._host, chat, command=bool(meant))
+        if before is not None:
+            text, setup = text + before.context, again or before.setup
+            gathered = inputs.Gathered(now(), text, images, note, setup, before.reworded, documents)
+            self._host.feed(chat, gathered, late=True)
 
     # -- models
 
@@ -179,28 +195,61 @@ class Work:
         if chat.replay is not None:
             await self._replay(chat, number, chat.replay)
             return
+        if not await moments.before_compaction(self._host, chat, number):
+            return
         settings = ProviderConfig()
+        chat.paid = chat.state.turn
         try:
             await self._host.catalog.refresh()
             chosen = self._host.catalog.choose(effect.request.model, effect.request.variant)
-            settings = chosen.settings
-            async with aclosing(chosen.provider.stream(chosen.model, effect.request, chosen.settings)) as deltas:
+            settings, to = chosen.settings, ledger.bill(chat, effect.request.model)
+            async with aclosing(self._host.ledger.stream(to, chosen, effect.request)) as deltas:
                 async for delta in deltas:
                     self._host.feed(chat, inputs.Streamed(now(), number, delta))
         except ProviderError as error:
             images, overflow = error.kind is FailureKind.IMAGE, error.kind is FailureKind.CONTEXT
-            message = chat.locking.unanswered(str(error)) if chat.locking and not chat.said else str(error)
-            failed = inputs.ModelFailed(now(), number, message, images, overflow, failure(error, settings))
+            told = secrecy.hide(str(error))
+            message = chat.locking.unanswered(told) if chat.locking and not chat.said else told
+            final = isinstance(error, OverBudget)
+            again = None if final else failure(error, settings)
+            failed = inputs.ModelFailed(now(), number, message, images, overflow, again, final)
             self._host.feed(chat, failed)
         except Exception as error:  # noqa: BLE001  # the boundary to plugs: whatever they raise, the turn must end
             _log.exception("the provider of %s failed", effect.request.model)
-            message = f"The provider of {effect.request.model} failed inside: {error!r}. The log has the details."
-            self._host.feed(chat, inputs.ModelFailed(now(), number, message))
+            told = f"The provider of {effect.request.model} failed inside: {error!r}. The log has the details."
+            self._host.feed(chat, inputs.ModelFailed(now(), number, secrecy.hide(told)))
         else:
-            details = await self._previews(chat)
-            if remark := await locks.keep(self._host, chat):
-                self._host.feed(chat, inputs.Streamed(now(), number, Remark(remark)))
-            self._host.feed(chat, inputs.ModelFinished(now(), number, details))
+            await self._replied(chat, number)
+
+    async def _replied(self, chat: LiveChat, number: int) -> None:
+        """The model has said what it had to say."""
+        if chat.state.summing is not None:
+            stops = await moments.after_compaction(self._host, chat, number)
+            self._host.feed(chat, inputs.ModelFinished(now(), number))
+            if stops:
+                self._host.feed(chat, inputs.Stopped(now()), late=True)
+            return
+        adjusted = await moments.before_calls(self._host, chat)
+        if adjusted is None:
+            return
+        details = await self._previews(chat, adjusted)
+        next_prompt = "" if chat.state.calls or chat.state.goes_on else await moments.after_request(self._host, chat)
+        if remark := await locks.keep(self._host, chat):
+            self._host.feed(chat, inputs.Streamed(now(), number, Remark(remark)))
+        self._host.feed(chat, inputs.ModelFinished(now(), number, details, adjusted))
+        if next_prompt:
+            self._start(chat, "follow up", self._follow_up(chat, next_prompt))
+
+    async def _follow_up(self, chat: LiveChat, message: str) -> None:
+        """A hook asks in the user's name. Who is quicker with a prompt of their own goes first."""
+        if (asked := chat.prompt) is None:
+            return
+        number = asked.follow_up + 1
+        prompt = replace(asked, message=message, contexts=(), lock=None, turn="", follow_up=number)
+        try:
+            await self._host.prompt(prompt, chat.kernel)
+        except EcaError as error:
+            _log.info("a follow-up of hooks in %s was not begun: %s", chat.state.id, error)
 
     async def _replay(self, chat: LiveChat, number: int, replay: locks.Replay) -> None:
         """In the place of a model: what it said once."""
@@ -225,14 +274,15 @@ class Work:
         await asyncio.sleep(effect.seconds)
         self._host.feed(chat, inputs.Waited(now(), effect.number), late=True)
 
-    async def _previews(self, chat: LiveChat) -> Mapping[str, ToolCallDetails]:
+    async def _previews(self, chat: LiveChat, adjusted: Mapping[str, Adjusted]) -> Mapping[str, ToolCallDetails]:
         """What the calls of the reply would do, as far as their tools can tell."""
         calls = chat.state.calls
-        found = await asyncio.gather(*(self._preview(chat, call) for call in calls))
+        found = await asyncio.gather(*(self._preview(chat, call, adjusted.get(call.id, AS_IT_IS)) for call in calls))
         return {call.id: details for call, details in zip(calls, found, strict=True) if details is not None}
 
-    async def _preview(self, chat: LiveChat, call: ToolCall) -> ToolCallDetails | None:
-        tool, arguments = self._host.toolbox.get(call.name, chat.state.id), parsed(call.arguments_text)
+    async def _preview(self, chat: LiveChat, call: ToolCall, adjusted: Adjusted) -> ToolCallDetails | None:
+        tool = self._host.toolbox.get(call.name, chat.state.id)
+        arguments = parsed(call.arguments_text) if adjusted.arguments is None else adjusted.arguments
         if tool is None or arguments is None:
             return None
         return await preview(self._host, chat, tool, arguments, call.id)
@@ -240,49 +290,66 @@ class Work:
     # -- tools
 
     async def _run_tool(self, chat: LiveChat, effect: RunTool) -> None:
-        name = effect.tool.name
-        result = ToolResult("", error=True)
+        result, taken, stops = ToolResult("", error=True), False, False
         reporter = chat.reporters[effect.call] = Reporter(self._host.audiences.tell, chat.state.id, effect.call)
-        replay = chat.replay
         try:
-            own = chat.outside if chat.outside and chat.outside.spec == effect.tool else None
-            tool = own or self._host.toolbox.get(name, chat.state.id)
-            if replay is not None and not (tool is not None and tool.lives):
-                result = replay.result(effect.call)
-                return
+            result = await self._result(chat, effect, reporter)
+            limits = self._host.config.tool_call.output_truncation
+            result = await self._host.outputs.taken(chat.state.id, effect.call, result, limits)
+            taken = True
+            result, stops = await moments.after_call(self._host, chat, effect, result)
+        finally:
+            reporter.end()
+            del chat.reporters[effect.call]
+            if result.interrupted:
+                self._host.stop(chat.parent or chat.state.id)
+            # Also when cancelled: the engine waits for the end of every call it started.
+            finished = self._finished(chat, effect.call, result if taken else capped(result))
+            self._host.feed(chat, replace(finished, stops=stops), late=True)
+
+    async def _result(self, chat: LiveChat, effect: RunTool, reporter: Reporter) -> ToolResult:
+        name, replay = effect.tool.name, chat.replay
+        own = chat.outside if chat.outside and chat.outside.spec == effect.tool else None
+        tool = own or self._host.toolbox.get(name, chat.state.id)
+        if replay is not None and not (tool is not None and tool.lives):
+            return replay.result(effect.call)
+        try:
             if tool is None:
                 raise ToolError(f"{name} is gone: its server has left.")
             context = around.tools(self._host, chat.state.id, chat.kernel, effect.call)
             context = replace(context, report=reporter.report, away=reporter.away)
             try:
-                result = await tool.run(context, effect.arguments)
+                await ruling.check(context, tool, effect.arguments)
+                return await tool.run(context, effect.arguments)
             finally:
                 if not tool.reads:
                     self._host.index.changed()
                 if isinstance(context.keeper, Keeper) and context.keeper.kept:
                     await whole(context.keeper.done())
         except ToolError as error:
-            result = capped(ToolResult(str(error), error=True))
+            return ToolResult(str(error), error=True)
         except Exception as error:  # noqa: BLE001  # the boundary to plugs: whatever they raise, the turn must go on
             _log.exception("the tool %s failed", name)
-            result = capped(ToolResult(f"{name} failed inside: {error!r}", error=True))
-        finally:
-            reporter.end()
-            del chat.reporters[effect.call]
-            if result.interrupted:
-                self._host.stop(chat.state.id)
-            # Also when cancelled: the engine waits for the end of every call it started.
-            self._host.feed(chat, self._finished(chat, effect.call, result), late=True)
+            return ToolResult(secrecy.hide(f"{name} failed inside: {error!r}"), error=True)
 
     def _finished(self, chat: LiveChat, call: str, result: ToolResult) -> inputs.ToolFinished:
         at, tools = now(), None
         if chat.replay is None:
-            tools = self._host.changed_tools(chat)
+            tools = setups.changed_tools(self._host, chat)
         else:
             started = next((one.started for one in chat.state.calls if one.id == call), at)
             at, result = chat.replay.ended(call, result, started)
         return inputs.ToolFinished(
-            at, call, result.text, result.error, result.details, result.images, tools, result.links
+            at,
+            call,
+            result.text,
+            result.error,
+            result.details,
+            result.images,
+            tools,
+            result.links,
+            result.whole,
+            documents=result.documents,
         )
 
 

@@ -17,6 +17,7 @@ from jupyter_eca.protocol.content import TextContent, ToolCallContent, ToolCallR
 from jupyter_eca.protocol.notebook import KernelExecuteResult, KernelVariablesResult, RunStatus, Variable
 from jupyter_eca.workspace.base import Files, Workspace
 from jupyter_eca.workspace.mcp.loopback import Loopback
+from tests.patience import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable
@@ -26,9 +27,6 @@ if TYPE_CHECKING:
     from jupyter_eca.protocol.lifecycle import InitializeParams
     from jupyter_eca.workspace.base import Notebooks
     from jupyter_eca.workspace.mcp.callback import Browser
-
-# What every wait in a test is bounded by.
-PATIENCE = 5.0
 
 
 @dataclass
@@ -140,7 +138,7 @@ async def answer(
             if isinstance(item.content, ToolCallRunContent) and item.content.manual_approval:
                 decision = choose(item.content)
                 if decision is not None:
-                    await client.decide(chat, item.content.id, decision)
+                    await client.decide(str(item.chat_id), item.content.id, decision)
     return received
 
 

@@ -6,7 +6,7 @@ import asyncio
 import os
 import sys
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from jupyter_eca.protocol.jsonrpc import FrameReader, Message, Notification, Request, Result, frame
 
@@ -81,19 +81,24 @@ class Editor:
 
 
 def environment(folder: Path) -> dict[str, str]:
-    """Nothing of this machine's user: their keys, configuration and chats stay out of tests."""
+    """Nothing of this machine's user: their keys, configuration, chats and what their shells run stay out of tests."""
     kept = {name: value for name, value in os.environ.items() if not name.endswith("_API_KEY")}
-    return {**kept, "XDG_CONFIG_HOME": str(folder / "config"), "JUPYTER_DATA_DIR": str(folder / "data")}
+    home = folder / "home"
+    home.mkdir(exist_ok=True)
+    places = {"HOME": home, "XDG_CONFIG_HOME": folder / "config", "JUPYTER_DATA_DIR": folder / "data"}
+    return kept | {name: str(place) for name, place in places.items()}
 
 
 @asynccontextmanager
-async def editor(folder: Path, *arguments: str, path: Path | None = None) -> AsyncGenerator[Editor]:
-    """`path` is a folder of packages that the process has beside our own."""
+async def editor(
+    folder: Path, *arguments: str, path: Path | None = None, errors: IO[bytes] | int = -1, **variables: str
+) -> AsyncGenerator[Editor]:
+    """`path` is a folder of packages that the process has beside our own; its stderr goes to `errors`."""
     more = {} if path is None else {"PYTHONPATH": os.pathsep.join([str(path), os.environ.get("PYTHONPATH", "")])}
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-m", "jupyter_eca", "server", *arguments,
-        stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
-        cwd=folder, env=environment(folder) | more, limit=2**20,
+        stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=errors,
+        cwd=folder, env=environment(folder) | more | variables, limit=2**20,
     )  # fmt: skip
     try:
         yield Editor(process)

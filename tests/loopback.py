@@ -13,9 +13,12 @@ from __future__ import annotations
 
 import asyncio
 import json
+import socket
+import struct
 import sys
 import threading
 import time
+import zlib
 from collections import Counter, deque
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -49,7 +52,8 @@ _KINDS = {
 @dataclass(frozen=True, slots=True)
 class Fault:
     """`status` answers with that and `said`: the message of an API error, or with `plain` the whole body. `events` are
-    sent instead of the script's. `cut` closes the connection after so many bytes of the body, `stall` falls silent."""
+    sent instead of the script's. `cut` closes the connection after so many bytes of the body, with `reset` as one that
+    breaks; `stall` falls silent. `zipped` compresses it, though nobody asked for that."""
 
     status: int = 200
     said: str = ""
@@ -58,6 +62,8 @@ class Fault:
     events: tuple[Json, ...] | None = None
     cut: int | None = None
     stall: int | None = None
+    reset: bool = False
+    zipped: bool = False
 
 
 NO_FAULT = Fault()
@@ -87,9 +93,9 @@ class LoopbackAnthropic:
         self.requests: list[Recorded] = []
         self.asked = threading.Event()
         self.url = ""
-        self._script = script
-        self._spent: Counter[int] = Counter()
-        self._faults = deque(faults)
+        self.script = script
+        self.spent: Counter[int] = Counter()
+        self.faults = deque(faults)
         self._tags = tuple(tags)
         self._key = key
         self._connections = 0
@@ -125,7 +131,7 @@ class LoopbackAnthropic:
         self._talks[writer] = asyncio.current_task()
         with suppress(ConnectionError, asyncio.IncompleteReadError):
             while asked := await self._request(reader, self._connections):
-                await _Answer(asked, reader, writer).send(*self._reply(asked))
+                await _Answer(asked, reader, writer).send(*self.answered(asked))
         writer.close()
         del self._talks[writer]
 
@@ -138,7 +144,7 @@ class LoopbackAnthropic:
         self.asked.set()
         return asked
 
-    def _reply(self, asked: Recorded) -> tuple[Fault, Iterable[tuple[float, bytes]]]:
+    def answered(self, asked: Recorded) -> tuple[Fault, Iterable[tuple[float, bytes]]]:
         if asked.path == "/api/tags" and self._tags:
             models = json.dumps({"models": [{"name": name} for name in self._tags]})
             return Fault(said=models, plain=True), ()
@@ -148,18 +154,18 @@ class LoopbackAnthropic:
             return Fault(said='{"data": []}', plain=True), ()
         if asked.path != "/v1/messages":
             return Fault(404, "404 page not found", plain=True), ()
-        fault = (self._faults.popleft() if self._faults else None) or NO_FAULT
+        fault = (self.faults.popleft() if self.faults else None) or NO_FAULT
         if fault.status != 200:
             return fault, ()
         if fault.events is not None:
-            return fault, [(0.0, _sse(event)) for event in fault.events]
+            return fault, [(0.0, sse(event)) for event in fault.events]
         try:
-            reply = self._script.answer(_neutral(asked.body), self._spent)
+            reply = self.script.answer(neutral(asked.body), self.spent)
         except ProviderError as error:
             return Fault(400, str(error)), ()
         if reply and reply[0].error is not None:
             return Fault(reply[0].status or 500, reply[0].error), ()
-        return fault, _events(asked.body, reply)
+        return fault, events(asked.body, reply)
 
 
 class _Answer:
@@ -174,7 +180,8 @@ class _Answer:
         if fault.plain or fault.status != 200:
             await self._say(fault)
             return
-        self._head(fault, "Content-Type: text/event-stream", "Transfer-Encoding: chunked")
+        zipped = ("Content-Encoding: gzip",) if fault.zipped else ()
+        self._head(fault, "Content-Type: text/event-stream", "Transfer-Encoding: chunked", *zipped)
         try:
             await self._stream(fault, events)
         except (ConnectionResetError, BrokenPipeError):
@@ -197,7 +204,9 @@ class _Answer:
 
     async def _stream(self, fault: Fault, events: Iterable[tuple[float, bytes]]) -> None:
         room = min((n for n in (fault.cut, fault.stall) if n is not None), default=None)
-        for delay, event in events:
+        packer = zlib.compressobj(wbits=31)
+        for delay, plain in events:
+            event = packer.compress(plain) + packer.flush(zlib.Z_SYNC_FLUSH) if fault.zipped else plain
             if delay:
                 await self._pause(delay)
             self._chunk(event if room is None else event[:room])
@@ -208,6 +217,9 @@ class _Answer:
         if fault.stall is not None:
             await self._pause(None)
         if fault.cut is not None:
+            if fault.reset:
+                here: socket.socket = self._writer.get_extra_info("socket")
+                here.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
             raise ConnectionAbortedError
         self._writer.write(b"0\r\n\r\n")
         await self._writer.drain()
@@ -224,34 +236,35 @@ class _Answer:
                     raise ConnectionResetError
 
 
-def _sse(event: Json) -> bytes:
+def sse(event: Json) -> bytes:
     return f"event: {event['type']}\ndata: {json.dumps(event)}\n\n".encode()
 
 
-def _events(body: Json, reply: Iterable[ReplyPart]) -> Iterator[tuple[float, bytes]]:
-    """A script's reply as the API streams it: each part a block."""
+def events(body: Json, reply: Iterable[ReplyPart], counted: Json | None = None) -> Iterator[tuple[float, bytes]]:
+    """A script's reply as the API streams it: each part a block. `counted` are the tokens of the request."""
     said, reason = 0, "end_turn"
     size = len(json.dumps(body["messages"])) // scripted.CHARS_PER_TOKEN
     usage = {"input_tokens": size, "cache_creation_input_tokens": 0, "cache_read_input_tokens": 0, "output_tokens": 1}
+    usage |= counted or {}
     message: Json = {"id": "msg_loopback", "type": "message", "role": "assistant", "model": body["model"]}
     message |= {"content": [], "stop_reason": None, "stop_sequence": None, "usage": usage}
-    yield 0, _sse({"type": "message_start", "message": message})
-    yield 0, _sse({"type": "ping"})
+    yield 0, sse({"type": "message_start", "message": message})
+    yield 0, sse({"type": "ping"})
     for index, part in enumerate(reply):
         if part.error is not None:
             kind = _KINDS.get(part.status or 0, "api_error")
-            yield part.delay, _sse({"type": "error", "error": {"type": kind, "message": part.error}})
+            yield part.delay, sse({"type": "error", "error": {"type": kind, "message": part.error}})
             return
-        yield 0, _sse({"type": "content_block_start", "index": index, "content_block": _block(body, index, part)})
+        yield 0, sse({"type": "content_block_start", "index": index, "content_block": _block(body, index, part)})
         for piece in _pieces(part, index):
             said += len(str(piece))
-            yield part.delay, _sse({"type": "content_block_delta", "index": index, "delta": piece})
-        yield 0, _sse({"type": "content_block_stop", "index": index})
+            yield part.delay, sse({"type": "content_block_delta", "index": index, "delta": piece})
+        yield 0, sse({"type": "content_block_stop", "index": index})
         reason = "tool_use" if part.tool is not None else reason
     usage["output_tokens"] = said // scripted.CHARS_PER_TOKEN
     end = {"stop_reason": reason, "stop_sequence": None}
-    yield 0, _sse({"type": "message_delta", "delta": end, "usage": usage})
-    yield 0, _sse({"type": "message_stop"})
+    yield 0, sse({"type": "message_delta", "delta": end, "usage": usage})
+    yield 0, sse({"type": "message_stop"})
 
 
 def _block(body: Json, index: int, part: ReplyPart) -> Json:
@@ -278,7 +291,7 @@ def _pieces(part: ReplyPart, index: int) -> Iterator[Json]:
         yield {"type": "signature_delta", "signature": f"signed-{index}"}
 
 
-def _neutral(body: Json) -> ModelRequest:
+def neutral(body: Json) -> ModelRequest:
     messages = tuple(ChatMessage(m["role"], tuple(_parts(m["content"]))) for m in body["messages"])
     return ModelRequest(f"loopback/{body['model']}", json.dumps(body.get("system", "")), messages)
 

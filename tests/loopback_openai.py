@@ -19,7 +19,7 @@ from tests.loopback import Fault, Json, LoopbackAnthropic, Recorded
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-RECORDINGS = Path(__file__).parent / "fixtures" / "sse" / "openai"
+RECORDINGS = Path(__file__).parent / "fixtures" / "sse"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +40,10 @@ class Stream:
 
 
 def recording(dialect: str, name: str) -> tuple[Stream, Json]:
-    """A stream, and all that its file says of it."""
-    file: Json = json.loads((RECORDINGS / dialect / f"{name}.json").read_text("utf-8"))
-    ends = file.get("ends", "[DONE]" if dialect == "chat" else "")
+    """A stream, and all that its file says of it. `dialect` is its folder; OpenAI's are known without."""
+    folder = dialect if (RECORDINGS / dialect).is_dir() else f"openai/{dialect}"
+    file: Json = json.loads((RECORDINGS / folder / f"{name}.json").read_text("utf-8"))
+    ends = file.get("ends", "[DONE]" if folder == "openai/chat" else "")
     return Stream(tuple(file["events"]), ends, file.get("packets", 0)), file
 
 
@@ -66,11 +67,11 @@ class LoopbackOpenAI(LoopbackAnthropic):
         """The bodies of the requests for an answer."""
         return [asked.body for asked in self.requests if not asked.path.endswith("/models")]
 
-    def _reply(self, asked: Recorded) -> tuple[Fault, Iterable[tuple[float, bytes]]]:
+    def answered(self, asked: Recorded) -> tuple[Fault, Iterable[tuple[float, bytes]]]:
         if asked.path.endswith("/models"):
             if self._key and asked.key != self._key:
                 return refusal(401, f"Incorrect API key provided: {asked.key}", "invalid_api_key"), ()
             return Fault(said=json.dumps({"data": [{"id": name} for name in self._models]}), plain=True), ()
-        fault = (self._faults.popleft() if self._faults else None) or Fault()
+        fault = (self.faults.popleft() if self.faults else None) or Fault()
         stream = self._streams.pop(0) if len(self._streams) > 1 else self._streams[0]
         return fault, () if fault.status != 200 else stream.sent()

@@ -49,7 +49,7 @@ class Page:
     """`books` are its open notebooks, the first one the active one. Running a cell prints its source; one that holds
     `fail` fails. `hold` keeps a run going until it is set. `before_edit` is what somebody does in the page at the
     moment an edit arrives, `after_edit` just behind it. With `problems` it has an editor that tells those;
-    it cannot read the `unreadable` one."""
+    it cannot read the `unreadable` one. `language` is what its kernels say that they speak."""
 
     books: dict[str, list[wire.NotebookCell]]
     hold: asyncio.Event | None = None
@@ -59,6 +59,7 @@ class Page:
     after_edit: Callable[[], None] | None = None
     problems: list[dict[str, Any]] | None = None
     unreadable: str = ""
+    language: str = "python"
     asked: list[str | None] = field(default_factory=list[str | None])
     shown: list[str] = field(default_factory=list[str])
     edits: int = 0
@@ -111,7 +112,7 @@ class Page:
 
     def _document(self, path: str) -> wire.NotebookDocument:
         return wire.NotebookDocument(
-            path=path, cells=tuple(self.books[path]), language="python", kernel_id="k", kernel_status="idle"
+            path=path, cells=tuple(self.books[path]), language=self.language, kernel_id="k", kernel_status="idle"
         )
 
     def _edit(self, path: str, changes: Sequence[wire.CellChange]) -> wire.NotebookDocument:

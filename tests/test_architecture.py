@@ -21,57 +21,78 @@ OURS = "jupyter_eca"
 MAX_LINES = {OURS: 400, "tests": 600}
 
 # A part is a folder or a module of the package; the empty one is `__init__`, the version and the hooks.
-BASE = frozenset({"", "errors", "paths", "plugins", "whole"})
+BASE = frozenset({"", "errors", "paths", "plugins", "secrecy", "whole"})
 CORE = BASE | {"protocol", "engine"}
-SHELL = frozenset({"workspace", "providers", "tools", "contexts", "store", "config", "credentials"})
+SHELL = frozenset(
+    {"workspace", "providers", "tools", "contexts", "store", "config", "credentials", "hooks", "instructions", "skills"}
+)
 # The host, and what it is made of.
 HOST = frozenset(
     {"around", "host", "live", "work", "archive", "checkpoints", "cells", "filesback", "changes", "announce"}
-    | {"locks", "outside", "reporting", "sampling", "toolbox"}
+    | {"budgets", "estimates", "going", "hooking", "ledger", "locks", "moments", "outputs", "outside", "pins"}
+    | {"reporting", "ruling", "sampling", "setups", "subagents", "toolbox", "warming"}
 )
 INNER = CORE | SHELL | HOST | {"links", "client", "audience", "commands", "fronts"}
 
 MAY_IMPORT: dict[str, frozenset[str]] = {
-    "": frozenset({"kernel", "server"}),
+    "": frozenset({"kernel", "server", "api", "lending"}),
+    "api": INNER | {"kernel", "process"},
+    "lending": CORE | SHELL,
     "errors": frozenset(),
     "paths": frozenset(),
     "plugins": frozenset(),
+    "secrecy": frozenset(),
     "whole": frozenset(),
     "protocol": frozenset({"errors"}),
     "engine": frozenset({"errors", "protocol"}),
     **dict.fromkeys(SHELL, CORE | SHELL),
-    "links": frozenset({"errors", "protocol"}),
+    "links": frozenset({"errors", "protocol", "secrecy"}),
     "client": frozenset({"", "errors", "protocol", "links"}),
     "audience": CORE | SHELL,
     **dict.fromkeys(HOST, CORE | SHELL | HOST | {"audience", "commands"}),
     "doctor": CORE | SHELL | {"host"},
     "commands": CORE | SHELL | HOST | {"audience", "doctor"},
     "fronts": CORE | SHELL | HOST | {"audience", "commands", "links"},
-    "process": INNER | {"doctor"},
+    "process": INNER | {"doctor", "lending"},
     "cli": INNER | {"process"},
     "__main__": frozenset({"cli"}),
     "server": INNER | {"doctor"},
-    "kernel": INNER | {"doctor"},
+    "kernel": INNER | {"doctor", "lending"},
 }
 # How a terminal shows an answer and asks is the same in a kernel's console and on the command line.
 TERMINAL = ("approve", "choosing", "options", "question", "screen", "transcript")
-EXCEPTIONS = {(part, f"{OURS}.kernel.{name}") for part in ("cli", "process") for name in TERMINAL}
+EXCEPTIONS = {(part, f"{OURS}.kernel.{name}") for part in ("cli", "process") for name in TERMINAL} | {
+    ("cli", f"{OURS}.kernel.topython")
+}
 
 IMPURE = ("asyncio", "time", "random", "uuid", "os", "pathlib", "sqlite3")
 ONLY_IN: dict[str, tuple[str, ...]] = {
     "jupyter_server": ("server", "workspace/server.py"),
     "tornado": ("server",),
     "IPython": ("kernel",),
+    "anywidget": ("kernel",),
     "ipywidgets": ("kernel",),
     "sqlite3": ("store",),
     "mcp": ("workspace/mcp", "fronts/mcp"),
     "mcp_types": ("workspace/mcp", "fronts/mcp"),
     "keyring": ("credentials.py",),
-    "starlette": ("fronts/rest", "fronts/mcp"),
+    "starlette": ("fronts/rest", "fronts/mcp", "fronts/plugged.py"),
     "uvicorn": ("fronts/serving.py",),
 }
 SDKS = ("anthropic", "openai", "xllamacpp", "genai_prices")
-HEAVY = ("pydantic", "anthropic", "openai", "mcp", "ipywidgets", "sqlite3", "keyring", "yaml", "starlette", "uvicorn")
+HEAVY = (
+    "pydantic",
+    "anthropic",
+    "openai",
+    "mcp",
+    "anywidget",
+    "ipywidgets",
+    "sqlite3",
+    "keyring",
+    "yaml",
+    "starlette",
+    "uvicorn",
+)
 
 
 @dataclass(frozen=True)

@@ -320,6 +320,20 @@ async def test_ask_with_an_unknown_model_fails_with_what_to_do(workspace: Path) 
     assert done.returncode == 1
 
 
+async def test_a_chat_that_is_open_elsewhere_is_gone_on_with_in_the_terminal_and_back_there(workspace: Path) -> None:
+    async with editor(workspace) as at:
+        await at.initialize(workspace)
+        await ask(at, "you")
+        await at.content("progress", state="finished")
+        done = await asyncio.to_thread(run, workspace, "ask", "--chat", "c", "terminal")
+        assert (done.stdout.strip(), done.returncode) == ("Hello, terminal", 0)
+        await ask(at, "me again")
+        await at.content("progress", state="finished")
+        assert (await at.request(5, "chat/open", {"chatId": "c"}))["found"]
+        replayed = at.said()
+        assert "Hello, terminal" in replayed[replayed.index("Hello, me again") :]
+
+
 async def test_a_config_file_of_ones_own_stands_in_for_the_others(workspace: Path, tmp_path: Path) -> None:
     other = tmp_path / "other.json"
     other.write_text('{"defaultModel": "scripted/none"}')

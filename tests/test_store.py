@@ -26,6 +26,7 @@ from jupyter_eca.protocol.content import (
 from jupyter_eca.protocol.event import Event, Outcome
 from jupyter_eca.store import Selection, Store, alive
 from jupyter_eca.store.schema import MIGRATIONS
+from tests.patience import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.asyncio
 
-PATIENCE = 5.0
 WORKSPACE = "/some/folder"
 
 

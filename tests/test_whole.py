@@ -7,6 +7,7 @@ import asyncio
 import pytest
 
 from jupyter_eca.whole import whole
+from tests.patience import PATIENCE
 
 pytestmark = pytest.mark.asyncio
 
@@ -20,7 +21,7 @@ async def test_who_is_cancelled_stays_until_the_work_has_ended() -> None:
         ended.set()
 
     waiting = asyncio.create_task(whole(work()))
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE):
         await begun.wait()
         waiting.cancel()
         let_go.set()

@@ -49,6 +49,7 @@ class Place:
 
 
 class Command(Protocol):
-    """Errors of ours that it raises become the answer."""
+    """Errors of ours that it raises become the answer. A module has those that answer here as `COMMANDS`, and those
+    that may have the model asked something else in their stead as `PROMPTS`."""
 
-    async def __call__(self, place: Place, called: Called, /) -> Answer | Compaction: ...
+    async def __call__(self, place: Place, called: Called, /) -> Answer | Compaction | Replacement: ...

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from datetime import UTC, datetime
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Final
 
 from jupyter_eca.commands.base import Answer
@@ -59,8 +60,11 @@ async def export(place: Place, called: Called) -> Answer:
     title = row.title or "Chat"
     files = place.host.workspace.files
     wanted = " ".join(called.arguments)
-    path = await asyncio.to_thread(files.resolve, wanted or file_name(title))
-    if not wanted:
+    # A suffix alone is a kind of file, without a name for it.
+    unnamed = wanted in {"", ".md", ".ipynb"}
+    name = str(PurePath(file_name(title)).with_suffix(wanted or ".md")) if unnamed else wanted
+    path = await asyncio.to_thread(files.resolve, name)
+    if unnamed:
         path = await asyncio.to_thread(_free, path)
     elif not path.suffix:
         path = path.with_suffix(".md")

@@ -1,4 +1,4 @@
-"""From a message to the command that it is: native ones first, then the project's, the user's, the tool servers'."""
+"""From a message to the command that it is: native ones first, then those that are files, skills, the tool servers'."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from jupyter_eca import plugins
-from jupyter_eca.commands import custom, prompts
+from jupyter_eca import plugins, secrecy
+from jupyter_eca.commands import custom, prompts, skills
 from jupyter_eca.commands.base import Answer, Compaction, Place, Replacement
 from jupyter_eca.engine.commands import NATIVE, expand, meant, parse
 from jupyter_eca.errors import EcaError
@@ -25,15 +25,29 @@ if TYPE_CHECKING:
 
 @cache
 def native() -> Mapping[str, Command]:
-    found = plugins.find("commands", "COMMANDS")
+    return {**_all("COMMANDS"), **prompting()}
+
+
+@cache
+def prompting() -> Mapping[str, Command]:
+    """Those that may have the model asked."""
+    return _all("PROMPTS")
+
+
+def _all(constant: str) -> dict[str, Command]:
+    found = plugins.find("commands", constant)
     return {name: command for commands in found.values() for name, command in commands.items()}
 
 
 async def offered(host: Host) -> tuple[ChatCommand, ...]:
     """Every command there is; of two with the same name the one that would run."""
-    custom_ones = [one.described for one in (await custom.find(host.workspace.files)).values()]
-    every = (*NATIVE, *custom_ones, *prompts.listed(host))
+    written = [one.described for one in (await _custom(host)).values()]
+    every = (*NATIVE, *written, *await skills.listed(host), *prompts.listed(host))
     return tuple({one.name: one for one in reversed(every)}[name] for name in dict.fromkeys(one.name for one in every))
+
+
+async def _custom(host: Host) -> Mapping[str, custom.CustomCommand]:
+    return await custom.find(host.workspace.files, host.config, host.audiences.warn)
 
 
 async def answered_here(host: Host, message: str) -> bool:
@@ -41,8 +55,10 @@ async def answered_here(host: Host, message: str) -> bool:
     called = parse(message)
     if called is None:
         return False
+    if called.name in native():
+        return called.name not in prompting()
     names = [one.name for one in await offered(host)]
-    return called.name in native() or (called.name not in names and await _slip(called, names) != "")
+    return called.name not in names and await _slip(called, names) != ""
 
 
 async def run(
@@ -54,7 +70,7 @@ async def run(
         try:
             return Answer(await live.dialogue.hear(message))
         except EcaError as error:
-            return Answer(str(error))
+            return Answer(secrecy.hide(str(error)))
     called = parse(message)
     if called is None:
         return None
@@ -62,14 +78,17 @@ async def run(
     try:
         return await _run(place, called)
     except EcaError as error:
-        return Answer(str(error))
+        return Answer(secrecy.hide(str(error)))
 
 
 async def _run(place: Place, called: Called) -> Answer | Compaction | Replacement | None:
     if command := native().get(called.name):
         return await command(place, called)
-    if file := (await custom.find(place.host.workspace.files)).get(called.name):
+    written = await _custom(place.host)
+    if file := written.get(called.name) or written.get(called.name.lower()):
         return Replacement(expand(file.template, called))
+    if skill := await skills.asked(place.host, called):
+        return skill
     if ":" in called.name:
         return await prompts.asked(place.host, called, place.chat)
     return await _unknown(place.host, called)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from jupyter_eca.commands.dialogue import Steps
     from jupyter_eca.engine.commands import Called
     from jupyter_eca.protocol.provider import LoginStep
+    from jupyter_eca.providers.granting import User
     from jupyter_eca.providers.logins import Logins
 
 # Method, fields, browser, done: a dialogue that goes on longer than this goes in circles.
@@ -39,7 +40,7 @@ async def login(place: Place, called: Called) -> Answer:
     """Raises: what the sign-in raises, which tells what was wrong."""
     if len(called.arguments) > 1:
         return Answer(NO_KEYS_HERE)
-    steps = _steps(place.host.logins, place.chat, called.text)
+    steps = _steps(place.host.logins, place.chat, called.text, place.host.audiences.user(place.chat))
     if questions := around.tools(place.host, place.chat, place.kernel).questions:
         return Answer(await asked(steps, questions))
     # Where nobody sits, the next cell of a notebook would be taken for the key.
@@ -48,7 +49,7 @@ async def login(place: Place, called: Called) -> Answer:
     return Answer(BY_HAND)
 
 
-async def _steps(logins: Logins, chat: str, provider: str) -> Steps:
+async def _steps(logins: Logins, chat: str, provider: str, user: User | None) -> Steps:
     if not provider:
         offered = [one for one in await logins.list() if one.login is not None]
         options = [QuestionOption(label=one.id, description=one.auth.status) for one in offered]
@@ -56,7 +57,7 @@ async def _steps(logins: Logins, chat: str, provider: str) -> Steps:
         if not provider:
             yield CANCELLED
             return
-    step = await logins.login(provider)
+    step = await logins.login(provider, user=user)
     for _ in range(MAX_STEPS):
         if step.action is LoginAction.DONE:
             yield step.message or f"You are signed in to {provider}."
@@ -68,7 +69,7 @@ async def _steps(logins: Logins, chat: str, provider: str) -> Steps:
             if not label:
                 yield CANCELLED
                 return
-            step = await logins.login(provider, methods.get(label, label))
+            step = await logins.login(provider, methods.get(label, label), user)
             continue
         if step.action is LoginAction.DEVICE_CODE or not step.fields:
             yield _told(step)

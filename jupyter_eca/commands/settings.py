@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Final
 
+from jupyter_eca import secrecy
 from jupyter_eca.audience import Notice
 from jupyter_eca.commands.base import Answer
 from jupyter_eca.commands.secrets import masked
@@ -41,7 +42,7 @@ async def config(place: Place, _called: Called) -> Answer:
     settings = place.host.config
     sources = "\n".join(f"- `{source}`" for source in settings.sources) or "No file: these are the defaults."
     shown = masked(settings.model_dump(mode="json", by_alias=True, exclude_none=True, exclude={"sources"}))
-    text = json.dumps(shown, indent=2, ensure_ascii=False)
+    text = secrecy.hide(json.dumps(shown, indent=2, ensure_ascii=False))
     return Answer(f"The configuration that holds. It was read from:\n\n{sources}\n\n{fenced(text, 'json')}")
 
 

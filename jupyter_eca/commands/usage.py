@@ -2,80 +2,51 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Final
 
+from jupyter_eca import secrecy
 from jupyter_eca.commands.base import Answer, Compaction
-from jupyter_eca.commands.secrets import masked
+from jupyter_eca.commands.instructions import instructed
+from jupyter_eca.engine.budget import dollars
 from jupyter_eca.engine.exporting import fenced
 from jupyter_eca.engine.window import breakdown, drawn
+from jupyter_eca.estimates import words
 from jupyter_eca.protocol.content import UsageContent
-from jupyter_eca.providers.base import ShowsRequest
+from jupyter_eca.store import Extent, Total
+from jupyter_eca.work import now
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from jupyter_eca.commands.base import Command, Place
     from jupyter_eca.engine.commands import Called
-    from jupyter_eca.engine.spec import ModelRequest
-    from jupyter_eca.host import Host
-    from jupyter_eca.protocol.event import Event
-
-# What is said to the model is shown word for word; of these only the rest could hold a key.
-_SAID = frozenset({"system", "messages", "tools"})
-# Longer base64 is an image, which nobody reads.
-_DATA_CHARS = 200
-
-
-@dataclass(frozen=True, slots=True)
-class _Total:
-    """`cost` leaves out the answers whose price is not known; `unpriced` counts them."""
-
-    requests: int
-    tokens_in: int
-    tokens_out: int
-    cost: float
-    unpriced: int
-
-    @staticmethod
-    def of(usages: Iterable[UsageContent]) -> _Total:
-        all = list(usages)
-        costs = [usage.last_message_cost for usage in all]
-        return _Total(
-            len(all),
-            sum(usage.message_input_tokens for usage in all),
-            sum(usage.message_output_tokens for usage in all),
-            sum(float(cost) for cost in costs if cost is not None),
-            costs.count(None),
-        )
-
-    def row(self, name: str) -> str:
-        cost = "unknown" if self.requests and self.unpriced == self.requests else f"{self.cost:.4f} USD"
-        more = " and more" if 0 < self.unpriced < self.requests else ""
-        return f"| {name} | {self.requests} | {self.tokens_in:,} | {self.tokens_out:,} | {cost}{more} |"
-
-
-def _usages(events: Iterable[Event], since: int = 0) -> list[UsageContent]:
-    return [event.content for event in events if event.at >= since and isinstance(event.content, UsageContent)]
 
 
 async def costs(place: Place, _called: Called) -> Answer:
+    """Of the chats of the session only those that whoever asks may know of; the day is the user's, and all of it."""
     host = place.host
-    chat = _usages(await host.stored(place.chat))
-    session: list[UsageContent] = []
-    for row in await host.chats():
-        if row.updated >= host.started and place.sees(row.id):
-            session += _usages(await host.stored(row.id), host.started)
-    rows = [_Total.of(chat).row("this chat"), _Total.of(session).row("this session")]
-    head = ["| | requests | tokens in | tokens out | cost |", "|---|---:|---:|---:|---:|"]
-    return Answer("\n".join([*head, *rows]))
+    account = await host.ledger.account(place.chat, now())
+    session = [row.id for row in await host.chats() if row.updated >= host.started and place.sees(row.id)]
+    totals = [await host.ledger.total(Extent(chat, since=host.started)) for chat in session]
+    rows = [("this chat", account.chat), ("this session", sum(totals, Total()))]
+    rows += [("this notebook", account.notebook)] if account.place else []
+    rows += [("today, all chats", account.today)]
+    head = ["| | requests | tokens in | of these cached | tokens out | cost |", "|---|---:|---:|---:|---:|---:|"]
+    return Answer("\n".join([*head, *(_row(name, total) for name, total in rows)]))
+
+
+def _row(name: str, total: Total) -> str:
+    unknown = total.requests > 0 and total.unpriced == total.requests
+    more = f" and {total.unpriced} of unknown price" if total.unpriced and not unknown else ""
+    cost = "unknown" if unknown else f"{dollars(total.cost)}{more}"
+    return (
+        f"| {name} | {total.requests} | {total.tokens_in:,} | {total.tokens_cached:,} | {total.tokens_out:,} | {cost} |"
+    )
 
 
 async def context(place: Place, _called: Called) -> Answer:
-    usages = _usages(await place.host.stored(place.chat))
+    usages = [event.content for event in await place.host.stored(place.chat) if isinstance(event.content, UsageContent)]
     request = await place.host.draft(place.chat, kernel=place.kernel)
-    return Answer(drawn(breakdown(request, usages[-1] if usages else None)))
+    told = await instructed(place)
+    return Answer(drawn(breakdown(request, usages[-1] if usages else None), told.pinned.sections))
 
 
 async def compact(place: Place, called: Called) -> Compaction:  # noqa: ARG001  # the same for every place
@@ -85,30 +56,8 @@ async def compact(place: Place, called: Called) -> Compaction:  # noqa: ARG001  
 async def prompt_show(place: Place, called: Called) -> Answer:
     """Raises: ProviderError when there is no model to ask."""
     request = await place.host.draft(place.chat, called.text, place.kernel)
-    body = _body(place.host, request)
-    text = json.dumps(body, indent=2, ensure_ascii=False, default=str)
-    return Answer(f"What `{request.model}` would be sent:\n\n{fenced(text, 'json')}")
-
-
-def _body(host: Host, request: ModelRequest) -> dict[str, Any]:
-    chosen = host.catalog.choose(request.model)
-    if isinstance(chosen.provider, ShowsRequest):
-        body = chosen.provider.request_body(chosen.model, request, chosen.settings)
-    else:
-        body = asdict(request)
-    return {name: _short(value) if name in _SAID else masked(value, name) for name, value in body.items()}
-
-
-def _short(value: Any, name: str = "") -> Any:
-    match value:
-        case dict():
-            return {key: _short(item, key) for key, item in cast("dict[str, Any]", value).items()}
-        case list() | tuple():
-            return [_short(item, name) for item in cast("list[Any]", value)]
-        case str() if name in {"data", "base64"} and len(value) > _DATA_CHARS:
-            return f"{value[:20]}… ({len(value):,} characters)"
-        case _:
-            return value
+    told = f"What `{request.model}` is told at the beginning, word for word:\n\n{fenced(request.system, 'markdown')}"
+    return Answer(f"{secrecy.hide(told)}\n\nAll that it would be sent:\n\n{fenced(words(place.host, request), 'json')}")
 
 
 COMMANDS: Final[dict[str, Command]] = {

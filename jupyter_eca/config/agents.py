@@ -1,12 +1,12 @@
 """Agents: who answers, with which words, tools and model. Worked out from the configuration; pure but for a log line.
 
-Built in are `code`, which does things, and `plan`, which only looks. Anything else is the user's own.
+Built in are `code`, which does things, and `plan`, which only looks; and for these to spawn, `general`, which does
+things, and `explorer`, which only looks. Anything else is the user's own.
 """
 
 from __future__ import annotations
 
 import logging
-from functools import reduce
 from typing import TYPE_CHECKING
 
 from jupyter_eca.config.keys import ALIASES, AgentConfig, AgentMode
@@ -21,6 +21,16 @@ _log = logging.getLogger(__name__)
 
 CODE = "code"
 PLAN = "plan"
+EXPLORER = "explorer"
+GENERAL = "general"
+
+_EXPLORE = """You explore a project and its notebooks for another assistant. You look and change nothing: find files, \
+search them, read cells, outputs and variables. Search widely first, then read only what matters. Answer what you were \
+asked with what you found: paths with line numbers, ids of cells, names, short quotes. Say what you looked for and did \
+not find."""
+_WORK = """You carry out one task for another assistant, from beginning to end. Look before you act, take small steps, \
+run what you wrote and read the real output. Do what the task says and no more. At the end say what you did, what came \
+of it, which files and cells you changed, and plainly what failed or was not tried."""
 
 
 class Agent(Model):
@@ -39,10 +49,16 @@ class Agent(Model):
     policy: Policy = Policy()
     max_steps: int | None = None
     compact_at: int = 0
+    spawnable_by: tuple[str, ...] | None = None
 
     @property
     def looks_only(self) -> bool:
-        return self.kind == PLAN
+        return self.kind in {PLAN, EXPLORER}
+
+    def may_spawn(self, other: Agent) -> bool:
+        by = other.spawnable_by
+        named = by is None or not {self.name, self.kind}.isdisjoint(ALIASES.get(name, name) for name in by)
+        return named and other.mode is not AgentMode.PRIMARY
 
     def has(self, tool: ToolSpec, *, reads: bool, agents: frozenset[str] = frozenset()) -> bool:
         """Whether a tool is its own; `reads` and `agents` are what the tool says of itself. An agent that only looks
@@ -55,6 +71,16 @@ class Agent(Model):
 _BUILT_IN = {
     CODE: AgentConfig(description="Does what is asked, with all tools."),
     PLAN: AgentConfig(description="Looks and plans; changes nothing."),
+    EXPLORER: AgentConfig(
+        mode=AgentMode.SUBAGENT,
+        description="Finds files, code and facts in the project and its notebooks, fast; changes nothing.",
+        prompt=_EXPLORE,
+    ),
+    GENERAL: AgentConfig(
+        mode=AgentMode.SUBAGENT,
+        description="Researches what is complex, and carries out tasks of many steps; several can work in parallel.",
+        prompt=_WORK,
+    ),
 }
 
 
@@ -72,6 +98,12 @@ def primary(config: Config, name: str = "") -> tuple[str, ...]:
     return tuple(sorted(chosen, key=lambda name: name != default))
 
 
+def spawnable(config: Config, by: str) -> dict[str, Agent]:
+    """The agents that an agent may spawn, by name."""
+    spawner = agent(config, by)
+    return {name: one for name, one in agents(config).items() if spawner.may_spawn(one)}
+
+
 def agent(config: Config, name: str = "") -> Agent:
     """The one of that name, or by default the configured one. An unknown name is the default, and logged."""
     everyone = agents(config)
@@ -86,24 +118,30 @@ def agent(config: Config, name: str = "") -> Agent:
 def _resolved(config: Config, name: str) -> Agent:
     """The nearest of its line that says something about a field decides it; lists and rules add up."""
     line = _line(config, name)
+    kind = next((one for one, _ in line if one in _BUILT_IN), CODE)
+    # ECA's `plan` has words of its own, which the general ones do not stand in for.
+    general = "" if kind == PLAN else config.prompts.chat
     settings = [one for _, one in line]
-    policies = [config.tool_call.approval, *(one.tool_call.approval for one in reversed(settings))]
+    policy = config.tool_call.approval
+    for whose, one in reversed(line):
+        policy = merged(policy, one.tool_call.approval, whose)
     disabled = [*config.disabled_tools, *(tool for one in settings for tool in one.disabled_tools or ())]
     return Agent(
         name=name,
-        kind=next((one for one, _ in line if one in _BUILT_IN), CODE),
+        kind=kind,
         mode=next((one.mode for one in settings if one.mode), AgentMode.PRIMARY),
         description=next((one.description for one in settings if one.description), ""),
-        prompt=next((one.words for one in settings if one.words), ""),
+        prompt=next((one.words for one in settings if one.words), general),
         default_model=next((one.default_model for one in settings if one.default_model), None),
         variant=next((one.variant for one in settings if one.variant), None),
         disabled_tools=tuple(dict.fromkeys(disabled)),
-        policy=reduce(merged, policies),
+        policy=policy,
         compact_at=next(
             (one.auto_compact_percentage for one in settings if one.auto_compact_percentage is not None),
             config.auto_compact_percentage,
         ),
         max_steps=next((steps for one in settings if (steps := one.max_steps or one.steps)), None),
+        spawnable_by=next((one.spawnable_by for one in settings if one.spawnable_by is not None), None),
     )
 
 

@@ -1,5 +1,8 @@
 """`${env:NAME}` and its kin in the strings of a configuration (ECA, "dynamic string contents").
 
+`${python}` is ours: the Python that the assistant runs in. A Jupyter that was not started from an activated environment
+has another `python` on its PATH, or none, and a server of a project's own could not be named otherwise.
+
 What cannot be filled in is empty, with a warning that names the layer and never a value: most of these are keys.
 """
 
@@ -9,10 +12,12 @@ import os
 import re
 import signal
 import subprocess
+import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from jupyter_eca import secrecy
 from jupyter_eca.config.keys import state
 
 if TYPE_CHECKING:
@@ -23,7 +28,7 @@ if TYPE_CHECKING:
 # A password manager may ask its owner; more than this is a command that waits for nobody.
 COMMAND_SECONDS = 30.0
 
-_DYNAMIC = re.compile(r"\$\{(env|file|netrc|cmd|classpath):([^}]*)\}")
+_DYNAMIC = re.compile(r"\$\{(?:(env|file|netrc|cmd|classpath):([^}]*)|python)\}")
 # A command may hold braces of its own (`awk '{print $1}'`) when it is all there is.
 _COMMAND = re.compile(r"\$\{cmd:(.*)\}", re.DOTALL)
 
@@ -58,7 +63,7 @@ class Layer:
         match value:
             case str():
                 if whole := _COMMAND.fullmatch(value):
-                    return self._command(whole[1])
+                    return _secret(self._command(whole[1]))
                 return _DYNAMIC.sub(lambda part: self._part(part[1], part[2], netrc_file), value)
             case dict():
                 return {name: self.filled(item, netrc_file) for name, item in cast("dict[str, Any]", value).items()}
@@ -72,17 +77,20 @@ class Layer:
         home = self.environment.get("HOME")
         return self.folder / (home + text[1:] if home and text.startswith("~/") else Path(text).expanduser())
 
-    def _part(self, kind: str, what: str, netrc_file: str | None) -> str:
+    def _part(self, kind: str | None, what: str, netrc_file: str | None) -> str:
         match kind:
+            case None:
+                return sys.executable
             case "env":
                 name, _, default = what.partition(":")
+                secrecy.know_named(name, self.environment.get(name, ""))
                 return self.environment.get(name) or default
             case "file":
-                return self._file(what)
+                return _secret(self._file(what))
             case "netrc":
-                return self._netrc(what, netrc_file)
+                return _secret(self._netrc(what, netrc_file))
             case "cmd":
-                return self._command(what)
+                return _secret(self._command(what))
             case _:
                 return ""  # a resource of ECA's own: empty means ours
 
@@ -143,6 +151,13 @@ class Layer:
         if process.returncode != 0:
             return self._warn(f"a ${{cmd:...}} ended with status {process.returncode}.")
         return said.strip()
+
+
+def _secret(value: str) -> str:
+    """Unless it reads like a text or a place: a prompt may lie in a file of its own, too."""
+    if not (re.search(r"\s", value) or value.startswith(("/", "~", "http"))):
+        secrecy.know(value)
+    return value
 
 
 def _kill(process: subprocess.Popen[str]) -> None:

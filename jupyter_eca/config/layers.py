@@ -9,6 +9,7 @@ there. Only the agent that a client selects (`chatAgent`, `chatBehavior`) is no 
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING, Any, cast
 from pydantic import ValidationError
 
 from jupyter_eca.config import markdown
+from jupyter_eca.config.customtools import CustomToolConfig
 from jupyter_eca.config.interpolation import Found, Layer
 from jupyter_eca.config.keys import ALIASES, AgentConfig, Config
 from jupyter_eca.config.merging import merge
@@ -28,15 +30,18 @@ Json = dict[str, Any]
 
 # What only looks, or only asks, is allowed; what changes or runs something asks first (ECA 3.3 has the same list).
 _HARMLESS = (
-    *("read_file", "directory_tree", "grep", "variables", "preview_file_change", "ask_user", "task"),
-    *("notebook_read", "inspect", "kernel_state"),
+    *("read_file", "directory_tree", "grep", "variables", "preview_file_change", "ask_user", "task", "fetch_rule"),
+    *("notebook_read", "preview_notebook_change", "inspect", "kernel_state", "skill", "spawn_agent", "read_output"),
     *("editor_diagnostics", "editor_definition", "editor_references"),
 )
-_ALLOWED: Json = {
+ALLOWED: Json = {
     **{name: {} for name in _HARMLESS},
     "bg_job": {"argsMatchers": {"action": ["list", "read_output"]}},
 }
-_DEFAULTS: Json = {"toolCall": {"approval": {"allow": _ALLOWED}}}
+_DEFAULTS: Json = {"toolCall": {"approval": {"allow": ALLOWED}}}
+
+# What every vendor takes for the name of a tool.
+_TOOL_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 # Keys of a client's options that are no configuration.
 _PRIVATE = frozenset({"pureConfig", "env", "chatAgent", "chatBehavior"})
@@ -92,8 +97,25 @@ class _Reading:
         return self._parsed("the configuration")
 
     def add(self, settings: Mapping[str, Any], where: str) -> None:
-        self.data = merge(self.data, settings)
+        self.data = self._with_good_tools(merge(self.data, settings), where)
         self._parsed(where)
+
+    def _with_good_tools(self, data: Json, where: str) -> Json:
+        """A bad custom tool costs itself alone, as a bad agent does."""
+        written: Any = data.get("customTools")
+        if written is None:
+            return data
+        good: Json = {}
+        for name, one in cast("Json", written if isinstance(written, dict) else {"": written}).items():
+            try:
+                if not _TOOL_NAME.fullmatch(name):
+                    raise ValueError("a name may have 64 letters, digits, hyphens and underscores")
+                CustomToolConfig.model_validate(one)
+            except ValueError as error:
+                self.found.warnings.append(f"{where}: the custom tool {name!r} was left out: {_reason(error)}.")
+            else:
+                good[name] = one
+        return {**data, "customTools": good}
 
     def client(self, options: Json) -> None:
         settings = {name: value for name, value in options.items() if name not in _PRIVATE}
@@ -148,7 +170,8 @@ class _Reading:
                 self.found.warnings.append(f"{path} is no agent and was left out: {_reason(error)}.")
             else:
                 self.sources.append(str(path))
-                self.add({"agent": {ALIASES.get(path.stem, path.stem): written}}, str(path))
+                name = path.stem.lower()  # as ECA has it
+                self.add({"agent": {ALIASES.get(name, name): written}}, str(path))
 
     def _settle(self, settings: Json, layer: Layer) -> None:
         netrc_file = settings.get("netrcFile") or self.data.get("netrcFile")
@@ -157,7 +180,24 @@ class _Reading:
         for provider in cast("Json", providers).values() if isinstance(providers, dict) else ():
             if isinstance(provider, dict):
                 cast("Json", provider).setdefault("folder", str(layer.folder))
+        if isinstance(filled.get("rules"), list):
+            filled["rules"] = [rule for rule in filled["rules"] if self._may(rule, layer)]
+        hooks: Any = filled.get("hooks")
+        for hook in cast("Json", hooks).values() if isinstance(hooks, dict) else ():
+            if isinstance(hook, dict):
+                cast("Json", hook).update(source=layer.where, folder=str(layer.folder))
         self.add(filled, layer.where)
+
+    def _may(self, rule: Any, layer: Layer) -> bool:
+        """A project's rules are in the project: what they name is read to the model."""
+        path: Any = cast("Json", rule).get("path") if isinstance(rule, dict) else None
+        if layer.within is None or not isinstance(path, str):
+            return True
+        within = layer.within.resolve()
+        if (within / Path(path).expanduser()).resolve().is_relative_to(within):
+            return True
+        self.found.warnings.append(f"{layer.where}: the rules {path!r} are outside of the project and were not read.")
+        return False
 
     def _parsed(self, where: str) -> Config:
         own: Json = {"sources": self.sources, "watched": self.found.watched, "warnings": self.found.warnings}

@@ -1,4 +1,4 @@
-"""An agent written as Markdown: YAML between two lines of dashes, then its prompt. Pure."""
+"""Markdown with a head: YAML between two lines of dashes, then the text. Agents, rules, skills, commands. Pure."""
 
 from __future__ import annotations
 
@@ -7,12 +7,15 @@ from typing import Any, cast
 
 _FRONT = re.compile(r"\A---[ \t]*\r?\n(.*?)^---[ \t]*(?:\r?\n|\Z)(.*)", re.DOTALL | re.MULTILINE)
 
+# A line of a head that needs no YAML to be understood.
+_PLAIN = re.compile(r"^(?P<name>[A-Za-z][\w-]*):[ \t]+(?P<value>[^\s\"'\[{|>&*!#%@`].*?)[ \t]*$", re.MULTILINE)
+
 # Their names here; `tools` is a short form of `toolCall.approval`.
 _RENAMED = {"model": "defaultModel", "steps": "maxSteps"}
 
 
-def agent(text: str) -> dict[str, Any]:
-    """As an entry of the key `agent`. Raises: ValueError, in words for the reader."""
+def headed(text: str) -> tuple[dict[str, Any], str]:
+    """The head, empty when there is none, and the text below it. Raises: ValueError that names the line."""
     import yaml  # 15 ms, and only needed by those who have such a file
 
     found = _FRONT.match(text)
@@ -23,11 +26,58 @@ def agent(text: str) -> dict[str, Any]:
         raise ValueError(f"its front matter is not YAML{f' (line {mark.line + 2})' if mark else ''}") from None
     if front is not None and not isinstance(front, dict):
         raise ValueError("its front matter must hold `name: value` lines")
-    written = {_RENAMED.get(str(name), str(name)): value for name, value in cast("dict[Any, Any]", front or {}).items()}
+    named = {str(name): value for name, value in cast("dict[Any, Any]", front or {}).items()}
+    return named, (found[2] if found else text).strip()
+
+
+def forgiving(text: str) -> tuple[dict[str, Any], str]:
+    """As `headed`, but `description: Use it when: ...` is read as it is meant: people write it, and it is no YAML.
+
+    Raises: ValueError that names the line.
+    """
+    try:
+        return headed(text)
+    except ValueError:
+        found = _FRONT.match(text)
+        if found is None:
+            raise
+        quoted = _PLAIN.sub(_quoted, found[1])
+        if quoted == found[1]:
+            raise
+        try:
+            return headed(f"---\n{quoted}---\n{found[2]}")
+        except ValueError:
+            pass
+        raise
+
+
+def _quoted(line: re.Match[str]) -> str:
+    value = line["value"]
+    return (
+        f"{line['name']}: '{value.replace(chr(39), chr(39) * 2)}'" if ": " in value or value.endswith(":") else line[0]
+    )
+
+
+def decoded(data: bytes, errors: str = "strict") -> str:
+    """`errors` as `bytes.decode` has them. Raises: ValueError that names the line, for what is no text."""
+    try:
+        text = data.decode("utf-8-sig", errors)
+    except UnicodeDecodeError as error:
+        line = data[: error.start].count(b"\n") + 1
+        raise ValueError(f"it is not UTF-8 text (line {line})") from None
+    if "\0" in text:
+        line = text[: text.index("\0")].count("\n") + 1
+        raise ValueError(f"it is binary (line {line})")
+    return text
+
+
+def agent(text: str) -> dict[str, Any]:
+    """As an entry of the key `agent`. Raises: ValueError, in words for the reader."""
+    front, body = headed(text)
+    written = {_RENAMED.get(name, name): value for name, value in front.items()}
     tools: Any = written.pop("tools", None)
     if isinstance(tools, dict):
         written["toolCall"] = {"approval": _rules(cast("dict[Any, Any]", tools))}
-    body = (found[2] if found else text).strip()
     return {**written, "prompt": body} if body else written
 
 

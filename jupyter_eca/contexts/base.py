@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from jupyter_eca.config.keys import VariablesConfig
 from jupyter_eca.contexts.reading.glance import Glances
@@ -11,7 +11,7 @@ from jupyter_eca.contexts.reading.glance import Glances
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from jupyter_eca.engine.spec import ImagePart
+    from jupyter_eca.engine.spec import DocumentPart, ImagePart
     from jupyter_eca.protocol.context import ChatContext
     from jupyter_eca.protocol.notebook import NotebookDocument, NotebookInfo
     from jupyter_eca.workspace.base import Files, Kernel, Kernels, McpServers
@@ -26,10 +26,24 @@ class OpenNotebooks(Protocol):
     async def read(self, path: str) -> NotebookDocument: ...
 
 
+@runtime_checkable
+class Executed(Protocol):
+    """What the very process remembers that runs a notebook's cells."""
+
+    def last_error(self) -> list[str] | None:
+        """Its traceback, in lines."""
+        ...
+
+    def source(self, count: int) -> str:
+        """What was run as this execution; "" when there was none."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Surroundings:
     """What contexts are taken from. `kernels` are those of notebooks, absent for a cell that asks: its own kernel is
-    meant. `glances` are kept by who offers them again and again; `telling` is what may be told of variables."""
+    meant. `glances` are kept by who offers them again and again; `telling` is what may be told of variables.
+    `ran` is there where the engine runs in the kernel."""
 
     chat: str
     files: Files
@@ -40,6 +54,7 @@ class Surroundings:
     glances: Glances = field(default_factory=Glances)
     telling: VariablesConfig = field(default_factory=VariablesConfig)
     kernels: Kernels | None = None
+    ran: Executed | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +64,7 @@ class Material:
     label: str
     text: str = ""
     images: tuple[ImagePart, ...] = ()
+    documents: tuple[DocumentPart, ...] = ()
 
 
 class Context(Protocol):

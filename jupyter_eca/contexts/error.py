@@ -1,4 +1,5 @@
-"""The last error of the notebook that is worked in: its traceback, and the cells that it passed through."""
+"""The last error of the notebook that is worked in: its traceback, and the cells that it passed through. Where no page
+has a notebook open (nbclient, papermill, plain IPython), that of the kernel that asks."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ from jupyter_eca.protocol.context import ErrorContext
 from jupyter_eca.workspace.ranking import fit
 
 if TYPE_CHECKING:
-    from jupyter_eca.contexts.base import Surroundings
+    from jupyter_eca.contexts.base import Executed, Surroundings
     from jupyter_eca.protocol.notebook import NotebookCell, NotebookDocument
 
 # Of the traceback. A recursion without an end has thousands of lines, and says it all at both ends.
@@ -34,6 +35,8 @@ class ErrorPlug:
         return [ErrorContext(label="error", description=f"{error.failed} (cell {error.number})")]
 
     async def resolve(self, around: Surroundings, context: ErrorContext) -> Material:  # noqa: ARG002
+        if around.ran is not None and not (around.notebooks and await around.notebooks.list()):
+            return _of_the_kernel(around.ran)
         document = await live.document(around)
         failed = [cell for cell in document.cells if _errors(cell)]
         if not failed:
@@ -51,6 +54,17 @@ CONTEXT = ErrorPlug()
 
 def _errors(cell: NotebookCell) -> list[dict[str, object]]:
     return [output for output in cell.outputs if output.get("output_type") == "error"][-1:]
+
+
+def _of_the_kernel(kernel: Executed) -> Material:
+    """Raises: ToolError when there was none."""
+    if (lines := kernel.last_error()) is None:
+        raise ToolError("Nothing that ran in this kernel ended with an error.")
+    traceback = put_out([{"output_type": "error", "traceback": lines}], MAX_TRACEBACK)
+    counts = sorted({int(new or old) for new, old in _PASSED.findall(traceback)})
+    cells = [f"[execution {count}]\n{source}" for count in counts if (source := kernel.source(count))]
+    passed = "\n\n".join(["", "The cells it passed through, as they were run:", *cells]) if cells else ""
+    return Material("error", capped(traceback + passed))
 
 
 def _cells(document: NotebookDocument, last: NotebookCell, traceback: str) -> str:

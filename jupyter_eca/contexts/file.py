@@ -1,4 +1,4 @@
-"""A file of the workspace, or some of its lines; pictures are shown, notebooks are read cell by cell."""
+"""A file of the workspace, or some of its lines; pictures and PDFs are shown, notebooks are read cell by cell."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from jupyter_eca.contexts.base import Material
-from jupyter_eca.contexts.reading import image, live, notebook
+from jupyter_eca.contexts.reading import document, image, live, notebook
 from jupyter_eca.contexts.reading.cells import rendered
 from jupyter_eca.contexts.reading.text import capped, decoded
 from jupyter_eca.errors import ToolError
@@ -34,10 +34,10 @@ class FilePlug:
         path, lines = context.path, context.lines_range
         if around.notebooks is None or (name := await live.opened(around, path)) is None:
             return await asyncio.to_thread(read, around.files, path, lines)
-        document = await around.notebooks.read(name)
+        cells = await around.notebooks.read(name)
         if lines is None:
-            return replace(await asyncio.to_thread(live.whole, document), label=path)
-        return Material(path, _part(rendered(document), lines, path))
+            return replace(await asyncio.to_thread(live.whole, cells), label=path)
+        return Material(path, _part(rendered(cells), lines, path))
 
 
 CONTEXT = FilePlug()
@@ -52,6 +52,8 @@ def read(files: Files, path: str, lines: LinesRange | None) -> Material:
             raise ToolError(f"{path} {problem}.")
         if real.suffix.lower() in image.EXTENSIONS:
             return Material(path, images=(image.of_file(real, path),))
+        if real.suffix.lower() == document.EXTENSION:
+            return Material(path, documents=(document.of_file(real, path),))
         with real.open("rb") as file:
             data = file.read(MAX_READ)
         text = decoded(data)

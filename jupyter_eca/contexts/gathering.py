@@ -14,6 +14,7 @@ from jupyter_eca import plugins
 from jupyter_eca.contexts.base import Context, Material, Surroundings
 from jupyter_eca.contexts.reading.live import Once
 from jupyter_eca.engine.mentions import live, mentions, split
+from jupyter_eca.engine.prompt import context_text
 from jupyter_eca.errors import ToolError
 from jupyter_eca.protocol.context import (
     CellContext,
@@ -38,13 +39,15 @@ from jupyter_eca.workspace.ranking import Fit, fit
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from jupyter_eca.engine.spec import DocumentPart, ImagePart
+
 _log = logging.getLogger(__name__)
 
 # The types of the protocol.
 _TYPES: Final = {model.model_fields["type"].default for model in get_args(get_args(ChatContext)[0])}
 
 # By the word that names one in a message.
-_LIVE: Final[Mapping[str, Callable[[str], LiveContext]]] = {
+LIVE: Final[Mapping[str, Callable[[str], LiveContext]]] = {
     "cell": lambda name: CellContext(cell=name),
     "output": lambda name: OutputContext(cell=name),
     "notebook": lambda name: NotebookContext(path=name),
@@ -108,6 +111,15 @@ async def materials(around: Surroundings, contexts: Iterable[ChatContext]) -> li
     return list(dict.fromkeys(found))
 
 
+def given(found: Iterable[Material], meant: str = "") -> tuple[str, tuple[ImagePart, ...], tuple[DocumentPart, ...]]:
+    """Materials as they stand in the model's prompt. `meant` is what a command of the user's own stands for."""
+    text = f"\n\n{meant}" if meant else ""
+    found = list(found)
+    text += "".join(context_text(material.label, material.text) for material in found if material.text)
+    images = tuple(image for material in found for image in material.images)
+    return text, images, tuple(document for material in found for document in material.documents)
+
+
 def _read_once(around: Surroundings) -> Surroundings:
     return around if around.notebooks is None else replace(around, notebooks=Once(around.notebooks))
 
@@ -152,8 +164,9 @@ async def _named(around: Surroundings, mention: str, *, signed: bool) -> ChatCon
         return WebContext(url=mention)
     word = live(mention) if signed else None
     if word is None:
-        return await _file(around, mention)
-    meant = _LIVE[word.kind](word.name)
+        theirs = signed and mention in plugs().keys() - _TYPES
+        return await _file(around, mention) or (OtherContext(type=mention) if theirs else None)
+    meant = LIVE[word.kind](word.name)
     if await _has(around, meant):
         return meant
     return await _file(around, mention) or meant

@@ -1,4 +1,4 @@
-"""Who may call what: ECA's `toolCall.approval` rules, decided from data alone.
+"""Who may call what, and why: ECA's `toolCall.approval` rules, decided from data alone.
 
 Order (ECA 3.3): a `deny` rule, then what the user remembered for this chat, then `ask`, then `allow`, then the default.
 Trust turns ask into allow at the end, and never lifts a deny. Unlike upstream, what is remembered is the tool of one
@@ -8,7 +8,7 @@ server, never a bare name that two servers could share; of a shell tool it is th
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
@@ -18,7 +18,7 @@ from pydantic import Field, field_validator
 from jupyter_eca.engine.shell import approval_keys
 from jupyter_eca.engine.spec import Remembers
 from jupyter_eca.protocol.base import Model
-from jupyter_eca.protocol.content import RejectReason
+from jupyter_eca.protocol.content import Cause, RejectReason
 
 if TYPE_CHECKING:
     from jupyter_eca.engine.spec import ToolSpec
@@ -32,18 +32,36 @@ class Decision(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What is to become of one call, whatever the rules say: it was decided when it was made first. `reason` and
-    `words` are those of a denial."""
+    """What is to become of one call. `cause` is what decided, None where no policy was asked; `reason` and `words`
+    are those of a denial."""
 
     decision: Decision
     reason: RejectReason = RejectReason.CONFIG
     words: str = ""
+    cause: Cause | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Adjusted:
+    """What hooks make of a call before it is decided: other arguments, and a decision that counts where it is stricter
+    than that of the rules. `words` are for the model, when it is denied."""
+
+    arguments: dict[str, Any] | None = None
+    decision: Decision | None = None
+    words: str = ""
+
+    def over(self, verdict: Verdict) -> Verdict:
+        order = tuple(Decision)
+        if self.decision is None or order.index(self.decision) <= order.index(verdict.decision):
+            return verdict
+        return Verdict(self.decision, RejectReason.HOOK, self.words)
 
 
 class Rule(Model):
-    """`args_matchers`: argument name to regular expressions, one of which must match the whole value."""
+    """What calls a selector is about: a server, `server__tool`, or the bare name of a native tool."""
 
     args_matchers: dict[str, tuple[str, ...]] = Field(default_factory=dict[str, tuple[str, ...]])
+    """By argument, regular expressions of which one must match the whole value. Empty: every call."""
 
     @field_validator("args_matchers")
     @classmethod
@@ -60,11 +78,28 @@ class Rule(Model):
         """Whether it matches whatever the arguments are."""
         return not self.args_matchers
 
-    def matches(self, arguments: dict[str, Any]) -> bool:
-        return all(
+    @property
+    def owner(self) -> str | None:
+        """The agent whose own it is, None for everybody's."""
+        return None
+
+    def matching(self, arguments: dict[str, Any]) -> Rule | None:
+        """Itself, when it matches."""
+        matches = all(
             any(re.fullmatch(pattern, str(arguments.get(name, "")), re.DOTALL) for pattern in patterns)
             for name, patterns in self.args_matchers.items()
         )
+        return self if matches else None
+
+
+class _Own(Rule):
+    """A rule of an agent's own."""
+
+    agent: str
+
+    @property
+    def owner(self) -> str | None:
+        return self.agent
 
 
 class _Either(Rule):
@@ -76,8 +111,8 @@ class _Either(Rule):
     def always(self) -> bool:
         return any(rule.always for rule in self.rules)
 
-    def matches(self, arguments: dict[str, Any]) -> bool:
-        return any(rule.matches(arguments) for rule in self.rules)
+    def matching(self, arguments: dict[str, Any]) -> Rule | None:
+        return next((found for rule in self.rules if (found := rule.matching(arguments))), None)
 
 
 Rules = Mapping[str, Rule]
@@ -85,22 +120,52 @@ Rules = Mapping[str, Rule]
 
 
 class Policy(Model):
+    """Rules by selector. The first that selects a call decides, in this order: `deny`, what was approved for the
+    session, `ask`, `allow`, `byDefault`."""
+
     deny: dict[str, Rule] = Field(default_factory=dict[str, Rule])
+    """What is refused; a tool that is always refused is not offered to the model."""
     ask: dict[str, Rule] = Field(default_factory=dict[str, Rule])
+    """What is asked about."""
     allow: dict[str, Rule] = Field(default_factory=dict[str, Rule])
+    """What runs unasked."""
     by_default: Decision = Decision.ASK
+    """What becomes of all others."""
+
+    @property
+    def default_of(self) -> str | None:
+        """The agent whose own the default is."""
+        return None
 
 
-def merged(over_all: Policy, agent: Policy) -> Policy:
-    """An agent's rules beside those for everybody; where both ask or allow by the same selector, the agent's own. The
-    order of `decide` still holds: what is denied to everybody stays denied, whatever an agent allows."""
-    both = {name: _Either(rules=(rule, agent.deny[name])) for name, rule in over_all.deny.items() if name in agent.deny}
-    return Policy(
-        deny={**over_all.deny, **agent.deny, **both},
-        ask={**over_all.ask, **agent.ask},
-        allow={**over_all.allow, **agent.allow},
-        by_default=agent.by_default if "by_default" in agent.model_fields_set else over_all.by_default,
+class _Merged(Policy):
+    defaults_agent: str | None = None
+
+    @property
+    def default_of(self) -> str | None:
+        return self.defaults_agent
+
+
+def merged(over_all: Policy, agent: Policy, name: str = "") -> Policy:
+    """The rules of the agent of that name beside those for everybody; where both ask or allow by the same selector, the
+    agent's own. The order of `decide` still holds: what is denied to everybody stays denied, whatever an agent
+    allows."""
+    deny, ask, allow = (_owned(rules, name) for rules in (agent.deny, agent.ask, agent.allow))
+    both = {name: _Either(rules=(rule, deny[name])) for name, rule in over_all.deny.items() if name in deny}
+    own = "by_default" in agent.model_fields_set
+    return _Merged(
+        deny={**over_all.deny, **deny, **both},
+        ask={**over_all.ask, **ask},
+        allow={**over_all.allow, **allow},
+        by_default=agent.by_default if own else over_all.by_default,
+        defaults_agent=(name or None) if own else over_all.default_of,
     )
+
+
+def _owned(rules: Rules, agent: str) -> dict[str, Rule]:
+    if not agent:
+        return dict(rules)
+    return {name: _Own(args_matchers=rule.args_matchers, agent=agent) for name, rule in rules.items()}
 
 
 def key(tool: ToolSpec) -> str:
@@ -130,21 +195,24 @@ def is_remembered(tool: ToolSpec, arguments: dict[str, Any], remembered: frozens
 
 def decide(
     policy: Policy, tool: ToolSpec, arguments: dict[str, Any], remembered: frozenset[str], *, trust: bool = False
-) -> Decision:
-    decision = _decided(policy, tool, arguments, remembered)
-    return Decision.ALLOW if trust and decision is Decision.ASK else decision
+) -> Verdict:
+    """With the cause: the first of what selects the call."""
+    verdict = _decided(policy, tool, arguments, remembered)
+    if trust and verdict.decision is Decision.ASK and verdict.cause is not None:
+        return Verdict(Decision.ALLOW, cause=verdict.cause.model_copy(update={"kind": "trust"}))
+    return verdict
 
 
-def _decided(policy: Policy, tool: ToolSpec, arguments: dict[str, Any], remembered: frozenset[str]) -> Decision:
-    if _hit(policy.deny, tool, arguments):
-        return Decision.DENY
+def _decided(policy: Policy, tool: ToolSpec, arguments: dict[str, Any], remembered: frozenset[str]) -> Verdict:
+    if cause := _hit(policy.deny, tool, arguments):
+        return Verdict(Decision.DENY, cause=cause)
     if is_remembered(tool, arguments, remembered):
-        return Decision.ALLOW
-    if _hit(policy.ask, tool, arguments):
-        return Decision.ASK
-    if _hit(policy.allow, tool, arguments):
-        return Decision.ALLOW
-    return policy.by_default
+        return Verdict(Decision.ALLOW, cause=Cause(kind="remembered"))
+    if cause := _hit(policy.ask, tool, arguments):
+        return Verdict(Decision.ASK, cause=cause)
+    if cause := _hit(policy.allow, tool, arguments):
+        return Verdict(Decision.ALLOW, cause=cause)
+    return Verdict(policy.by_default, cause=Cause(kind="default", agent=policy.default_of))
 
 
 def hidden(policy: Policy, tool: ToolSpec) -> bool:
@@ -152,8 +220,21 @@ def hidden(policy: Policy, tool: ToolSpec) -> bool:
     return any(rule.always for selector, rule in policy.deny.items() if _selects(selector, tool))
 
 
-def _hit(rules: Rules, tool: ToolSpec, arguments: dict[str, Any]) -> bool:
-    return any(_selects(selector, tool) and rule.matches(arguments) for selector, rule in rules.items())
+def conditional(policy: Policy, tool: ToolSpec) -> Iterator[tuple[Decision, str]]:
+    """The rules about a tool that look at its arguments."""
+    for decision, rules in ((Decision.DENY, policy.deny), (Decision.ASK, policy.ask), (Decision.ALLOW, policy.allow)):
+        for selector, rule in rules.items():
+            if _selects(selector, tool) and not rule.always:
+                yield decision, selector
+
+
+def _hit(rules: Rules, tool: ToolSpec, arguments: dict[str, Any]) -> Cause | None:
+    found = (
+        Cause(kind="rule", rule=selector, agent=rule.owner)
+        for selector, either in rules.items()
+        if _selects(selector, tool) and (rule := either.matching(arguments))
+    )
+    return next(found, None)
 
 
 def _selects(selector: str, tool: ToolSpec) -> bool:

@@ -6,16 +6,27 @@ from dataclasses import replace
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
+from jupyter_eca.engine import why
 from jupyter_eca.engine.approval import Decision, Policy, Verdict, decide, is_remembered, rememberable
 from jupyter_eca.engine.effects import AskUser, CancelTool, RunTool
 from jupyter_eca.engine.history import remember
 from jupyter_eca.engine.prompt import NOT_JSON, REJECTED, STOPPED_CALL, unknown_tool
-from jupyter_eca.engine.toolcall import TOOL_CALLS, ToolCall, ToolCallMove, ToolCallSignal, ToolCallStatus, parsed
+from jupyter_eca.engine.toolcall import (
+    AS_IT_IS,
+    TOOL_CALLS,
+    ToolCall,
+    ToolCallMove,
+    ToolCallSignal,
+    ToolCallStatus,
+    parsed,
+)
+from jupyter_eca.errors import IllegalSignal
 from jupyter_eca.protocol.content import (
     ImageContent,
     ProgressContent,
     RejectReason,
     Role,
+    TaskDetails,
     TextOutput,
     ToolCalledContent,
     ToolCallPrepareContent,
@@ -27,6 +38,7 @@ from jupyter_eca.protocol.content import (
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from jupyter_eca.engine.approval import Adjusted
     from jupyter_eca.engine.delta import ToolCallDelta
     from jupyter_eca.engine.inputs import ToolFinished
     from jupyter_eca.engine.spec import ToolSpec
@@ -47,7 +59,9 @@ def prepare(walk: Walk, delta: ToolCallDelta) -> None:
             call_ids=state.call_ids | {id},
         )
     at = state.indexes.index(delta.index)
-    call = replace(state.calls[at], arguments_text=state.calls[at].arguments_text + delta.arguments_text)
+    call = state.calls[at]
+    signature = delta.signature or call.signature
+    call = replace(call, arguments_text=call.arguments_text + delta.arguments_text, signature=signature)
     walk.state = replace(state, calls=(*state.calls[:at], call, *state.calls[at + 1 :]))
     walk.emit(ToolCallPrepareContent(**call.about(), arguments_text=delta.arguments_text, manual_approval=call.asks))
 
@@ -61,7 +75,7 @@ def _verdict(state: ChatState, tool: ToolSpec, id: str, arguments: dict[str, Any
     if (verdict := state.setup.verdicts.get(id)) is not None:
         return verdict
     policy = state.setup.policy or Policy()
-    return Verdict(decide(policy, tool, arguments, state.remembered, trust=state.trust))
+    return decide(policy, tool, arguments, state.remembered, trust=state.trust)
 
 
 def _free(state: ChatState, id: str) -> bool:
@@ -69,9 +83,17 @@ def _free(state: ChatState, id: str) -> bool:
     return bool(id) and id.isprintable() and id not in state.call_ids and not id.startswith(f"{state.turn}-")
 
 
-def describe(walk: Walk, details: Mapping[str, ToolCallDetails]) -> None:
-    """What the calls of a reply would do, for whoever approves them."""
-    calls = tuple(replace(call, details=details.get(call.id)) for call in walk.state.calls)
+def foreseen(state: ChatState, call: ToolCall, arguments: dict[str, Any]) -> Decision:
+    """What the rules alone say of a call."""
+    return Decision.DENY if call.tool is None else _verdict(state, call.tool, call.id, arguments).decision
+
+
+def describe(walk: Walk, details: Mapping[str, ToolCallDetails], adjusted: Mapping[str, Adjusted]) -> None:
+    """What the calls of a reply would do, for whoever approves them, and what hooks make of them."""
+    calls = tuple(
+        replace(call, details=details.get(call.id), adjusted=adjusted.get(call.id, AS_IT_IS))
+        for call in walk.state.calls
+    )
     walk.state = replace(walk.state, calls=calls)
 
 
@@ -100,9 +122,13 @@ def _decide(walk: Walk, call: ToolCall) -> None:
     elif arguments is None:
         _end(walk, call, NOT_JSON)
     else:
-        verdict = _verdict(walk.state, call.tool, call.id, arguments)
-        made = replace(call, arguments=arguments)
-        signal(walk, made, _SIGNAL_OF[verdict.decision], reason=verdict.reason, words=verdict.words)
+        arguments = arguments if call.adjusted.arguments is None else call.adjusted.arguments
+        verdict = call.adjusted.over(_verdict(walk.state, call.tool, call.id, arguments))
+        made = replace(call, arguments=arguments, cause=verdict.cause)
+        words = verdict.words
+        if verdict.decision is Decision.DENY and verdict.cause is not None:
+            words = f"{words} ({why.told(verdict.decision, verdict.cause)}.)".strip()
+        signal(walk, made, _SIGNAL_OF[verdict.decision], reason=verdict.reason, words=words)
 
 
 def _end(walk: Walk, call: ToolCall, text: str) -> None:
@@ -124,17 +150,39 @@ def approve(walk: Walk, call: ToolCall, *, remember: bool) -> None:
                 signal(walk, other, ToolCallSignal.APPROVE)
 
 
+def rule(walk: Walk, policy: Policy) -> None:
+    """What waits and would not have to any more, runs."""
+    walk.state = replace(walk.state, setup=replace(walk.state.setup, policy=policy))
+    for call in walk.state.calls:
+        if call.status is ToolCallStatus.WAITING and call.tool is not None:
+            verdict = call.adjusted.over(_verdict(walk.state, call.tool, call.id, call.arguments))
+            if verdict.decision is Decision.ALLOW:
+                signal(walk, replace(call, cause=verdict.cause), ToolCallSignal.APPROVE)
+
+
 def finish(walk: Walk, call: ToolCall, finished: ToolFinished) -> None:
     was_stopping = call.status is ToolCallStatus.STOPPING
     if finished.tools is not None:
         walk.state = replace(walk.state, setup=replace(walk.state.setup, tools=finished.tools))
     call = _take(walk, call, ToolCallSignal.FINISH)[0]
     text = f"{STOPPED_CALL}\n{finished.text}".strip() if was_stopping else finished.text
-    _called(walk, call, text, error=finished.error or was_stopping, details=finished.details or call.details)
+    details = finished.details or call.details
+    _called(walk, call, text, error=finished.error or was_stopping, details=details, whole=finished.whole)
     for image in finished.images:
         walk.emit(ImageContent(media_type=image.media_type, base64=image.base64))
+    for document in finished.documents:
+        walk.show(document)
     for link in finished.links:
         walk.emit(link)
+
+
+def reach(walk: Walk, call: ToolCall, details: ToolCallDetails) -> None:
+    """Told as ECA does it: the call runs, once more. Raises: IllegalSignal when it does not run any more."""
+    if call.status is not ToolCallStatus.RUNNING:
+        raise IllegalSignal(f"the tool call {call.id} does not run")
+    call = replace(call, details=details)
+    walk.state = replace(walk.state, calls=tuple(call if c.id == call.id else c for c in walk.state.calls))
+    walk.emit(ToolCallRunningContent(**call.about(), arguments=call.arguments))
 
 
 def signal(
@@ -160,7 +208,8 @@ def signal(
             case ToolCallMove.CALLED:
                 pass  # `finish` and `_end` have what it is called with
             case ToolCallMove.REJECTED:
-                content = ToolCallRejectedContent(**call.about(), arguments=call.arguments, reason=reason)
+                cause = call.cause if reason is RejectReason.CONFIG else None
+                content = ToolCallRejectedContent(**call.about(), arguments=call.arguments, reason=reason, cause=cause)
                 walk.emit(content, aside=f"{REJECTED[reason]} {words}".strip())
 
 
@@ -174,10 +223,21 @@ def _take(walk: Walk, call: ToolCall, signal: ToolCallSignal) -> tuple[ToolCall,
 
 def _announce(walk: Walk, call: ToolCall) -> None:
     asks = call.status is ToolCallStatus.WAITING
-    walk.emit(ToolCallRunContent(**call.about(), arguments=call.arguments, manual_approval=asks))
+    content = ToolCallRunContent(**call.about(), arguments=call.arguments, manual_approval=asks, cause=call.cause)
+    walk.emit(content, aside=call.signature)
 
 
-def _called(walk: Walk, call: ToolCall, text: str, *, error: bool, details: ToolCallDetails | None) -> None:
+def _called(
+    walk: Walk,
+    call: ToolCall,
+    text: str,
+    *,
+    error: bool,
+    details: ToolCallDetails | None,
+    whole: int | None = None,
+) -> None:
+    if isinstance(details, TaskDetails) and not error:
+        walk.state = replace(walk.state, tasks=details.tasks)
     walk.emit(
         ToolCalledContent(
             **replace(call, details=details).about(),
@@ -185,5 +245,6 @@ def _called(walk: Walk, call: ToolCall, text: str, *, error: bool, details: Tool
             error=error,
             outputs=(TextOutput(text=text),),
             total_time_ms=walk.at - call.started if call.started else 0,
+            whole=whole,
         )
     )

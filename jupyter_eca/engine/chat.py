@@ -36,8 +36,11 @@ def step(state: ChatState, input: Input) -> Step:
             | inputs.Compacted()
             | inputs.Steered()
             | inputs.Trusted()
+            | inputs.Ruled()
             | inputs.Marked()
             | inputs.Noted()
+            | inputs.Hooked()
+            | inputs.Spent()
             | inputs.Stopped()
         ):
             _user(walk, input)
@@ -46,7 +49,7 @@ def step(state: ChatState, input: Input) -> Step:
                 _model(walk, input)
         case inputs.Waited(request=request):
             walk.waited(request)
-        case inputs.ToolFinished() | inputs.Approved() | inputs.Rejected():
+        case inputs.ToolFinished() | inputs.Approved() | inputs.Rejected() | inputs.Reached():
             _call(walk, input)
         case _:
             assert_never(input)
@@ -63,8 +66,11 @@ def _user(
     | inputs.Compacted
     | inputs.Steered
     | inputs.Trusted
+    | inputs.Ruled
     | inputs.Marked
     | inputs.Noted
+    | inputs.Hooked
+    | inputs.Spent
     | inputs.Stopped,
 ) -> None:
     match input:
@@ -74,21 +80,26 @@ def _user(
             walk.asked(input)
         case inputs.Gathered():
             walk.gathered(input)
-        case inputs.Answered(text=text, failed=failed):
-            walk.answered(text, failed=failed)
+        case inputs.Answered(text=text, failed=failed, unsaid=unsaid):
+            walk.answered(text, failed=failed, unsaid=unsaid)
         case inputs.Compacted(focus=focus):
             compaction.asked(walk, focus)
         case inputs.Steered():
             walk.steer(input)
         case inputs.Trusted(trust=trust):
             walk.state = replace(walk.state, trust=trust)
+        case inputs.Ruled(policy=policy):
+            calling.rule(walk, policy)
         case inputs.Marked(content=content):
             walk.emit(content, Role.SYSTEM, turn="")
         case inputs.Noted():
             walk.state = replace(walk.state, unshown=(*walk.state.unshown, input))
+        case inputs.Hooked(content=content):
+            walk.hooked(content)
+        case inputs.Spent():
+            saying.add_cost(walk, input)
         case inputs.Stopped():
-            walk.signal(TurnSignal.STOP)
-            walk.settle()
+            walk.stop()
 
 
 def _model(walk: Walk, input: inputs.Streamed | inputs.ModelFinished | inputs.ModelFailed) -> None:
@@ -98,19 +109,21 @@ def _model(walk: Walk, input: inputs.Streamed | inputs.ModelFinished | inputs.Mo
     match input:
         case inputs.Streamed(delta=delta):
             saying.hear(walk, delta)
-        case inputs.ModelFinished(details=details):
-            calling.describe(walk, details)
+        case inputs.ModelFinished(details=details, adjusted=adjusted):
+            calling.describe(walk, details, adjusted)
             walk.reply_complete()
         case inputs.ModelFailed():
             walk.fail(input)
 
 
-def _call(walk: Walk, input: inputs.ToolFinished | inputs.Approved | inputs.Rejected) -> None:
+def _call(walk: Walk, input: inputs.ToolFinished | inputs.Approved | inputs.Rejected | inputs.Reached) -> None:
     call = walk.state.call(input.call)
     match input:
         case inputs.ToolFinished():
             calling.finish(walk, call, input)
-            walk.settle()
+            walk.stop() if input.stops else walk.settle()
+        case inputs.Reached(details=details):
+            calling.reach(walk, call, details)
         case inputs.Approved(remember=remember):
             calling.approve(walk, call, remember=remember)
         case inputs.Rejected(reason=reason, words=words):

@@ -6,7 +6,7 @@ import re
 import shlex
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from jupyter_eca.protocol.command import ChatCommand, CommandArgument
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _COMMAND = re.compile(r"/(?P<name>[A-Za-z][\w.-]*(?::[\w.-]+)?)(?:\s+(?P<text>.*))?\s*", re.DOTALL)
 
 # One pass over the template, so that an argument that holds `$1` is not filled in once more.
-_PLACE = re.compile(r"\$ARGS\b|\$(?P<number>[1-9]\d?)(?!\d)|\{\{\s*(?P<name>[A-Za-z_][\w-]*)\s*\}\}")
+_PLACE = re.compile(r"\$ARG(?:S|UMENTS)\b|\$(?:ARG)?(?P<number>[1-9]\d?)(?!\d)|\{\{\s*(?P<name>[A-Za-z_][\w-]*)\s*\}\}")
 _NAMED = re.compile(r"(?P<name>[A-Za-z_][\w-]*)=(?P<value>.*)", re.DOTALL)
 
 
@@ -53,6 +53,7 @@ def _native(name: str, description: str, *arguments: tuple[str, str]) -> ChatCom
 
 
 NATIVE: Final = (
+    _native("init", "Have AGENTS.md written, or improved: what an assistant must know of this project"),
     _native("login", "Sign in to a model provider", ("provider", "which one; asked for when left out")),
     _native("model", "Show or choose the model of this chat", ("name", "PROVIDER/MODEL")),
     _native("costs", "Tokens and costs of this chat and of this session"),
@@ -60,18 +61,33 @@ NATIVE: Final = (
     _native(
         "compact", "Go on with a summary of this chat, to make room", ("focus", "what the summary must keep above all")
     ),
+    _native(
+        "go", "Carry the plan out: switch from plan mode to an agent that acts", ("words", "what to mind on the way")
+    ),
+    _native("approvals", "Show which tools run unasked, ask or are forbidden here, and by which rule"),
     _native("resume", "List earlier chats, or go on with one", ("chat", "its number in the list, or its id")),
     _native(
         "diff", "Show what the last turn that changed something changed", ("all", "for what the whole chat changed")
     ),
     _native("undo", "Take changes back", ("numbers", "which of those that /diff shows; all: of the whole chat")),
+    _native("rules", "Show the rules that hold here, and the files they are from"),
+    _native("sync-system-prompt", "Tell the model the instructions and rules as they are now"),
+    _native("subagents", "List the agents that can be spawned"),
     _native("config", "Show the configuration that holds, and the files it is from"),
+    _native("hooks", "List the hooks there are, where each is from, and whether it is in force"),
     _native("doctor", "Show what is set up, what is missing and what to do about it"),
     _native("prompt-show", "Show the exact request a model would get", ("message", "what would be asked")),
     _native(
         "export",
         "Write this chat to a Markdown file, or a notebook (.ipynb)",
         ("file", "in the workspace; must not be there yet"),
+    ),
+    _native("skills", "List the skills: instructions that the model loads when they fit"),
+    _native(
+        "skill-create",
+        "Have a skill written for this project",
+        ("name", "small letters, digits and hyphens"),
+        ("purpose", "what it is for; taken from this chat when left out"),
     ),
     _native("help", "List the commands"),
 )
@@ -98,13 +114,41 @@ def shown(message: str) -> str:
     return f"/login {called.arguments[0]} …"
 
 
-def placeholders(template: str) -> tuple[CommandArgument, ...]:
-    """The arguments a custom command has, in the order in which they are filled."""
+def mixed(template: str) -> int:
+    """The line on which places by name and by position first meet, 0 if they do not: which word would be whose?"""
+    kinds = set[bool]()
+    for match in _PLACE.finditer(template):
+        kinds.add(match["name"] is None)
+        if len(kinds) > 1:
+            return template.count("\n", 0, match.start()) + 1
+    return 0
+
+
+def placeholders(template: str, declared: Any = None) -> tuple[CommandArgument, ...]:
+    """The arguments a custom command has, in the order in which they are filled. `declared` is what its front matter
+    says of them: by name, or by position for those that have none. Those by name are required unless it says no."""
     found = list(_PLACE.finditer(template))
     numbers = sorted({int(match["number"]) for match in found if match["number"]})
     names = list(dict.fromkeys(match["name"] for match in found if match["name"]))
-    every = ["args"] if any(match[0] == "$ARGS" for match in found) else []
-    return tuple(CommandArgument(name=name) for name in (*map(str, numbers), *names, *every))
+    every = ["args"] if any(match["number"] is match["name"] is None for match in found) else []
+    known = [_declared(one) for one in cast("list[Any]", declared)] if isinstance(declared, list) else []
+    by_name = {one.name: one for one in known if one is not None}
+    placed = [(str(number), known[number - 1] if number <= len(known) else None) for number in numbers]
+    whole = known[0] if every and not numbers and len(known) == 1 else None
+    return (
+        *(one or CommandArgument(name=name) for name, one in placed),
+        *(by_name.get(name) or CommandArgument(name=name, required=True) for name in names),
+        *(whole or CommandArgument(name=name) for name in every),
+    )
+
+
+def _declared(one: Any) -> CommandArgument | None:
+    given: dict[str, Any] = cast("dict[str, Any]", one) if isinstance(one, dict) else {}
+    name, about = given.get("name"), given.get("description")
+    if not isinstance(name, str) or not name:
+        return None
+    description = about if isinstance(about, str) else None
+    return CommandArgument(name=name, description=description, required=given.get("required") is not False)
 
 
 def expand(template: str, called: Called) -> str:

@@ -12,7 +12,16 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from jupyter_eca.engine.prompt import CONTEXT, PRUNED, PRUNED_RESULT, SUMMARISE, SUMMARY, SUMMARY_FOCUS, UNANSWERED
-from jupyter_eca.engine.spec import ChatMessage, ImagePart, Part, ReasoningPart, TextPart, ToolResultPart, ToolUsePart
+from jupyter_eca.engine.spec import (
+    ChatMessage,
+    DocumentPart,
+    ImagePart,
+    Part,
+    ReasoningPart,
+    TextPart,
+    ToolResultPart,
+    ToolUsePart,
+)
 from jupyter_eca.engine.window import CHARS_PER_TOKEN
 
 if TYPE_CHECKING:
@@ -139,7 +148,7 @@ def _texts(part: Part) -> Iterable[str]:
         case ToolUsePart(name=name, arguments=arguments):
             yield name
             yield repr(arguments)
-        case ImagePart():
+        case ImagePart() | DocumentPart():
             pass
 
 
@@ -149,5 +158,7 @@ def _shortened(part: Part) -> Part:
             return replace(part, text=f"{text[: _SHORT // 2]}\n[...]\n{text[-_SHORT // 2 :]}")
         case ImagePart():
             return TextPart("(an image)")
+        case DocumentPart(name=name):
+            return TextPart(f"(the document {name})")
         case _:
             return part

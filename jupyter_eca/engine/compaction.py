@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from jupyter_eca.engine import compacting, saying
+from jupyter_eca.engine import compacting, plan, saying
 from jupyter_eca.engine.compacting import Summing, Window
 from jupyter_eca.engine.delta import TextDelta, UsageDelta
 from jupyter_eca.engine.effects import CallModel
@@ -83,19 +83,19 @@ def hear(walk: Walk, input: Streamed | ModelFinished | ModelFailed) -> None:
             pass
         case ModelFinished() if summing.text.strip():
             walk.state = replace(walk.state, summing=None, window=Window())
-            aside = SUMMARY + summing.text.strip()
+            aside = SUMMARY + summing.text.strip() + plan.summarised(walk.state.tasks)
             # Also when a command has asked for it: the model is to hear of this.
             walk.emit(TextContent(text=SUMMARISED), Role.SYSTEM, aside=aside, local=False)
             walk.signal(TurnSignal.CARRIED_OUT if walk.state.local else TurnSignal.SUMMED)
         case ModelFinished():
             _fail(walk, summing, SUMMARY_EMPTY)
-        case ModelFailed(message=message):
-            _fail(walk, summing, message)
+        case ModelFailed(message=message, final=final):
+            _fail(walk, summing, message, final=final)
 
 
-def _fail(walk: Walk, summing: Summing, why: str) -> None:
+def _fail(walk: Walk, summing: Summing, why: str, *, final: bool = False) -> None:
     """Nothing is lost. Where the next request may still fit it is made without a summary."""
     walk.state = replace(walk.state, summing=None)
     walk.emit(TextContent(text=SUMMARY_FAILED.format(why)), Role.SYSTEM)
-    ends = summing.forced or walk.state.local
+    ends = summing.forced or walk.state.local or final
     walk.signal(TurnSignal.REFUSED if ends else TurnSignal.SUMMED)

@@ -24,23 +24,26 @@ class ReasoningEnd:
 
 @dataclass(frozen=True, slots=True)
 class ToolCallDelta:
-    """A piece of a tool call. `index` tells the calls of one reply apart: some servers repeat or omit ids."""
+    """A piece of a tool call. `index` tells the calls of one reply apart: some servers repeat or omit ids. `signature`
+    must go back to the vendor with the call, word for word."""
 
     index: int
     id: str = ""
     name: str = ""
     arguments_text: str = ""
+    signature: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class UsageDelta:
-    """Tokens of this request. `cost` is in US dollars, None when the price is unknown; the limits are the model's. What
-    is `replayed` was spent once, and costs nothing now."""
+    """Tokens of this request, and the vendor's own searches of the web for it. `cost` is in US dollars, None when the
+    price is unknown; the limits are the model's. What is `replayed` was spent once, and costs nothing now."""
 
     input_tokens: int
     output_tokens: int
     cache_read_tokens: int = 0
     cache_write_tokens: int = 0
+    web_searches: int = 0
     cost: float | None = None
     context_limit: int = 0
     output_limit: int = 0
@@ -54,4 +57,9 @@ class Remark:
     text: str
 
 
-Delta = TextDelta | ReasoningDelta | ReasoningEnd | ToolCallDelta | UsageDelta | Remark
+@dataclass(frozen=True, slots=True)
+class Paused:
+    """The vendor stopped in the middle of a long answer, and goes on when it is sent what it has said."""
+
+
+Delta = TextDelta | ReasoningDelta | ReasoningEnd | ToolCallDelta | UsageDelta | Remark | Paused

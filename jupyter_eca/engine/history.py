@@ -6,8 +6,17 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from jupyter_eca.engine.compacting import compacted, is_pruning, is_summary, pruned
-from jupyter_eca.engine.prompt import NO_IMAGES
-from jupyter_eca.engine.spec import ChatMessage, ImagePart, Part, ReasoningPart, TextPart, ToolResultPart, ToolUsePart
+from jupyter_eca.engine.prompt import NO_DOCUMENT, NO_IMAGES, REWORDED, UNSAID, document_of
+from jupyter_eca.engine.spec import (
+    ChatMessage,
+    DocumentPart,
+    ImagePart,
+    Part,
+    ReasoningPart,
+    TextPart,
+    ToolResultPart,
+    ToolUsePart,
+)
 from jupyter_eca.protocol.content import (
     ImageContent,
     ProgressContent,
@@ -36,6 +45,10 @@ def remember(history: History, event: Event) -> History:
     match event.content:
         case ImageContent(media_type=media_type, base64=base64):
             return _add(history, "user", ImagePart(media_type, base64))
+        case ProgressContent(text=text) if event.role is Role.USER and text == REWORDED:
+            return _reworded(history, TextPart(event.aside))
+        case ProgressContent() if event.role is Role.USER and (document := document_of(event.aside)):
+            return _add(history, "user", document)
         case ProgressContent() if event.role is Role.USER and event.aside:
             return _grow(history, TextPart(event.aside), lambda p: isinstance(p, TextPart), "user")
         case TextContent(text=text) if event.role is Role.USER:
@@ -49,7 +62,7 @@ def remember(history: History, event: Event) -> History:
         case ReasonFinishedContent(id=id):
             return _sign(history, id, event.aside)
         case ToolCallRunContent(id=id, name=name, arguments=arguments):
-            return _add(history, "assistant", ToolUsePart(id, name, arguments))
+            return _add(history, "assistant", ToolUsePart(id, name, arguments, event.aside))
         case ToolCalledContent(id=id, error=error, outputs=outputs):
             return _add(history, "user", ToolResultPart(id, "\n".join(o.text for o in outputs), error))
         case ToolCallRejectedContent(id=id) if uses(history, id):
@@ -62,15 +75,32 @@ def remember(history: History, event: Event) -> History:
 def _made_shorter(history: History, aside: str) -> History:
     if aside == NO_IMAGES:
         return _without_images(history)
+    if aside == UNSAID:
+        return _reworded(history)
     return compacted(history, aside) if is_summary(aside) else pruned(history) if is_pruning(aside) else history
+
+
+def _reworded(history: History, *parts: TextPart) -> History:
+    """With these in the place of the prompt, which is the last that was said."""
+    if not (history and isinstance(history[-1].parts[-1], TextPart)):
+        return history
+    said = (*history[-1].parts[:-1], *parts)
+    return (*history[:-1], replace(history[-1], parts=said)) if said else history[:-1]
 
 
 def _without_images(history: History) -> History:
     """One that a server refuses is refused with every later request, so none is sent again (ECA 6.1, class 11)."""
-    return tuple(
-        replace(m, parts=tuple(TextPart(NO_IMAGES) if isinstance(p, ImagePart) else p for p in m.parts))
-        for m in history
-    )
+    return tuple(replace(m, parts=tuple(map(_unseen, m.parts))) for m in history)
+
+
+def _unseen(part: Part) -> Part:
+    match part:
+        case ImagePart():
+            return TextPart(NO_IMAGES)
+        case DocumentPart(name=name):
+            return TextPart(NO_DOCUMENT.format(name))
+        case _:
+            return part
 
 
 def uses(history: History, id: str) -> bool:

@@ -1,4 +1,5 @@
-"""A chat's plan: a short list of tasks that the model keeps, and the reader sees. Pure but for its one holder.
+"""A chat's plan: a short list of tasks that the model keeps, and the reader sees; and what it is told to carry one out.
+Pure but for its one holder.
 
 It is stored nowhere of its own: each change is shown as the details of a tool call, and the last of these is the plan.
 """
@@ -6,7 +7,7 @@ It is stored nowhere of its own: each change is shown as the details of a tool c
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from jupyter_eca.protocol.content import Task, TaskDetails, TaskStatus, TaskSummary, ToolCalledContent
 
@@ -16,6 +17,16 @@ if TYPE_CHECKING:
     from jupyter_eca.protocol.content import Content
 
 Tasks = tuple[Task, ...]
+
+# What "go" means to the model.
+CARRY_OUT: Final = """(The user has accepted the plan: carry it out. You are no longer in plan mode; you have tools \
+that change and run things. Put the steps into the list of `task` unless they are in it already. Take them in order, \
+one at a time: start the step, make its change as it was previewed, run what you changed and read the real output, \
+complete the step, go on. What the user says meanwhile goes before the plan. When a step cannot be done as planned, \
+say so before you do something else. At the end tell in a few lines what was done and what was not.)"""
+
+_BOX: Final = {TaskStatus.PENDING: " ", TaskStatus.IN_PROGRESS: ">", TaskStatus.DONE: "x"}
+_LIST: Final = "(The list of tasks as it stands now, word for word. The tool `task` goes on with it.)"
 
 
 @dataclass
@@ -58,3 +69,13 @@ def details(plan: Plan) -> TaskDetails:
         ),
         active_summary=plan.active_summary if ids[TaskStatus.IN_PROGRESS] else None,
     )
+
+
+def told(tasks: Tasks) -> str:
+    """For the model."""
+    return "\n".join(f"[{_BOX[one.status]}] {one.id}. {one.subject}" for one in tasks)
+
+
+def summarised(tasks: Tasks) -> str:
+    """Behind a summary, whatever that says of the list; "" for none."""
+    return f"\n\n{_LIST}\n{told(tasks)}" if tasks else ""

@@ -31,6 +31,7 @@ from jupyter_eca.protocol.content import (
     ToolCalledContent,
     ToolCallPrepareContent,
     ToolCallRejectedContent,
+    ToolCallRunningContent,
     UrlContent,
     UsageContent,
 )
@@ -167,6 +168,8 @@ class _Draft:
         self.usage: Spent | None = None
         self.ended = ""
         """The last call that has ended: what the model says next is another reply."""
+        self.running: set[str] = set()
+        """Calls that run: what is used meanwhile is a subagent's, and no part of the reply."""
 
     def add(self, part: Part) -> None:
         self.parts[f"#{len(self.parts)}"] = part
@@ -201,6 +204,8 @@ def replies(events: Iterable[Event]) -> tuple[Reply, ...]:
     """Of the events of a turn since the model was first asked. The last reply is the one that has no calls."""
     drafts = [_Draft()]
     for event in events:
+        if drafts[-1].running and isinstance(event.content, UsageContent):
+            continue
         if drafts[-1].ended and _is_said(event):
             drafts.append(_Draft())
         _take(drafts[-1], event)
@@ -233,12 +238,15 @@ def _take(draft: _Draft, event: Event) -> None:
             output = "\n".join(one.text for one in called.outputs)
             took = called.total_time_ms
             draft.ended = called.id
+            draft.running.discard(called.id)
             draft.parts[called.id] = Ran(**_about(called), output=output, error=called.error, took_ms=took)
         case ToolCallRejectedContent() as rejected:
             words = event.aside.removeprefix(REJECTED[rejected.reason]).strip()
             draft.ended = rejected.id
             draft.parts[rejected.id] = Refused(**_about(rejected), reason=rejected.reason, words=words)
-        case ToolCallContent(id=id):
+        case ToolCallContent(id=id) as call:
+            if isinstance(call, ToolCallRunningContent):
+                draft.running.add(id)
             draft.parts.setdefault(id, None)
         case ImageContent() | UrlContent() as shown:
             draft.show(shown)

@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from jupyter_eca.engine.compacting import Window, is_summary
 from jupyter_eca.engine.history import remember
-from jupyter_eca.engine.prompt import CRASHED_CALL, CRASHED_TURN, NOTED, REJECTED
+from jupyter_eca.engine.plan import restored
+from jupyter_eca.engine.prompt import CRASHED_CALL, CRASHED_HOOK, CRASHED_TURN, NOTED, REJECTED
 from jupyter_eca.engine.state import ChatState
 from jupyter_eca.protocol.content import (
     Content,
+    HookActionFinishedContent,
+    HookActionStartedContent,
     ProgressContent,
     ReasonFinishedContent,
     ReasonStartedContent,
@@ -47,6 +50,7 @@ def restore(chat: str, events: Sequence[Event], at: int) -> Restored:
     state = ChatState(
         chat, history=history, call_ids=calls, cost=_cost(events), window=_window(events), notes=_notes(events)
     )
+    state = replace(state, tasks=restored(event.content for event in events).tasks, planned=_planned(events))
     # What stands beside the turns (a flag, another title) has none.
     last = next((event for event in reversed(events) if event.turn), None)
     if last is None or last.outcome is not None:
@@ -59,7 +63,8 @@ def restore(chat: str, events: Sequence[Event], at: int) -> Restored:
         state = replace(state, history=remember(state.history, event))
         missing.append(event)
     said = Event(chat=chat, turn=turn, role=Role.SYSTEM, content=TextContent(text=CRASHED_TURN), at=at)
-    end = said.model_copy(update={"content": ProgressContent(state="finished"), "outcome": Outcome.FAILED})
+    finished = ProgressContent(state="finished", plan=state.planned or None)
+    end = said.model_copy(update={"content": finished, "outcome": Outcome.FAILED})
     return Restored(state, (*missing, said, end))
 
 
@@ -75,6 +80,13 @@ def _notes(events: Iterable[Event]) -> tuple[str, ...]:
             case _:
                 pass
     return tuple(notes)
+
+
+def _planned(events: Sequence[Event]) -> bool:
+    """As the last turn left it."""
+    ends = (event.content for event in reversed(events) if event.outcome is not None)
+    last = next(ends, None)
+    return isinstance(last, ProgressContent) and bool(last.plan)
 
 
 def _cost(events: Iterable[Event]) -> float | None:
@@ -97,9 +109,10 @@ def _window(events: Sequence[Event]) -> Window:
 
 
 def _closings(events: Iterable[Event]) -> list[tuple[Content, str]]:
-    """One terminal content for each call and each reasoning that has none."""
+    """One terminal content for each call, each reasoning and each hook that has none."""
     calls: dict[str, ToolCallContent] = {}
     reasonings: dict[str, None] = {}
+    hooks: dict[str, str] = {}
     for event in events:
         match event.content:
             case ToolCalledContent(id=id) | ToolCallRejectedContent(id=id):
@@ -110,10 +123,15 @@ def _closings(events: Iterable[Event]) -> list[tuple[Content, str]]:
                 reasonings[id] = None
             case ReasonFinishedContent(id=id):
                 reasonings.pop(id, None)
+            case HookActionStartedContent(id=id, name=name):
+                hooks[id] = name
+            case HookActionFinishedContent(id=id):
+                hooks.pop(id, None)
             case _:
                 pass
     closed: list[tuple[Content, str]] = [(ReasonFinishedContent(id=id), "") for id in reasonings]
-    return closed + [_closing(call) for call in calls.values()]
+    ended = (HookActionFinishedContent(id=id, name=name, status=1, error=CRASHED_HOOK) for id, name in hooks.items())
+    return closed + [(one, "") for one in ended] + [_closing(call) for call in calls.values()]
 
 
 def _closing(call: ToolCallContent) -> tuple[Content, str]:

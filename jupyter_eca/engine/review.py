@@ -36,6 +36,12 @@ class Reviewed:
         return next((cell.cell_type for cell in kept), CellType.CODE)
 
     @property
+    def left(self) -> str | None:
+        """What the last of them left of the cell, where somebody has gone on from there."""
+        left = self.touches[-1].left
+        return None if left == self.after else left
+
+    @property
     def place_before(self) -> int | None:
         """From 1."""
         first = self.touches[0]

@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING
 
 from jupyter_eca.engine import calling
 from jupyter_eca.engine.compacting import Window
-from jupyter_eca.engine.delta import Delta, ReasoningDelta, ReasoningEnd, Remark, TextDelta, ToolCallDelta, UsageDelta
+from jupyter_eca.engine.delta import (
+    Delta,
+    Paused,
+    ReasoningDelta,
+    ReasoningEnd,
+    Remark,
+    TextDelta,
+    ToolCallDelta,
+    UsageDelta,
+)
 from jupyter_eca.engine.window import breakdown
 from jupyter_eca.protocol.content import (
     Limit,
@@ -21,13 +30,14 @@ from jupyter_eca.protocol.content import (
 )
 
 if TYPE_CHECKING:
+    from jupyter_eca.engine.inputs import Spent
     from jupyter_eca.engine.walk import Walk
 
 
 def hear(walk: Walk, delta: Delta) -> None:
     if delta == TextDelta(""):
         return  # Some servers begin with one; a message with an empty text is refused by others, for ever after.
-    if not walk.state.said and not isinstance(delta, UsageDelta):
+    if not walk.state.said and not isinstance(delta, UsageDelta | Paused):
         walk.state = replace(walk.state, said=True)
         walk.emit(ProgressContent(state="running", text="Generating"), Role.SYSTEM)
     match delta:
@@ -45,6 +55,8 @@ def hear(walk: Walk, delta: Delta) -> None:
             walk.emit(TextContent(text=text), Role.SYSTEM)
         case UsageDelta():
             count(walk, delta)
+        case Paused():
+            walk.state = replace(walk.state, paused=True)
 
 
 def _reason(walk: Walk, text: str) -> None:
@@ -65,10 +77,29 @@ def close_reasoning(walk: Walk, signature: str = "") -> None:
         walk.emit(ReasonFinishedContent(id=id, total_time_ms=took), aside=signature)
 
 
+def _add(walk: Walk, cost: float | None) -> str | None:
+    """To what the chat has cost; the sum as it is told."""
+    before = walk.state.cost
+    total = None if cost is None or before is None else before + cost
+    walk.state = replace(walk.state, cost=total)
+    return None if total is None else f"{total:.4f}"
+
+
+def add_cost(walk: Walk, spent: Spent) -> None:
+    """What fills the window is as it was."""
+    before = walk.state.usage or UsageContent(session_tokens=0, message_input_tokens=0, message_output_tokens=0)
+    about = {
+        "message_input_tokens": spent.tokens_in,
+        "message_output_tokens": spent.tokens_out,
+        "last_message_cost": None if spent.cost is None else f"{spent.cost:.4f}",
+        "session_cost": _add(walk, spent.cost),
+        "message_cached_tokens": None,
+        "replayed": None,
+    }
+    walk.emit(before.model_copy(update=about), Role.SYSTEM)
+
+
 def count(walk: Walk, usage: UsageDelta) -> None:
-    unknown = usage.cost is None or walk.state.cost is None
-    cost = None if unknown else (walk.state.cost or 0.0) + (usage.cost or 0.0)
-    walk.state = replace(walk.state, cost=cost)
     tokens_in = usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens
     limit = Limit(context=usage.context_limit, output=usage.output_limit) if usage.context_limit else None
     walk.state = replace(walk.state, window=Window(tokens_in + usage.output_tokens, usage.context_limit or 0))
@@ -76,11 +107,14 @@ def count(walk: Walk, usage: UsageDelta) -> None:
         session_tokens=tokens_in + usage.output_tokens,
         message_input_tokens=tokens_in,
         message_output_tokens=usage.output_tokens,
+        message_cached_tokens=usage.cache_read_tokens or None,
         last_message_cost=None if usage.cost is None else f"{usage.cost:.4f}",
-        session_cost=None if cost is None else f"{cost:.4f}",
+        session_cost=_add(walk, usage.cost),
         limit=limit,
         auto_compact_percentage=walk.state.setup.compact_at or None,
         replayed=usage.replayed or None,
     )
     filled = breakdown(walk.request, content)
-    walk.emit(content.model_copy(update={"context_breakdown": filled}), Role.SYSTEM)
+    content = content.model_copy(update={"context_breakdown": filled})
+    walk.state = replace(walk.state, usage=content)
+    walk.emit(content, Role.SYSTEM)

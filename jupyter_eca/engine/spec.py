@@ -55,10 +55,21 @@ class ImagePart:
 
 
 @dataclass(frozen=True, slots=True)
+class DocumentPart:
+    """A PDF, whole. `base64` is as with images; `name` is what it is called where it came from."""
+
+    name: str
+    base64: str
+
+
+@dataclass(frozen=True, slots=True)
 class ToolUsePart:
+    """`signature` is what the vendor wants back with the call, word for word."""
+
     id: str
     name: str
     arguments: dict[str, Any]
+    signature: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,12 +79,12 @@ class ToolResultPart:
     error: bool = False
 
 
-Part = TextPart | ReasoningPart | ImagePart | ToolUsePart | ToolResultPart
+Part = TextPart | ReasoningPart | ImagePart | DocumentPart | ToolUsePart | ToolResultPart
 
 
 @dataclass(frozen=True, slots=True)
 class ChatMessage:
-    """`role` is `user` (text, images and tool results) or `assistant` (text, reasoning, tool uses)."""
+    """`role` is `user` (text, images, documents and tool results) or `assistant` (text, reasoning, tool uses)."""
 
     role: str
     parts: tuple[Part, ...]

@@ -5,16 +5,17 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from pydantic_core import from_json
 
+from jupyter_eca.engine.approval import Adjusted
 from jupyter_eca.engine.table import Table
 from jupyter_eca.protocol.content import Origin
 
 if TYPE_CHECKING:
     from jupyter_eca.engine.spec import ToolSpec
-    from jupyter_eca.protocol.content import ToolCallDetails
+    from jupyter_eca.protocol.content import Cause, ToolCallDetails
 
 
 class ToolCallStatus(StrEnum):
@@ -79,11 +80,14 @@ TOOL_CALLS: Table[ToolCallStatus, ToolCallSignal, ToolCallMove] = Table(
 
 TERMINAL = frozenset({St.CALLED, St.REJECTED})
 
+AS_IT_IS: Final = Adjusted()
+
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
     """`tool` is None when nobody offers what the model named. `asks`: it will likely have to be approved. `started` is
-    in milliseconds since the epoch."""
+    in milliseconds since the epoch; `adjusted` is what hooks make of it, `cause` what decided whether it may run,
+    `signature` the vendor's own word about it."""
 
     id: str
     name: str
@@ -94,6 +98,9 @@ class ToolCall:
     arguments: dict[str, Any] = field(default_factory=dict[str, Any])
     started: int = 0
     details: ToolCallDetails | None = None
+    adjusted: Adjusted = AS_IT_IS
+    cause: Cause | None = None
+    signature: str = ""
 
     @property
     def terminal(self) -> bool:

@@ -29,6 +29,7 @@ class TurnSignal(StrEnum):
     STEER = "steer"
     CALLS = "calls"
     ANSWER = "answer"
+    PAUSED = "paused"
     FAIL = "fail"
     RETRY = "retry"
     TICK = "tick"
@@ -78,7 +79,8 @@ St, Si, Mo = TurnStatus, TurnSignal, TurnMove
 # `tick` shows how much longer, and `due` ends it; nothing of the call that failed was shown or run, so it is repeated
 # as if it had never been. `full` says that there is no room for the next model call, so a summary is made first;
 # `compact` is a command that wants one. `summed` goes on with it, and without one when none came of it but there is
-# still some room. `pruned` repeats a request that was refused as too long, made shorter.
+# still some room. `pruned` repeats a request that was refused as too long, made shorter;
+# `paused` asks for the rest of an answer that its vendor interrupted.
 TURNS: Table[TurnStatus, TurnSignal, TurnMove] = Table(
     {
         (St.IDLE, Si.PROMPT): (St.GATHERING, (Mo.GATHER,)),
@@ -105,6 +107,7 @@ TURNS: Table[TurnStatus, TurnSignal, TurnMove] = Table(
         (St.SERVING, Si.STOP): (St.STOPPING, (Mo.STOP_CALLS,)),
         (St.STREAMING, Si.CALLS): (St.ACTING, (Mo.DECIDE,)),
         (St.STREAMING, Si.ANSWER): (St.IDLE, (Mo.COMPLETE,)),
+        (St.STREAMING, Si.PAUSED): (St.STREAMING, (Mo.REPEAT,)),
         (St.STREAMING, Si.FAIL): (St.IDLE, (Mo.STOP_CALLS, Mo.FAILED)),
         (St.STREAMING, Si.RETRY): (St.WAITING, (Mo.WAIT,)),
         (St.WAITING, Si.TICK): (St.WAITING, (Mo.WAIT,)),

@@ -15,16 +15,21 @@ from jupyter_eca.engine.prompt import (
     NO_IMAGES,
     NOTED,
     NOTHING_SAID,
+    PAUSED,
+    READ,
     RETRIED,
     RETRYING,
+    REWORDED,
     STOPPED,
     TOO_LONG,
+    UNSAID,
+    document_text,
     noted_text,
     title_of,
 )
 from jupyter_eca.engine.retrying import planned
 from jupyter_eca.engine.spec import ModelRequest
-from jupyter_eca.engine.toolcall import ToolCall, ToolCallSignal
+from jupyter_eca.engine.toolcall import AS_IT_IS, ToolCall, ToolCallSignal
 from jupyter_eca.engine.turn import TURNS, TurnMove, TurnSignal, TurnStatus
 from jupyter_eca.protocol.content import (
     Content,
@@ -40,6 +45,7 @@ from jupyter_eca.protocol.event import Event, Outcome
 if TYPE_CHECKING:
     from jupyter_eca.engine.history import History
     from jupyter_eca.engine.inputs import Asked, Gathered, ModelFailed, Prompted, Steered
+    from jupyter_eca.engine.spec import DocumentPart
     from jupyter_eca.engine.state import ChatState
 
 _OUTCOMES = {
@@ -86,6 +92,11 @@ class Walk:
     def recall(self, history: History) -> None:
         if history is not self.state.history:
             self.state = replace(self.state, history=history)
+
+    def show(self, document: DocumentPart) -> None:
+        """To the model; the reader is told its name."""
+        progress = ProgressContent(state="running", text=READ.format(document.name))
+        self.emit(progress, Role.USER, aside=document_text(document))
 
     def signal(self, signal: TurnSignal) -> None:
         status, moves = TURNS.take(self.state.status, signal)
@@ -139,8 +150,11 @@ class Walk:
         call = ToolCall(asked.call, asked.tool.name, asked.tool, arguments_text=asked.arguments_text)
         begun = self.state.begun(asked.turn, asked.setup)
         ids = begun.call_ids | {call.id}
-        self.state = replace(begun, calls=(replace(call, details=asked.details),), indexes=(), call_ids=ids)
+        call = replace(call, details=asked.details, adjusted=asked.adjusted or AS_IT_IS)
+        self.state = replace(begun, calls=(call,), indexes=(), call_ids=ids)
         self._say(asked.message, asked.content_id)
+        for content in asked.said:
+            self.emit(content, Role.SYSTEM)
         self.signal(TurnSignal.CALL)
         self.settle()
 
@@ -150,18 +164,31 @@ class Walk:
             self.state = replace(self.state, setup=gathered.setup)
         if gathered.note:
             self.emit(ProgressContent(state="running", text=gathered.note), Role.SYSTEM)
+        if gathered.reworded is not None:
+            self.emit(ProgressContent(state="running", text=REWORDED), Role.USER, aside=gathered.reworded)
         if gathered.context:
             progress = ProgressContent(state="running", text="Read what was pointed at")
             self.emit(progress, Role.USER, aside=gathered.context)
         for image in gathered.images:
             self.emit(ImageContent(media_type=image.media_type, base64=image.base64), Role.USER)
+        for document in gathered.documents:
+            self.show(document)
         self.signal(TurnSignal.FULL if compaction.is_due(self.state) else TurnSignal.READY)
 
-    def answered(self, text: str, *, failed: bool) -> None:
+    def answered(self, text: str, *, failed: bool, unsaid: bool = False) -> None:
         signal = TurnSignal.REFUSED if failed else TurnSignal.CARRIED_OUT
         TURNS.take(self.state.status, signal)
-        self.emit(TextContent(text=text), Role.SYSTEM)
+        self.emit(TextContent(text=text), Role.SYSTEM, aside=UNSAID if unsaid else "")
         self.signal(signal)
+
+    def hooked(self, content: Content) -> None:
+        """A hook that was ended with the turn tells of it beside the turns."""
+        under_way = TURNS.accepts(self.state.status, TurnSignal.STOP)
+        self.emit(content, Role.SYSTEM, turn=None if under_way else "")
+
+    def stop(self) -> None:
+        self.signal(TurnSignal.STOP)
+        self.settle()
 
     def steer(self, steered: Steered) -> None:
         self.signal(TurnSignal.STEER)
@@ -174,7 +201,8 @@ class Walk:
     def _ask(self) -> None:
         self._tell_notes()
         self._tell_steers()
-        self.state = replace(self.state, request=self.state.request + 1, calls=(), indexes=(), said=False)
+        self.state = replace(self.state, request=self.state.request + 1, calls=(), indexes=())
+        self.state = replace(self.state, said=False, paused=False)
         self.emit(ProgressContent(state="running", text="Waiting for the model"), Role.SYSTEM)
         self.effects.append(CallModel(self.state.request, self.request))
 
@@ -219,7 +247,10 @@ class Walk:
         """Words that the model was not told are dropped with the turn they were for (ECA 1.2, `chat/promptSteer`)."""
         if outcome is Outcome.STOPPED:
             self.emit(TextContent(text=STOPPED), Role.SYSTEM)
-        self.emit(ProgressContent(state="finished"), Role.SYSTEM, outcome=outcome)
+        if outcome is Outcome.COMPLETED and not self.state.local:
+            self.state = replace(self.state, planned=self.state.setup.plans)
+        finished = ProgressContent(state="finished", plan=self.state.planned or None)
+        self.emit(finished, Role.SYSTEM, outcome=outcome)
         self.state = replace(self.state, local=False, steers=(), summing=None)
 
     def reply_complete(self) -> None:
@@ -228,7 +259,13 @@ class Walk:
             self.signal(TurnSignal.CALLS)
             self.settle()
             return
-        if not self.state.said:
+        if self.state.goes_on:
+            self.state = replace(self.state, pauses=self.state.pauses + 1)
+            self.signal(TurnSignal.PAUSED)
+            return
+        if self.state.paused:
+            self.emit(TextContent(text=PAUSED), Role.SYSTEM)
+        elif not (self.state.said or self.state.pauses):
             self.emit(TextContent(text=NOTHING_SAID), Role.SYSTEM)
         self.signal(TurnSignal.ANSWER)
 

@@ -11,8 +11,9 @@ from jupyter_eca.engine.spec import ReasoningPart, TextPart, ToolResultPart, Too
 from jupyter_eca.protocol.content import ContextBreakdown, ContextCategory
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
+    from jupyter_eca.engine.prompt import Section
     from jupyter_eca.engine.spec import ModelRequest
     from jupyter_eca.protocol.content import UsageContent
 
@@ -82,8 +83,9 @@ def _pieces(request: ModelRequest) -> Iterator[tuple[str, str]]:
                     pass  # what an image weighs is not in its characters
 
 
-def drawn(parts: ContextBreakdown) -> str:
-    """Markdown: a bar, and a table of shares of the window (of what is used, when its size is not known)."""
+def drawn(parts: ContextBreakdown, system: Sequence[Section] = ()) -> str:
+    """Markdown: a bar, and a table of shares of the window (of what is used, when its size is not known). Of the system
+    prompt, what each of its sections takes."""
     whole = parts.context_limit or parts.used_tokens or 1
     rows = [(one.emoji, one.name, one.tokens) for one in parts.categories]
     if parts.free_tokens is not None:
@@ -92,6 +94,18 @@ def drawn(parts: ContextBreakdown) -> str:
     squares = pairwise(end * BAR_SQUARES // whole for end in ends)
     bar = "".join(row[0] * (end - start) for row, (start, end) in zip(rows, squares, strict=True))
     size = f" of {parts.context_limit:,}" if parts.context_limit else ""
-    lines = [f"| {emoji} | {name} | {tokens:,} | {tokens / whole:.0%} |" for emoji, name, tokens in rows]
+    lines: list[str] = []
+    for emoji, name, tokens in rows:
+        lines.append(f"| {emoji} | {name} | {tokens:,} | {tokens / whole:.0%} |")
+        if name == "System prompt":
+            lines += [f"| ↳ | {source} | {part:,} | {part / whole:.0%} |" for source, part in _divided(system, tokens)]
     head = f"About {parts.used_tokens:,}{size} tokens are used."
     return "\n".join([head, "", bar[:BAR_SQUARES], "", "| | | tokens | share |", "|---|---|---:|---:|", *lines])
+
+
+def _divided(sections: Sequence[Section], tokens: int) -> Iterator[tuple[str, int]]:
+    """Exactly, as above."""
+    ends = list(accumulate((len(section.text) for section in sections), initial=0))
+    shares = pairwise(round(end * tokens / (ends[-1] or 1)) for end in ends)
+    for section, (start, end) in zip(sections, shares, strict=True):
+        yield section.source, end - start

@@ -11,7 +11,9 @@ import time
 from contextlib import aclosing
 from typing import TYPE_CHECKING
 
-from jupyter_eca.engine.delta import ReasoningDelta, Remark, TextDelta
+from jupyter_eca import secrecy
+from jupyter_eca.engine.delta import Paused, ReasoningDelta, Remark, TextDelta
+from jupyter_eca.engine.prompt import PAUSED
 from jupyter_eca.engine.rewriting import (
     NO_COMPLETION_MODEL,
     REWRITE_EMPTY,
@@ -24,6 +26,7 @@ from jupyter_eca.engine.rewriting import (
     split,
 )
 from jupyter_eca.errors import ProviderError, RemoteError
+from jupyter_eca.ledger import Bill
 from jupyter_eca.protocol import rewrite
 from jupyter_eca.protocol.context import Range
 from jupyter_eca.protocol.jsonrpc import Code
@@ -66,6 +69,11 @@ class Assist:
         task.add_done_callback(lambda done: self._forget(params.id, done))
         return rewrite.RewritePromptResult(model=model)
 
+    def stop(self, id: str | int) -> None:
+        """End one without another word; nothing to do when it has ended."""
+        if (task := self._rewrites.get(id)) is not None:
+            task.cancel()
+
     def _forget(self, id: str | int, task: asyncio.Task[None]) -> None:
         if self._rewrites.get(id) is task:
             del self._rewrites[id]
@@ -84,11 +92,11 @@ class Assist:
         try:
             await self._stream(params, chosen, request)
         except ProviderError as error:
-            await self._tell(params.id, rewrite.RewriteError(message=str(error)))
+            await self._tell(params.id, rewrite.RewriteError(message=secrecy.hide(str(error))))
         except Exception as error:  # noqa: BLE001  # the boundary to plugs: whatever they raise, the client must hear
             _log.exception("the provider of %s failed", request.model)
             message = f"The provider of {request.model} failed inside: {error!r}. The log has the details."
-            await self._tell(params.id, rewrite.RewriteError(message=message))
+            await self._tell(params.id, rewrite.RewriteError(message=secrecy.hide(message)))
         else:
             took = round((time.monotonic() - began) * 1000)
             await self._tell(params.id, rewrite.RewriteFinished(total_time_ms=took))
@@ -97,7 +105,7 @@ class Assist:
         """Raises: ProviderError, also for an answer that is none: an editor must not put it in the text's place."""
         said = ""
         reasoning = False
-        async with aclosing(chosen.provider.stream(chosen.model, request, chosen.settings)) as deltas:
+        async with aclosing(self._session.host.ledger.stream(Bill(request.model), chosen, request)) as deltas:
             async for delta in deltas:
                 match delta:
                     case TextDelta(text=text) if text:
@@ -108,6 +116,8 @@ class Assist:
                         await self._tell(params.id, rewrite.RewriteReasoning())
                     case Remark(text=text):
                         raise ProviderError(text)
+                    case Paused():
+                        raise ProviderError(PAUSED)
                     case _:
                         pass
         if not said.strip():
@@ -132,7 +142,7 @@ class Assist:
         chosen = self._choose(model)
         newer = self._supersede()
         before, after = split(params.doc_text, params.position.line - 1, params.position.character - 1)
-        answer = asyncio.ensure_future(_whole(chosen, completing(model, before, after)))
+        answer = asyncio.ensure_future(self._whole(chosen, completing(model, before, after)))
         try:
             await asyncio.wait((answer, newer), timeout=self._completion_seconds, return_when=asyncio.FIRST_COMPLETED)
             if newer.done():
@@ -159,13 +169,12 @@ class Assist:
         self._newer = asyncio.get_running_loop().create_future()
         return self._newer
 
+    async def _whole(self, chosen: Chosen, request: ModelRequest) -> str:
+        async with aclosing(self._session.host.ledger.stream(Bill(request.model), chosen, request)) as deltas:
+            return "".join([delta.text async for delta in deltas if isinstance(delta, TextDelta)])
+
     def _choose(self, model: str) -> Chosen:
         try:
             return self._session.host.catalog.choose(model)
         except ProviderError as error:
             raise RemoteError(str(error), Code.REFUSED) from error
-
-
-async def _whole(chosen: Chosen, request: ModelRequest) -> str:
-    async with aclosing(chosen.provider.stream(chosen.model, request, chosen.settings)) as deltas:
-        return "".join([delta.text async for delta in deltas if isinstance(delta, TextDelta)])

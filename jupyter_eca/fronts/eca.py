@@ -17,9 +17,10 @@ from jupyter_eca.audience import Again, Notice
 from jupyter_eca.errors import BusyError, LocalError, RemoteError, ToolError
 from jupyter_eca.fronts.assist import Assist
 from jupyter_eca.fronts.behind import Item, compact, put, runs
+from jupyter_eca.fronts.heard import parsed
 from jupyter_eca.fronts.linked import LinkEditor, LinkKernel, LinkNotebooks
 from jupyter_eca.fronts.methods.jobs import shown
-from jupyter_eca.fronts.project import arranged, opened_chat, project
+from jupyter_eca.fronts.project import arranged, opened_chat, project, woven
 from jupyter_eca.links.peer import Peer
 from jupyter_eca.live import NO_CHOICE
 from jupyter_eca.protocol import dialect, lifecycle
@@ -32,7 +33,7 @@ from jupyter_eca.protocol.methods import METHODS, Sender
 from jupyter_eca.protocol.question import ChatAskQuestionResult
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping, Sequence
+    from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping, MutableMapping, Sequence
 
     from jupyter_eca.fronts.door import Door
     from jupyter_eca.host import Host
@@ -40,12 +41,18 @@ if TYPE_CHECKING:
     from jupyter_eca.live import Choice
     from jupyter_eca.protocol.base import ChatId, Model
     from jupyter_eca.protocol.question import ChatAskQuestionParams
+    from jupyter_eca.subagents import Span
+    from jupyter_eca.tools.base import Tool
     from jupyter_eca.workspace.base import Editor, Kernel, Notebooks
+    from jupyter_eca.workspace.mcp.callback import Browser
 
 # Events a session may be behind before it is cut off: a client that reconnects is replayed what it missed, while one
 # that has stopped reading would otherwise hold everything in memory for ever.
 MAX_BEHIND: Final = 20_000
 
+
+# Revisions whose clients show a subagent's chat within its parent's.
+_NESTING: Final = frozenset({dialect.Dialect.CURRENT, dialect.Dialect.OWN})
 
 # An editor that gives up before it began may still say goodbye.
 BEFORE_INITIALIZE: Final = frozenset({"initialize", "shutdown"})
@@ -70,12 +77,12 @@ def handlers() -> Mapping[str, Callable[[EcaSession, Any], Any]]:
 class EcaSession:
     """An audience of the host. `kernel` is set for a client that runs code for its own chats.
 
-    `own` are the chats it asked in, by the host's id, as the client writes them; `choices` is what it selected for a
-    chat, or ("") for none in particular. Whoever holds `sending` is alone in showing things to the client; `shown` is
-    how far it has been shown each chat; `agent` is the one whose tools it is shown.
+    `own` are the chats it asked in, or one it shares them with, by the host's id, as the client writes them; `choices`
+    is what it selected for a chat, or ("") for none. Whoever holds `sending` is alone in showing things to the client;
+    `shown` is how far it was shown each chat; `agent` the one whose tools it is shown; `lent` are the client's tools.
     """
 
-    def __init__(self, link: Link, door: Door) -> None:
+    def __init__(self, link: Link, door: Door, own: MutableMapping[str, ChatId] | None = None) -> None:
         self.kernel: Kernel | None = None
         self.editor: Editor | None = None
         self.notebooks: Notebooks | None = None
@@ -85,10 +92,11 @@ class EcaSession:
         self.can = lifecycle.CodeAssistant()
         self.dialect = dialect.Dialect.CURRENT
         self._most: int | None = None
-        self.own: dict[str, ChatId] = {}
+        self.own: MutableMapping[str, ChatId] = {} if own is None else own
         self.opened = asyncio.Event()
         self.opened.set()
         self.choices: dict[str, Choice] = {}
+        self.lent: tuple[Tool, ...] = ()
         self.agent = ""
         self._link = link
         self.peer = Peer(link, self._answer, self._heed)
@@ -115,6 +123,8 @@ class EcaSession:
                 for task in (showing, serving, ending, *self._working):
                     task.cancel()
         finally:
+            if self._host is not None:
+                self._host.toolbox.take_back(self)
             if self._host is not None and self._joined:
                 self._host.leave(self)
             await self._link.close()
@@ -126,10 +136,23 @@ class EcaSession:
         task.add_done_callback(self._working.discard)
         return task
 
+    # -- the user, who may sign in somewhere
+
+    @property
+    def browser(self) -> Browser:
+        return self.door.browser
+
+    def say(self, type: lifecycle.MessageType, message: str) -> None:
+        """To this client alone: others did not ask, and a kernel's code need not know."""
+        self.tell(Notice("$/showMessage", lifecycle.ShowMessageParams(type=type, message=message)))
+
     # -- the audience
 
     def sees(self, chat: str) -> bool:
-        return self.door.sees_all or chat in self.own
+        """A subagent's with its parent's, if the revision knows any; with `"chat": false`, its own alone."""
+        if parent := self.host.subagents.parent(chat) if self._host else "":
+            return self.dialect in _NESTING and self.sees(parent)
+        return (self.door.sees_all and self.can.chat is not False) or chat in self.own
 
     def approves(self, chat: str) -> bool:
         return self.sees(chat) and not self.can.unattended
@@ -227,27 +250,44 @@ class EcaSession:
                 await self._show_event(item)
 
     async def _show_event(self, event: Event, *, again: bool = False) -> None:
-        wire_id = self.wire_id(event.chat)
-        for method, params in project(event, wire_id, envelope=self.can.envelope, again=again):
+        parent = self.host.subagents.parent(event.chat)
+        within, wire_id = self.wire_id(parent) if parent else None, self.wire_id(event.chat)
+        for method, params in project(event, wire_id, envelope=self.can.envelope, again=again, parent=within):
             await self.notify(method, params)
 
     async def show_again(
-        self, chat: str, title: str | None, events: Sequence[Event], flags: Sequence[Event] = (), *, anew: bool
+        self,
+        chat: str,
+        title: str | None,
+        events: Sequence[Event],
+        flags: Sequence[Event] = (),
+        *,
+        anew: bool,
+        within: Span = (0, None),
     ) -> None:
         """Events of the past, `anew` in place of all that was shown of the chat. They must have been read in
-        `replaying`: then nothing that comes meanwhile is lost or shown twice. `flags` are those of the whole chat."""
+        `replaying`: then nothing that comes meanwhile is lost or shown twice. `flags` are those of the whole
+        chat, of which the part `within` two places is shown."""
         wire_id = self.wire_id(chat)
         if anew:
             for method, params in opened_chat(wire_id, title):
                 await self.notify(method, params)
         shown = merged(events)
-        for event in shown if self.can.envelope else arranged(shown, flags):
+        placed = shown if self.can.envelope else arranged(shown, flags)
+        for event in woven(placed, await self._of_subagents(chat, within)):
             await self._show_event(event, again=True)
         self.shown[chat] = max((event.seq for event in shown), default=0 if anew else self.shown.get(chat, 0))
         status = self.host.status(chat)
         # A chat that waits for an answer to `/login` is at rest here: `login` is known in results and lists alone.
         status = ChatStatus.IDLE if status is ChatStatus.LOGIN else status
         await self.notify("chat/statusChanged", ChatStatusChangedParams(chat_id=wire_id, status=status))
+
+    async def _of_subagents(self, chat: str, within: Span) -> list[Event]:
+        """What subagents of a chat said in a part of it."""
+        found = await self.host.subagents.events(chat, *within) if self.dialect in _NESTING else []
+        for event in found:
+            self.shown[event.chat] = max(event.seq, self.shown.get(event.chat, 0))
+        return merged(found)
 
     async def notify(self, method: str, params: Model, chat: str | None = None) -> None:
         """With `chat`, a host's id: the client is written its own."""
@@ -281,7 +321,7 @@ class EcaSession:
             if method not in BEFORE_INITIALIZE:
                 await self.opened.wait()
                 self._join(self.host)
-            result = await handler(self, _parsed(self.dialect, method, params))
+            result = await handler(self, parsed(self.dialect, method, params))
             if method in SHOWN_FIRST:
                 await self._catch_up()
         except BusyError as error:
@@ -299,7 +339,7 @@ class EcaSession:
             self._learn(method, params)
             if self._host is not None:
                 self._join(self._host)
-            handlers()[method](self, _parsed(self.dialect, method, params))
+            handlers()[method](self, parsed(self.dialect, method, params))
 
     def _learn(self, method: str, params: Any) -> None:
         """What the client's words betray of its revision, until nothing more is to be learned."""
@@ -358,12 +398,3 @@ class EcaSession:
         if not self._joined:
             self._joined = True
             host.join(self)
-
-
-def _parsed(spoken: dialect.Dialect, method: str, params: Any) -> Model:
-    try:
-        return METHODS[method].parse(dialect.incoming(spoken, method, params))
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        place = ".".join(map(str, first["loc"])) or "params"
-        raise RemoteError(f"{method}: {place}: {first['msg']}", Code.INVALID_PARAMS) from error

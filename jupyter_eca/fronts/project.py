@@ -5,28 +5,44 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from jupyter_eca.protocol import chat, chats
-from jupyter_eca.protocol.content import FlagContent, ProgressContent, Role, TextContent, UsageContent
+from jupyter_eca.protocol.content import (
+    FlagContent,
+    MetadataContent,
+    ProgressContent,
+    Role,
+    TextContent,
+    ToolCalledContent,
+    ToolCallRejectedContent,
+    ToolCallRunContent,
+    UsageContent,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from jupyter_eca.protocol.base import ChatId, Model
+    from jupyter_eca.protocol.content import Content
     from jupyter_eca.protocol.event import Event
 
 Notice = tuple[str, "Model"]
 
 
-def project(event: Event, wire_id: ChatId, *, envelope: bool, again: bool = False) -> Iterator[Notice]:
+def project(
+    event: Event, wire_id: ChatId, *, envelope: bool, again: bool = False, parent: ChatId | None = None
+) -> Iterator[Notice]:
     """The content, with the status changes that ECA's clients want around it (ECA 2.3: `running` comes first, `idle`
     just before the final progress). `aside` is the model's alone and never leaves.
 
     `again`: in a replay, where the chat's status is told once, after it, and what it was waiting for is of no interest.
+    `parent`: the chat is a subagent's, which clients show within that one: it has no status and no title of its own.
     """
     running = isinstance(event.content, ProgressContent) and event.content.state == "running"
     if running and (again or event.role is Role.USER):
         return
-    if again:
-        yield "chat/contentReceived", content_of(event, wire_id, envelope=envelope)
+    if parent is not None and isinstance(event.content, MetadataContent):
+        return
+    if again or parent is not None:
+        yield "chat/contentReceived", content_of(event, wire_id, envelope=envelope, parent=parent)
         return
     if event.role is Role.USER and isinstance(event.content, TextContent):
         yield "chat/statusChanged", _status(wire_id, chats.ChatStatus.RUNNING)
@@ -35,15 +51,30 @@ def project(event: Event, wire_id: ChatId, *, envelope: bool, again: bool = Fals
     yield "chat/contentReceived", content_of(event, wire_id, envelope=envelope)
 
 
-def content_of(event: Event, wire_id: ChatId, *, envelope: bool) -> chat.ChatContentReceivedParams:
-    content = event.content
-    if isinstance(content, UsageContent) and not envelope:
-        content = content.model_copy(update={"replayed": None})
-    received = chat.ChatContentReceivedParams(chat_id=wire_id, role=event.role, content=content)
+def content_of(
+    event: Event, wire_id: ChatId, *, envelope: bool, parent: ChatId | None = None
+) -> chat.ChatContentReceivedParams:
+    content = event.content if envelope else _plain(event.content)
+    received = chat.ChatContentReceivedParams(chat_id=wire_id, role=event.role, content=content, parent_chat_id=parent)
     if envelope:
         more = {"turn": event.turn, "seq": event.seq, "at": event.at, "outcome": event.outcome}
         received = received.model_copy(update=more)
     return received
+
+
+def _plain(content: Content) -> Content:
+    """Without what is ours in it."""
+    match content:
+        case UsageContent():
+            return content.model_copy(update={"replayed": None, "message_cached_tokens": None})
+        case ToolCallRunContent() | ToolCallRejectedContent():
+            return content.model_copy(update={"cause": None})
+        case ProgressContent():
+            return content.model_copy(update={"plan": None})
+        case ToolCalledContent():
+            return content.model_copy(update={"whole": None})
+        case _:
+            return content
 
 
 def arranged(events: Sequence[Event], of_chat: Sequence[Event] = ()) -> list[Event]:
@@ -62,6 +93,16 @@ def arranged(events: Sequence[Event], of_chat: Sequence[Event] = ()) -> list[Eve
                 flag for flag in flags if isinstance(flag.content, FlagContent) and flag.content.content_id == id
             ]
     return placed
+
+
+def woven(events: Iterable[Event], of_subagents: Sequence[Event]) -> Iterator[Event]:
+    """In the order in which all of it was said; flags stay where they are."""
+    others = list(reversed(of_subagents))
+    for event in events:
+        while others and others[-1].seq < event.seq and not isinstance(event.content, FlagContent):
+            yield others.pop()
+        yield event
+    yield from reversed(others)
 
 
 def opened_chat(wire_id: ChatId, title: str | None) -> Iterator[Notice]:

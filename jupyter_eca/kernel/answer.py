@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import contextvars
-import uuid
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from jupyter_eca.errors import CellError, RemoteError
-from jupyter_eca.kernel.approve import Question
-from jupyter_eca.kernel.approve import ask as ask_user
+from jupyter_eca.kernel.asking import Asking
 from jupyter_eca.kernel.interrupt import in_turn
 from jupyter_eca.kernel.markdown import inert
-from jupyter_eca.kernel.question import NOBODY, answered
 from jupyter_eca.kernel.surroundings import Surroundings, kernel_of, screen_for
 from jupyter_eca.kernel.transcript import Transcript
 from jupyter_eca.protocol.event import Outcome
@@ -22,7 +18,7 @@ from jupyter_eca.protocol.event import Outcome
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
-    from jupyter_eca.client import Client, Decision
+    from jupyter_eca.client import Client
     from jupyter_eca.kernel.execute import ShellKernel
     from jupyter_eca.kernel.options import Ask
     from jupyter_eca.protocol.chat import ChatLock
@@ -53,7 +49,7 @@ class ToolCallRecord:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What `-> name` binds. `usage` is None when the model told nothing of it."""
+    """What `-> name` binds, and what is awaited from Python. `usage` is None when the model told nothing of it."""
 
     text: str
     tool_calls: list[ToolCallRecord]
@@ -68,6 +64,11 @@ class Answer:
 
     def _repr_markdown_(self) -> str:
         return inert(self.text)
+
+
+def answer_of(transcript: Transcript, chat: str) -> Answer:
+    calls = [ToolCallRecord(call.name, call.arguments, call.state, call.output) for call in transcript.calls]
+    return Answer(transcript.text, calls, transcript.usage, str(transcript.outcome or "stopped"), chat)
 
 
 async def patiently(task: asyncio.Future[T]) -> T:
@@ -98,16 +99,11 @@ class Turn:
         self._kernel = kernel
         self._command = command
         self.chat = chat
-        self._publisher = shell.display_pub
         self._screen = screen_for(surroundings, shell)
         self._transcript = Transcript(command)
-        # What is displayed belongs to the cell of the context: that of this cell, whoever calls.
-        self._context = contextvars.copy_context()
-        self._asked: dict[str, asyncio.Task[ChatAskQuestionResult]] = {}
-        self._questions: dict[str, Question | None] = {}
         self._changed = asyncio.Event()
         self._interrupted = asyncio.Event()
-        self._sending: set[asyncio.Task[None]] = set()
+        self._asking = Asking(surroundings, shell.display_pub, client, chat, self._draw, self._interrupted.set)
         self._following: asyncio.Task[None] | None = None
 
     async def run(self, ask: Ask, model: str, lock: ChatLock | None = None) -> None:
@@ -127,11 +123,11 @@ class Turn:
         except RemoteError as error:
             raise CellError(str(error)) from None
         finally:
-            self._withdraw(keep=frozenset())
-            self._take_back(set(self._asked))
+            self._asking.close()
+            self._transcript.kept = self._kernel.kept
             self._screen.finish(self._transcript)
             if ask.name:
-                self._shell.user_ns[ask.name] = self._answer()
+                self._shell.user_ns[ask.name] = answer_of(self._transcript, self.chat)
         self._raise_failure()
 
     def _interrupts(self) -> AbstractContextManager[None]:
@@ -171,59 +167,14 @@ class Turn:
         async for received in self._client.ask(self.chat, ask.message, model, ask.agent, ask.variant, progressed, lock):
             self._transcript.add(received)
             self._changed.set()
-            self._take_back({call.id for call in self._transcript.calls if call.ended})
-            waiting = {call.id: call for call in self._transcript.waiting}
-            self._withdraw(keep=frozenset(waiting))
-            for id, call in waiting.items():
-                if id not in self._questions:
-                    self._screen.draw(self._transcript, now=True)
-                    self._questions[id] = None
-                    decided = self._decider(id)
-                    try:
-                        self._questions[id] = ask_user(self._surroundings, self._publisher, call, decided)
-                    except KeyboardInterrupt:
-                        self._interrupted.set()
-                        break
+            self._asking.heard(received, self._transcript)
+
+    def _draw(self) -> None:
+        self._screen.draw(self._transcript, now=True)
 
     async def answer(self, asked: ChatAskQuestionParams) -> ChatAskQuestionResult:
         """What whoever sits at this cell says to a question of the chat's."""
-        # One of a dialogue takes the place of the one before, which somebody has answered elsewhere.
-        id = asked.tool_call_id or (self._command and f"/{self._command}") or uuid.uuid4().hex
-        self._take_back({id})
-        self._screen.draw(self._transcript, now=True)
-        task = asyncio.get_running_loop().create_task(self._ask_user(asked), context=self._context.copy())
-        self._asked[id] = task
-        try:
-            await asyncio.wait((task,))
-        finally:
-            task.cancel()
-            if self._asked.get(id) is task:
-                del self._asked[id]
-        return NOBODY if task.cancelled() else task.result()
-
-    async def _ask_user(self, asked: ChatAskQuestionParams) -> ChatAskQuestionResult:
-        try:
-            return await answered(self._surroundings, self._publisher, asked)
-        except KeyboardInterrupt:
-            self._interrupted.set()
-            # An answer of any kind would let the model go on; the stop takes the question back.
-            return await asyncio.get_running_loop().create_future()
-
-    def _take_back(self, questions: set[str]) -> None:
-        for id in questions & set(self._asked):
-            self._asked.pop(id).cancel()
-
-    def _decider(self, call: str) -> Any:
-        def decided(decision: Decision) -> None:
-            # At once: the code that was approved may block the kernel before the server's word comes.
-            if question := self._questions.get(call):
-                question.withdraw()
-            self._questions[call] = None
-            task = asyncio.ensure_future(self._client.decide(self.chat, call, decision))
-            self._sending.add(task)
-            task.add_done_callback(self._sending.discard)
-
-        return decided
+        return await self._asking.answer(asked, asked.tool_call_id or (self._command and f"/{self._command}"))
 
     async def _show_running(self) -> None:
         """Before code runs, which may block the kernel for hours: the page says so first."""
@@ -232,17 +183,7 @@ class Turn:
                 while not any(call.runs for call in self._transcript.calls):
                     self._changed.clear()
                     await self._changed.wait()
-        self._screen.draw(self._transcript, now=True)
-
-    def _withdraw(self, keep: frozenset[str]) -> None:
-        for id in [id for id in self._questions if id not in keep]:
-            if question := self._questions.pop(id):
-                question.withdraw()
-
-    def _answer(self) -> Answer:
-        transcript = self._transcript
-        calls = [ToolCallRecord(call.name, call.arguments, call.state, call.output) for call in transcript.calls]
-        return Answer(transcript.text, calls, transcript.usage, str(transcript.outcome or "stopped"), self.chat)
+        self._draw()
 
     def _raise_failure(self) -> None:
         if self._transcript.outcome is Outcome.COMPLETED:

@@ -7,13 +7,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from jupyter_eca.engine import undoing
-from jupyter_eca.errors import RemoteError
+from jupyter_eca.engine.budget import dollars
+from jupyter_eca.errors import CellError, LocalError, RemoteError
 from jupyter_eca.kernel.answer import patiently
 from jupyter_eca.protocol.base import Empty
 from jupyter_eca.protocol.changes import ChatChangesParams, ChatChangesResult, ChatRevertResult, ChatReviewParams
 from jupyter_eca.protocol.chats import ChatListParams, ChatListResult, ChatStatus
+from jupyter_eca.protocol.costs import ChatCostsParams, ChatCostsResult
 from jupyter_eca.protocol.jsonrpc import Code
 from jupyter_eca.protocol.lifecycle import DoctorResult
+from jupyter_eca.workspace.prompts import Cells
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -21,9 +24,10 @@ if TYPE_CHECKING:
     from jupyter_eca.client import Client
     from jupyter_eca.kernel.magic import Magic
     from jupyter_eca.protocol.changes import Change
+    from jupyter_eca.protocol.costs import Cost
 
 Said = str | tuple[str, str]
-"""Markdown, and plain text."""
+"""Markdown, and plain text; nothing where a command shows something itself."""
 
 
 async def _set_up(magic: Magic) -> Client:
@@ -78,14 +82,25 @@ async def _stop(magic: Magic, _argument: str) -> str:
 
 
 async def _cost(magic: Magic, _argument: str) -> str:
-    usage = magic.usage
-    if usage is None:
-        return "Nothing was asked in this chat yet."
-    price = "price unknown" if usage.session_cost is None else f"{usage.session_cost} USD"
-    return (
-        f"This chat: {price}; {usage.session_tokens} tokens of context. Last request: {usage.message_input_tokens} "
-        f"tokens in, {usage.message_output_tokens} out."
-    )
+    client = await magic.client()
+    params = ChatCostsParams(chat_id=magic.engine.chat)
+    try:
+        told = await patiently(asyncio.ensure_future(client.request("chat/costs", params, ChatCostsResult)))
+    except RemoteError as error:
+        return "Nothing was asked in this chat yet." if error.code == Code.REFUSED else str(error)
+    rows = {"this message": told.message, "this chat": told.chat, "this notebook": told.notebook}
+    lines = [f"- {name}: {_spent(cost)}" for name, cost in rows.items() if cost is not None]
+    return "\n".join([*lines, f"- today, all chats: {_spent(told.today)}"])
+
+
+def _spent(cost: Cost) -> str:
+    cached = f" ({cost.cached_tokens:,} of them cached)" if cost.cached_tokens else ""
+    tokens = f"{cost.input_tokens:,} tokens in{cached}, {cost.output_tokens:,} out"
+    if not cost.unpriced:
+        return f"{dollars(cost.cost)} ({tokens})"
+    known = f"{dollars(cost.cost)} and what" if cost.cost or cost.unpriced < cost.requests else "what"
+    requests = "1 request" if cost.unpriced == 1 else f"{cost.unpriced} requests"
+    return f"{known} {requests} of unknown price cost ({tokens})"
 
 
 async def _lock(magic: Magic, argument: str) -> str:
@@ -99,6 +114,32 @@ async def _lock(magic: Magic, argument: str) -> str:
     file = f"`{notebook.stem}.eca.lock`" if notebook.suffix == ".ipynb" else "the `*.eca.lock` of this folder"
     lines = [f"Locking is {state}. The file: {file}. Replayed: {locking.replayed}, recorded: {locking.recorded}."]
     return "\n".join([*lines, *(f"- {note}" for note in locking.notes)])
+
+
+async def _cells(magic: Magic, argument: str) -> str:
+    kernel = magic.prompt_kernel
+    if kernel is None:
+        return "The cells of this kernel are code. With the kernel ECA (Python) they can be prompts."
+    if argument in list(Cells):
+        kernel.cells = Cells(argument)
+    elif argument:
+        return "Write `%eca cells prompts` or `%eca cells code`."
+    if kernel.cells is Cells.PROMPTS:
+        return "Cells are prompts. Those that begin with `%%python` are code."
+    return "Cells are code. Those that begin with `%%eca` are prompts."
+
+
+async def _to_python(magic: Magic, argument: str) -> str:
+    from jupyter_eca.kernel.topython import write
+
+    source = argument or magic.locking.notebook
+    if not source:
+        return "Nobody tells which notebook this is: write `%eca to-python NAME.ipynb`."
+    try:
+        target = await asyncio.to_thread(write, Path(source))
+    except LocalError as error:
+        raise CellError(str(error)) from None
+    return f"Written as it was last saved, without the assistant: `{target.name}`."
 
 
 async def _doctor(magic: Magic, _argument: str) -> str:
@@ -157,5 +198,7 @@ COMMANDS: Final[dict[str, Callable[[Magic, str], Awaitable[Said]]]] = {
     "undo": _undo,
     "cost": _cost,
     "lock": _lock,
+    "cells": _cells,
+    "to-python": _to_python,
     "doctor": _doctor,
 }

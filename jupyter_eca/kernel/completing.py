@@ -86,7 +86,9 @@ class Completion:
 
     async def _complete(self, code: str, cursor_pos: int) -> dict[str, Any]:
         """In place of `do_complete` of ipykernel, which offers the rest."""
-        word = word_at(code, cursor_pos)
+        as_prompt = getattr(kernel_of(self._shell), "as_prompt", None)
+        asked, before = as_prompt(code) if as_prompt is not None else (code, 0)
+        word = word_at(asked, cursor_pos + before)
         if word is None:
             reply = self._before(code, cursor_pos)
             return await reply if inspect.isawaitable(reply) else reply
@@ -98,7 +100,7 @@ class Completion:
         return {
             "status": "ok",
             "matches": found,
-            "cursor_start": word.start,
+            "cursor_start": word.start - before,
             "cursor_end": cursor_pos,
             "metadata": {},
         }

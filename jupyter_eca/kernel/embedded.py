@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from typing import TYPE_CHECKING
 
 from jupyter_eca import config
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any
 
+    from jupyter_eca.protocol.base import ChatId
     from jupyter_eca.protocol.lifecycle import InitializeParams
 
 
@@ -29,7 +31,15 @@ class EmbeddedDoor:
         """Raises: ConfigError."""
         files = Files((folder,))
         workspace = Workspace(files, notebooks=ExecutedNotebooks(files, shell))
+        self.own: dict[str, ChatId] = {}
+        """The chats that the cells and the panels of this kernel asked in."""
         self._host = Host(config.read((folder,)), workspace, database())
+
+    def beside(self) -> EmbeddedDoor:
+        """For a panel: whoever sits at it has all chats of this folder, as they have in the side panel of Lab."""
+        door = copy(self)
+        door.sees_all = True
+        return door
 
     async def run(self) -> None:
         await self._host.run()

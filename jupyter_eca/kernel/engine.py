@@ -14,11 +14,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from jupyter_eca.errors import RemoteError
+from jupyter_eca.kernel.clicks import reach_awaiting
 from jupyter_eca.kernel.surroundings import kernel_of
 from jupyter_eca.links.comm import HELLO, TARGET, TOPIC, CommLink
 
 if TYPE_CHECKING:
     from jupyter_eca.client import Answers, Client, Setup
+    from jupyter_eca.kernel.embedded import EmbeddedDoor
     from jupyter_eca.kernel.execute import ShellKernel
     from jupyter_eca.links.base import Link
 
@@ -29,9 +31,6 @@ PATIENCE = 0.3
 
 # Seconds for an engine's first answer: a server imports for a few, on a busy machine.
 ANSWER_PATIENCE = 30.0
-
-# Older ones do not hand comm messages to a kernel whose cell awaits: their kernels answer for themselves.
-AWAITS_COMMS = (7, 4)
 
 
 class Engine:
@@ -47,6 +46,9 @@ class Engine:
         self._opened: asyncio.Event | None = None
         self._client: Client | None = None
         self._roots: list[asyncio.Task[Any]] = []
+        self._door: EmbeddedDoor | None = None
+        # The comms that were asked for beside the cells' own, by the names they were asked for under.
+        self._asked: dict[str, asyncio.Future[CommLink]] = {}
         self.embedded = False
         self.chat = ""
 
@@ -54,21 +56,31 @@ class Engine:
 
     def announce(self) -> None:
         kernel = kernel_of(self._shell)
-        if kernel is not None and _hears_comms():
+        # Kernels whose cells hear nothing from the server while they await answer for themselves.
+        if kernel is not None and reach_awaiting():
             kernel.comm_manager.register_target(TARGET, self._take_comm)
-            kernel.session.send(kernel.iopub_socket, HELLO, {"target": TARGET, "from": self._name}, ident=TOPIC)
+            self._say_hello(self._name)
 
-    def _take_comm(self, comm: Any, _message: Any) -> None:
+    def _say_hello(self, name: str, **more: bool) -> None:
+        kernel = kernel_of(self._shell)
+        kernel.session.send(kernel.iopub_socket, HELLO, {"target": TARGET, "from": name, **more}, ident=TOPIC)
+
+    def _take_comm(self, comm: Any, message: Any) -> None:
         link = CommLink(comm.send, comm.close)
+        loop = asyncio.get_running_loop()
 
+        # ipykernel hands the answers to what was sent on behalf of a subshell to that subshell's thread.
         def receive(message: Any) -> None:
-            link.received(message["content"]["data"])
+            loop.call_soon_threadsafe(link.received, message["content"]["data"])
 
         def end(_message: Any) -> None:
-            link.end()
+            loop.call_soon_threadsafe(link.end)
 
         comm.on_msg(receive)
         comm.on_close(end)
+        if (asked := self._asked.pop(message["content"]["data"].get("for", ""), None)) is not None:
+            asked.get_loop().call_soon_threadsafe(asked.set_result, link)
+            return
         self._server = link
         if self._opened is not None:
             self._opened.set()
@@ -77,7 +89,7 @@ class Engine:
         if self._server is None or self._server.closed:
             self._opened = asyncio.Event()
             self.announce()
-            if kernel_of(self._shell) is not None and _hears_comms():
+            if kernel_of(self._shell) is not None and reach_awaiting():
                 with contextlib.suppress(TimeoutError):
                     await asyncio.wait_for(self._opened.wait(), PATIENCE)
         return None if self._server is None or self._server.closed else self._server
@@ -94,12 +106,13 @@ class Engine:
 
     async def _connected(self, kernel: ShellKernel, *, unattended: bool) -> Client:
         from jupyter_eca.client import Client
+        from jupyter_eca.lending import LENT
 
         link: Link | None = await self._find_server()
         self.embedded = link is None
         if link is None:
             link = await self._embed()
-        client = Client(link, "jupyter_eca kernel", kernel, self._answer_questions)
+        client = Client(link, "jupyter_eca kernel", kernel, self._answer_questions, LENT)
         self._root(client.run())
         try:
             await asyncio.wait_for(client.initialize(unattended=unattended), ANSWER_PATIENCE)
@@ -124,9 +137,32 @@ class Engine:
         if running.done():
             ready.cancel()
             running.result()
+        self._door = door
         ours, theirs = pair()
-        self._root(EcaSession(theirs, door).run())
+        self._root(EcaSession(theirs, door, door.own).run())
         return ours
+
+    async def join(self) -> Link:
+        """Another link to the engine of the cells, which has been found by `client`; close it when it is not needed.
+
+        Raises: RemoteError.
+        """
+        if self.embedded and self._door is not None:
+            from jupyter_eca.fronts.eca import EcaSession
+            from jupyter_eca.links.memory import pair
+
+            ours, theirs = pair()
+            self._root(EcaSession(theirs, self._door.beside(), self._door.own).run())
+            return ours
+        name = uuid.uuid4().hex
+        asked = self._asked[name] = asyncio.get_running_loop().create_future()
+        self._say_hello(name, beside=True)
+        try:
+            return await asyncio.wait_for(asked, ANSWER_PATIENCE)
+        except TimeoutError:
+            raise RemoteError("The assistant's engine does not answer. Restart the Jupyter server.") from None
+        finally:
+            self._asked.pop(name, None)
 
     def _root(self, work: Any) -> asyncio.Task[Any]:
         """The kernel's loop is not ours: these few tasks have it as their parent, and end with the kernel."""
@@ -147,9 +183,3 @@ class Engine:
         for task in self._roots:
             task.get_loop().call_soon_threadsafe(task.cancel)
         self._roots.clear()
-
-
-def _hears_comms() -> bool:
-    from ipykernel._version import version_info
-
-    return tuple(version_info[:2]) >= AWAITS_COMMS

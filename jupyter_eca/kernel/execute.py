@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
+from jupyter_eca.kernel import kept
 from jupyter_eca.kernel.interrupt import in_code
 from jupyter_eca.protocol.notebook import KernelExecuteResult, KernelVariablesResult, RunStatus
 from jupyter_eca.workspace import introspect
@@ -20,26 +21,36 @@ if TYPE_CHECKING:
     from types import TracebackType
 
 
+_LAST = ("last_exc", "last_type", "last_value", "last_traceback")
+
 _INTERRUPTED = KernelExecuteResult(status=RunStatus.INTERRUPTED, text="Interrupted by the user.")
 
 
 class ShellKernel:
     """Answers the server's requests while a cell waits. Belongs to one shell."""
 
-    def __init__(self, shell: Any) -> None:
+    def __init__(self, shell: Any, beside: ShellKernel | None = None) -> None:
+        """`beside` is another one of the same shell."""
         self._shell = shell
         self._tasks: set[asyncio.Task[Any]] = set()
         # One at a time: what is printed meanwhile is captured for the whole shell.
-        self._turn = asyncio.Lock()
+        self._turn = beside._turn if beside is not None else asyncio.Lock()
         self._stopped = False
         self._context = contextvars.copy_context()
         self._before: Callable[[], Awaitable[None]] | None = None
+        self._runs: list[dict[str, Any]] = []
 
     def begin(self, before: Callable[[], Awaitable[None]]) -> None:
         """Called in the cell that asks. A new turn: its code may run, each time after `before`."""
         self._before = before
         self._stopped = False
         self._context = contextvars.copy_context()
+        self._runs = []
+
+    @property
+    def kept(self) -> dict[str, Any]:
+        """What the notebook keeps of the code that ran in this turn: metadata of an output."""
+        return kept.metadata(self._runs)
 
     async def execute(self, code: str) -> KernelExecuteResult:
         if self._stopped:
@@ -82,27 +93,30 @@ class ShellKernel:
         if problem := _syntax_error(source):
             return KernelExecuteResult(status=RunStatus.ERROR, text=problem)
         try:
-            with _noted(self._shell) as failures, in_code(), capture_output() as captured:
+            # A cell that waits has set the shell's hook for results; where none does, what captures comes after it.
+            with _noted(self._shell) as failures, in_code(), self._shell.display_trap, capture_output() as captured:
                 await self._shell.run_cell_async(code, store_history=False, transformed_cell=source)
         except KeyboardInterrupt:
             return _INTERRUPTED  # between two statements, where the shell does not expect it
         outputs = Outputs()
         outputs.add("stream", {"text": captured.stdout + captured.stderr})
-        for output in cast("list[Any]", captured.outputs):
+        for number, output in enumerate(cast("list[Any]", captured.outputs)):
             outputs.add("display_data", {"data": output.data})
-            self._show_pictures(output)
+            self._show_pictures(output, kept.mark(len(self._runs), number))
         if not failures:
+            self._runs.append(kept.run(code, captured, None))
             return KernelExecuteResult(status=RunStatus.OK, text=outputs.text)
         for failure in failures:
             outputs.add("error", {"traceback": failure.traceback})
         if isinstance(failures[0].error, KeyboardInterrupt | asyncio.CancelledError):
             return KernelExecuteResult(status=RunStatus.INTERRUPTED, text=outputs.text)
+        self._runs.append(kept.run(code, captured, failures[0].error))
         return KernelExecuteResult(status=RunStatus.ERROR, text=outputs.text)
 
-    def _show_pictures(self, output: Any) -> None:
+    def _show_pictures(self, output: Any, mark: dict[str, Any]) -> None:
         """A figure is for the user: it goes to the page. Texts are for the model, and stand in the tool call's line."""
-        if any(mime.startswith(("image/", "text/html", "application/")) for mime in output.data):
-            self._shell.display_pub.publish(output.data, metadata=output.metadata)
+        if kept.is_shown(output.data):
+            self._shell.display_pub.publish(output.data, metadata={**(output.metadata or {}), **mark})
 
 
 @dataclass(frozen=True)
@@ -131,6 +145,8 @@ def _noted(shell: Any) -> Generator[list[_Failure]]:
             note(shell, kind, error, tb)
 
     before = (shell.custom_exceptions, shell.CustomTB)
+    # What `%debug` and `@error` look at stays the user's own last error.
+    last = {name: getattr(sys, name) for name in _LAST if hasattr(sys, name)}
     shell.set_custom_exc((BaseException,), note)
     shell.showtraceback = note_exit
     try:
@@ -138,6 +154,11 @@ def _noted(shell: Any) -> Generator[list[_Failure]]:
     finally:
         shell.custom_exceptions, shell.CustomTB = before
         del shell.showtraceback
+        for name in _LAST:
+            if name in last:
+                setattr(sys, name, last[name])
+            elif hasattr(sys, name):
+                delattr(sys, name)
 
 
 def _syntax_error(source: str) -> str:

@@ -6,11 +6,13 @@ change of the file would be gone then, although it was reported as made. So it i
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 from jupyter_eca.errors import ToolError
 from jupyter_eca.kernel.surroundings import Surroundings, look
 from jupyter_eca.workspace.notebookfile import NotebookFiles
+from jupyter_eca.workspace.prompts import PROMPT
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,9 +37,21 @@ class ExecutedNotebooks(NotebookFiles):
             )
         return await super().edit(chat, path, changes)
 
+    def last_error(self) -> list[str] | None:
+        """Where IPython and Python keep it for debuggers; also one from before we were loaded."""
+        error: BaseException | None = getattr(sys, "last_value", None)
+        if error is None:
+            return None
+        lines: list[str] = self._shell.InteractiveTB.structured_traceback(type(error), error, error.__traceback__)
+        return lines
+
+    def source(self, count: int) -> str:
+        sources: list[str] = self._shell.history_manager.input_hist_raw
+        return sources[count].strip() if 0 < count < len(sources) else ""
+
     def _is_executed(self, cells: Sequence[Held]) -> bool:
         """No kernel is told which file it runs: it is the one with the cell that runs now."""
         if look(self._shell) is not Surroundings.UNATTENDED:
             return False
-        asking: str = self._shell.history_manager.input_hist_raw[-1].strip()
-        return any(cell.source.strip() == asking for cell in cells)
+        asking: str = self._shell.history_manager.input_hist_raw[-1].removeprefix(PROMPT).strip()
+        return any(cell.source.removeprefix(PROMPT).strip() == asking for cell in cells)

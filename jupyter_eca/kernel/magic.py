@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from jupyter_eca.client import Client
     from jupyter_eca.kernel.answer import Turn
     from jupyter_eca.kernel.execute import ShellKernel
+    from jupyter_eca.kernel.promptkernel import EcaKernel
     from jupyter_eca.protocol.content import UsageContent
     from jupyter_eca.protocol.question import ChatAskQuestionParams, ChatAskQuestionResult
 
@@ -93,6 +94,11 @@ class Magic:
                 self._say(f"Answers come from `{model}` now.")
             case options.Command(name="new"):
                 self.new_chat()
+            case options.Command(name="panel", argument=argument):
+                from jupyter_eca.kernel.panels import show_at_once
+
+                if said := show_at_once(self, argument):
+                    self._say(said)
             case options.Misuse(message=message):
                 raise CellError(message)
             case _:
@@ -106,11 +112,17 @@ class Magic:
                 await self._ask(ask)
             case options.Command(name="help"):
                 self._say(options.HELP)
+            case options.Command(name="panel", argument=argument):
+                # Apart: what the other commands import would double the time until the panel is on the page.
+                from jupyter_eca.kernel.panels import show
+
+                if said := await show(self, argument):
+                    self._say(said)
             case options.Command(name=name, argument=argument):
                 from jupyter_eca.kernel.commands import COMMANDS
 
-                said = await COMMANDS[name](self, argument)
-                self._say(*([said] if isinstance(said, str) else said))
+                if said := await COMMANDS[name](self, argument):
+                    self._say(*([said] if isinstance(said, str) else said))
             case options.Misuse(message=message):
                 raise CellError(message)
 
@@ -169,6 +181,10 @@ class Magic:
     # -- for the commands
 
     @property
+    def shell(self) -> Any:
+        return self._shell
+
+    @property
     def engine(self) -> Engine:
         return self._engine
 
@@ -179,6 +195,12 @@ class Magic:
         if self._kernel is None:
             self._kernel = ShellKernel(self._shell)
         return self._kernel
+
+    @property
+    def prompt_kernel(self) -> EcaKernel | None:
+        """The kernel, where its cells can be prompts."""
+        kernel = kernel_of(self._shell)
+        return kernel if hasattr(kernel, "as_prompt") else None
 
     @property
     def answering(self) -> Turn | None:

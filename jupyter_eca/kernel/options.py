@@ -16,6 +16,9 @@ COMMANDS = {
     "undo [NUMBERS]": "take that back, or what `diff` shows with these numbers; `undo all`: of the whole chat",
     "cost": "tokens and price of this chat",
     "lock on/off": "record the answers of this notebook from now on, or no more; without a word, how it stands",
+    "cells prompts/code": "what cells are that do not say it, in the kernel ECA (Python)",
+    "to-python [NAME.ipynb]": "write this notebook, or that one, as one of plain Python, which runs without us",
+    "panel [CHAT]": "the side panel, below this cell; with a chat's id, to go on with that",
     "doctor": "what is set up, what is missing, what to do about it",
     "help": "this page",
 }
@@ -25,8 +28,8 @@ HELP = (
     "`%eca QUESTION` or, over several lines, `%%eca`. `@file` in a question shows that file to the assistant; "
     "`%eca /help` lists the commands of the chat.\n\n"
     "| option | means |\n|---|---|\n"
-    "| `-m MODEL` | this model, for this question |\n"
-    "| `-b code` or `-b plan` | act, or only look and plan; or an agent of your own configuration |\n"
+    "| `-m MODEL` | this model, from this question on |\n"
+    "| `-b code` or `-b plan` | act, or only look and plan, from this question on; or an agent of your own |\n"
     "| `-v VARIANT` | how hard the model thinks, where it has a choice |\n"
     "| `-n` | in a new chat |\n"
     "| `--lock` | answer from the lock file beside the notebook, or ask and record there; `--lock=FILE` names it |\n"

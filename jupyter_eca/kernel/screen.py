@@ -24,7 +24,12 @@ class Publisher(Protocol):
     """What is needed of IPython's DisplayPublisher."""
 
     def publish(
-        self, data: dict[str, Any], *, transient: dict[str, str] | None = None, update: bool = False
+        self,
+        data: dict[str, Any],
+        metadata: dict[str, Any] | None = None,
+        *,
+        transient: dict[str, str] | None = None,
+        update: bool = False,
     ) -> None: ...
 
 
@@ -59,9 +64,10 @@ class NotebookScreen:
 
     def _show(self, transcript: Transcript, *, final: bool = False) -> None:
         text = transcript.markdown(final=final)
-        if text != self._drawn:
+        kept = transcript.kept if final else {}
+        if text != self._drawn or kept:
             data = {"text/markdown": text, "text/plain": transcript.plain()}
-            self._publisher.publish(data, transient={"display_id": self._id}, update=bool(self._drawn))
+            self._publisher.publish(data, kept, transient={"display_id": self._id}, update=bool(self._drawn))
             self._drawn = text
 
 
@@ -75,7 +81,8 @@ class FinalScreen:
         pass
 
     def finish(self, transcript: Transcript) -> None:
-        self._publisher.publish({"text/markdown": transcript.markdown(final=True), "text/plain": transcript.plain()})
+        data = {"text/markdown": transcript.markdown(final=True), "text/plain": transcript.plain()}
+        self._publisher.publish(data, transcript.kept)
         _show_pictures(self._publisher, transcript)
 
 

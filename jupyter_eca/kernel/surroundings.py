@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import sys
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
@@ -28,8 +29,15 @@ def look(shell: Any) -> Surroundings:
     request: dict[str, Any] = kernel.get_parent() or {}
     if not request.get("content", {}).get("allow_stdin", False):
         return Surroundings.UNATTENDED
-    widgets = importlib.util.find_spec("ipywidgets") is not None
+    widgets = importlib.util.find_spec("anywidget") is not None
     return Surroundings.NOTEBOOK if widgets and "cellId" in request.get("metadata", {}) else Surroundings.TERMINAL
+
+
+def look_for_panels(shell: Any) -> Surroundings:
+    """As `look`, for widgets that outlive their cell: Voila runs all cells before anybody is there, and then gives the
+    page with their widgets, and the kernel, to a visitor."""
+    found = look(shell)
+    return Surroundings.NOTEBOOK if found is Surroundings.UNATTENDED and "VOILA_KERNEL_ID" in os.environ else found
 
 
 def screen_for(surroundings: Surroundings, shell: Any) -> Screen:

@@ -6,6 +6,8 @@ import html
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from jupyter_eca.engine import why
+from jupyter_eca.engine.approval import Decision
 from jupyter_eca.engine.prompt import ASKING_AGAIN
 from jupyter_eca.kernel import details
 from jupyter_eca.kernel.details import cut
@@ -19,6 +21,7 @@ from jupyter_eca.protocol.content import (
     ReasonTextContent,
     RejectReason,
     Role,
+    SubagentDetails,
     TaskDetails,
     TextContent,
     ToolCallContent,
@@ -54,7 +57,8 @@ class Reasoning:
 
 @dataclass
 class Call:
-    """A tool call as its contents told of it; the last one is its state."""
+    """A tool call as its contents told of it; the last one is its state. `chat` is that of the subagent whose call it
+    is; `inside` is what the subagent did that it spawned; `why` says what decided that it may run."""
 
     id: str
     name: str
@@ -62,6 +66,14 @@ class Call:
     arguments: dict[str, Any] = field(default_factory=dict[str, Any])
     details: ToolCallDetails | None = None
     progress: ChatToolCallProgressParams | None = None
+    why: str = ""
+    chat: str = ""
+    inside: Transcript | None = None
+
+    @property
+    def key(self) -> str:
+        """Calls of different chats may have the same id."""
+        return f"{self.chat}-{self.id}" if self.chat else self.id
 
     @property
     def waits(self) -> bool:
@@ -126,27 +138,42 @@ class Flag:
 # Characters of a line that is told while a call runs.
 _LINE = 120
 
+# Calls of a subagent that are listed.
+_STEPS = 30
+
+_GO = "Nothing was changed yet. `%eca go` carries the plan out; or say what should be different."
+
 _WHY_NOT = {
     RejectReason.USER: "⊘ rejected, not run",
     RejectReason.CONFIG: "⊘ forbidden by your rules, not run",
     RejectReason.STOP: "⊘ stopped, not run",
     RejectReason.NOBODY: "⊘ not run: it needs approval, and nobody is there to give it",
+    RejectReason.HOOK: "⊘ forbidden by a hook, not run",
 }
 
 
 class Transcript:
     """Feed it what is received; ask it how the answer looks now."""
 
-    def __init__(self, command: str = "") -> None:
-        """`command` is the name of the `/` command that is carried out: then the server's words are the answer."""
+    def __init__(self, command: str = "", chat: str = "") -> None:
+        """`command` is the name of the `/` command that is carried out: then the server's words are the answer. `chat`
+        is a subagent's."""
+        self._chat = chat
         self.parts: list[Part] = []
         self._command = command
         self.usage: UsageContent | None = None
         self.outcome: Outcome | None = None
         self.note = ""
         """What the reader is told while the answer lasts: it is no part of it."""
+        self.kept: dict[str, Any] = {}
+        """What a saved notebook keeps beside the text, for programs."""
+        self.planned = False
+        """Whether the answer is a plan, which `%eca go` carries out."""
 
     def add(self, received: ChatContentReceivedParams) -> None:
+        if received.parent_chat_id is not None and not self._chat:
+            self._within(received)
+            return
         self.outcome = received.outcome or self.outcome
         match received.content:
             case TextContent(text=text) if received.role is not Role.USER:
@@ -167,12 +194,21 @@ class Transcript:
                 self._say(Role.SYSTEM, f"{title}: {url}")
             case FlagContent(text=text):
                 self.parts.append(Flag(text))
-            case ProgressContent(text=text) if text.startswith(ASKING_AGAIN):
-                self.note = text
+            case ProgressContent() as progress:
+                self.note = progress.text if progress.text.startswith(ASKING_AGAIN) else self.note
+                self.planned = self.planned or progress.plan is True
             case UsageContent() as usage:
                 self.usage = usage
             case _:
                 pass
+
+    def _within(self, received: ChatContentReceivedParams) -> None:
+        """Of a subagent; the call that spawned it has named its chat before."""
+        chat = str(received.chat_id)
+        for call in self.calls:
+            if isinstance(call.details, SubagentDetails) and call.details.subagent_chat_id == chat:
+                call.inside = call.inside or Transcript(chat=chat)
+                call.inside.add(received)
 
     def progress(self, told: ChatToolCallProgressParams) -> None:
         for call in self.calls:
@@ -193,11 +229,12 @@ class Transcript:
     def _call(self, content: ToolCallContent) -> None:
         call = next((c for c in self.calls if c.id == content.id), None)
         if call is None:
-            call = Call(content.id, content.name, content)
+            call = Call(content.id, content.name, content, chat=self._chat)
             self.parts.append(call)
         call.last = content
         call.arguments = getattr(content, "arguments", call.arguments)
         call.details = content.details or call.details
+        call.why = _why(content) or call.why
 
     @property
     def calls(self) -> list[Call]:
@@ -205,7 +242,9 @@ class Transcript:
 
     @property
     def waiting(self) -> list[Call]:
-        return [call for call in self.calls if call.waits]
+        """With those of subagents."""
+        found = [[call] if call.waits else call.inside.waiting if call.inside else [] for call in self.calls]
+        return [call for calls in found for call in calls]
 
     @property
     def text(self) -> str:
@@ -230,7 +269,8 @@ class Transcript:
         return self.parts[:-1] if self.outcome is Outcome.STOPPED else self.parts
 
     def markdown(self, *, final: bool = False) -> str:
-        """How far calls are is for who looks on: it is not in the `final` one, which is kept."""
+        """How far calls are is for who looks on, and so is why they run: it is not in the `final` one, which is kept,
+        and which is the same when a locked answer is made again, under whatever rules."""
         parts = [_markdown(part, self._command, final=final) for part in self.shown]
         if plan := self.plan:
             parts.append(details.checklist(plan))
@@ -240,13 +280,22 @@ class Transcript:
             # A question and running text speak for themselves.
             quiet = self.waiting or (self.parts and isinstance(self.parts[-1], Words))
             parts.append("" if quiet else "…")
+        if self.goes:
+            parts.append(f"> {_GO}")
         return "\n\n".join(part.strip("\n") for part in parts if part.strip())
 
     def plain(self) -> str:
         parts = [plain(part) for part in self.shown]
         if plan := self.plan:
             parts.append(details.plain_checklist(plan))
+        if self.goes:
+            parts.append(_GO)
         return "\n\n".join(text for part in parts if (text := part.strip()))
+
+    @property
+    def goes(self) -> bool:
+        """Whether the reader is told how the plan is carried out; not behind a command of ours."""
+        return self.planned and self.outcome is Outcome.COMPLETED and not self._command
 
     @property
     def plan(self) -> TaskDetails | None:
@@ -270,23 +319,44 @@ def _markdown(part: Part, command: str, *, final: bool) -> str:
             head = "Thinking" if took is None else f"Thought for {took / 1000:.1f} s" if took > 100 else "Thought"
             return f"<details><summary>{head}</summary>\n\n{inert(text)}\n\n</details>" if text.strip() else ""
         case Call():
-            return _call_markdown(part, "" if final else part.progressed)
+            return _call_markdown(part, "" if final else part.progressed, "" if final else part.why)
         case Picture():
             return html.escape(part.words)
         case Flag(text=text):
             return f"⚑ {prose(' '.join(text.split()))}"
 
 
-def _call_markdown(call: Call, progressed: str) -> str:
+def _call_markdown(call: Call, progressed: str, why: str) -> str:
     head = f"{code(call.name)}{details.headline(call.details)} {html.escape(call.state)}"
     head += f" · {code(progressed)}" if progressed else ""
-    body = details.about(call.arguments, call.details)
+    body = details.about(call.arguments, call.details) + (f"\n\n{prose(why)}" if why else "")
     if call.output and not isinstance(call.details, TaskDetails):
         body += block(cut(call.output))
     body += details.results(call.details)
-    if call.waits:
-        return f"{head}{body}"
-    return f"<details><summary>{head}</summary>{body}\n\n</details>" if body else head
+    if call.inside is not None:
+        body = _steps(call.inside) + body
+    shown = f"<details><summary>{head}</summary>{body}\n\n</details>" if body else head
+    # What is to be decided about is not hidden in what led to it. It is folded as well: whoever decides is shown it.
+    asking = call.inside.waiting if call.inside else []
+    return "\n\n".join([shown, *(_call_markdown(one, one.progressed, one.why) for one in asking)])
+
+
+def _steps(inside: Transcript) -> str:
+    """What a subagent called, the last of it; what it said at the end is the result of its call."""
+    calls = inside.calls
+    lines = [f"- {code(one.name)} {html.escape(one.state)}" for one in calls[-_STEPS:]]
+    more = [f"- … and {len(calls) - _STEPS} before"] if len(calls) > _STEPS else []
+    return "\n\n" + "\n".join(more + lines) if lines else ""
+
+
+def _why(content: ToolCallContent) -> str:
+    match content:
+        case ToolCallRunContent(cause=cause, manual_approval=asks):
+            return why.told(Decision.ASK if asks else Decision.ALLOW, cause)
+        case ToolCallRejectedContent(cause=cause):
+            return why.told(Decision.DENY, cause)
+        case _:
+            return ""
 
 
 def plain(part: Part) -> str:

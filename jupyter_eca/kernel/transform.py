@@ -38,6 +38,12 @@ def transform(lines: list[str]) -> list[str]:
     return lines
 
 
+def questions(lines: list[str]) -> list[int]:
+    """The lines on which a `%eca` stands as a statement, not in a string or in another magic's cell."""
+    made = transform(lines)
+    return [number for number, line in enumerate(lines) if len(made) == len(lines) and made[number] != line]
+
+
 def _statements(lines: list[str]) -> Iterator[int]:
     """The lines on which statements begin."""
     start = 0

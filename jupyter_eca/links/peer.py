@@ -6,6 +6,7 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING, Any
 
+from jupyter_eca import secrecy
 from jupyter_eca.errors import FrameError, RemoteError
 from jupyter_eca.protocol.jsonrpc import CANCEL, Code, Failure, Id, Notification, Request, Result
 
@@ -100,10 +101,10 @@ class Peer:
                 raise
             answer = Failure(request.id, Code.CANCELLED, f"{request.method} was cancelled")
         except RemoteError as error:
-            answer = Failure(request.id, error.code, str(error), error.data)
+            answer = Failure(request.id, error.code, secrecy.hide(str(error)), error.data)
         except Exception as error:  # noqa: BLE001  # the boundary to a peer: a bug of ours must be answered, not hang it
             _log.exception("%s failed", request.method)
-            answer = Failure(request.id, Code.INTERNAL, f"{request.method} failed inside: {error}")
+            answer = Failure(request.id, Code.INTERNAL, secrecy.hide(f"{request.method} failed inside: {error}"))
         finally:
             self._serving.pop(request.id, None)
             self._cancelled.discard(request.id)

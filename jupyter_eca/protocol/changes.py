@@ -56,7 +56,8 @@ class ChangedFile(ChangeBase):
 
 
 class ChangedCell(ChangeBase):
-    """`place` and `place_before` count from 1, absent while it is not there. Cells that were only run are none."""
+    """`place` and `place_before` count from 1, absent while it is not there. `left` is what the assistant left of it,
+    where somebody has gone on from there. Cells that were only run are none."""
 
     type: Literal["cell"] = "cell"
     kind: Literal["inserted", "edited", "deleted", "moved"]
@@ -64,6 +65,7 @@ class ChangedCell(ChangeBase):
     cell_type: CellType
     place: int | None = None
     place_before: int | None = None
+    left: str | None = None
 
 
 Change = Annotated[ChangedFile | ChangedCell, Field(discriminator="type")]

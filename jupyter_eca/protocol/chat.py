@@ -4,7 +4,7 @@ what can be done to one in `chats`."""
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Literal
+from typing import Final, Literal
 
 from pydantic import Field, field_validator
 
@@ -12,6 +12,9 @@ from jupyter_eca.protocol.base import ChatId, Model
 from jupyter_eca.protocol.content import Content, Role
 from jupyter_eca.protocol.context import ChatContext
 from jupyter_eca.protocol.event import Outcome
+
+# What the ids of subagents' chats begin with; nobody else may make such a one.
+SUBAGENT: Final = "subagent-"
 
 
 class ChatLock(Model):
@@ -109,6 +112,25 @@ class ChatToolCallBackgroundParams(Model):
 
     chat_id: ChatId
     id: str
+
+
+class ChatToolOutputParams(Model):
+    """Ours: the whole output of the call `id`, of which its `toolCalled` has only the head and the tail; in bytes of
+    UTF-8."""
+
+    chat_id: ChatId
+    id: str
+    offset: int = Field(default=0, ge=0)
+    limit: int = Field(default=100_000, ge=1, le=1_000_000)
+
+
+class ChatToolOutputResult(Model):
+    """From `offset` to `end` of `total` bytes; characters are whole."""
+
+    text: str
+    offset: int
+    end: int
+    total: int
 
 
 class ChatPromptStopParams(Model):

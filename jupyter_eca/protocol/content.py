@@ -37,11 +37,15 @@ class TextContent(Model):
 
 
 class ProgressContent(Model):
-    """Clients show a chat as busy from `running` until `finished`: each turn ends with exactly one `finished`."""
+    """Clients show a chat as busy from `running` until `finished`: each turn ends with exactly one `finished`.
+
+    Ours, for clients with the envelope: with `plan` the turn ended with a plan, which `/go` carries out.
+    """
 
     type: Literal["progress"] = "progress"
     state: Literal["running", "finished"]
     text: str = ""
+    plan: bool | None = None
 
 
 class ReasonStartedContent(Model):
@@ -87,14 +91,16 @@ class ContextBreakdown(Model):
 class UsageContent(Model):
     """`session_tokens` is what fills the context window now; costs are US dollars as decimal strings.
 
-    `message_cost` is what the older revision calls `last_message_cost`. Ours, for clients with the envelope: `replayed`
-    says that the answer came from a lock file, and no model was asked.
+    `message_cost` is what the older revision calls `last_message_cost`. Ours, for clients with the envelope: how many
+    of the tokens that went in came from the vendor's cache, and `replayed`, that the answer came from a lock file and
+    no model was asked.
     """
 
     type: Literal["usage"] = "usage"
     session_tokens: int
     message_input_tokens: int
     message_output_tokens: int
+    message_cached_tokens: int | None = None
     last_message_cost: str | None = None
     message_cost: str | None = None
     session_cost: str | None = None
@@ -183,6 +189,15 @@ ToolCallDetails = Annotated[
 ]
 
 
+class Cause(Model):
+    """What decided whether a call may run. `rule` is the selector of a rule in `toolCall.approval`, for `trust` of the
+    one that would have asked; `agent` is the agent whose own rule or default it is, None for everybody's."""
+
+    kind: Literal["rule", "remembered", "trust", "default"]
+    rule: str | None = None
+    agent: str | None = None
+
+
 class ToolCallContent(Model):
     """What all messages about one tool call share; they are tied together by `id`."""
 
@@ -203,11 +218,15 @@ class ToolCallPrepareContent(ToolCallContent):
 
 
 class ToolCallRunContent(ToolCallContent):
-    """Sent once per id. With `manual_approval` the call waits for `chat/toolCallApprove` or `chat/toolCallReject`."""
+    """Sent once per id. With `manual_approval` the call waits for `chat/toolCallApprove` or `chat/toolCallReject`.
+
+    Ours, for clients with the envelope: `cause` tells why it waits, or why it does not.
+    """
 
     type: Literal["toolCallRun"] = "toolCallRun"
     arguments: dict[str, Any]
     manual_approval: bool
+    cause: Cause | None = None
 
 
 class ToolCallRunningContent(ToolCallContent):
@@ -221,13 +240,15 @@ class TextOutput(Model):
 
 
 class ToolCalledContent(ToolCallContent):
-    """One of the two terminal contents of a call."""
+    """One of the two terminal contents of a call. Ours, for clients with the envelope: `whole` is how many characters
+    the output had that `outputs` is the head and tail of; `chat/toolOutput` gives all of them."""
 
     type: Literal["toolCalled"] = "toolCalled"
     arguments: dict[str, Any]
     error: bool
     outputs: tuple[TextOutput, ...]
     total_time_ms: int = 0
+    whole: int | None = None
 
 
 class RejectReason(StrEnum):
@@ -237,14 +258,19 @@ class RejectReason(StrEnum):
     CONFIG = "user-config"
     STOP = "user-stop"
     NOBODY = "nobody-to-ask"
+    HOOK = "hook-rejected"
 
 
 class ToolCallRejectedContent(ToolCallContent):
-    """The other terminal content of a call: it did not run."""
+    """The other terminal content of a call: it did not run.
+
+    Ours, for clients with the envelope: `cause` tells which rule forbade it.
+    """
 
     type: Literal["toolCallRejected"] = "toolCallRejected"
     arguments: dict[str, Any]
     reason: RejectReason
+    cause: Cause | None = None
 
 
 class MetadataContent(Model):

@@ -7,11 +7,13 @@ from enum import StrEnum
 from typing import Any, Final
 
 from jupyter_eca.protocol import (
+    approval,
     changes,
     chat,
     chats,
     command,
     context,
+    costs,
     editor,
     job,
     lifecycle,
@@ -20,6 +22,7 @@ from jupyter_eca.protocol import (
     provider,
     question,
     rewrite,
+    tool,
 )
 from jupyter_eca.protocol.base import Done, Empty, Model
 from jupyter_eca.protocol.jsonrpc import CANCEL
@@ -71,6 +74,7 @@ METHODS: Final = _table(
     Method("chat/toolCallApprove", C, chat.ChatToolCallApproveParams),
     Method("chat/toolCallReject", C, chat.ChatToolCallRejectParams),
     Method("chat/toolCallBackground", C, chat.ChatToolCallBackgroundParams, Done),
+    Method("chat/toolOutput", C, chat.ChatToolOutputParams, chat.ChatToolOutputResult),
     Method("chat/toolCallProgress", S, chat.ChatToolCallProgressParams),
     Method("chat/selectedModelChanged", C, chat.ChatSelectedModelChangedParams),
     Method("chat/selectedAgentChanged", C, chat.ChatSelectedAgentChangedParams),
@@ -86,6 +90,8 @@ METHODS: Final = _table(
     Method("chat/changes", C, changes.ChatChangesParams, changes.ChatChangesResult),
     Method("chat/revert", C, changes.ChatReviewParams, changes.ChatRevertResult),
     Method("chat/keep", C, changes.ChatReviewParams, Done),
+    Method("chat/estimate", C, costs.ChatEstimateParams, costs.ChatEstimateResult),
+    Method("chat/costs", C, costs.ChatCostsParams, costs.ChatCostsResult),
     Method("chat/fork", C, chats.ChatForkParams, Done),
     Method("chat/addFlag", C, chats.ChatAddFlagParams, Done),
     Method("chat/removeFlag", C, chats.ChatRemoveFlagParams, Done),
@@ -101,10 +107,18 @@ METHODS: Final = _table(
     Method("editor/getDefinition", S, editor.EditorGetDefinitionParams, editor.EditorLookupResult),
     Method("editor/getReferences", S, editor.EditorGetReferencesParams, editor.EditorLookupResult),
     Method("rewrite/prompt", C, rewrite.RewritePromptParams, rewrite.RewritePromptResult),
+    Method("rewrite/stop", C, rewrite.RewriteStopParams, Done),
     Method("rewrite/contentReceived", S, rewrite.RewriteContentReceivedParams),
     Method("completion/inline", C, rewrite.CompletionInlineParams, rewrite.CompletionInlineResult),
     Method("tool/serverUpdated", S, mcp.ToolServerUpdatedParams),
     Method("tool/serverRemoved", S, mcp.ToolServerRemovedParams),
+    Method("tool/lend", C, tool.ToolLendParams, Done),
+    Method("tool/call", S, tool.ToolCallParams, tool.ToolCallResult),
+    Method("tool/switch", C, tool.ToolSwitchParams, Done),
+    Method("approvals/list", C, Empty, approval.ApprovalsListResult),
+    Method("approvals/propose", C, approval.ApprovalsProposeParams, approval.ApprovalsProposeResult),
+    Method("approvals/add", C, approval.ApprovalsAddParams, approval.ApprovalsAddResult),
+    Method("approvals/remove", C, approval.RuleText, Done),
     Method("mcp/startServer", C, mcp.McpServerParams),
     Method("mcp/stopServer", C, mcp.McpServerParams),
     Method("mcp/connectServer", C, mcp.McpServerParams),

@@ -132,12 +132,14 @@ class NotebookDocument(Model):
 
 
 class NotebookInfo(Model):
-    """A notebook that is open somewhere. `active`: it is the one that is worked in."""
+    """A notebook that is open somewhere. `active`: it is the one that is worked in. `instructions` are the user's for
+    the assistant, from its metadata, of one that is trusted."""
 
     path: str
     active: bool = False
     language: str = ""
     kernel_id: str | None = None
+    instructions: str = ""
 
 
 class NotebookListResult(Model):

@@ -25,6 +25,12 @@ class RewritePromptResult(Model):
     model: str
 
 
+class RewriteStopParams(Model):
+    """Our extension: nobody wants the rest of the rewrite of this `id`; nothing more is told of it."""
+
+    id: str | int
+
+
 class RewriteStarted(Model):
     type: Literal["started"] = "started"
 

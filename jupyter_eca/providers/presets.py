@@ -11,11 +11,19 @@ from jupyter_eca.config import ModelConfig, ProviderConfig
 from jupyter_eca.providers.base import Preset
 
 
-def _preset(label: str, url: str | None, *models: str, variable: str = "", free: bool = False, **more: Any) -> Preset:
+def _preset(
+    label: str,
+    url: str | None,
+    *models: str,
+    variable: str = "",
+    free: bool = False,
+    grants: bool = False,
+    **more: Any,
+) -> Preset:
     settings = ProviderConfig(
         url=url, models=dict.fromkeys(models, ModelConfig()), requires_auth=more.pop("requires_auth", True), **more
     )
-    return Preset(label, settings, variable, free)
+    return Preset(label, settings, variable, free, grants)
 
 
 RESPONSES: Final = {
@@ -27,7 +35,7 @@ RESPONSES: Final = {
 }
 
 CHAT: Final = {
-    "openrouter": _preset("OpenRouter", "https://openrouter.ai/api/v1", "openrouter/auto"),
+    "openrouter": _preset("OpenRouter", "https://openrouter.ai/api/v1", "openrouter/auto", grants=True),
     "google": _preset(
         "Google",
         "https://generativelanguage.googleapis.com/v1beta/openai",

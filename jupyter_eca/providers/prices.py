@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
     from genai_prices.types import PriceCalculation
 
+    from jupyter_eca.config import ModelConfig
+    from jupyter_eca.config.vendors import RatesConfig
+
 _log = logging.getLogger(__name__)
 
 
@@ -23,6 +26,24 @@ async def priced(provider: str, model: str, usage: UsageDelta) -> UsageDelta:
     if found is None:
         return usage
     return replace(usage, cost=float(found.total_price), context_limit=found.model.context_window or 0)
+
+
+def billed(usage: UsageDelta, model: ModelConfig) -> UsageDelta:
+    """By the rates and limits that the user has written down for a model: they know their contract."""
+    if model.cost is not None and not usage.replayed:
+        usage = replace(usage, cost=_sum(model.cost, usage))
+    if model.limit is not None:
+        context = model.limit.context or usage.context_limit
+        usage = replace(usage, context_limit=context, output_limit=model.limit.output or usage.output_limit)
+    return usage
+
+
+def _sum(rates: RatesConfig, usage: UsageDelta) -> float:
+    read = rates.input if rates.cache_read is None else rates.cache_read
+    write = rates.input if rates.cache_write is None else rates.cache_write
+    whole = usage.input_tokens * rates.input + usage.output_tokens * rates.output
+    tokens = (whole + usage.cache_read_tokens * read + usage.cache_write_tokens * write) / 1_000_000
+    return tokens + usage.web_searches * rates.web_search / 1_000
 
 
 def cost(provider: str, model: str, usage: UsageDelta) -> float | None:
@@ -54,6 +75,7 @@ def _look_up(provider: str, model: str, usage: UsageDelta) -> PriceCalculation |
             cache_read_tokens=usage.cache_read_tokens,
             cache_write_tokens=usage.cache_write_tokens,
             output_tokens=usage.output_tokens,
+            web_searches=usage.web_searches,
         )
         return calc_price(tokens, model, provider_id=provider)
     except LookupError:

@@ -28,8 +28,8 @@ def retry_after(headers: Mapping[str, str], now: float) -> float | None:
         return exact / 1000
     if (said := _seconds(headers.get("retry-after", ""), now)) is not None:
         return said
-    resets = [at for name, value in headers.items() if _used_up(name, headers) and (at := _seconds(value, now))]
-    return max(resets, default=None)
+    resets = [_seconds(value, now) for name, value in headers.items() if _used_up(name, headers)]
+    return max((at for at in resets if at is not None), default=None)
 
 
 def _used_up(name: str, headers: Mapping[str, str]) -> bool:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from jupyter_eca.config import Config, ModelConfig
-    from jupyter_eca.config.keys import Payload
+    from jupyter_eca.config.vendors import Payload
 
 Variants = dict[str, dict[str, Any]]
 

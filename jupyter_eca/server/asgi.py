@@ -118,7 +118,8 @@ class AsgiHandler(APIHandler):
             if message.get("more_body"):
                 await self.flush()
             else:
-                await self.finish(set_content_type=self._headers["Content-Type"])
+                # Jupyter would call it JSON; a redirection has none.
+                await self.finish(set_content_type=self._headers.get("Content-Type", "text/plain"))
         except StreamClosedError:
             self._left.set()
 

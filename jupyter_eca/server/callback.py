@@ -1,4 +1,4 @@
-"""Where a browser comes back to from the authorization server of an MCP server."""
+"""Where a browser comes back to from a sign-in: at an MCP server, or at a provider of models."""
 
 from __future__ import annotations
 

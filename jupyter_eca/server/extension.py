@@ -11,6 +11,7 @@ from jupyter_eca.server.callback import SignedIn
 from jupyter_eca.server.handlers import AhpWebSocket, EcaWebSocket
 from jupyter_eca.server.kernels import KernelWatch
 from jupyter_eca.server.rooms import CALLBACK, Rooms
+from jupyter_eca.server.touched import declare
 
 
 class EcaApp(ExtensionApp):
@@ -19,6 +20,7 @@ class EcaApp(ExtensionApp):
     name = "jupyter_eca"
 
     def initialize_handlers(self) -> None:
+        declare(self.serverapp)
         self.rooms = Rooms(self.serverapp)
         self.watch = KernelWatch(self.serverapp, self.rooms)
         self.watch.start()
@@ -28,6 +30,8 @@ class EcaApp(ExtensionApp):
             (rf"/{CALLBACK}", SignedIn, {"rooms": self.rooms}),
             (r"/eca/rest(?:/.*)?", AsgiHandler, {"root": "eca/rest", "opened": self.rooms.rest}),
             (r"/eca/mcp/?", AsgiHandler, {"root": "eca/mcp", "opened": self.rooms.mcp}),
+            # The last one: a plug takes no place of ours.
+            (r"/eca/[\w-]+(?:/.*)?", AsgiHandler, {"root": "eca", "opened": self.rooms.fronts}),
         ]
         self.handlers.extend(doors)  # pyright: ignore[reportUnknownMemberType]
 

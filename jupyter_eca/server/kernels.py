@@ -7,6 +7,7 @@ token goes into a kernel; what comes over its comm can speak only as that kernel
 from __future__ import annotations
 
 import uuid
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -14,8 +15,10 @@ import zmq
 from jupyter_client.session import Session
 
 from jupyter_eca.links.comm import HELLO, TARGET, TOPIC, CommLink
+from jupyter_eca.server.owned import Books
 
 if TYPE_CHECKING:
+    from jupyter_eca.server.owned import Owned
     from jupyter_eca.server.rooms import Rooms
 
 KERNEL_ACTIONS = "https://events.jupyter.org/jupyter_server/kernel_actions/v1"
@@ -30,11 +33,13 @@ class KernelWatch:
         self._kernels = serverapp.kernel_manager
         self._rooms = rooms
         self._ears: dict[str, KernelEar] = {}
+        self._books = Books(rooms)
 
     def start(self) -> None:
         self._serverapp.event_logger.add_listener(schema_id=KERNEL_ACTIONS, listener=self._heard)
 
     def stop(self) -> None:
+        self._serverapp.event_logger.remove_listener(schema_id=KERNEL_ACTIONS, listener=self._heard)
         for ear in self._ears.values():
             ear.close()
         self._ears.clear()
@@ -54,23 +59,42 @@ class KernelWatch:
         manager = self._kernels.get_kernel(kernel)
         if kernel in self._ears or not hasattr(manager, "connect_iopub"):
             return
-        ear = self._ears[kernel] = KernelEar(manager, self._rooms, partial(self._interrupt, kernel), kernel)
+        ear = self._ears[kernel] = KernelEar(
+            manager, self._rooms, partial(self._interrupt, kernel), kernel, partial(self._owned, kernel)
+        )
         # A kernel that dies and comes back is another kernel.
         for event in ("restart", "dead"):
             self._kernels.add_restart_callback(kernel, ear.lost, event)
+
+    async def _owned(self, kernel: str) -> Owned:
+        sessions = await self._serverapp.session_manager.list_sessions()
+        paths = (session["path"] for session in sessions if session["kernel"]["id"] == kernel)
+        return await self._books.owned(next(paths, ""), kernel)
 
     async def _interrupt(self, kernel: str) -> None:
         if kernel in self._kernels:
             await self._kernels.interrupt_kernel(kernel)
 
 
-class KernelEar:
-    """One kernel's hello, and the link to it."""
+@dataclass
+class _Line:
+    """One comm to a kernel: that of its cells or, `beside` it, that of a panel's page."""
 
-    def __init__(self, manager: Any, rooms: Rooms, interrupt: Any, kernel: str) -> None:
+    caller: str
+    link: CommLink
+    beside: bool
+    serving: bool = False
+
+
+class KernelEar:
+    """One kernel's hello, and the links to it."""
+
+    def __init__(self, manager: Any, rooms: Rooms, interrupt: Any, kernel: str, owned: Any) -> None:
+        """`owned` is awaited for the chats that sessions of this kernel share."""
         self._rooms = rooms
         self._interrupt = interrupt
         self._kernel = kernel
+        self._owned = owned
         # A session of our own: two readers of one session take each other's messages for replays.
         self._session: Any = Session(config=manager.session.config, key=manager.session.key)
         self._shell = manager.connect_shell()
@@ -79,50 +103,53 @@ class KernelEar:
         self._iopub.socket.setsockopt(zmq.SUBSCRIBE, TOPIC)
         self._iopub.socket.setsockopt(zmq.SUBSCRIBE, f"comm-{PREFIX}".encode())
         self._iopub.on_recv(self._take)
-        self._comm = self._caller = ""
-        self._link: CommLink | None = None
+        self._lines: dict[str, _Line] = {}
 
     def _take(self, frames: list[bytes]) -> None:
         _, rest = self._session.feed_identities(frames)
         message: dict[str, Any] = self._session.deserialize(rest)
         kind, content = message["header"]["msg_type"], message["content"]
         if kind == HELLO:
-            self._open(content.get("from", ""))
-        elif content.get("comm_id") == self._comm and self._link is not None:
+            self._open(content.get("from", ""), beside=content.get("beside") is True)
+        elif (line := self._lines.get(content.get("comm_id"))) is not None:
             if kind == "comm_close":
-                self.lost()
+                self._lost(content["comm_id"])
             else:
-                self._hear(content.get("data"))
+                self._hear(line, content.get("data"))
 
-    def _open(self, caller: str) -> None:
-        """A kernel says hello again when it has waited: its cells may have run before the comm reached it."""
-        if self._link is not None and caller == self._caller:
+    def _open(self, caller: str, *, beside: bool) -> None:
+        """A kernel says hello again when it has waited: its cells may have run before the comm reached it. Its cells
+        have one line, in place of any that an engine before theirs had; each page of a panel has another."""
+        if any(line.caller == caller for line in self._lines.values()):
             return
-        self.lost()
-        self._caller = caller
-        self._comm = PREFIX + uuid.uuid4().hex
-        self._link = CommLink(self._write, self.lost)
-        self._serving = False
-        self._session.send(self._shell, "comm_open", {"comm_id": self._comm, "target_name": TARGET, "data": {}})
+        if not beside:
+            for comm in [comm for comm, line in self._lines.items() if not line.beside]:
+                self._lost(comm)
+        comm = PREFIX + uuid.uuid4().hex
+        self._lines[comm] = _Line(caller, CommLink(partial(self._write, comm), partial(self._lost, comm)), beside)
+        data = {"for": caller}
+        self._session.send(self._shell, "comm_open", {"comm_id": comm, "target_name": TARGET, "data": data})
 
-    def _hear(self, data: Any) -> None:
+    def _hear(self, line: _Line, data: Any) -> None:
         """The session begins with the first message, so that a kernel that only loads us costs nothing."""
-        if self._link is None:
-            return
-        self._link.received(data)
-        if not self._serving:
-            self._serving = True
-            self._rooms.start(self._link, self._interrupt, self._kernel)
+        line.link.received(data)
+        if not line.serving:
+            line.serving = True
+            self._rooms.start(line.link, self._interrupt, self._kernel, owned=self._owned)
 
-    def _write(self, data: dict[str, Any]) -> None:
+    def _write(self, comm: str, data: dict[str, Any]) -> None:
         if not self._shell.closed():
-            self._session.send(self._shell, "comm_msg", {"comm_id": self._comm, "data": data})
+            self._session.send(self._shell, "comm_msg", {"comm_id": comm, "data": data})
+
+    def _lost(self, comm: str) -> None:
+        """The kernel's side of a comm is gone, or ours."""
+        if (line := self._lines.pop(comm, None)) is not None:
+            line.link.end()
 
     def lost(self) -> None:
-        """The kernel, or its side of the comm, is gone."""
-        if self._link is not None:
-            self._link.end()
-            self._link = None
+        """The kernel is gone."""
+        for comm in list(self._lines):
+            self._lost(comm)
 
     def close(self) -> None:
         self.lost()

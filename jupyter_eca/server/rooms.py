@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from jupyter_eca.host import Host
     from jupyter_eca.links.base import Link
     from jupyter_eca.protocol.lifecycle import InitializeParams
+    from jupyter_eca.server.owned import Owned
     from jupyter_eca.workspace.base import Files, Notebooks
     from jupyter_eca.workspace.mcp.callback import Arrivals, Landing
     from jupyter_eca.workspace.server import ServerKernels
@@ -34,6 +35,7 @@ class Rooms:
         self._kernels: ServerKernels | None = None
         self._running: asyncio.Task[None] | None = None
         self._rest: ASGIApp | None = None
+        self._fronts: ASGIApp | None = None
         self._mcp: ASGIApp | None = None
         self._mcp_making = asyncio.Lock()
         self._sessions: set[asyncio.Task[None]] = set()
@@ -68,6 +70,9 @@ class Rooms:
         host = Host(settings, workspace, database(), read)
         running = self._running = asyncio.get_running_loop().create_task(host.run())
         await _ready(host.ready, running)
+        from jupyter_eca.server.touched import Touched
+
+        Touched(app.event_logger).follow(host)
         return host
 
     def _notebooks(self, files: Files) -> Notebooks:
@@ -97,6 +102,17 @@ class Rooms:
             self._rest = application(Front(host))
         return self._rest
 
+    async def fronts(self) -> ASGIApp:
+        """Those of other packages. Raises: ConfigError."""
+        host = await self.host()
+        if self._fronts is None:
+            await asyncio.to_thread(importlib.import_module, "jupyter_eca.fronts.plugged")
+            from jupyter_eca.fronts.plugged import Plugged
+
+            made = await asyncio.to_thread(Plugged, host)
+            self._fronts = self._fronts or made
+        return self._fronts
+
     async def mcp(self) -> ASGIApp:
         """The assistant as an MCP server, for as long as this server runs. Raises: ConfigError."""
         async with self._mcp_making:
@@ -104,7 +120,7 @@ class Rooms:
                 host = await self.host()
                 await asyncio.to_thread(importlib.import_module, "jupyter_eca.fronts.mcp.http")
                 made: asyncio.Future[ASGIApp] = asyncio.get_running_loop().create_future()
-                serving = self._child(self._serve_mcp(host, made))
+                serving = self.child(self._serve_mcp(host, made))
                 await asyncio.wait((serving, made), return_when=asyncio.FIRST_COMPLETED)
                 if serving.done():
                     serving.result()
@@ -145,7 +161,7 @@ class Rooms:
 
     def start_ahp(self, link: Link) -> None:
         """A client of the Agent Host Protocol; `close` ends it."""
-        self._child(self._serve_ahp(link))
+        self.child(self._serve_ahp(link))
 
     async def serve(
         self,
@@ -153,14 +169,17 @@ class Rooms:
         interrupt: Callable[[], Awaitable[None]] | None = None,
         kernel: str | None = None,
         origin: str | None = None,
+        owned: Callable[[], Awaitable[Owned]] | None = None,
     ) -> None:
         """A session over a link, until it ends. `interrupt` and the id are given for a kernel's: it sees its own chats
-        only. `origin` is where the client's user has this server, as far as one can tell."""
+        only, which `owned` gives: the cells and the panels of a notebook share them. `origin` is where the client's
+        user has this server, as far as one can tell."""
         await asyncio.to_thread(importlib.import_module, "jupyter_eca.fronts.eca")
         from jupyter_eca.fronts.eca import EcaSession
 
         base = origin + self._serverapp.base_url if origin else self._serverapp.connection_url
-        await EcaSession(link, ServerDoor(self, interrupt, kernel, base + CALLBACK)).run()
+        own = await owned() if owned is not None else None
+        await EcaSession(link, ServerDoor(self, interrupt, kernel, base + CALLBACK), own).run()
 
     def start(
         self,
@@ -168,11 +187,13 @@ class Rooms:
         interrupt: Callable[[], Awaitable[None]] | None = None,
         kernel: str | None = None,
         origin: str | None = None,
+        owned: Callable[[], Awaitable[Owned]] | None = None,
     ) -> None:
         """`serve` as a child of the server itself; `close` ends it."""
-        self._child(self.serve(link, interrupt, kernel, origin))
+        self.child(self.serve(link, interrupt, kernel, origin, owned))
 
-    def _child(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+    def child(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        """Ends with the server."""
         task = asyncio.get_running_loop().create_task(work)
         self._sessions.add(task)
         task.add_done_callback(self._sessions.discard)

@@ -2,14 +2,32 @@
 
 from __future__ import annotations
 
+import os
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
 
 from jupyter_eca.errors import LocalError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
+
+
+# What bash needs to tell of its commands: functions that it takes from its environment, in VS Code's words. Other
+# shells do not look at these.
+_ESCAPED: Final = (
+    r"""() { local t=$1; t=${t//\\/\\\\}; t=${t//;/\\x3b}; t=${t//$'\n'/\\x0a}; builtin printf '%s' "$t"; }"""
+)
+_LINE: Final = r"""() { local t; t=$(HISTTIMEFORMAT= builtin history 1); [[ $t =~ ^\ *[0-9]+[\ *]\ (.*) ]]
+__eca_escaped "${BASH_REMATCH[1]}"; }"""
+_PROMPT: Final = r"""() { local s=$?; builtin printf '\e]633;D;%s\a\e]633;P;Cwd=%s\a\e]633;A\a' \
+"$s" "$(__eca_escaped "$PWD")"; return $s; }"""
+_INTEGRATION: Final = {
+    "BASH_FUNC___eca_escaped%%": _ESCAPED,
+    "BASH_FUNC___eca_line%%": _LINE,
+    "BASH_FUNC___eca_prompt%%": _PROMPT,
+    "PS0": r"\e]633;E;$(__eca_line)\a\e]633;C\a",
+}
 
 
 class ServerShells:
@@ -23,10 +41,18 @@ class ServerShells:
     ) -> ServerShell:
         """Raises: LocalError."""
         try:
-            name = self._manager.create(cwd=str(folder), width=cols, height=rows)["name"]
+            about = {"cwd": str(folder), "width": cols, "height": rows, "extra_env": self._integration()}
+            name = self._manager.create(**about)["name"]
         except (OSError, ValueError) as error:
             raise LocalError(f"A terminal cannot be started: {error}.") from error
         return ServerShell(self._manager, name, (rows, cols), said, ended)
+
+    def _integration(self) -> dict[str, str]:
+        shell = self._manager.shell_command
+        if not shell or Path(shell[0]).name != "bash":
+            return {}
+        before = os.environ.get("PROMPT_COMMAND")
+        return {**_INTEGRATION, "PROMPT_COMMAND": f"__eca_prompt; {before}" if before else "__eca_prompt"}
 
 
 class ServerShell:

@@ -1,6 +1,18 @@
 """Chats on disk."""
 
+from jupyter_eca.store.rows import UNKEPT, CellCheckpoint, ChatRow, Checkpoint, Selection
+from jupyter_eca.store.spending import Extent, Spending, Total
 from jupyter_eca.store.store import Store, alive
-from jupyter_eca.store.tables import UNKEPT, CellCheckpoint, ChatRow, Checkpoint, Selection
 
-__all__ = ["UNKEPT", "CellCheckpoint", "ChatRow", "Checkpoint", "Selection", "Store", "alive"]
+__all__ = [
+    "UNKEPT",
+    "CellCheckpoint",
+    "ChatRow",
+    "Checkpoint",
+    "Extent",
+    "Selection",
+    "Spending",
+    "Store",
+    "Total",
+    "alive",
+]

@@ -54,6 +54,37 @@ MIGRATIONS: Final = (
     CREATE TABLE counters (name TEXT PRIMARY KEY, value INTEGER NOT NULL);
     CREATE TABLE notes (chat TEXT PRIMARY KEY, workspace TEXT NOT NULL, note TEXT NOT NULL);
     """,
+    """
+    CREATE TABLE system_prompts (chat TEXT PRIMARY KEY, made_for TEXT NOT NULL, sections TEXT NOT NULL);
+    """,
+    """
+    ALTER TABLE chats ADD COLUMN parent TEXT;
+    CREATE INDEX chats_of_parent ON chats (parent);
+    """,
+    """
+    CREATE TABLE spending (
+        id INTEGER PRIMARY KEY AUTOINCREMENT, at INTEGER NOT NULL,
+        chat TEXT NOT NULL, turn TEXT NOT NULL, notebook TEXT NOT NULL DEFAULT '', model TEXT NOT NULL DEFAULT '',
+        tokens_in INTEGER NOT NULL, tokens_cached INTEGER NOT NULL DEFAULT 0, tokens_out INTEGER NOT NULL,
+        cost REAL
+    );
+    CREATE INDEX spending_of_chat ON spending (chat);
+    CREATE INDEX spending_of_notebook ON spending (notebook, at);
+    CREATE INDEX spending_of_day ON spending (at);
+    INSERT INTO spending (at, chat, turn, tokens_in, tokens_out, cost)
+        SELECT at, chat, turn, json_extract(content, '$.messageInputTokens'),
+            json_extract(content, '$.messageOutputTokens'), CAST(json_extract(content, '$.lastMessageCost') AS REAL)
+        FROM (SELECT min(seq), at, chat, turn, content FROM events
+            WHERE content LIKE '%"usage"%' AND json_extract(content, '$.type') = 'usage'
+                AND json_extract(content, '$.replayed') IS NULL
+            GROUP BY at, content);
+    """,
+    """
+    CREATE TABLE asked_in (
+        workspace TEXT NOT NULL, notebook TEXT NOT NULL, chat TEXT NOT NULL, UNIQUE (workspace, notebook, chat)
+    );
+    CREATE INDEX asked_in_of_chat ON asked_in (chat);
+    """,
 )
 """Each is run once, in order; `PRAGMA user_version` counts those that were. Never change one that was released."""
 

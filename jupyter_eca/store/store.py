@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from jupyter_eca.store.tables import ChatRow, Selection
+    from jupyter_eca.store.rows import ChatRow, Selection
+    from jupyter_eca.store.spending import Spending
 
 _log = logging.getLogger(__name__)
 
@@ -43,6 +44,7 @@ class Store:
         self._publish = publish
         self._pending: list[Event] = []
         self._selected: dict[str, Selection] = {}
+        self._spent: list[Spending] = []
         self._wake = asyncio.Event()
         self._flushing = asyncio.Lock()
         self._thread = ThreadPoolExecutor(1, "eca-store")
@@ -77,6 +79,12 @@ class Store:
         self._selected[chat] = selected
         self._wake.set()
 
+    def spend(self, spending: Spending) -> None:
+        """Committed with what is appended next, if that comes at once: what was said and what it cost belong
+        together."""
+        self._spent.append(spending)
+        self._wake.set()
+
     async def settled(self) -> None:
         """Returns once everything appended so far is committed and published."""
         # Whoever waits here may be cancelled; the commit may not, or what is in it would never be shown. It ends by
@@ -105,10 +113,11 @@ class Store:
         async with self._flushing:
             events, self._pending = merged(self._pending), []
             selected, self._selected = self._selected, {}
-            if not events and not selected:
+            spent, self._spent = self._spent, []
+            if not events and not selected and not spent:
                 return
             try:
-                events = await self._run(partial(self._tables.write, events, selected))
+                events = await self._run(partial(self._tables.write, events, selected, spent))
             except sqlite3.Error:
                 # A full or broken disk must not take the answer away from who is reading it: it is shown, not kept.
                 _log.exception("%d events could not be stored in %s", len(events), self._path)

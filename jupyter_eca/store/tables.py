@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from pydantic import TypeAdapter
@@ -11,86 +10,27 @@ from pydantic import TypeAdapter
 from jupyter_eca.engine.takeback import Decided
 from jupyter_eca.protocol.content import Content, MetadataContent, Role
 from jupyter_eca.protocol.event import Event, Outcome
+from jupyter_eca.store.rows import CHANGED, UNKEPT, CellCheckpoint, ChatRow, Checkpoint, Selection
+from jupyter_eca.store.spending import note, total
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Callable, Collection, Generator, Mapping
+    from collections.abc import Callable, Collection, Generator, Mapping, Sequence
+
+    from jupyter_eca.store.spending import Extent, Spending, Total
 
 _CONTENT: Final[TypeAdapter[Content]] = TypeAdapter(Content)
+
+# Behind every event.
+_NEVER: Final = 2**62
 
 _ROWS: Final = """
     SELECT id, created, updated, title, model, owner,
         (SELECT coalesce(max(seq), 0) FROM events WHERE chat = id),
         (SELECT count(*) FROM events WHERE chat = id AND role = 'user' AND json_extract(content, '$.type') = 'text'),
-        agent, variant, trust, cut_from, cut_to, workspace
+        agent, variant, trust, cut_from, cut_to, workspace, parent
     FROM chats
 """
-
-
-@dataclass(frozen=True, slots=True)
-class Selection:
-    """What a chat's turns are run with; None is not chosen."""
-
-    model: str | None = None
-    agent: str | None = None
-    variant: str | None = None
-    trust: bool | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class ChatRow:
-    """`owner` is the process that answers in it now, `last` its newest sequence number; times in milliseconds.
-    Events were taken away from among those between `cut_from` and `cut_to`."""
-
-    id: str
-    created: int
-    updated: int
-    title: str | None
-    model: str | None
-    owner: str | None
-    last: int
-    prompts: int
-    agent: str | None
-    variant: str | None
-    trust: bool | None
-    cut_from: int | None
-    cut_to: int | None
-    workspace: str
-
-    def intact(self, after: int) -> bool:
-        """Whether everything up to this sequence number is still as it was shown."""
-        return self.cut_from is None or self.cut_to is None or after < self.cut_from or after > self.cut_to
-
-
-@dataclass(frozen=True, slots=True)
-class Checkpoint:
-    """A file as it was before a turn changed it (`before` is None: it was not there), and the digest of what the turn
-    left (None: it ended otherwise), or why it cannot be put back: UNKEPT, CHANGED."""
-
-    turn: str
-    path: str
-    before: bytes | None
-    after: str | None
-    decided: Decided | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class CellCheckpoint:
-    """What takes a change of cells back, the sources that it left, the ids of the notebook before it in their order,
-    and what was decided about which cell: all as JSON."""
-
-    turn: str
-    path: str
-    undo: str
-    left: str
-    order: str = "[]"
-    decided: str = "{}"
-    id: int = 0
-
-
-UNKEPT: Final = "unkept"
-CHANGED: Final = "changed"
-"""In the place of a digest: the file could not be kept; somebody else changed it while the turn ran."""
 
 
 class Tables:
@@ -111,7 +51,9 @@ class Tables:
 
     # -- events and the rows of their chats
 
-    def write(self, events: list[Event], selected: Mapping[str, Selection]) -> list[Event]:
+    def write(
+        self, events: list[Event], selected: Mapping[str, Selection], spent: Sequence[Spending] = ()
+    ) -> list[Event]:
         """Gives the events with their sequence numbers."""
         stored: list[Event] = []
         with self._all_or_nothing():
@@ -135,6 +77,7 @@ class Tables:
                 stored.append(event.model_copy(update={"seq": row.lastrowid}))
             for chat, selection in selected.items():
                 self._select(chat, selection)
+            note(self._db, spent)
         return stored
 
     def _note(self, event: Event) -> None:
@@ -157,11 +100,11 @@ class Tables:
             "UPDATE chats SET model = ?, agent = ?, variant = ?, trust = ? WHERE id = ?", (*_columns(selected), chat)
         )
 
-    def events(self, chat: str, after: int) -> list[Event]:
+    def events(self, chat: str, after: int, before: int | None = None) -> list[Event]:
         rows = self._db.execute(
             "SELECT seq, turn, role, at, content, aside, outcome, local FROM events WHERE chat = ? AND seq > ?"
-            " ORDER BY seq",
-            (chat, after),
+            " AND seq < ? ORDER BY seq",
+            (chat, after, before or _NEVER),
         )
         return [
             Event(
@@ -178,11 +121,58 @@ class Tables:
             for seq, turn, role, at, content, aside, outcome, local in rows
         ]
 
+    def newest(self, chat: str, limit: int, before: int | None) -> tuple[list[Event], int]:
+        """The newest events, or those next to a place: as many as that, back to where a turn begins, and how many come
+        before them."""
+        place = self._db.execute(
+            "SELECT seq, turn FROM events WHERE chat = ? AND seq < ? ORDER BY seq DESC LIMIT 1 OFFSET ?",
+            (chat, before or _NEVER, limit - 1),
+        ).fetchone()
+        if place is None:
+            return self.events(chat, 0, before), 0
+        first, earlier = self._db.execute(
+            "SELECT first, (SELECT count(*) FROM events WHERE chat = ?1 AND seq < first) FROM"
+            " (SELECT coalesce(min(seq), ?3) AS first FROM events WHERE chat = ?1 AND turn = ?2 AND turn != '')",
+            (chat, place[1], place[0]),
+        ).fetchone()
+        return self.events(chat, first - 1, before), earlier
+
+    def total(self, chat: str) -> int:
+        return self._db.execute("SELECT count(*) FROM events WHERE chat = ?", (chat,)).fetchone()[0]
+
+    def has(self, chat: str, seq: int) -> bool:
+        return self._db.execute("SELECT 1 FROM events WHERE chat = ? AND seq = ?", (chat, seq)).fetchone() is not None
+
+    def last_with(self, chat: str, aside: str) -> int | None:
+        """The place of the last event whose aside begins so."""
+        asked = "SELECT max(seq) FROM events WHERE chat = ? AND substr(aside, 1, ?) = ?"
+        return self._db.execute(asked, (chat, len(aside), aside)).fetchone()[0]
+
+    def flags(self, chat: str) -> list[Event]:
+        asked = "SELECT seq FROM events WHERE chat = ? AND json_extract(content, '$.type') = 'flag' ORDER BY seq"
+        return [self.events(chat, seq - 1, seq + 1)[0] for (seq,) in self._db.execute(asked, (chat,)).fetchall()]
+
     def chat(self, id: str) -> ChatRow | None:
         return next(iter(self._rows("WHERE id = ?", id)), None)
 
     def chats(self) -> list[ChatRow]:
-        return self._rows("WHERE workspace = ? ORDER BY updated DESC", self._workspace)
+        """Without those of subagents."""
+        return self._rows("WHERE workspace = ? AND parent IS NULL ORDER BY updated DESC", self._workspace)
+
+    def adopt(self, chat: str, parent: str, at: int) -> bool:
+        """Make a subagent's chat; False when there is one of that id already."""
+        made = self._db.execute(
+            "INSERT OR IGNORE INTO chats (id, workspace, created, updated, parent) VALUES (?, ?, ?, ?, ?)",
+            (chat, self._workspace, at, at, parent),
+        )
+        return made.rowcount == 1
+
+    def subagents(self, parent: str) -> list[ChatRow]:
+        return self._rows("WHERE parent = ? ORDER BY created", parent)
+
+    def known(self) -> list[str]:
+        """The ids of all chats, of whatever workspace."""
+        return [chat for (chat,) in self._db.execute("SELECT id FROM chats")]
 
     def _rows(self, where: str, value: str) -> list[ChatRow]:
         return [ChatRow(*row) for row in self._db.execute(_ROWS + where, (value,))]
@@ -202,23 +192,30 @@ class Tables:
             self._db.executemany("DELETE FROM events WHERE chat = ? AND seq = ?", ((chat, seq) for seq in seqs))
 
     def delete(self, chat: str) -> None:
+        """With the chats of its subagents."""
+        for row in self.subagents(chat):
+            self.delete(row.id)
         with self._all_or_nothing():
             for statement in (
                 "DELETE FROM events WHERE chat = ?",
                 "DELETE FROM checkpoints WHERE chat = ?",
                 "DELETE FROM cell_checkpoints WHERE chat = ?",
                 "DELETE FROM notes WHERE chat = ?",
+                "DELETE FROM asked_in WHERE chat = ?",
+                "DELETE FROM system_prompts WHERE chat = ?",
                 "DELETE FROM chats WHERE id = ?",
             ):
                 self._db.execute(statement, (chat,))
 
-    def expire(self, before: int, alive: Callable[[str | None], bool]) -> None:
+    def expire(self, before: int, alive: Callable[[str | None], bool]) -> list[str]:
         """Chats of this workspace that were last used before then, in milliseconds since the epoch. Those that somebody
-        `alive` answers in stay."""
-        old = "SELECT id, owner FROM chats WHERE workspace = ? AND updated < ?"
-        for chat, owner in self._db.execute(old, (self._workspace, before)).fetchall():
-            if not alive(owner):
-                self.delete(chat)
+        `alive` answers in stay. Gives those that are gone."""
+        old = "SELECT id, owner FROM chats WHERE workspace = ? AND updated < ? AND parent IS NULL"
+        rows = self._db.execute(old, (self._workspace, before)).fetchall()
+        gone = [chat for chat, owner in rows if not alive(owner)]
+        for chat in gone:
+            self.delete(chat)
+        return gone
 
     def copy(self, chat: str, last: int, new: str, title: str, at: int) -> None:
         """A chat with the events of another up to `last`, and a title of its own."""
@@ -238,6 +235,25 @@ class Tables:
                 "INSERT INTO events (chat, turn, role, at, content, aside) VALUES (?, '', ?, ?, ?, '')",
                 (new, Role.SYSTEM, at, MetadataContent(title=title).model_dump_json(by_alias=True)),
             )
+            self._db.execute(
+                "INSERT INTO system_prompts (chat, made_for, sections)"
+                " SELECT ?, made_for, sections FROM system_prompts WHERE chat = ?",
+                (new, chat),
+            )
+
+    # -- what the model was told at the beginning
+
+    def pin(self, chat: str, made_for: str, sections: str) -> None:
+        self._db.execute("INSERT OR REPLACE INTO system_prompts VALUES (?, ?, ?)", (chat, made_for, sections))
+
+    def pinned(self, chat: str) -> tuple[str, str] | None:
+        """What it was made for, and its sections."""
+        return self._db.execute("SELECT made_for, sections FROM system_prompts WHERE chat = ?", (chat,)).fetchone()
+
+    # -- what was spent
+
+    def spent(self, extent: Extent) -> Total:
+        return total(self._db, extent)
 
     # -- what a front keeps
 
@@ -263,6 +279,15 @@ class Tables:
         """Those of this workspace, by chat."""
         rows = self._db.execute("SELECT chat, note FROM notes WHERE workspace = ?", (self._workspace,))
         return dict(rows.fetchall())
+
+    def ask_in(self, notebook: str, chat: str) -> None:
+        """A kernel of the notebook asks in a chat, which may be still to begin."""
+        self._db.execute("INSERT OR IGNORE INTO asked_in VALUES (?, ?, ?)", (self._workspace, notebook, chat))
+
+    def asked_in(self, notebook: str) -> list[str]:
+        """The chats, where they are not gone."""
+        asked = "SELECT chat FROM asked_in JOIN chats ON id = chat WHERE asked_in.workspace = ? AND notebook = ?"
+        return [chat for (chat,) in self._db.execute(asked, (self._workspace, notebook))]
 
     # -- files as they were
 

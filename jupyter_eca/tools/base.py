@@ -20,9 +20,22 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Collection, Iterable
 
     from jupyter_eca.engine.plan import Plan
-    from jupyter_eca.engine.spec import ImagePart
-    from jupyter_eca.protocol.content import ToolCallDetails, UrlContent
-    from jupyter_eca.workspace.base import Editor, Files, Jobs, Keeper, Kernel, Kernels, Notebooks, Questions
+    from jupyter_eca.engine.spec import DocumentPart, ImagePart
+    from jupyter_eca.engine.subagents import Task
+    from jupyter_eca.protocol.content import SubagentDetails, ToolCallDetails, UrlContent
+    from jupyter_eca.skills import Shelf
+    from jupyter_eca.workspace.base import (
+        Editor,
+        Files,
+        Jobs,
+        Keeper,
+        KeptOutputs,
+        Kernel,
+        Kernels,
+        Notebooks,
+        PathRules,
+        Questions,
+    )
 
 # What one result may put into a model's context; the same cap as ECA's (3.9, layer one).
 MAX_RESULT_CHARS = 50_000
@@ -41,6 +54,10 @@ class Need(StrEnum):
     REFERENCES = "editor.references"
     JOBS = "jobs"
     PLAN = "plan"
+    RULES = "rules"
+    SKILLS = "skills"
+    SPAWNER = "spawner"
+    OUTPUTS = "outputs"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,14 +75,28 @@ def unheard(_report: Report) -> None:
     """Where nobody looks on."""
 
 
+class Spawner(Protocol):
+    """Has other agents do something for a call of this chat."""
+
+    async def details(self, call: str, task: Task) -> SubagentDetails | None:
+        """None when there is no such agent."""
+        ...
+
+    async def spawn(self, call: str, task: Task, report: Callable[[Report], None]) -> ToolResult:
+        """Returns when it has ended. Raises: ToolError."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class ToolContext:
     """What a tool may touch. `call` is the id of its call; `kernel` is the one the chat belongs to, `kernels` those of
     notebooks; `questions` and `editor` are there when a client of the chat can answer. `keeper` must be told of a file
-    before it is changed; `plan` is the chat's list of tasks; `remembered` what the user approved for the session.
-    `announced` is what was told of this call before it was approved. `from_cell`: a cell of the kernel waits for the
-    answer. `telling` says how much of a variable a model is told. `report` shows how far the call is, as often as one
-    likes: it never waits and never raises; `away` is set when the user wants to wait for it no longer."""
+    before it is changed; `plan` is the chat's list of tasks, `outputs` are those of its tools that were too long for
+    the model; `rules` are there when the chat was told of rules for some files; `spawner` has other agents at hand.
+    `nested`: the call is a subagent's, in the chat that spawned it; `remembered` what the user approved for the
+    session. `announced` is what was told of this call before it was approved. `from_cell`: a cell of the kernel waits
+    for the answer. `telling` says how much of a variable a model is told. `report` shows how far the call is, as often
+    as one likes: it never waits and never raises; `away` is set when the user wants to wait for it no longer."""
 
     chat: str
     files: Files
@@ -78,6 +109,11 @@ class ToolContext:
     jobs: Jobs | None = None
     keeper: Keeper | None = None
     plan: Plan | None = None
+    rules: PathRules | None = None
+    skills: Shelf | None = None
+    spawner: Spawner | None = None
+    nested: bool = False
+    outputs: KeptOutputs | None = None
     remembered: frozenset[str] = frozenset()
     announced: ToolCallDetails | None = None
     from_cell: bool = False
@@ -95,8 +131,9 @@ class ToolContext:
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """`interrupted`: the user ended it by hand, and means the whole turn. `images` are shown, and sent to the model;
-    `links` are shown, and of the model's business only as far as `text` has them."""
+    """`interrupted`: the user ended it by hand, and means the whole turn. `images` are shown, and sent to the model, as
+    `documents` are; `links` are shown, and of the model's business only as far as `text` has them. `whole` is how many
+    characters were kept of a text that was too long; a tool gives all of it."""
 
     text: str
     error: bool = False
@@ -104,6 +141,8 @@ class ToolResult:
     images: tuple[ImagePart, ...] = ()
     links: tuple[UrlContent, ...] = ()
     interrupted: bool = False
+    whole: int | None = None
+    documents: tuple[DocumentPart, ...] = ()
 
 
 class ToolFunction(Protocol):
@@ -148,6 +187,21 @@ class Tool(Protocol):
         ...
 
 
+class Plain:
+    """What a tool is that says nothing else: any agent's, anywhere; it is taken to change things, and keeps nothing."""
+
+    __slots__ = ()
+    reads: bool = False
+    needs: frozenset[Need] = frozenset()
+    agents: frozenset[str] = frozenset()
+    keeps: bool = False
+    lives: bool = False
+
+    @property
+    def preview(self) -> Preview | None:
+        return None
+
+
 @dataclass(frozen=True, slots=True)
 class NativeTool:
     """A tool that is a function of ours."""
@@ -165,7 +219,7 @@ class NativeTool:
     async def run(self, context: ToolContext, arguments: dict[str, Any]) -> ToolResult:
         """Raises: ToolError for arguments that do not fit the schema, and whatever the function raises."""
         result = await self.function(context, **validated(self.arguments, arguments))
-        return capped(ToolResult(result) if isinstance(result, str) else result)
+        return ToolResult(result) if isinstance(result, str) else result
 
 
 def tool(
@@ -194,9 +248,9 @@ def tool(
     return make
 
 
-def arguments_of(function: Callable[..., Any]) -> type[BaseModel]:
+def arguments_of(function: Callable[..., Any], *, behind: int = 1) -> type[BaseModel]:
     """Its parameters behind the first one, whose type need not be there at run time."""
-    parameters = list(inspect.signature(function).parameters.values())[1:]
+    parameters = list(inspect.signature(function).parameters.values())[behind:]
     bare = FunctionType(function.__code__, function.__globals__, closure=function.__closure__)
     bare.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     hints = get_type_hints(bare, include_extras=True)
@@ -235,10 +289,18 @@ def _check(summary: str, fields: Collection[str]) -> None:
 
 
 def capped(result: ToolResult) -> ToolResult:
-    """The head and the tail of a text that is too long: errors stand at the end."""
+    """The head and the tail of a text that is too long, for those who have no place where the whole could be kept."""
     if len(result.text) <= MAX_RESULT_CHARS:
         return result
-    half = MAX_RESULT_CHARS // 2
-    left_out = len(result.text) - 2 * half
-    text = f"{result.text[:half]}\n\n[... {left_out} characters left out ...]\n\n{result.text[-half:]}"
-    return replace(result, text=text)
+    head, tail = shortened(result.text, MAX_RESULT_CHARS)
+    left_out = len(result.text) - len(head) - len(tail)
+    return replace(result, text=f"{head}\n\n[... {left_out} characters left out ...]\n\n{tail}")
+
+
+def shortened(text: str, size: int, lines: int | None = None) -> tuple[str, str]:
+    """Head and tail of a text that has more characters, or more lines: errors stand at the end."""
+    head, tail = text[: size // 2], text[-(size // 2) :]
+    if lines is not None:
+        head = "".join(head.splitlines(keepends=True)[: max(lines // 2, 1)])
+        tail = "".join(tail.splitlines(keepends=True)[-max(lines // 2, 1) :])
+    return head, tail

@@ -14,6 +14,7 @@ from jupyter_eca.tools.base import Need, ToolContext, ToolResult, tool
 from jupyter_eca.tools.notebook import NotebookPath, found, notebooks
 from jupyter_eca.tools.replacing import replace
 from jupyter_eca.whole import whole
+from jupyter_eca.workspace.prompts import as_code, cells_of, is_prompt
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -39,19 +40,19 @@ Place = Annotated[int, Field(ge=1, description="The number that the cell is to h
 
 
 async def _insert_preview(context: ToolContext, arguments: dict[str, Any]) -> FileChangeDetails:
-    return await _previewed(context, _inserted, notebook_insert_cell, arguments)
+    return await _previewed(context, inserted, notebook_insert_cell, arguments)
 
 
 async def _edit_preview(context: ToolContext, arguments: dict[str, Any]) -> FileChangeDetails:
-    return await _previewed(context, _edited, notebook_edit_cell, arguments)
+    return await _previewed(context, edited, notebook_edit_cell, arguments)
 
 
 async def _delete_preview(context: ToolContext, arguments: dict[str, Any]) -> FileChangeDetails:
-    return await _previewed(context, _deleted, notebook_delete_cell, arguments)
+    return await _previewed(context, deleted, notebook_delete_cell, arguments)
 
 
 async def _move_preview(context: ToolContext, arguments: dict[str, Any]) -> FileChangeDetails:
-    return await _previewed(context, _moved, notebook_move_cell, arguments)
+    return await _previewed(context, moved, notebook_move_cell, arguments)
 
 
 @tool(keeps=True, needs=[Need.NOTEBOOKS], summary="Inserting a cell", preview=_insert_preview)
@@ -62,7 +63,7 @@ async def notebook_insert_cell(
 
     The cells after it have other numbers then; ids stay.
     """
-    return await _made(context, _inserted, path, source=source, cell_type=cell_type, after=after)
+    return await _made(context, inserted, path, source=source, cell_type=cell_type, after=after)
 
 
 @tool(keeps=True, needs=[Need.NOTEBOOKS], summary="Editing cell {cell}", preview=_edit_preview)
@@ -80,19 +81,19 @@ async def notebook_edit_cell(
     Read the cell first. Name it by its id: numbers shift when somebody inserts or deletes cells.
     """
     arguments = {"source": source, "original_content": original_content, "new_content": new_content}
-    return await _made(context, _edited, path, cell=cell, **arguments)
+    return await _made(context, edited, path, cell=cell, **arguments)
 
 
 @tool(keeps=True, needs=[Need.NOTEBOOKS], summary="Deleting cell {cell}", preview=_delete_preview)
 async def notebook_delete_cell(context: ToolContext, cell: Cell, path: NotebookPath = "") -> ToolResult:
     """Delete a cell of a live notebook, with its outputs. What it defined in the kernel stays there."""
-    return await _made(context, _deleted, path, cell=cell)
+    return await _made(context, deleted, path, cell=cell)
 
 
 @tool(keeps=True, needs=[Need.NOTEBOOKS], summary="Moving cell {cell} to {index}", preview=_move_preview)
 async def notebook_move_cell(context: ToolContext, cell: Cell, index: Place, path: NotebookPath = "") -> ToolResult:
     """Move a cell of a live notebook to another place. index is the number that it then has, from 1."""
-    return await _made(context, _moved, path, cell=cell, index=index)
+    return await _made(context, moved, path, cell=cell, index=index)
 
 
 TOOLS = (notebook_insert_cell, notebook_edit_cell, notebook_delete_cell, notebook_move_cell)
@@ -101,7 +102,7 @@ TOOLS = (notebook_insert_cell, notebook_edit_cell, notebook_delete_cell, noteboo
 # -- what a call comes to
 
 
-def _inserted(
+def inserted(
     context: ToolContext, document: NotebookDocument, *, source: str, cell_type: CellType, after: int | str
 ) -> cells.Change:
     index = cells.END
@@ -109,10 +110,12 @@ def _inserted(
         top = str(after).strip() == "0" and document.cell("0") is None
         index = 0 if top else cells.number(document, cells.named(document, after).id)
     id = cells.fresh_id(document, f"{context.chat}:{context.call}")
+    if cell_type is CellType.CODE:
+        source = as_code(source, cells_of(document.language))
     return InsertCell(index=index, cell=NewCell(id=id, cell_type=cell_type, source=_plain(source)))
 
 
-def _edited(
+def edited(
     context: ToolContext,  # noqa: ARG001  # all planners are called alike
     document: NotebookDocument,
     *,
@@ -135,17 +138,20 @@ def _edited(
                 f"{cells.at(document, there.id)}\n",
                 "Copy from this as it is, with enough around it to be unique.",
             ) from None
+    kinds = cells_of(document.language)
+    if there.cell_type is CellType.CODE and not is_prompt(there.source, kinds):
+        wanted = as_code(wanted, kinds)
     if _plain(wanted) == there.source:
         raise ToolError("That is the source of the cell already; nothing was changed.")
     return EditCell(cell_id=there.id, was=there.source, source=_plain(wanted))
 
 
-def _deleted(context: ToolContext, document: NotebookDocument, *, cell: int | str) -> cells.Change:  # noqa: ARG001
+def deleted(context: ToolContext, document: NotebookDocument, *, cell: int | str) -> cells.Change:  # noqa: ARG001
     there = cells.named(document, cell)
     return DeleteCell(cell_id=there.id, was=there.source)
 
 
-def _moved(context: ToolContext, document: NotebookDocument, *, cell: int | str, index: int) -> cells.Change:  # noqa: ARG001
+def moved(context: ToolContext, document: NotebookDocument, *, cell: int | str, index: int) -> cells.Change:  # noqa: ARG001
     there = cells.named(document, cell)
     place = min(index, len(document.cells))
     if place == cells.number(document, there.id):

@@ -134,12 +134,12 @@ def is_made(found: NotebookDocument, wanted: NotebookDocument, change: Change) -
     return not moved or number(found, id) == number(wanted, id)
 
 
-def details(before: NotebookDocument, after: NotebookDocument, change: Change) -> FileChangeDetails:
+def details(before: NotebookDocument, after: NotebookDocument, *changes: Change) -> FileChangeDetails:
     """As a diff of the cells as text. A cell keeps in it the number that it had before: one that is inserted would
     else change every line that names a cell."""
     numbers = {cell.id: f"cell {number}" for number, cell in enumerate(before.cells, 1)}
     texts = ("".join(_text(cell, numbers) for cell in one.cells) for one in (before, after))
-    return textfile.change(before.path, *texts).model_copy(update={"cells": (change,)})
+    return textfile.change(before.path, *texts).model_copy(update={"cells": changes})
 
 
 def at(document: NotebookDocument, id: str) -> str:

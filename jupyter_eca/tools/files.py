@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field
 
+from jupyter_eca.contexts.reading import document
 from jupyter_eca.errors import ToolError
 from jupyter_eca.protocol.content import FileChangeDetails
 from jupyter_eca.tools import textfile, transcript
@@ -38,6 +39,7 @@ Offset = Annotated[int, Field(ge=0, description="How many lines to skip.")]
 Limit = Annotated[int, Field(ge=1, description="How many lines to read at most.")]
 Content = Annotated[str, Field(description="The whole text of the file.")]
 Original = Annotated[str, Field(min_length=1, description="The text to replace, copied exactly from the file.")]
+Proposed = Annotated[str, Field(description="The text to replace, copied exactly from the file; empty for a new file.")]
 New = Annotated[str, Field(description="The text to put in its place; empty to delete it.")]
 Everywhere = Annotated[bool, Field(description="Replace every occurrence instead of the only one.")]
 Source = Annotated[str, Field(description="Path of the file or folder to move.")]
@@ -45,12 +47,16 @@ Destination = Annotated[str, Field(description="Its whole new path; must not exi
 
 
 @tool(reads=True, summary="Reading {path}")
-async def read_file(context: ToolContext, path: FilePath, line_offset: Offset = 0, limit: Limit = 2000) -> str:
-    """Read a UTF-8 text file.
+async def read_file(
+    context: ToolContext, path: FilePath, line_offset: Offset = 0, limit: Limit = 2000
+) -> str | ToolResult:
+    """Read a UTF-8 text file, or a PDF.
 
     The text comes as it is, without line numbers. When it is only a part of the file, a first line in brackets says
     which lines it has and where to go on.
     """
+    if path.lower().endswith(document.EXTENSION):
+        return await asyncio.to_thread(_document, context.files, path)
     return await asyncio.to_thread(_read, context.files, path, line_offset, limit)
 
 
@@ -72,6 +78,13 @@ async def _edit_preview(context: ToolContext, arguments: dict[str, Any]) -> File
     original, new, everywhere = (arguments.get(name, False) for name in _EDIT_ARGUMENTS)
     return await asyncio.to_thread(
         _previewed, context.files, _edited, arguments["path"], original, new, everywhere is True
+    )
+
+
+async def _proposal_preview(context: ToolContext, arguments: dict[str, Any]) -> FileChangeDetails:
+    original, new, everywhere = (arguments.get(name, False) for name in _EDIT_ARGUMENTS)
+    return await asyncio.to_thread(
+        _proposed, context.files, arguments["path"], original, new, everywhere=everywhere is True
     )
 
 
@@ -109,20 +122,21 @@ async def edit_file(
     return await whole(asyncio.to_thread(_edit, context.files, path, original_content, new_content, all_occurrences))
 
 
-@tool(reads=True, agents=["plan"], summary="Previewing a change of {path}", preview=_edit_preview)
+@tool(reads=True, agents=["plan"], summary="Previewing a change of {path}", preview=_proposal_preview)
 async def preview_file_change(
     context: ToolContext,
     path: FilePath,
-    original_content: Original,
+    original_content: Proposed,
     new_content: New,
     all_occurrences: Everywhere = False,
 ) -> ToolResult:
     """Show the user, as a diff, a change that you propose. Nothing is written.
 
-    The arguments are those of an edit: original_content must occur exactly once in the file.
+    The arguments are those of an edit: original_content must occur exactly once in the file. For a new file it is
+    empty, and new_content is all of it. For cells of a notebook use preview_notebook_change.
     """
     found = await asyncio.to_thread(
-        _previewed, context.files, _edited, path, original_content, new_content, all_occurrences
+        _proposed, context.files, path, original_content, new_content, everywhere=all_occurrences
     )
     return ToolResult(f"Shown to the user; nothing was changed:\n{found.diff}", details=found)
 
@@ -179,6 +193,15 @@ def _read(files: Files, path: str, offset: int, limit: int) -> str:
     return f"[lines {offset + 1}-{end} of {len(every)}{more}]\n{''.join(part)}"
 
 
+def _document(files: Files, path: str) -> ToolResult:
+    with textfile.reported(path):
+        real = files.resolve(path)
+        if not real.is_file():
+            raise ToolError(f"There is no file {path}.", "Use directory_tree or grep to find it.")
+        found = document.of_file(real, path)
+        return ToolResult(f"{path} is a PDF of {real.stat().st_size} bytes.", documents=(found,))
+
+
 def _fitting(part: list[str]) -> int:
     """How many lines a result can hold, at least one: better fewer whole lines than a hole in the middle."""
     room = MAX_RESULT_CHARS - _HEADER_CHARS
@@ -203,6 +226,15 @@ def _previewed(files: Files, plan: Callable[..., _Change], path: str, *arguments
     with textfile.reported(path):
         found = plan(files, path, *arguments)
     return textfile.change(files.shown(found.real), found.before, found.after)
+
+
+def _proposed(files: Files, path: str, original: str, new: str, *, everywhere: bool) -> FileChangeDetails:
+    """An edit, or a new file."""
+    if original:
+        return _previewed(files, _edited, path, original, new, everywhere)
+    if files.resolve(path).exists():
+        raise ToolError(f"{path} is there already: original_content is empty for a new file only.", "Read it first.")
+    return _previewed(files, _written, path, new)
 
 
 def _written(files: Files, path: str, content: str) -> _Change:

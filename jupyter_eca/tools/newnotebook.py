@@ -17,9 +17,11 @@ from jupyter_eca.tools import textfile
 from jupyter_eca.tools.base import Need, ToolContext, ToolResult, tool
 from jupyter_eca.tools.notebook import notebooks
 from jupyter_eca.whole import whole
+from jupyter_eca.workspace.notebookfile import language_of
+from jupyter_eca.workspace.prompts import as_code, cells_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from jupyter_eca.protocol.content import FileChangeDetails
     from jupyter_eca.workspace.base import Files
@@ -53,7 +55,8 @@ async def _preview(context: ToolContext, arguments: dict[str, Any]) -> FileChang
     given = notebook_create.arguments.model_validate(arguments)
     path, cells = getattr(given, "path", ""), getattr(given, "cells", [])
     real = await asyncio.to_thread(_free, context.files, path)
-    return textfile.change(context.files.shown(real), None, _text(cells))
+    made = _meant(cells, await _spec(context, real))
+    return textfile.change(context.files.shown(real), None, _text(made))
 
 
 @tool(keeps=True, needs=[Need.NOTEBOOKS], summary="Creating {path}", preview=_preview)
@@ -66,17 +69,17 @@ async def notebook_create(
     notebook_run_cells. Its kernel is that of the other notebooks here.
     """
     real = await asyncio.to_thread(_free, context.files, path)
-    opened = [info.path for info in await notebooks(context).list()]
+    spec = await _spec(context, real)
+    wanted = _meant(cells, spec)
     if context.keeper is not None:
         await context.keeper.keep(real)
     shown = PurePosixPath(context.files.shown(real)).as_posix()
-    kernel, found = await whole(asyncio.to_thread(_write, context.files, real, shown, cells, opened))
+    found = await whole(asyncio.to_thread(_write, real, shown, wanted, spec))
     await notebooks(context).show(shown)
-    text = f"Created {shown}: {len(found)} {'cell' if len(found) == 1 else 'cells'}, kernel {kernel}."
-    made = [(cell.cell_type, cell.source) for cell in cells]
-    if found != made:
+    text = f"Created {shown}: {len(found)} {'cell' if len(found) == 1 else 'cells'}, kernel {spec['name']}."
+    if found != [(cell.cell_type, cell.source) for cell in wanted]:
         return ToolResult(f"{text} It is not as you wanted it: another program wrote it too.", error=True)
-    return ToolResult(text, details=textfile.change(shown, None, _text(cells)))
+    return ToolResult(text, details=textfile.change(shown, None, _text(wanted)))
 
 
 TOOLS = (notebook_create,)
@@ -92,15 +95,19 @@ def _free(files: Files, path: str) -> Path:
     return real
 
 
-def _write(
-    files: Files, real: Path, shown: str, cells: Sequence[NewCells], opened: Iterable[str]
-) -> tuple[str, list[tuple[str, str]]]:
-    """The name of its kernel, and the cells that are then on disk."""
-    spec = _kernelspec(files, real, opened)
+def _meant(cells: Sequence[NewCells], spec: Mapping[str, str]) -> list[NewCells]:
+    """As they are to stand in a notebook of this kernel."""
+    kinds = cells_of(language_of({"kernelspec": spec}))
+    sources = [as_code(cell.source, kinds) if cell.cell_type is CellType.CODE else cell.source for cell in cells]
+    return [cell.model_copy(update={"source": source}) for cell, source in zip(cells, sources, strict=True)]
+
+
+def _write(real: Path, shown: str, cells: Sequence[NewCells], spec: dict[str, str]) -> list[tuple[str, str]]:
+    """The cells that are then on disk."""
+    language = language_of({"kernelspec": spec})
     book = {
         "cells": [_stored(number, cell) for number, cell in enumerate(cells, 1)],
-        "metadata": {"kernelspec": spec}
-        | ({"language_info": {"name": spec["language"]}} if "language" in spec else {}),
+        "metadata": {"kernelspec": spec} | ({"language_info": {"name": language}} if language else {}),
         "nbformat": 4,
         "nbformat_minor": 5,
     }
@@ -117,7 +124,7 @@ def _write(
             real.unlink(missing_ok=True)
             raise
         there = json.loads(textfile.read(real, shown))["cells"]
-    return spec["name"], [(cell["cell_type"], "".join(cell["source"])) for cell in there]
+    return [(cell["cell_type"], "".join(cell["source"])) for cell in there]
 
 
 def _stored(number: int, cell: NewCells) -> dict[str, Any]:
@@ -125,6 +132,11 @@ def _stored(number: int, cell: NewCells) -> dict[str, Any]:
     if cell.cell_type is CellType.CODE:
         stored |= {"execution_count": None, "outputs": []}
     return stored | {"source": cell.source.splitlines(keepends=True)}
+
+
+async def _spec(context: ToolContext, real: Path) -> dict[str, str]:
+    opened = [info.path for info in await notebooks(context).list()]
+    return await asyncio.to_thread(_kernelspec, context.files, real, opened)
 
 
 def _kernelspec(files: Files, real: Path, opened: Iterable[str]) -> dict[str, str]:

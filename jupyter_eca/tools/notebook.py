@@ -15,6 +15,7 @@ from jupyter_eca.tools import cells as wanted
 from jupyter_eca.tools.attending import STARTED, InBackground, Watch, attended, free
 from jupyter_eca.tools.base import MAX_RESULT_CHARS, Need, ToolContext, ToolResult, tool
 from jupyter_eca.workspace.base import CELLS, Ending, NewJob
+from jupyter_eca.workspace.prompts import Cells, cells_of
 
 if TYPE_CHECKING:
     from jupyter_eca.protocol.notebook import NotebookCell, NotebookDocument, NotebookRunResult
@@ -149,6 +150,8 @@ def _ending(done: NotebookRunResult) -> Ending:
 
 def _about(document: NotebookDocument) -> str:
     language = f", {document.language}" if document.language else ""
+    if cells_of(document.language) is Cells.PROMPTS:
+        language = ", of prompts to an assistant; cells of code begin with %%python"
     kernel = f"kernel {document.kernel_status or 'there'}" if document.kernel_id else "no kernel"
     return f"{document.path}: {wanted.size(document)}{language}, {kernel}"
 

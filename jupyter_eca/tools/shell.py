@@ -80,8 +80,8 @@ async def shell_command(
         label = label if len(label) <= _LABEL_LENGTH else label[: _LABEL_LENGTH - 1] + "…"
         job = await _jobs(context).start(context.chat, command, folder, label, context.call)
         return ToolResult(STARTED.format(job.id), details=details)
-    ran = await _ran(command, folder, min(timeout, MAX_SECONDS))
-    return ToolResult(ran.text, error=ran.error, details=details)
+    done = await ran(command, folder, min(timeout, MAX_SECONDS))
+    return ToolResult(done.text, error=done.error, details=details)
 
 
 @tool(needs=[Need.JOBS], summary="Background jobs: {action} {job_id}")
@@ -112,12 +112,12 @@ _BY_USER: Final = "[ended by the user]"
 
 
 @dataclass(frozen=True, slots=True)
-class _Ran:
+class Ran:
     text: str
     error: bool
 
 
-async def _ran(command: str, folder: Path, seconds: float) -> _Ran:
+async def ran(command: str, folder: Path, seconds: float) -> Ran:
     """Runs it to its end, or to the end of the time or of the turn: then what it had printed is still worth telling."""
     process, note = await _started(command, folder)
     transcript = Transcript()
@@ -140,7 +140,7 @@ async def _ran(command: str, folder: Path, seconds: float) -> _Ran:
     code = process.code
     ending = note if note.startswith("[ended") else _exit(code)
     parts = (transcript.text().rstrip("\n"), "" if note == ending else note, ending)
-    return _Ran("\n".join(part for part in parts if part) or "(no output)", error=ending != "")
+    return Ran("\n".join(part for part in parts if part) or "(no output)", error=ending != "")
 
 
 async def _started(command: str, folder: Path) -> tuple[shell.ShellProcess, str]:

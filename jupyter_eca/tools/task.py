@@ -12,7 +12,7 @@ from jupyter_eca.protocol.content import TaskStatus
 from jupyter_eca.tools.base import Need, ToolContext, ToolResult, tool
 
 if TYPE_CHECKING:
-    from jupyter_eca.engine.plan import Plan, Tasks
+    from jupyter_eca.engine.plan import Tasks
 
 Op = Annotated[
     Literal["plan", "add", "start", "complete", "delete", "list"],
@@ -26,7 +26,6 @@ Ids = Annotated[list[str], Field(description="The ids of tasks in the list.")]
 ActiveSummary = Annotated[str, Field(description="With start: what you are doing now, in a few words for the user.")]
 
 _STATUS_OF: Final = {"start": TaskStatus.IN_PROGRESS, "complete": TaskStatus.DONE}
-_BOX: Final = {TaskStatus.PENDING: " ", TaskStatus.IN_PROGRESS: ">", TaskStatus.DONE: "x"}
 
 
 @tool(reads=True, needs=[Need.PLAN], summary="Plan: {op}", lives=True)
@@ -47,7 +46,7 @@ async def task(
     plan.tasks = _changed(plan.tasks, op, tuple(tasks), frozenset(ids))
     if op == "start":
         plan.active_summary = active_summary or None
-    return ToolResult(_told(plan), details=plans.details(plan))
+    return ToolResult(plans.told(plan.tasks) or "The plan is empty.", details=plans.details(plan))
 
 
 TOOLS = (task,)
@@ -66,7 +65,3 @@ def _changed(tasks: Tasks, op: str, subjects: tuple[str, ...], ids: frozenset[st
     if op == "delete":
         return tuple(one for one in tasks if one.id not in ids)
     return plans.marked(tasks, ids, _STATUS_OF[op])
-
-
-def _told(plan: Plan) -> str:
-    return "\n".join(f"[{_BOX[one.status]}] {one.id}. {one.subject}" for one in plan.tasks) or "The plan is empty."

@@ -172,6 +172,24 @@ class Questions(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Of a kept output, in bytes of UTF-8: from `offset` on, to `end` of `total`."""
+
+    text: str
+    offset: int
+    end: int
+    total: int
+
+
+class KeptOutputs(Protocol):
+    """The outputs of a chat's tools that were too long for its model."""
+
+    async def read(self, id: str, offset: int, limit: int) -> Part:
+        """Raises: ToolError when there is none of this id, or not any more."""
+        ...
+
+
 class Editor(Protocol):
     """An editor that has files of the workspace open. `can` names the requests that it answers. `in_jupyter`: it knows
     files by their paths in Jupyter's contents, and is asked with `jupyter:` URIs."""
@@ -251,6 +269,19 @@ class Jobs(Protocol):
 
     async def kill(self, id: str) -> bool:
         """With all its children. False when there is no such job, or it has ended."""
+        ...
+
+
+class PathRules(Protocol):
+    """The user's rules for some files only, of one chat."""
+
+    async def fetch(self, id: str, path: str) -> str:
+        """The text of a rule that is about a file. Raises: ToolError when there is none, or it is about others."""
+        ...
+
+    async def check(self, kind: str, path: str) -> None:
+        """Before a file is changed (`modify`) or read (`read`). Raises: ToolError when the model must fetch rules for
+        that first."""
         ...
 
 

@@ -5,6 +5,7 @@ have no `jupyter_eca`, so it must import nothing of ours.
 from __future__ import annotations
 
 import base64
+import contextlib
 import enum
 import io
 import itertools
@@ -88,13 +89,19 @@ def describe(namespace: dict[str, Any], names: list[str], hidden: set[str]) -> s
     wanted = names or [name for name, value in namespace.items() if _users_own(name, value, hidden)]
     told = [name for name in wanted if name in namespace][:MAX_VARIABLES]
     until = time.monotonic() + TOTAL_S
-    with _Watch() as watch:
+    with _Watch() as watch, contextlib.nullcontext() if names else _brief_arrays():
         found = [
             _describe(name, namespace[name], watch, _much(place, bool(names), time.monotonic() > until))
             for place, name in enumerate(told)
         ]
     missing = [name for name in names if name not in namespace]
     return json.dumps({"variables": found, "missing": missing, "left_out": len(wanted) - len(missing) - len(told)})
+
+
+def _brief_arrays() -> contextlib.AbstractContextManager[object]:
+    """Numpy would write out up to a thousand items, which takes a millisecond, to show the first and the last ones."""
+    numpy: Any = sys.modules.get("numpy")
+    return numpy.printoptions(threshold=MAX_ITEMS) if hasattr(numpy, "printoptions") else contextlib.nullcontext()
 
 
 class _Much(enum.IntEnum):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import asyncio
 import inspect
+from contextlib import suppress
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -44,11 +45,19 @@ class Channels(Protocol):
 
     def inspect(self, code: str, **request: Any) -> Awaitable[dict[str, Any]]: ...
 
+    def kernel_info(self) -> str: ...
+
+    def get_iopub_msg(self, *, timeout: float | None) -> Awaitable[dict[str, Any]]: ...
+
     def stop_channels(self) -> None: ...
 
 
 # Seconds between two looks at whether the kernel still lives while it runs our code.
 ALIVE_EVERY = 1.0
+
+# Seconds between the first two questions to a kernel that was not heard yet, and at most between two.
+HEARD_EVERY = 0.25
+HEARD_MOST = 5.0
 
 # Seconds that an interrupted cell has to say its last words.
 LAST_WORDS = 5.0
@@ -73,6 +82,8 @@ class ClientKernel:
         self._ended = asyncio.Event()
         # The cell that is run, and since when.
         self._running: tuple[str, float] | None = None
+        # The process that was last heard on the channel of outputs, in a list: it may be none of this machine.
+        self._heard: list[int | None] = []
 
     async def execute(self, code: str, heard: Heard | None = None) -> KernelExecuteResult:
         """Raises: ToolError when the kernel is dead or dies. Cancelling interrupts the code, but never a cell of the
@@ -174,9 +185,30 @@ class ClientKernel:
         ours = {"store_history": False, "allow_stdin": False, "stop_on_error": False, "timeout": None}
 
         async def ask() -> dict[str, Any]:
+            await self._listening()
             return await self._client.execute_interactive(**(ours | request))
 
         return await self._watched(ask)
+
+    async def _listening(self) -> None:
+        """A kernel publishes its outputs to whoever is connected: those of a request that was quicker than the channel
+        would be lost, though the reply comes. All kernels say that they answer a question; what else is there to be
+        heard may have been said by the process before."""
+        process = self._process()
+        asked: set[str] = set()
+        patience = HEARD_EVERY
+        while self._heard != [process]:
+            asked.add(self._client.kernel_info())
+            with suppress(TimeoutError):
+                async with asyncio.timeout(patience):
+                    while (await self._published()) not in asked:
+                        pass
+                self._heard = [process]
+            patience = min(patience * 2, HEARD_MOST)  # it may be busy, and would find all of them then
+
+    async def _published(self) -> str | None:
+        """Which request it is about."""
+        return (await self._client.get_iopub_msg(timeout=None))["parent_header"].get("msg_id")
 
     async def _watched(self, ask: Callable[[], Coroutine[Any, Any, dict[str, Any]]]) -> dict[str, Any]:
         """The reply, as long as the kernel is the process that it was: one that is started again has forgotten us."""

@@ -17,7 +17,7 @@ def variables(language: str, names: tuple[str, ...]) -> str:
     """The program. Raises: ToolError for a language that none is written in."""
     match language:
         case "r":
-            return f"{_program('R')}$variables(c({', '.join(map(_r, names))}))"
+            return f"{_r_program()}$variables(c({', '.join(map(_r, names))}))"
         case "julia":
             return _program("jl").replace("ASKED", ", ".join(map(_julia, names)))
         case _:
@@ -31,14 +31,22 @@ def told(text: str) -> KernelVariablesResult:
     """What the program printed. Raises: ToolError when that is something else."""
     try:
         found = json.loads(text)
-        return KernelVariablesResult.model_validate(found | {"variables": found["variables"] + found.pop("types", [])})
+        types = found.pop("types", {"name": [], "type": []})
+        rest = [{"name": name, "type": type} for name, type in zip(types["name"], types["type"], strict=True)]
+        return KernelVariablesResult.model_validate(found | {"variables": found["variables"] + rest})
     except (ValueError, KeyError, TypeError) as error:
         raise ToolError(f"This kernel's variables cannot be read: {text[:200]!r}.") from error
 
 
 def inspection(language: str, name: str) -> str | None:
     """The program; None where Jupyter's own request says as much."""
-    return f"{_program('R')}$inspect({_r(name)})" if language == "r" else None
+    return f"{_r_program()}$inspect({_r(name)})" if language == "r" else None
+
+
+@cache
+def _r_program() -> str:
+    """In quotes: the kernel keeps track of every line of what it parses, which takes longer than the program does."""
+    return f"eval(parse(text = {_r(_program('R'))}, keep.source = FALSE))"
 
 
 @cache

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from jupyter_eca.errors import ToolError
 from jupyter_eca.protocol.notebook import CellState, CellType, NotebookDocument
 from jupyter_eca.whole import whole
-from jupyter_eca.workspace import cells, running, wholefile
+from jupyter_eca.workspace import cells, prompts, running, wholefile
 from jupyter_eca.workspace.cells import AGAIN, IDS_SINCE, Held
 
 if TYPE_CHECKING:
@@ -158,7 +158,9 @@ async def kernel_of(kernels: Kernels | None, path: str) -> tuple[str | None, str
 
 def language_of(metadata: dict[str, Any]) -> str:
     spec, info = metadata.get("kernelspec", {}), metadata.get("language_info", {})
-    return str(info.get("name") or spec.get("language") or "")
+    # Until the kernel has been there, only its name tells.
+    meant = prompts.LANGUAGE if spec.get("name") == prompts.KERNEL else spec.get("language")
+    return str(info.get("name") or meant or "")
 
 
 def _load(real: Path, path: str, seen: _Seen | None) -> _Loaded:

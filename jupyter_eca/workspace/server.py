@@ -88,8 +88,13 @@ class ServerKernels:
 
     async def restart(self, id: str) -> None:
         """Raises: ToolError when it does not come back."""
+        # Nobody will say that what runs now has ended, and what the new process says first may go unheard.
+        self._kernels.get_kernel(id).execution_state = "starting"
         try:
-            await self._kernels.restart_kernel(id)
+            # The server's own manager returns once the process is there, with the future of its first answer; that of a
+            # gateway, once it is restarted.
+            if (answer := await self._kernels.restart_kernel(id)) is not None:
+                await answer
         except (RuntimeError, TimeoutError, OSError) as error:
             raise ToolError(f"The kernel did not start again: {error}.") from error
 

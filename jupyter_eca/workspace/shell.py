@@ -8,11 +8,12 @@ import secrets
 import shutil
 import signal
 import sys
+import tempfile
 from asyncio.subprocess import SubprocessStreamProtocol
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import IO, TYPE_CHECKING, Any, Final
 
 from jupyter_eca.errors import ToolError
 
@@ -94,15 +95,19 @@ class ShellProcess:
         self._transport.close()
 
 
-async def start(command: str, folder: Path, *, apart: bool = False) -> ShellProcess:
-    """`apart`: errors in a stream of their own.
+async def start(
+    command: str, folder: Path, *, apart: bool = False, given: bytes | None = None, program: str = ""
+) -> ShellProcess:
+    """`apart`: errors in a stream of their own. `given` is what it reads on its standard input. `program` is the shell,
+    if not the user's.
 
     Raises: ToolError when it cannot be started.
     """
     mark = secrets.token_hex(8)
     kept = {name: value for name, value in os.environ.items() if name not in _SECRET}
     options: dict[str, Any] = {} if sys.platform == "win32" else {"start_new_session": True}
-    program = _shell()
+    program = program or _shell()
+    stdin = asyncio.subprocess.DEVNULL if given is None else await _file(given)
     starting = asyncio.ensure_future(
         asyncio.get_running_loop().subprocess_exec(
             _Protocol,
@@ -111,7 +116,7 @@ async def start(command: str, folder: Path, *, apart: bool = False) -> ShellProc
             command,
             cwd=folder,
             env={**kept, **_PLAIN, _MARK: mark},
-            stdin=asyncio.subprocess.DEVNULL,
+            stdin=stdin,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE if apart else asyncio.subprocess.STDOUT,
             **options,
@@ -128,7 +133,33 @@ async def start(command: str, folder: Path, *, apart: bool = False) -> ShellProc
         raise
     except (OSError, ValueError, NotImplementedError) as error:  # not implemented: the selector loop on Windows
         raise ToolError(f"The command cannot be started: {error}.") from error
+    finally:
+        if not isinstance(stdin, int):
+            stdin.close()
     return _process(transport, protocol, mark)
+
+
+async def _file(given: bytes) -> IO[bytes]:
+    """A file, not a pipe: a program that does not read it, or ends before it has, breaks nothing."""
+    writing = asyncio.ensure_future(asyncio.to_thread(_written, given))
+    try:
+        return await asyncio.shield(writing)
+    except asyncio.CancelledError:
+        (await writing).close()
+        raise
+    except OSError as error:
+        raise ToolError(f"What the command is to read cannot be stored: {error}.") from error
+
+
+def _written(given: bytes) -> IO[bytes]:
+    file = tempfile.TemporaryFile()  # noqa: SIM115  # closed once the program has it
+    try:
+        file.write(given)
+        file.seek(0)
+    except OSError:
+        file.close()
+        raise
+    return file
 
 
 def _process(transport: asyncio.SubprocessTransport, protocol: _Protocol, mark: str) -> ShellProcess:

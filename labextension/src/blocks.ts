@@ -6,12 +6,14 @@
  */
 
 import {
+  Cause,
   ChatContentReceivedParams,
   ChatToolCallProgressParams,
   Content,
   ImageContent,
   Origin,
   RejectReason,
+  TaskDetails,
   TextOutput,
   ToolCallDetails,
   ToolCalledContent,
@@ -66,7 +68,12 @@ export interface ToolBlock extends Placed {
   /** How far it is, until it has ended. */
   readonly progress?: Pick<ChatToolCallProgressParams, 'text' | 'progress' | 'total' | 'background'> | undefined;
   readonly ms?: number;
+  /** How many characters there are of an output that is not all here. */
+  readonly whole?: number;
   readonly reason?: RejectReason;
+  /** Why it ran, asked or was forbidden; `asked` is whether somebody had to approve it. */
+  readonly cause?: Cause;
+  readonly asked?: boolean;
 }
 
 export interface LinkBlock extends Placed {
@@ -137,7 +144,7 @@ export function told(blocks: Blocks, { role, content, at }: ChatContentReceivedP
     case 'url':
       return add(blocks, { kind: 'url', title: string(content.title), url: string(content.url) });
     case 'flag':
-      return add(blocks, { kind: 'flag', text: string(content.text), contentId: content.contentId });
+      return flagged(blocks, { kind: 'flag', text: string(content.text), contentId: content.contentId });
     case 'hookActionStarted':
       return hooked(blocks, content.id, { name: content.name });
     case 'hookActionFinished': {
@@ -166,6 +173,17 @@ export function progressed(blocks: Blocks, report: ChatToolCallProgressParams): 
   return put(blocks, index, { ...before, progress: now });
 }
 
+/** The list of tasks as its last change left it; undefined when all of it was done before the user last spoke. */
+export function plan(blocks: Blocks): TaskDetails | undefined {
+  const index = blocks.findLastIndex(block => block.kind === 'tool' && block.details?.type === 'task');
+  const block = blocks[index];
+  if (block?.kind !== 'tool' || block.details?.type !== 'task' || block.details.tasks.length === 0) {
+    return undefined;
+  }
+  const over = block.details.tasks.every(({ status }) => status === 'done');
+  return over && blocks.slice(index).some(({ kind }) => kind === 'user') ? undefined : block.details;
+}
+
 /** At the end of a turn nothing is under way any more. */
 export function ended(blocks: Blocks): Blocks {
   return blocks.some(open)
@@ -191,6 +209,13 @@ type Unplaced<B> = B extends Block ? Omit<B, 'key'> : never;
 
 function add(blocks: Blocks, block: Unplaced<Block>): Blocks {
   return [...blocks, { ...block, key: `b${String(blocks.length)}` }];
+}
+
+/** At the message that it marks, whenever it was set. */
+function flagged(blocks: Blocks, flag: Unplaced<FlagBlock>): Blocks {
+  const at = blocks.findIndex(block => block.kind === 'user' && block.contentId === flag.contentId);
+  const [made] = add(blocks, flag).slice(-1);
+  return at < 0 || made === undefined ? add(blocks, flag) : [...blocks.slice(0, at + 1), made, ...blocks.slice(at + 1)];
 }
 
 function put(blocks: Blocks, index: number, block: Block): Blocks {
@@ -257,7 +282,10 @@ function stage(content: ToolContent, before?: ToolBlock): Partial<ToolBlock> & P
     ...(content.details !== undefined && { details: content.details }),
     ...(text !== undefined && { argumentsText: text }),
     ...('arguments' in content && { arguments: content.arguments }),
+    ...('cause' in content && { cause: content.cause }),
+    ...('cause' in content && content.type === 'toolCallRun' && { asked: content.manualApproval }),
     ...(content.type === 'toolCalled' && { outputs: content.outputs, ms: content.totalTimeMs }),
+    ...(content.type === 'toolCalled' && content.whole !== undefined && { whole: content.whole }),
     ...(content.type === 'toolCallRejected' && { reason: content.reason })
   };
 }

@@ -16,15 +16,21 @@ export async function look(session: Session, chatId: ChatId): Promise<void> {
   session.act({ type: 'reviewed', chatId, changes });
 }
 
-export async function accept(session: Session, changes: readonly Change[]): Promise<void> {
-  const { id: chatId } = session.chat;
+export async function accept(
+  session: Session,
+  changes: readonly Change[],
+  chatId: ChatId = session.chat.id
+): Promise<void> {
   await session.ask('chat/keep', { chatId, changes: changes.map(({ id }) => id) });
   await look(session, chatId);
 }
 
 /** What cannot be taken back is said, and why. */
-export async function reject(session: Session, changes: readonly Change[]): Promise<void> {
-  const { id: chatId } = session.chat;
+export async function reject(
+  session: Session,
+  changes: readonly Change[],
+  chatId: ChatId = session.chat.id
+): Promise<void> {
   const done = await session.ask('chat/revert', { chatId, changes: changes.map(({ id }) => id) });
   for (const { shown, why } of done?.left ?? []) {
     session.say('warning', shown === '' ? why : `${shown}: ${why}`);

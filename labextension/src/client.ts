@@ -19,9 +19,12 @@ import {
   NotebookRunParams,
   NotebookRunProgressParams,
   NotebookRunResult,
-  ServerMethods
+  RewriteContentReceivedParams,
+  ServerMethods,
+  TOLD as TOLD_MODELS
 } from './protocol';
 import { Link, Notifications, Peer, Requests } from './rpc';
+import { misfit } from './shape';
 
 /** Everything that the server tells: requests are answered apart. */
 const TOLD = [
@@ -63,9 +66,12 @@ export interface NotebookHost {
   open(params: NotebookOpenParams): Promise<Done>;
   /** What linters have found in them. */
   diagnostics(params: EditorGetDiagnosticsParams): EditorGetDiagnosticsResult;
+  /** A cell is being rewritten to order. */
+  rewritten(params: RewriteContentReceivedParams): void;
 }
 
 const UNATTENDED: CodeAssistant = { chat: true, envelope: true, unattended: true };
+const NO_CHATS: CodeAssistant = { chat: false, unattended: true };
 const NOTEBOOKS: CodeAssistant = { notebook: true, editor: { diagnostics: true } };
 const ATTENDED: CodeAssistant = { chat: true, envelope: true, chatCapabilities: { askQuestion: true } };
 
@@ -78,38 +84,46 @@ export class Client {
     if (attendant !== undefined) {
       for (const method of TOLD) {
         peer.handle(method, params => {
-          attendant.told(method, params);
+          const trouble = misfit(TOLD_MODELS[method], params);
+          if (trouble === undefined) {
+            attendant.told(method, params);
+          } else {
+            console.warn('ECA: a malformed message was ignored', method, trouble);
+          }
         });
       }
       peer.handle('chat/askQuestion', (params, taken) => attendant.asked(params, taken));
     }
     if (notebooks !== undefined) {
-      peer.handle('notebook/list', () => notebooks.list());
-      peer.handle('notebook/read', params => notebooks.read(params));
-      peer.handle('notebook/edit', params => notebooks.edit(params));
-      peer.handle('notebook/run', (params, taken) =>
-        notebooks.run(params, taken, progress => {
-          peer.notify('notebook/runProgress', progress);
-        })
-      );
-      peer.handle('notebook/open', params => notebooks.open(params));
-      peer.handle('editor/getDiagnostics', params => notebooks.diagnostics(params));
+      show(peer, notebooks);
     }
     const can = attendant === undefined ? UNATTENDED : ATTENDED;
-    await peer.request('initialize', {
-      clientInfo: { name: 'jupyter-eca' },
-      capabilities: { codeAssistant: { ...can, ...(notebooks !== undefined && NOTEBOOKS) } }
-    });
-    peer.notify('initialized', {});
+    await greet(peer, { ...can, ...(notebooks !== undefined && NOTEBOOKS) });
+    return new Client(peer);
+  }
+
+  /** One who has notebooks open and leaves what is told to others. Throws: LinkError, RpcError. */
+  static async lending(link: Link, notebooks: NotebookHost, gone: () => void): Promise<Client> {
+    const peer = new Peer<ClientMethods, ServerMethods>(link, gone);
+    show(peer, notebooks);
+    await greet(peer, { ...UNATTENDED, ...NOTEBOOKS });
+    return new Client(peer);
+  }
+
+  /** One who completes text and is shown no chats. Throws: LinkError, RpcError. */
+  static async completing(link: Link, gone: () => void): Promise<Client> {
+    const peer = new Peer<ClientMethods, ServerMethods>(link, gone);
+    await greet(peer, NO_CHATS);
     return new Client(peer);
   }
 
   /** Throws: LinkError, RpcError. */
   request<K extends Requests<ClientMethods>>(
     method: K,
-    params: ClientMethods[K]['params']
+    params: ClientMethods[K]['params'],
+    taken?: AbortSignal
   ): Promise<ClientMethods[K]['result']> {
-    return this.peer.request(method, params);
+    return this.peer.request(method, params, taken);
   }
 
   notify<K extends Notifications<ClientMethods>>(method: K, params: ClientMethods[K]['params']): void {
@@ -141,4 +155,25 @@ export class Client {
   close(): void {
     this.peer.close();
   }
+}
+
+function show(peer: Peer<ClientMethods, ServerMethods>, notebooks: NotebookHost): void {
+  peer.handle('notebook/list', () => notebooks.list());
+  peer.handle('notebook/read', params => notebooks.read(params));
+  peer.handle('notebook/edit', params => notebooks.edit(params));
+  peer.handle('notebook/run', (params, taken) =>
+    notebooks.run(params, taken, progress => {
+      peer.notify('notebook/runProgress', progress);
+    })
+  );
+  peer.handle('notebook/open', params => notebooks.open(params));
+  peer.handle('editor/getDiagnostics', params => notebooks.diagnostics(params));
+  peer.handle('rewrite/contentReceived', params => {
+    notebooks.rewritten(params);
+  });
+}
+
+async function greet(peer: Peer<ClientMethods, ServerMethods>, codeAssistant: CodeAssistant): Promise<void> {
+  await peer.request('initialize', { clientInfo: { name: 'jupyter-eca' }, capabilities: { codeAssistant } });
+  peer.notify('initialized', {});
 }

@@ -5,7 +5,10 @@ import { ServerConnection } from '@jupyterlab/services';
 
 import { Link, LinkError } from './rpc';
 
-/** Throws: LinkError. A browser does not tell a page why a WebSocket was refused, so there is no reason in it. */
+/**
+ * May be listened to later than it was given: the server says nothing before it is greeted. Throws: LinkError. A browser
+ * does not tell a page why a WebSocket was refused, so there is no reason in it.
+ */
 export function openLink(settings: ServerConnection.ISettings): Promise<Link> {
   return new Promise((resolve, reject) => {
     const socket = new settings.WebSocket(address(settings));
@@ -34,6 +37,9 @@ function link(socket: WebSocket): Link {
         received(data);
       };
       socket.onclose = closed;
+      if (socket.readyState !== WebSocket.OPEN) {
+        closed();
+      }
     },
     close: () => {
       socket.close();

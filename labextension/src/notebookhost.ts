@@ -1,10 +1,13 @@
 /** The notebooks that are open in Lab, for the assistant: read, edited and run in the live model, as a user would. */
 
-import type { YNotebook } from '@jupyter/ydoc';
+import type { ISharedCell, YNotebook } from '@jupyter/ydoc';
 import { Cell, CodeCell, CodeCellModel, MarkdownCell } from '@jupyterlab/cells';
 import { INotebookCellExecutor, INotebookTracker, Notebook, NotebookPanel, runCell } from '@jupyterlab/notebook';
 
+import type { Widget } from '@lumino/widgets';
+
 import { NotebookHost } from './client';
+import { toldOf } from './instructions';
 import { lintOf, pathOf } from './lint';
 import { apply, Change, plan, Refusal, Standing, told } from './live';
 import { Marks } from './marks';
@@ -33,10 +36,13 @@ export interface LabParts {
   /** Brings an open panel to the front. */
   readonly reveal: (id: string) => void;
   readonly executor?: INotebookCellExecutor;
+  /** What is worked in, in Lab's main area. */
+  readonly front?: () => Widget | null;
 }
 
 export class LiveNotebooks implements NotebookHost {
-  private readonly marks = new Marks();
+  readonly marks = new Marks();
+  rewritten: NotebookHost['rewritten'] = () => undefined;
   private readonly executor: INotebookCellExecutor;
 
   constructor(private readonly lab: LabParts) {
@@ -49,11 +55,13 @@ export class LiveNotebooks implements NotebookHost {
     for (const panel of this.panels()) {
       const path = panel.context.localPath;
       const kernelId = panel.sessionContext.session?.kernel?.id;
+      const instructions = toldOf(panel);
       found.set(path, {
         path,
         active: path === current,
         language: languageOf(panel),
-        ...(kernelId !== undefined && { kernelId })
+        ...(kernelId !== undefined && { kernelId }),
+        ...(instructions !== '' && { instructions })
       });
     }
     return { notebooks: [...found.values()].sort((one, other) => Number(other.active) - Number(one.active)) };
@@ -135,6 +143,13 @@ export class LiveNotebooks implements NotebookHost {
       await panel.content.scrollToCell(cellOf(panel, cellId));
     }
     return {};
+  }
+
+  /** A text that the user has agreed to: one step to undo, and nothing to be marked. */
+  write(cell: ISharedCell, source: string): void {
+    this.marks.except(() => {
+      apply(cell.notebook as YNotebook, [{ kind: 'source', id: cell.id, source }]);
+    });
   }
 
   /** Of all open notebooks without a URI; nothing of what is not open here. */

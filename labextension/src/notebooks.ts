@@ -1,10 +1,13 @@
 /** The notebook that was worked in last: what is in it at the moment, and edits in its live model. */
 
 import { CodeCell } from '@jupyterlab/cells';
-import { INotebookTracker, NotebookPanel } from '@jupyterlab/notebook';
+import { INotebookTracker, NotebookActions, NotebookPanel } from '@jupyterlab/notebook';
 import { TranslationBundle } from '@jupyterlab/translation';
+import type { Widget } from '@lumino/widgets';
 
 import { ChatContext, TextContext } from './protocol';
+import { aroundFile, fileContext, fileOf, linesOf, Place, placeOf, toldOf } from './cursor';
+import { FindCell } from './pasted';
 import { base, plain } from './text';
 import { Surroundings } from './view/App';
 import { Around } from './view/Chips';
@@ -15,18 +18,25 @@ const LONGEST_ERROR = 4000;
 
 /** Each edit is one step to undo. */
 export function codePlace(tracker: INotebookTracker): CodePlace | undefined {
-  const notebook = tracker.currentWidget?.content;
-  const model = notebook?.model?.sharedModel;
-  if (notebook === undefined || model === undefined) {
+  const panel = tracker.currentWidget;
+  const model = panel?.content.model?.sharedModel;
+  if (panel === null || model === undefined) {
     return undefined;
   }
+  const notebook = panel.content;
+  const insertBelow = (source: string): void => {
+    const below = notebook.activeCellIndex + 1;
+    model.transact(() => {
+      model.insertCell(below, { cell_type: 'code', source, metadata: { trusted: true } });
+    });
+    notebook.activeCellIndex = below;
+  };
   return {
-    insertBelow: source => {
-      const below = notebook.activeCellIndex + 1;
-      model.transact(() => {
-        model.insertCell(below, { cell_type: 'code', source, metadata: { trusted: true } });
-      });
-      notebook.activeCellIndex = below;
+    insertBelow,
+    runBelow: source => {
+      insertBelow(source);
+      notebook.deselectAll();
+      void NotebookActions.run(notebook, panel.sessionContext);
     },
     replaceCell: source => {
       notebook.activeCell?.model.sharedModel.setSource(source);
@@ -34,13 +44,24 @@ export function codePlace(tracker: INotebookTracker): CodePlace | undefined {
   };
 }
 
-/** Follows the notebook, its active cell and what is selected in it. */
+/** Of the notebooks that are open. */
+export function finder(tracker: INotebookTracker): FindCell {
+  return id => {
+    const numberIn = ({ content }: NotebookPanel): number =>
+      content.widgets.findIndex(({ model }) => model.id === id) + 1;
+    const panel = tracker.find(one => numberIn(one) > 0);
+    return panel && { path: panel.context.localPath, number: numberIn(panel) };
+  };
+}
+
+/** Follows the notebook, its active cell and what is selected in it; and a file, while that is in front. */
 export class NotebookSurroundings implements Surroundings {
   private seen: Around | undefined;
 
   constructor(
     private readonly tracker: INotebookTracker,
-    private readonly trans: TranslationBundle
+    private readonly trans: TranslationBundle,
+    private readonly front: () => Widget | null = () => null
   ) {}
 
   readonly subscribe = (watcher: () => void): (() => void) => {
@@ -65,48 +86,48 @@ export class NotebookSurroundings implements Surroundings {
 
   readonly read = (): readonly ChatContext[] => {
     const panel = this.tracker.currentWidget;
-    return panel === null ? [] : [contextOf(panel)];
+    const file = fileOf(this.front());
+    return file !== undefined ? [fileContext(file)] : panel === null ? [] : [contextOf(panel)];
   };
 
   private look(): Around | undefined {
     const panel = this.tracker.currentWidget;
+    const file = fileOf(this.front());
+    if (file !== undefined) {
+      return aroundFile(file, this.trans);
+    }
     if (panel === null || panel.isDisposed) {
       return undefined;
     }
     const { path } = panel.context;
     const n = panel.content.activeCellIndex + 1;
-    const lines = selected(panel)?.split('\n').length ?? 0;
-    const cell =
-      lines > 0 ? this.trans._n('cell %2, %1 line', 'cell %2, %1 lines', lines, n) : this.trans.__('cell %1', n);
+    const place = placeIn(panel);
+    const cell = this.trans.__('cell %1', n) + (place === undefined ? '' : `, ${toldOf(place, this.trans)}`);
     return { label: `${base(path)} · ${cell}`, detail: `${path}, ${cell}` };
   }
 }
 
-function selected(panel: NotebookPanel): string | undefined {
+/** A cell that was never in sight has no editor, and no cursor. */
+function placeIn(panel: NotebookPanel): Place | undefined {
   const editor = panel.content.activeCell?.editor;
-  if (!editor) {
-    return undefined;
-  }
-  const { start, end } = editor.getSelection();
-  const source = editor.model.sharedModel.getSource();
-  const text = source.slice(editor.getOffsetAt(start), editor.getOffsetAt(end));
-  return text === '' ? undefined : text;
+  return editor ? placeOf(editor) : undefined;
 }
 
 /** The selected lines, else the active cell with the error it ended in. */
 function contextOf(panel: NotebookPanel): TextContext {
   const { path } = panel.context;
   const n = String(panel.content.activeCellIndex + 1);
-  const selection = selected(panel);
-  if (selection !== undefined) {
-    return { type: 'text', label: `selected in ${path}, cell ${n}`, content: selection };
+  const place = placeIn(panel);
+  if (place !== undefined && place.text !== '') {
+    return { type: 'text', label: `selected in ${path}, cell ${n}, ${linesOf(place)}`, content: place.text };
   }
+  const cursor = place === undefined ? '' : `, cursor in ${linesOf(place)}`;
   const cell = panel.content.activeCell;
   const source = cell?.model.sharedModel.getSource() ?? '';
   const error = cell instanceof CodeCell ? errorOf(cell) : '';
   return {
     type: 'text',
-    label: `active cell ${n} of ${path}`,
+    label: `active cell ${n} of ${path}${cursor}`,
     content: error === '' ? source : `${source}\n\n${error}`
   };
 }

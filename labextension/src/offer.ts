@@ -42,13 +42,15 @@ async function found(
     case '@':
       return (await ask('chat/queryContext', { ...params, contexts })).contexts.map(offered);
     case '/':
-      return (await ask('chat/queryCommands', params)).commands.map(({ name, description, type }) => ({
-        key: name,
-        kind: type,
-        label: `/${name}`,
-        detail: description,
-        insert: `/${name} `
-      }));
+      return (await ask('chat/queryCommands', params)).commands.map(
+        ({ name, description, type, arguments: given }) => ({
+          key: name,
+          kind: type,
+          label: [`/${name}`, ...given.map(one => (one.required ? one.name : `[${one.name}]`))].join(' '),
+          detail: description,
+          insert: `/${name} `
+        })
+      );
     case '#':
       return (await ask('chat/queryFiles', params)).files.map(({ path, type }) => ({
         key: path,

@@ -5,24 +5,33 @@ import { ICommandPalette } from '@jupyterlab/apputils';
 import { ILauncher } from '@jupyterlab/launcher';
 import { INotebookCellExecutor, INotebookTracker } from '@jupyterlab/notebook';
 import { IRenderMimeRegistry } from '@jupyterlab/rendermime';
+import { ISettingRegistry } from '@jupyterlab/settingregistry';
 import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 
+import type { Widget } from '@lumino/widgets';
+
+import { addCellCommands, CellCommand } from './cellcommands';
 import { assistantIcon } from './icon';
-import { PanelPlace } from './place';
+import { Page } from './page';
+import { IPanelPlace, PanelPlace } from './place';
+import { Preferred } from './preferences';
 
 /** Menus and shortcuts name it in schema/plugin.json. */
 const OPEN = 'eca:open-panel';
+/** Its sidebars have a width of their own: what is wider is cut off. */
+const NOTEBOOK = 'Jupyter Notebook';
 /** Behind Lab's own panels of the right side. */
 const RANK = 900;
 
 type Area = 'left' | 'right' | 'main';
 
-export const opening: JupyterFrontEndPlugin<void> = {
+export const opening: JupyterFrontEndPlugin<PanelPlace> = {
   id: 'jupyter-eca:panel',
   description: 'The panel to talk with the assistant in.',
   autoStart: true,
+  provides: IPanelPlace,
   requires: [INotebookTracker, IRenderMimeRegistry],
-  optional: [ITranslator, ICommandPalette, ILauncher, ILayoutRestorer, INotebookCellExecutor],
+  optional: [ITranslator, ICommandPalette, ILauncher, ILayoutRestorer, INotebookCellExecutor, ISettingRegistry],
   activate
 };
 
@@ -34,8 +43,9 @@ function activate(
   palette: ICommandPalette | null,
   launcher: ILauncher | null,
   restorer: ILayoutRestorer | null,
-  executor: INotebookCellExecutor | null
-): void {
+  executor: INotebookCellExecutor | null,
+  registry: ISettingRegistry | null
+): PanelPlace {
   const language = translator ?? nullTranslator;
   const trans = language.load('jupyter_eca');
   const openPath = (path: string): Promise<unknown> => app.commands.execute('docmanager:open', { path });
@@ -43,11 +53,19 @@ function activate(
     app.shell.activateById(id);
   };
   const settings = app.serviceManager.serverSettings;
+  const preferred = new Preferred();
+  const front = (): Widget | null => app.shell.currentWidget;
+  const lab = { tracker, openPath, reveal, front, ...(executor && { executor }) };
+  const page = new Page(settings, lab);
   const place = new PanelPlace(async () => {
-    const { AssistantPanel } = await import('./panel');
-    const lab = { tracker, openPath, reveal, ...(executor && { executor }) };
-    return new AssistantPanel({ settings, rendermime, translator: language, lab });
-  });
+    // The server, too, loads much for its first link: meanwhile, not afterwards.
+    const link = import('./link').then(({ openLink }) => openLink(settings));
+    link.catch(() => undefined);
+    const [{ AssistantPanel }, notebooks] = await Promise.all([import('./panel'), page.notebooks()]);
+    const openSettings = (): void => void app.commands.execute('eca:open-settings');
+    const parts = { settings, link, rendermime, translator: language, lab, notebooks, preferred, openSettings };
+    return new AssistantPanel(parts);
+  }, app.name === NOTEBOOK);
   place.title.icon = assistantIcon;
   place.title.caption = trans.__('Assistant');
   place.node.setAttribute('role', 'region');
@@ -59,6 +77,11 @@ function activate(
   };
   put('right');
   restorer?.add(place, 'jupyter-eca:panel');
+  void preferred.follow(registry, app.restored, side => {
+    if (place.isAttached && ![...app.shell.widgets('main'), ...app.shell.widgets(side)].includes(place)) {
+      put(side);
+    }
+  });
 
   app.commands.addCommand(OPEN, {
     label: args =>
@@ -86,8 +109,11 @@ function activate(
       }
     }
   });
+  addCellCommands(app.commands, tracker, trans, place);
   const category = trans.__('Assistant');
+  Object.values(CellCommand).forEach(command => palette?.addItem({ command, category }));
   palette?.addItem({ command: OPEN, category });
   palette?.addItem({ command: OPEN, category, args: { area: 'main' } });
   launcher?.add({ command: OPEN, category: trans.__('Other'), rank: 1 });
+  return place;
 }

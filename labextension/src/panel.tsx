@@ -5,36 +5,53 @@ import { IRenderMimeRegistry } from '@jupyterlab/rendermime';
 import { ITranslator } from '@jupyterlab/translation';
 import { ReactWidget } from '@jupyterlab/ui-components';
 import { UUID } from '@lumino/coreutils';
-import { Message } from '@lumino/messaging';
 import * as React from 'react';
 
 import '../style/panel.css';
 
+import { Always } from './always';
+import { Editing } from './editing';
+import { flagsOf } from './flags';
 import { pathOf } from './inert';
+import { ActiveInstructions } from './instructions';
 import { openLink } from './link';
-import { LabParts, LiveNotebooks } from './notebookhost';
-import { codePlace, NotebookSurroundings } from './notebooks';
+import type { LabParts, LiveNotebooks } from './notebookhost';
+import { codePlace, finder, NotebookSurroundings } from './notebooks';
 import { show } from './notices';
+import { wholeOutput } from './outputs';
+import { HunkPainter } from './hunkpainter';
+import type { Preferred } from './preferences';
+import { Remembered } from './remembered';
 import { markdownInto } from './render';
+import { Reviewing } from './reviewing';
+import type { Link } from './rpc';
 import { Session } from './session';
 import { App } from './view/App';
 import { Env, EnvProvider } from './view/env';
 
 export interface PanelParts {
   readonly settings: ServerConnection.ISettings;
+  /** The first one; what may be wrong with it is not told anywhere else. */
+  readonly link: Promise<Link>;
   readonly rendermime: IRenderMimeRegistry;
   readonly translator: ITranslator;
   readonly lab: LabParts;
+  readonly notebooks: LiveNotebooks;
+  readonly preferred: Preferred;
+  readonly openSettings: () => void;
 }
 
 export class AssistantPanel extends ReactWidget {
-  private readonly session: Session;
+  readonly session: Session;
   private readonly surroundings: NotebookSurroundings;
-  private readonly env: Env;
+  private readonly instructions: ActiveInstructions;
+  private readonly reviewing: Reviewing;
+  /** Cells rewritten to order. */
+  readonly editing: Editing;
+  readonly env: Env;
   private readonly connecting: Promise<void>;
-  private wantsFocus = false;
 
-  constructor({ settings, rendermime, translator, lab }: PanelParts) {
+  constructor({ settings, link, rendermime, translator, lab, notebooks, preferred, openSettings }: PanelParts) {
     super();
     this.addClass('eca-PanelHost');
     const trans = translator.load('jupyter_eca');
@@ -46,17 +63,37 @@ export class AssistantPanel extends ReactWidget {
         return codePlace(tracker);
       }
     };
-    const notebooks = new LiveNotebooks(lab);
     const showCell = (path: string, cellId?: string): void => {
       notebooks.open({ path, ...(cellId !== undefined && { cellId }) }).catch((error: unknown) => {
         this.session.complain(error);
       });
     };
-    this.env = { trans, code, openPath, showCell, markdown: markdownInto(rendermime, code, translator) };
-    this.surroundings = new NotebookSurroundings(tracker, trans);
+    this.env = {
+      trans,
+      code,
+      openPath,
+      showCell,
+      findCell: finder(tracker),
+      markdown: markdownInto(rendermime, code, translator),
+      wholeOutput: id => wholeOutput(this.session, id),
+      preferred,
+      openSettings,
+      always: new Always(() => this.session),
+      flags: flagsOf(() => this.session)
+    };
+    this.surroundings = new NotebookSurroundings(tracker, trans, lab.front);
+    this.instructions = new ActiveInstructions(tracker);
+    const remembered = new Remembered(settings.baseUrl);
+    const known = remembered.chat();
+    let first: Promise<Link> | undefined = link;
     this.session = new Session({
       notebooks,
-      open: () => openLink(settings),
+      open: () => {
+        const opened = first ?? openLink(settings);
+        first = undefined;
+        return opened;
+      },
+      ...(known !== undefined && { known }),
       newId: () => UUID.uuid4(),
       later: (call, ms) => {
         const timer = window.setTimeout(call, ms);
@@ -67,15 +104,25 @@ export class AssistantPanel extends ReactWidget {
     });
     this.session.onOffer = offer => {
       show(offer, trans, server => {
-        this.session.signIn(server);
+        this.session.notify('mcp/connectServer', { name: server });
       });
     };
+    this.session.subscribe(() => {
+      const { id } = this.session.chat;
+      if (String(id) !== remembered.chat()) {
+        remembered.show(String(id));
+      }
+    });
+    const painter = new HunkPainter();
+    this.reviewing = new Reviewing(this.session, tracker, notebooks, painter, remembered, trans);
+    this.editing = new Editing(this.session, notebooks, painter, trans, () => this.connecting);
     this.node.addEventListener('click', this.follow);
     this.node.addEventListener('keydown', this.follow);
     this.connecting = this.session.connect();
   }
 
   override dispose(): void {
+    this.reviewing.dispose();
     this.session.close();
     super.dispose();
   }
@@ -94,24 +141,26 @@ export class AssistantPanel extends ReactWidget {
 
   /** Where the keyboard goes when the panel is opened: at once or, on its first opening, when it is drawn. */
   focus(): void {
-    const box = this.node.querySelector('textarea');
-    box?.focus();
-    this.wantsFocus = box === null;
-  }
-
-  protected override onUpdateRequest(message: Message): void {
-    super.onUpdateRequest(message);
-    void this.renderPromise?.then(() => {
-      if (this.wantsFocus) {
-        this.focus();
-      }
-    });
+    const found = (): boolean => {
+      // The first text may be that of the notebook's instructions, folded away.
+      const box = this.node.querySelector<HTMLElement>('textarea[role=combobox]');
+      box?.focus();
+      return box !== null;
+    };
+    if (!found()) {
+      const drawn = new MutationObserver(() => {
+        if (found()) {
+          drawn.disconnect();
+        }
+      });
+      drawn.observe(this.node, { childList: true, subtree: true });
+    }
   }
 
   protected override render(): React.ReactElement {
     return (
       <EnvProvider value={this.env}>
-        <App session={this.session} surroundings={this.surroundings} />
+        <App session={this.session} surroundings={this.surroundings} instructions={this.instructions} />
       </EnvProvider>
     );
   }

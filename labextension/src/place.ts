@@ -1,23 +1,42 @@
 /** Where the panel stands in Lab: there from the start, and empty until it is first shown. */
 
+import { Token } from '@lumino/coreutils';
 import { Message } from '@lumino/messaging';
 import { PanelLayout, Widget } from '@lumino/widgets';
 
+import type { NotebookPanel } from '@jupyterlab/notebook';
 import type { AssistantPanel } from './panel';
+
+/** The panel's place, for other plugins: whether the panel is loaded is theirs to wait for or to cause. */
+export const IPanelPlace = new Token<PanelPlace>('jupyter-eca:IPanelPlace', 'Where the panel of the assistant stands.');
 
 export class PanelPlace extends Widget {
   private panel: Promise<AssistantPanel> | undefined;
+  private arrived: (panel: AssistantPanel) => void = () => undefined;
+  /** Once it is loaded, for whatever reason. */
+  readonly loaded = new Promise<AssistantPanel>(resolve => {
+    this.arrived = resolve;
+  });
 
-  constructor(private readonly load: () => Promise<AssistantPanel>) {
+  /** `elastic`: as narrow as the place that it is given. */
+  constructor(
+    private readonly load: () => Promise<AssistantPanel>,
+    elastic: boolean
+  ) {
     super();
     this.id = 'jupyter-eca:panel';
     this.layout = new PanelLayout();
     // Narrower than this, code and buttons do not fit. Here because the style sheet is loaded later.
-    this.node.style.minWidth = '320px';
+    this.node.style.minWidth = elastic ? '' : '320px';
   }
 
   ask(message: string): void {
     void this.fill().then(panel => panel.ask(message));
+  }
+
+  /** In the notebook: this place need not be in sight. */
+  edit(notebook: NotebookPanel): void {
+    void this.fill().then(({ editing }) => editing.open(notebook));
   }
 
   protected override onAfterShow(message: Message): void {
@@ -39,9 +58,11 @@ export class PanelPlace extends Widget {
     });
   }
 
-  private fill(): Promise<AssistantPanel> {
+  /** Loads the panel, unless it is. */
+  fill(): Promise<AssistantPanel> {
     this.panel ??= this.load().then(panel => {
       (this.layout as PanelLayout).addWidget(panel);
+      this.arrived(panel);
       return panel;
     });
     return this.panel;

@@ -1,8 +1,9 @@
 /** Markdown into an element, by Lab's own parser, highlighter, sanitiser and typesetter. */
 
 import { IRenderMimeRegistry, renderMarkdown } from '@jupyterlab/rendermime';
-import { ITranslator, TranslationBundle } from '@jupyterlab/translation';
+import { ITranslator } from '@jupyterlab/translation';
 
+import { equipAll } from './codetools';
 import { inert } from './inert';
 import { plain } from './text';
 import { CodeTools } from './view/env';
@@ -31,9 +32,7 @@ export function markdownInto(rendermime: IRenderMimeRegistry, code: CodeTools, t
       translator,
       sanitizer
     });
-    for (const block of host.querySelectorAll<HTMLElement>('pre > code')) {
-      equip(block, code, trans);
-    }
+    equipAll(host, code, trans);
   };
   return async (host, text) => {
     wanted.set(host, text);
@@ -53,35 +52,4 @@ export function markdownInto(rendermime: IRenderMimeRegistry, code: CodeTools, t
       busy.delete(host);
     }
   };
-}
-
-/** With what can be done with the code. */
-function equip(block: HTMLElement, code: CodeTools, trans: TranslationBundle): void {
-  const frame = block.parentElement;
-  if (frame === null) {
-    return;
-  }
-  const text = (): string => block.textContent.replace(/\n$/, '');
-  const tools = document.createElement('div');
-  tools.className = 'eca-Code-tools';
-  tools.append(
-    button('copy', trans.__('Copy'), () => void code.copy(text())),
-    button('insert', trans.__('Insert below the active cell'), () => code.place?.insertBelow(text())),
-    button('replace', trans.__('Replace the active cell'), () => code.place?.replaceCell(text()))
-  );
-  const around = document.createElement('div');
-  around.className = 'eca-Code';
-  frame.replaceWith(around);
-  frame.tabIndex = 0;
-  around.append(frame, tools);
-}
-
-function button(icon: string, label: string, act: () => void): HTMLButtonElement {
-  const made = document.createElement('button');
-  made.type = 'button';
-  made.className = `eca-Code-tool eca-mod-${icon}`;
-  made.title = label;
-  made.setAttribute('aria-label', label);
-  made.addEventListener('click', act);
-  return made;
 }

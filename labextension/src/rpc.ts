@@ -3,7 +3,7 @@
 /** A duplex of text, one message a piece. */
 export interface Link {
   send(text: string): void;
-  /** To be called once, in the turn of the event loop in which the link was given. */
+  /** To be called once, in the turn of the event loop in which the link was given, unless it says otherwise. */
   listen(received: (text: string) => void, closed: () => void): void;
   close(): void;
 }
@@ -72,16 +72,32 @@ export class Peer<Ours extends Table<Ours>, Theirs extends Table<Theirs>> {
     );
   }
 
-  /** Throws: RpcError when the answer is an error, LinkError when the link closes before it comes. */
-  request<K extends Requests<Ours>>(method: K, params: Ours[K]['params']): Promise<Ours[K]['result']> {
+  /**
+   * Throws: RpcError when the answer is an error, LinkError when the link closes before it comes. `taken` takes the
+   * request back; the answer is then that it was, unless it was on its way already.
+   */
+  request<K extends Requests<Ours>>(
+    method: K,
+    params: Ours[K]['params'],
+    taken?: AbortSignal
+  ): Promise<Ours[K]['result']> {
     return new Promise((resolve, reject) => {
       if (this.closed) {
         reject(new LinkError('the link is closed'));
         return;
       }
+      if (taken?.aborted === true) {
+        reject(new RpcError(Code.cancelled, 'the request was taken back'));
+        return;
+      }
       const id = ++this.lastId;
       this.waiting.set(id, { resolve: resolve, reject });
       this.send({ id, method, params });
+      taken?.addEventListener('abort', () => {
+        if (this.waiting.has(id)) {
+          this.send({ method: CANCEL, params: { id } });
+        }
+      });
     });
   }
 

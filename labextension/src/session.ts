@@ -6,22 +6,26 @@
  */
 
 import { Attendant, Client, NotebookHost, ToldMethod } from './client';
+import { PAGE } from './earlier';
 import {
   ChatAskQuestionParams,
   ChatAskQuestionResult,
   ChatContext,
   ChatId,
+  ChatOpenResult,
   ClientMethods,
   ShowMessageParams,
   ToolServerUpdatedParams
 } from './protocol';
-import { Link, LinkError, Requests } from './rpc';
+import { nextOf } from './queue';
+import { Link, LinkError, Notifications, Requests } from './rpc';
 import { linkIn, Offer } from './offering';
 import { Action, Chat, initial, newChat, reduce, Selection, State } from './state';
 
-/** What the session needs of the world. `later` calls once and returns how to take it back. */
+/** What the session needs of the world: `known` is the chat to begin with; `later` calls once, and can be taken back. */
 export interface World {
   readonly notebooks?: NotebookHost;
+  readonly known?: ChatId;
   open(): Promise<Link>;
   newId(): string;
   later(call: () => void, ms: number): () => void;
@@ -53,7 +57,7 @@ export class Session implements Attendant {
   private ended = false;
 
   constructor(private readonly world: World) {
-    this.state = initial(world.newId());
+    this.state = initial(world.known ?? world.newId());
   }
 
   readonly subscribe = (watcher: () => void): (() => void) => {
@@ -62,8 +66,7 @@ export class Session implements Attendant {
   };
 
   get chat(): Chat {
-    const { chats, current } = this.state;
-    return chats[String(current)] ?? newChat(current);
+    return this.state.chats[String(this.state.current)] ?? newChat(this.state.current);
   }
 
   // -- the connection
@@ -131,7 +134,9 @@ export class Session implements Attendant {
   /** What happened in the meantime. */
   private async catchUp(): Promise<void> {
     await this.list();
-    const shown = Object.values(this.state.chats).filter(chat => chat.seq > 0);
+    const { chats, list } = this.state;
+    const there = new Set([this.world.known, ...list.map(one => one.id)]);
+    const shown = Object.values(chats).filter(({ id, seq }) => seq > 0 || there.has(id));
     await Promise.all(shown.map(chat => this.replay(chat)));
   }
 
@@ -143,20 +148,13 @@ export class Session implements Attendant {
     const running = this.state.list.some(({ id, status }) => id === chat.id && status !== 'idle');
     const whole = running || chat.status !== 'idle' || chat.seq === 0;
     this.act({ type: 'replaying', chatId: chat.id, whole });
-    let found = true;
+    let opened: ChatOpenResult | undefined;
     try {
-      const opened = await this.ask('chat/open', { chatId: chat.id, ...(!whole && { after: chat.seq }) });
-      found = opened?.found ?? true;
-      const { model, agent, variant, variants } = opened?.selection ?? {};
-      const selection = {
-        ...(model !== undefined && { model }),
-        ...(agent !== undefined && { agent }),
-        ...(variant !== undefined && { variant }),
-        ...(variants !== undefined && { variants })
-      };
-      this.act({ type: 'chosen', chatId: chat.id, selection });
+      opened = await this.ask('chat/open', { chatId: chat.id, ...(whole ? { limit: PAGE } : { after: chat.seq }) });
+      this.act({ type: 'chosen', chatId: chat.id, selection: opened?.selection ?? {} });
     } finally {
-      this.act({ type: 'replayed', chatId: chat.id, found });
+      const { found = true, meta } = opened ?? {};
+      this.act({ type: 'replayed', chatId: chat.id, found, ...(whole && { before: meta?.beforeCursor }) });
     }
   }
 
@@ -226,12 +224,11 @@ export class Session implements Attendant {
     for (const { key } of chat.questions) {
       this.answer(key, { cancelled: true });
     }
-    if (chat.steers.length > 0) {
-      const words = chat.steers.join('\n\n');
-      this.act({ type: 'steered', chatId, steers: [] });
-      void this.prompt(words, [], chat).then(done => {
+    const next = nextOf(this, chat);
+    if (next !== undefined) {
+      void this.prompt(next.text, next.contexts, chat).then(done => {
         if (!done) {
-          this.onDraft(words);
+          this.onDraft(next.text);
         }
       });
     }
@@ -263,32 +260,33 @@ export class Session implements Attendant {
   unsteer(): void {
     const chat = this.chat;
     this.client?.notify('chat/promptSteerRemove', { chatId: chat.id });
-    this.onDraft(chat.steers.join('\n\n'));
+    this.onDraft([...chat.steers, ...(chat.queue ?? []).map(({ text }) => text)].join('\n\n'));
     this.act({ type: 'steered', chatId: chat.id, steers: [] });
+    this.act({ type: 'queued', chatId: chat.id, queue: [] });
   }
 
-  /** Words that wait for the turn's next step come back to the prompt box: they must not begin another turn. */
+  /** Words that wait come back to the prompt box: they must not begin another turn. */
   stop(): void {
-    if (this.chat.steers.length > 0) {
+    if (this.chat.steers.length + (this.chat.queue?.length ?? 0) > 0) {
       this.unsteer();
     }
     this.client?.promptStop(this.chat.id);
   }
 
-  signIn(server: string): void {
-    this.client?.notify('mcp/connectServer', { name: server });
+  notify<K extends Notifications<ClientMethods>>(method: K, params: ClientMethods[K]['params']): void {
+    this.client?.notify(method, params);
   }
 
-  approve(toolCallId: string, session: boolean): void {
+  approve(toolCallId: string, session: boolean, chatId = this.chat.id): void {
     this.client?.notify('chat/toolCallApprove', {
-      chatId: this.chat.id,
+      chatId,
       toolCallId,
       ...(session && { save: 'session' as const })
     });
   }
 
-  reject(toolCallId: string, reason: string): void {
-    this.client?.notify('chat/toolCallReject', { chatId: this.chat.id, toolCallId, ...(reason !== '' && { reason }) });
+  reject(toolCallId: string, reason: string, chatId = this.chat.id): void {
+    this.client?.notify('chat/toolCallReject', { chatId, toolCallId, ...(reason !== '' && { reason }) });
   }
 
   answer(key: number, answer: ChatAskQuestionResult): void {

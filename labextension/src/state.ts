@@ -5,21 +5,23 @@
  * comes of it is gathered in `replay`, and shown when the replay is complete: the reader sees no gap and no flicker.
  */
 
-import { Blocks, ended, progressed, told } from './blocks';
+import { progressed } from './blocks';
 import type { Change } from './changes';
+import { Earlier, withEarlier } from './earlier';
 import {
   ChatAskQuestionParams,
   ChatConfig,
   ChatContentReceivedParams,
   ChatId,
-  ChatStatus,
   ChatSummary,
   ConfigUpdatedParams,
   Job,
+  ProviderStatus,
   ServerMethods,
-  ToolServerUpdatedParams,
-  UsageContent
+  ToolServerUpdatedParams
 } from './protocol';
+import type { Queued } from './queue';
+import { EMPTY, take, Transcript, transcript } from './transcript';
 
 /** `lost` is being tried again; `absent`: never there. */
 export type Connection = 'connecting' | 'open' | 'lost' | 'absent';
@@ -36,22 +38,17 @@ export interface Selection {
   readonly variants: readonly string[];
 }
 
-/** `ends` are the turns that have ended, by the keys of their last blocks. */
-export interface Transcript {
-  readonly seq: number;
-  readonly blocks: Blocks;
-  readonly status: ChatStatus;
-  readonly progress: string;
-  readonly title: string;
-  readonly usage: UsageContent | null;
-  readonly ends?: Readonly<Record<string, string>>;
-}
+export type { Transcript } from './transcript';
 
-/** `steers` are words for the turn under way which the model has not been told yet, `changes` those to be reviewed. */
+/**
+ * `steers` are words for the turn under way which the model has not been told yet, `queue` what is asked after it,
+ * `changes` those to be reviewed.
+ */
 export interface Chat extends Transcript {
   readonly id: ChatId;
   readonly questions: readonly Question[];
   readonly steers: readonly string[];
+  readonly queue?: readonly Queued[];
   readonly selection: Partial<Selection>;
   readonly changes?: readonly Change[];
   readonly replay?: { readonly from: Transcript; readonly now: Transcript };
@@ -76,6 +73,7 @@ export interface State {
   readonly welcome: string;
   readonly servers: Readonly<Record<string, ToolServerUpdatedParams>>;
   readonly jobs: readonly Job[];
+  readonly providers: Readonly<Record<string, ProviderStatus>>;
   readonly messages: readonly Message[];
 }
 
@@ -91,16 +89,21 @@ export type Action =
   | { readonly type: 'shown'; readonly chatId: ChatId }
   /** A replay begins, of the whole chat or of what came after its `seq`; `replayed` when it is complete. */
   | { readonly type: 'replaying'; readonly chatId: ChatId; readonly whole: boolean }
-  | { readonly type: 'replayed'; readonly chatId: ChatId; readonly found: boolean }
+  | {
+      readonly type: 'replayed';
+      readonly chatId: ChatId;
+      readonly found: boolean;
+      readonly before?: Transcript['before'];
+    }
+  | { readonly type: 'earlier'; readonly chatId: ChatId; readonly page: Earlier }
   | { readonly type: 'chosen'; readonly chatId: ChatId; readonly selection: Partial<Selection> }
   | { readonly type: 'asked'; readonly question: Question }
   | { readonly type: 'answered'; readonly key: number }
   | { readonly type: 'steered'; readonly chatId: ChatId; readonly steers: readonly string[] }
+  | { readonly type: 'queued'; readonly chatId: ChatId; readonly queue: readonly Queued[] }
   | { readonly type: 'reviewed'; readonly chatId: ChatId; readonly changes: readonly Change[] }
   | { readonly type: 'message'; readonly message: Message }
   | { readonly type: 'dismissed'; readonly key: number };
-
-const EMPTY: Transcript = { seq: 0, blocks: [], status: 'idle', progress: '', title: '', usage: null };
 
 export function newChat(id: ChatId): Chat {
   return { ...EMPTY, id, questions: [], steers: [], selection: {} };
@@ -119,6 +122,7 @@ export function initial(current: ChatId): State {
     welcome: '',
     servers: {},
     jobs: [],
+    providers: {},
     messages: []
   };
 }
@@ -147,9 +151,13 @@ export function reduce(state: State, action: Action): State {
     case 'replayed':
       return within(state, action.chatId, ({ replay, ...chat }) => ({
         ...chat,
-        ...(action.found && replay?.now),
+        ...(action.found && { ...replay?.now, ...('before' in action && { before: action.before }) }),
         ...(!action.found && { status: 'idle', progress: '' })
       }));
+    case 'earlier':
+      return within(state, action.chatId, chat =>
+        withEarlier(chat, action.page.contents.reduce(taken, EMPTY), action.page)
+      );
     case 'chosen':
       return within(state, action.chatId, chat => ({ ...chat, selection: { ...chat.selection, ...action.selection } }));
     case 'asked':
@@ -161,6 +169,8 @@ export function reduce(state: State, action: Action): State {
       return { ...state, chats: each(state, chat => unquestioned(chat, question => question.key !== action.key)) };
     case 'steered':
       return within(state, action.chatId, chat => ({ ...chat, steers: action.steers }));
+    case 'queued':
+      return within(state, action.chatId, chat => ({ ...chat, queue: action.queue }));
     case 'reviewed':
       return within(state, action.chatId, chat => ({ ...chat, changes: action.changes }));
     case 'message':
@@ -176,7 +186,9 @@ function heard(state: State, action: Told): State {
       return received(state, action.params);
     case 'chat/toolCallProgress': {
       const report = action.params;
-      return transcribed(state, report.chatId, before => ({ ...before, blocks: progressed(before.blocks, report) }));
+      return transcribed(state, spawner(state, report.chatId), before =>
+        at(before, report.chatId, one => ({ ...one, blocks: progressed(one.blocks, report) }))
+      );
     }
     case 'chat/cleared':
       return transcribed(state, action.params.chatId, before =>
@@ -203,6 +215,8 @@ function heard(state: State, action: Told): State {
       const rest = Object.entries(state.servers).filter(([name]) => name !== action.params.name);
       return { ...state, servers: Object.fromEntries(rest) };
     }
+    case 'providers/updated':
+      return { ...state, providers: { ...state.providers, [action.params.id]: action.params } };
     case 'jobs/updated':
       return { ...state, jobs: action.params.jobs };
     default:
@@ -212,6 +226,9 @@ function heard(state: State, action: Told): State {
 
 function received(state: State, params: ChatContentReceivedParams): State {
   const { chatId, content } = params;
+  if (params.parentChatId !== undefined) {
+    return shown(state, params);
+  }
   if (content.type === 'metadata') {
     return shown(titled(state, chatId, content.title), params);
   }
@@ -240,45 +257,41 @@ function received(state: State, params: ChatContentReceivedParams): State {
  * has begun, and what was gathered until then is given up.
  */
 function shown(state: State, params: ChatContentReceivedParams): State {
-  return within(state, params.chatId, chat => {
+  return within(state, params.parentChatId ?? params.chatId, chat => {
     const { replay } = chat;
     if (replay === undefined) {
-      return repeats(chat, params) ? chat : { ...chat, ...take(chat, params) };
+      return repeats(chat, params) ? chat : { ...chat, ...taken(chat, params) };
     }
     const before = repeats(replay.now, params) ? replay.from : replay.now;
-    return repeats(before, params) ? chat : { ...chat, replay: { ...replay, now: take(before, params) } };
+    return repeats(before, params) ? chat : { ...chat, replay: { ...replay, now: taken(before, params) } };
   });
 }
 
-function take(before: Transcript, params: ChatContentReceivedParams): Transcript {
-  const { content } = params;
-  const now = { ...before, ...cursor(before, params) };
-  switch (content.type) {
-    case 'progress':
-      return content.state === 'running'
-        ? { ...now, progress: content.text, ...(before.status === 'idle' && { status: 'running' }) }
-        : { ...now, progress: '', status: 'idle', blocks: ended(before.blocks), ...ending(before, params) };
-    case 'usage':
-      return { ...now, usage: content };
-    default: {
-      const blocks = told(before.blocks, params);
-      return blocks === before.blocks && now.seq === before.seq ? before : { ...now, blocks };
-    }
-  }
+/** What a subagent says is kept apart, within its parent's chat. */
+function taken(before: Transcript, params: ChatContentReceivedParams): Transcript {
+  return params.parentChatId === undefined
+    ? take(before, params)
+    : inner(before, params.chatId, one => take(one, params));
 }
 
-function ending({ blocks, ends }: Transcript, { turn }: ChatContentReceivedParams): Pick<Transcript, 'ends'> {
-  const last = blocks.at(-1);
-  return turn === undefined || last === undefined ? {} : { ends: { ...ends, [last.key]: turn } };
+function inner(before: Transcript, id: ChatId, change: (one: Transcript) => Transcript): Transcript {
+  return { ...before, agents: { ...before.agents, [id]: change(before.agents?.[id] ?? EMPTY) } };
 }
 
-function cursor(before: Transcript, { seq }: ChatContentReceivedParams): Pick<Transcript, 'seq'> {
-  return { seq: Math.max(before.seq, seq ?? 0) };
+/** In the subagent's part where the chat is one's. */
+function at(before: Transcript, id: ChatId, change: (one: Transcript) => Transcript): Transcript {
+  return before.agents?.[id] === undefined ? change(before) : inner(before, id, change);
+}
+
+/** The chat within which a subagent's is shown; any other chat itself. */
+function spawner(state: State, id: ChatId): ChatId {
+  return Object.values(state.chats).find(({ agents }) => agents?.[id] !== undefined)?.id ?? id;
 }
 
 /** Whether it was shown before. */
-function repeats(before: Transcript, { seq }: ChatContentReceivedParams): boolean {
-  return seq !== undefined && seq > 0 && seq <= before.seq;
+function repeats(before: Transcript, { chatId, parentChatId, seq }: ChatContentReceivedParams): boolean {
+  const last = parentChatId === undefined ? before.seq : (before.agents?.[chatId]?.seq ?? 0);
+  return seq !== undefined && seq > 0 && seq <= last;
 }
 
 /** Changes what is shown of a chat or, while it is being replayed, what will be. */
@@ -293,10 +306,6 @@ function transcribed(state: State, id: ChatId, change: (before: Transcript) => T
 function titled(state: State, id: ChatId, title: string): State {
   const list = state.list.map(row => (row.id === id && title !== '' ? { ...row, title } : row));
   return transcribed({ ...state, list }, id, before => ({ ...before, title: title || before.title }));
-}
-
-function transcript({ seq, blocks, status, progress, title, usage, ends }: Chat): Transcript {
-  return { seq, blocks, status, progress, title, usage, ...(ends !== undefined && { ends }) };
 }
 
 /** An absent field is "unchanged"; `behaviors` are the agents of older servers. */

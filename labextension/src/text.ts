@@ -41,3 +41,19 @@ export function duration(ms: number): string {
 export function base(path: string): string {
   return path.replace(/\/+$/, '').split('/').at(-1) ?? path;
 }
+
+/** Ids that a reader can still tell apart. */
+const SHORT = 8;
+
+/** What a call does, with the numbers of its cells where their ids stand: those say nothing to a reader. */
+export function withNumbers(
+  summary: string,
+  given: Readonly<Record<string, unknown>>,
+  find: (id: string) => { readonly number: number } | undefined
+): string {
+  // Of a notebook: nbformat allows no other letters.
+  const ids = [given.cell, given.cells].flat().filter(id => typeof id === 'string' && /^[\w-]+$/.test(id)) as string[];
+  const named = (id: string): string =>
+    find(id)?.number.toString() ?? (id.length > SHORT + 1 ? `${id.slice(0, SHORT)}…` : id);
+  return ids.reduce((text, id) => text.replace(new RegExp(`(?<![\\w-])${id}(?![\\w-])`), () => named(id)), summary);
+}

@@ -91,7 +91,8 @@ test('a page with notebooks says so, tells what is wrong in them, and refuses in
   };
   const diagnostics = ({ uri }: EditorGetDiagnosticsParams): EditorGetDiagnosticsResult => ({ message: uri ?? 'all' });
   const list = (): NotebookListResult => ({ notebooks: [] });
-  const notebooks = { list, read: refuse, edit: refuse, run: refuse, open: refuse, diagnostics };
+  const rewritten = (): void => undefined;
+  const notebooks = { list, read: refuse, edit: refuse, run: refuse, open: refuse, diagnostics, rewritten };
   await Client.connect(ours, undefined, notebooks);
   expect(server.greeting?.capabilities?.codeAssistant?.notebook).toBe(true);
   expect(server.greeting?.capabilities?.codeAssistant?.editor).toEqual({ diagnostics: true });

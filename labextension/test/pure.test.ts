@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { parseDiff } from '../src/diff';
 import { called, offers } from '../src/offer';
 import { segments } from '../src/segments';
-import { count, dollars, duration, plain } from '../src/text';
+import { count, dollars, duration, plain, withNumbers } from '../src/text';
 import { replaced, trigger } from '../src/trigger';
 
 describe('Markdown is cut', () => {
@@ -90,4 +90,14 @@ test('the sign says what is asked for', async () => {
   expect(asked).toEqual(['chat/queryContext', 'chat/queryCommands', 'chat/queryFiles']);
   expect(context?.context).toEqual({ type: 'web', url: 'u' });
   expect(file?.insert).toBe('a/b ');
+});
+
+test('cells are called by their numbers, and by a part of their id where they are gone', () => {
+  const long = '5f1e2a3b-0c4d-4e5f-8a9b-0c1d2e3f4a5b';
+  const find = (id: string): { number: number } | undefined => (id === 'c' ? { number: 3 } : undefined);
+  expect(withNumbers('Editing cell c', { cell: 'c' }, find)).toBe('Editing cell 3');
+  expect(withNumbers('Running cells c, 4', { cells: ['c', 4] }, find)).toBe('Running cells 3, 4');
+  expect(withNumbers(`Deleting cell ${long}`, { cell: long }, find)).toBe('Deleting cell 5f1e2a3b…');
+  expect(withNumbers('Editing cell c2', { cell: 'c2' }, find)).toBe('Editing cell c2');
+  expect(withNumbers('Editing cell (.*', { cell: '(.*' }, find)).toBe('Editing cell (.*');
 });

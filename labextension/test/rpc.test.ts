@@ -126,3 +126,19 @@ test('a request that is taken back tells its handler, and is answered with the c
   await expect.poll(() => answered).toHaveLength(1);
   expect(JSON.parse(answered[0] ?? '')).toMatchObject({ id: 'q', error: { code: Code.cancelled } });
 });
+
+test('a request that is taken back is told the other end, and its answer says so', async () => {
+  const [asking, answering] = peers();
+  answering.handle('double', (_, taken) => {
+    return new Promise<number>(resolve => {
+      taken.addEventListener('abort', () => {
+        resolve(0);
+      });
+    });
+  });
+  const taking = new AbortController();
+  const asked = asking.request('double', { n: 1 }, taking.signal);
+  taking.abort();
+  await expect(asked).rejects.toMatchObject({ code: Code.cancelled });
+  await expect(asking.request('double', { n: 2 }, taking.signal)).rejects.toMatchObject({ code: Code.cancelled });
+});

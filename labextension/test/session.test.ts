@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 
 import { Offer } from '../src/offering';
 import { again } from '../src/back';
+import { PAGE } from '../src/earlier';
 import { ChatContentReceivedParams, ClientMethods, Content, Role, ServerMethods } from '../src/protocol';
 import { Code, Link, LinkError, Peer, RpcError } from '../src/rpc';
 import { Session, World } from '../src/session';
@@ -165,6 +166,16 @@ test('after a broken connection a chat goes on where it was', async () => {
   expect(world.server.of('chat/open')).toEqual([{ chatId: 'c1', after: 4 }]);
 });
 
+test('a chat that was entered before the connection was open comes with what was said in it', async () => {
+  const world = new TestWorld();
+  world.chats.push({ id: 'cells', status: 'idle' });
+  const session = new Session(world);
+  session.act({ type: 'shown', chatId: 'cells' });
+  await session.connect();
+  expect(text(session)).toBe('all');
+  expect(world.server.of('chat/open')).toEqual([{ chatId: 'cells', limit: PAGE }]);
+});
+
 test('a chat that is running is replayed whole', async () => {
   const [session, world] = await connected();
   world.server.say('c1', 'assistant', { type: 'text', text: 'al' }, 4);
@@ -174,7 +185,17 @@ test('a chat that is running is replayed whole', async () => {
   await until(() => session.state.connection === 'lost');
   world.tick();
   await until(() => text(session) === 'all');
-  expect(world.server.of('chat/open')).toEqual([{ chatId: 'c1' }]);
+  expect(world.server.of('chat/open')).toEqual([{ chatId: 'c1', limit: PAGE }]);
+});
+
+test('the chat that was shown when the page was loaded anew is shown again, or begun if it is gone', async () => {
+  const world = new TestWorld();
+  const session = new Session(Object.assign(world, { known: 'c9' }));
+  await session.connect();
+  await until(() => text(session) === 'all');
+  expect(session.chat.id).toBe('c9');
+  session.newChat();
+  expect(session.chat.id).not.toBe('c9');
 });
 
 test('a server that is not there is tried again, and found when it comes', async () => {
@@ -298,7 +319,7 @@ test('a server that wants its user to sign in is pointed out once, and connected
     { kind: 'signIn', server: 'far' },
     { kind: 'signIn', server: 'far' }
   ]);
-  session.signIn('far');
+  session.notify('mcp/connectServer', { name: 'far' });
   await until(() => world.server.of('mcp/connectServer').length > 0);
   expect(world.server.of('mcp/connectServer')).toEqual([{ name: 'far' }]);
 });

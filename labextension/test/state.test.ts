@@ -5,6 +5,7 @@ import { join } from 'node:path';
 
 import { describe, expect, test } from 'vitest';
 
+import { plan } from '../src/blocks';
 import { ChatContentReceivedParams } from '../src/protocol';
 import { Action, initial, reduce, State } from '../src/state';
 
@@ -138,5 +139,53 @@ describe('what is to be reviewed', () => {
     const after = reduce(before, { type: 'reviewed', chatId: 'a', changes: changes.slice(1) });
     expect(after.chats.a?.changes).toEqual(changes.slice(1));
     expect(reduce(after, { type: 'reviewed', chatId: 'b', changes })).toEqual(after);
+  });
+});
+
+describe('a plan', () => {
+  const ended = (plan?: boolean): Case['messages'][number] => ({
+    method: 'chat/contentReceived',
+    params: {
+      chatId: 'a',
+      role: 'system',
+      content: { type: 'progress', state: 'finished', text: '', ...(plan !== undefined && { plan }) }
+    }
+  });
+  const listed = (status: string): Case['messages'][number] => ({
+    method: 'chat/contentReceived',
+    params: {
+      chatId: 'a',
+      role: 'assistant',
+      content: {
+        type: 'toolCalled',
+        id: status,
+        name: 'task',
+        server: 'eca',
+        origin: 'native',
+        arguments: {},
+        error: false,
+        outputs: [],
+        totalTimeMs: 0,
+        details: { type: 'task', tasks: [{ id: '1', subject: 'Look', status }], inProgressTaskIds: [], summary: {} }
+      }
+    }
+  });
+  const asks: Case['messages'][number] = {
+    method: 'chat/contentReceived',
+    params: { chatId: 'a', role: 'user', content: { type: 'text', text: 'Next' } }
+  };
+
+  test('can be carried out until another turn has ended', () => {
+    const planned = told(initial('a'), ended(true));
+    expect(planned.chats.a?.plan).toBe(true);
+    expect(told(planned, ended()).chats.a?.plan).toBeUndefined();
+  });
+
+  test('is the last list, and goes with the next message when all of it is done', () => {
+    const of = (...messages: Case['messages']) => plan(told(initial('a'), ...messages).chats.a?.blocks ?? []);
+    expect(of(listed('pending'), listed('done'))?.tasks[0]?.status).toBe('done');
+    expect(of(listed('pending'), asks)?.tasks[0]?.status).toBe('pending');
+    expect(of(listed('done'), asks)).toBeUndefined();
+    expect(of(asks)).toBeUndefined();
   });
 });

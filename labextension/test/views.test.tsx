@@ -6,11 +6,15 @@ import { renderToStaticMarkup } from 'react-dom/server';
 import { expect, test } from 'vitest';
 
 import { Block, ToolBlock } from '../src/blocks';
+import { TaskDetails, ToolCallDetails } from '../src/protocol';
 import { newChat, initial } from '../src/state';
 import { announcement } from '../src/view/announcement';
+import { begun } from '../src/view/Approval';
 import { BlockView } from '../src/view/BlockView';
 import { Chips } from '../src/view/Chips';
 import { Env, EnvProvider } from '../src/view/env';
+import { CarryOut, Plan } from '../src/view/Plan';
+import { ToolDetails } from '../src/view/ToolDetails';
 import { StatusLine } from '../src/view/StatusLine';
 import { Welcome } from '../src/view/Welcome';
 
@@ -55,6 +59,23 @@ const CALL: ToolBlock = {
   outputs: []
 };
 
+const CHANGE: ToolCallDetails = {
+  type: 'fileChange',
+  path: 'a.py',
+  diff: '--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@\n-x = 1\n+x = 2\n',
+  linesAdded: 1,
+  linesRemoved: 1
+};
+const TASKS: TaskDetails = {
+  type: 'task',
+  tasks: [
+    { id: '1', subject: 'Set <x> to 2', status: 'done' },
+    { id: '2', subject: 'Look at y', status: 'in-progress' }
+  ],
+  inProgressTaskIds: ['2'],
+  summary: { done: 1, inProgress: 1, pending: 0, total: 2 }
+};
+
 test('a call that waits shows what it would do and how to decide', () => {
   const html = block({ ...CALL, summary: 'Editing <b>', arguments: { path: 'a.py' } });
   expect(html).toContain('Editing &lt;b&gt;');
@@ -67,6 +88,18 @@ test('a call that is done is one line, with its time', () => {
   expect(html).toContain('1.2 s');
   expect(html).not.toContain('the result');
   expect(html).not.toContain('Approve');
+});
+
+test('the whole of an output that was cut can be loaded where somebody can load it', () => {
+  const cut: ToolBlock = { ...CALL, status: 'waiting', whole: 1_200_000, outputs: [{ type: 'text', text: 'head' }] };
+  expect(block(cut)).not.toContain('whole output');
+  const able = { ...env, wholeOutput: () => Promise.resolve('all') };
+  const html = renderToStaticMarkup(
+    <EnvProvider value={able}>
+      <ToolDetails block={cut} within={false} />
+    </EnvProvider>
+  );
+  expect(html).toContain('Load the whole output (1.2M characters)');
 });
 
 test('a call that runs shows how far it is, with a bar where that is known', () => {
@@ -187,4 +220,40 @@ test('a screen reader hears what changes, not each word', () => {
   expect(announcement(state, { ...chat, status: 'running' }, trans)).toContain('working');
   expect(announcement(state, { ...chat, status: 'running', blocks: [CALL] }, trans)).toContain('approval is needed');
   expect(announcement({ ...state, connection: 'lost' }, chat, trans)).toContain('lost');
+});
+
+test('a call tells why it asks, runs or is forbidden', () => {
+  const asks = { ...CALL, asked: true };
+  expect(block({ ...asks, cause: { kind: 'default' } })).toContain('Asked: no rule allows it (byDefault: ask)');
+  expect(block({ ...asks, cause: { kind: 'rule', rule: 'eca', agent: 'careful' } })).toContain(
+    'Asked: by the rule eca of the agent careful'
+  );
+  const shown = { ...CALL, name: 'preview_file_change', status: 'done' as const, details: CHANGE };
+  expect(block({ ...shown, cause: { kind: 'rule', rule: 'eca' } })).toContain('Allowed by the rule eca');
+  expect(block({ ...shown, cause: { kind: 'trust', rule: 'eca' } })).toContain('the rule eca would ask');
+  const forbidden = { ...shown, status: 'rejected' as const, reason: 'user-config' as const };
+  expect(block({ ...forbidden, cause: { kind: 'default', agent: 'careful' } })).toContain(
+    'Forbidden: no rule allows it (byDefault of the agent careful: deny)'
+  );
+  expect(block(CALL)).not.toContain('eca-Tool-why');
+});
+
+test('a change that is only shown is open, and a list of tasks is not', () => {
+  expect(block({ ...CALL, name: 'preview_notebook_change', status: 'done', details: CHANGE })).toContain('x = 2');
+  expect(block({ ...CALL, name: 'task', status: 'done', details: TASKS })).not.toContain('Look at y');
+});
+
+test('the plan is one list with its ticks, and can be carried out', () => {
+  const html = shown(<Plan details={TASKS} />);
+  expect(html).toContain('Plan: 1 of 2');
+  expect(html).toContain('aria-label="Set &lt;x&gt; to 2: done"');
+  expect(html).toContain('aria-label="Look at y: under way"');
+  expect(shown(<CarryOut onGo={nothing} />)).toContain('Carry out');
+});
+
+test('a reason that is being written is there again when its card is', () => {
+  begun.set('t', { reason: 'It is the <only> copy', focused: false });
+  expect(block(CALL)).toContain('value="It is the &lt;only&gt; copy"');
+  begun.delete('t');
+  expect(block(CALL)).not.toContain('<input');
 });

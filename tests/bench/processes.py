@@ -59,11 +59,13 @@ def configure(folder: Path, url: str) -> None:
 
 
 @contextmanager
-def loopback(folder: Path, rules: list[dict[str, Any]]) -> Generator[str]:
-    """The url of a model's server in a process of its own, so that its work is not in what is measured."""
+def loopback(folder: Path, rules: list[dict[str, Any]], dialect: str = "") -> Generator[str]:
+    """The url of a model's server in a process of its own, so that its work is not in what is measured. With a
+    `dialect` it speaks that."""
     script = folder / "loopback.json"
     script.write_text(json.dumps({"rules": rules}))
-    command = [sys.executable, "-m", "tests.loopback", str(script)]
+    speaking = ["tests.dialects.speaking", dialect] if dialect else ["tests.loopback"]
+    command = [sys.executable, "-m", *speaking, str(script)]
     root = Path(__file__).parents[2]
     with subprocess.Popen(command, cwd=root, env=environment(folder), stdout=subprocess.PIPE, text=True) as process:
         try:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Self
 from playwright.sync_api import expect
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Locator, Page
+    from playwright.sync_api import Locator, Page, WebSocketRoute
 
     from tests.browser.lab import Lab
 
@@ -15,6 +15,18 @@ if TYPE_CHECKING:
 SECONDS = 20
 
 _OPEN = "() => window.jupyterapp.commands.execute('eca:open-panel')"
+
+
+def links(page: Page) -> list[WebSocketRoute]:
+    """Of the page to the server, as they are opened; a test can close them."""
+    routes: list[WebSocketRoute] = []
+
+    def through(route: WebSocketRoute) -> None:
+        routes.append(route)
+        route.connect_to_server()
+
+    page.route_web_socket("**/eca/ws*", through)
+    return routes
 
 
 class Panel:

@@ -1,6 +1,6 @@
 """A real JupyterLab and a real browser for the tests of this folder.
 
-A module that needs another server overrides `lab_settings`; modules with the same settings share one.
+A module that needs another server overrides `lab_settings`; all that do not share one.
 """
 
 from __future__ import annotations
@@ -8,19 +8,27 @@ from __future__ import annotations
 import os
 import re
 import shutil
-from contextlib import ExitStack
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import expect, sync_playwright
 
-from tests.browser.lab import Lab, LabSettings, running_lab
+from tests.browser.assistant import SECONDS
+from tests.browser.lab import LabSettings, running_lab
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Generator, Iterator
+    from concurrent.futures import Executor, Future
 
     from playwright.sync_api import Browser, Page
+
+    from tests.browser.lab import Lab
+
+# Unless a test says otherwise.
+expect.set_options(timeout=SECONDS * 1000)
 
 # Containers have no sandbox and no graphics card; the rest keeps Chromium from calling home.
 CHROMIUM_OPTIONS = [
@@ -34,20 +42,39 @@ CHROMIUM_OPTIONS = [
 ]
 
 
+class Labs:
+    """Starts what is asked for. What one module alone has is ended with it: nobody waits for that but the last."""
+
+    def __init__(self, new_folder: Callable[[], Path], ending: Executor) -> None:
+        self._new_folder = new_folder
+        self._ending = ending
+        self._shared = ExitStack()
+        self._ended: list[Future[None]] = []
+        self._plain: Lab | None = None
+
+    @contextmanager
+    def with_settings(self, settings: LabSettings) -> Generator[Lab]:
+        if settings == LabSettings():
+            self._plain = self._plain or self._shared.enter_context(running_lab(settings, self._new_folder()))
+            yield self._plain
+            return
+        own = ExitStack()
+        lab = own.enter_context(running_lab(settings, self._new_folder()))
+        try:
+            yield lab
+        finally:
+            self._ended.append(self._ending.submit(own.close))
+
+    def close(self) -> None:
+        self._shared.close()
+        for ended in self._ended:
+            ended.result()
+
+
 @pytest.fixture(scope="session")
-def labs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[LabSettings], Lab]]:
-    """Starts what is asked for, once each, and ends all of it."""
-    started: list[Lab] = []
-    with ExitStack() as stack:
-
-        def lab_with(settings: LabSettings) -> Lab:
-            for lab in started:
-                if lab.settings == settings:
-                    return lab
-            started.append(stack.enter_context(running_lab(settings, tmp_path_factory.mktemp("lab"))))
-            return started[-1]
-
-        yield lab_with
+def labs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Labs]:
+    with ThreadPoolExecutor() as ending, closing(Labs(lambda: tmp_path_factory.mktemp("lab"), ending)) as labs:
+        yield labs
 
 
 @pytest.fixture(scope="module")
@@ -56,8 +83,9 @@ def lab_settings() -> LabSettings:
 
 
 @pytest.fixture(scope="module")
-def lab(labs: Callable[[LabSettings], Lab], lab_settings: LabSettings) -> Lab:
-    return labs(lab_settings)
+def lab(labs: Labs, lab_settings: LabSettings) -> Iterator[Lab]:
+    with labs.with_settings(lab_settings) as lab:
+        yield lab
 
 
 @pytest.fixture(scope="module")

@@ -13,9 +13,10 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from time import monotonic
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Generator, Mapping, Sequence
     from pathlib import Path
 
 # Lab alone needs 3 to 10 s; the machine that runs the tests may be doing other things.
@@ -25,12 +26,13 @@ STOP_SECONDS = 15
 
 @dataclass(frozen=True)
 class LabSettings:
-    """What a test module may choose: variables of the server and its kernels, the user's ECA configuration, and
-    options of the command line."""
+    """What a test module may choose: variables of the server and its kernels, the user's ECA configuration, options of
+    the command line, and Jupyter Notebook (`notebook`) in place of Lab."""
 
     env: Mapping[str, str] = field(default_factory=dict[str, str])
     eca: Mapping[str, Any] = field(default_factory=dict[str, Any])
     options: tuple[str, ...] = ()
+    app: str = "jupyterlab"
 
 
 @dataclass(frozen=True)
@@ -42,15 +44,22 @@ class Lab:
     token: str
     root: Path
     log: Path
+    # Ends the server with its kernels, and starts it anew at the same address.
+    restart: Callable[[], None]
 
     def address(self, path: str) -> str:
         """Where a browser finds a file of `root`, or only Lab, in a workspace without the tabs of an earlier test."""
         place = f"lab/tree/{path}" if path else "lab"
         return f"{self.url}{place}?reset&token={self.token}"
 
-    def write_notebook(self, name: str, sources: Sequence[str]) -> Path:
-        cells = [_code(f"c{n}", source) for n, source in enumerate(sources)]
-        kernelspec = {"name": "python3", "display_name": "Python 3 (ipykernel)", "language": "python"}
+    def write_notebook(
+        self, name: str, sources: Sequence[str], kernel: str = "python3", markdown: Collection[int] = ()
+    ) -> Path:
+        """Of code, but for the cells of these numbers."""
+        cells = [
+            _markdown(f"c{n}", source) if n in markdown else _code(f"c{n}", source) for n, source in enumerate(sources)
+        ]
+        kernelspec = {"name": kernel, "display_name": kernel, "language": "python"}
         file = self.root / name
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(
@@ -63,6 +72,10 @@ def _code(id: str, source: str) -> dict[str, Any]:
     return {"id": id, "cell_type": "code", "source": source, "metadata": {}, "outputs": [], "execution_count": None}
 
 
+def _markdown(id: str, source: str) -> dict[str, Any]:
+    return {"id": id, "cell_type": "markdown", "source": source, "metadata": {}}
+
+
 @contextmanager
 def running_lab(settings: LabSettings, folder: Path) -> Generator[Lab]:
     """Of the environment of this Python, with nothing of the user's. Raises: RuntimeError when it does not start."""
@@ -73,19 +86,31 @@ def running_lab(settings: LabSettings, folder: Path) -> Generator[Lab]:
     # The question whether one wants news would cover the notifications.
     notification = folder / "config" / "lab" / "user-settings" / "@jupyterlab" / "apputils-extension" / "notification"
     _write(notification.with_suffix(".jupyterlab-settings"), {"fetchNews": "false", "checkForUpdates": False})
-    with log.open("wb") as output:
-        process = subprocess.Popen(  # this Python, with our own options
-            [sys.executable, "-m", "jupyterlab", *_options(root, token), *settings.options],
-            env={**_environment(folder), **settings.env},
-            cwd=root,
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=subprocess.STDOUT,
-        )
+    processes: list[subprocess.Popen[bytes]] = []
+
+    def start(port: int = 0) -> str:
+        with log.open("ab") as output:
+            process = subprocess.Popen(  # this Python, with our own options
+                [sys.executable, "-m", settings.app, *_options(root, token, port), *settings.options],
+                env={**_environment(folder), **settings.env},
+                cwd=root,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+            )
+        processes.append(process)
+        return _wait_for(process, folder / "runtime", token, log)
+
+    def restart() -> None:
+        _end(processes.pop())
+        start(urlsplit(url).port or 0)
+
     try:
-        yield Lab(settings, _wait_for(process, folder / "runtime", token, log), token, root, log)
+        url = start()
+        yield Lab(settings, url, token, root, log, restart)
     finally:
-        _end(process)
+        for process in processes:
+            _end(process)
 
 
 def _write(file: Path, data: Mapping[str, Any]) -> None:
@@ -93,16 +118,18 @@ def _write(file: Path, data: Mapping[str, Any]) -> None:
     file.write_text(json.dumps(data))
 
 
-def _options(root: Path, token: str) -> list[str]:
+def _options(root: Path, token: str, port: int) -> list[str]:
     return [
         "--no-browser",
         "--allow-root",
         "--ip=127.0.0.1",
-        "--ServerApp.port=0",
+        f"--ServerApp.port={port}",
+        "--ServerApp.port_retries=0",
         f"--ServerApp.root_dir={root}",
         f"--IdentityProvider.token={token}",
         # Gives the page `window.jupyterapp`, through which the tests run commands and look at cells.
         "--LabApp.expose_app_in_browser=True",
+        "--JupyterNotebookApp.expose_app_in_browser=True",
     ]
 
 

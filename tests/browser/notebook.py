@@ -9,7 +9,7 @@ from playwright.sync_api import TimeoutError as PlaywrightTimeout
 from playwright.sync_api import expect
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
     from pathlib import Path
 
     from playwright.sync_api import Locator, Page
@@ -35,13 +35,29 @@ class Notebook:
         self.file = file
 
     @classmethod
-    def open(cls, page: Page, lab: Lab, sources: Sequence[str], name: str = "notebook.ipynb") -> Self:
+    def open(
+        cls, page: Page, lab: Lab, sources: Sequence[str], name: str = "notebook.ipynb", kernel: str = "python3"
+    ) -> Self:
         """A new notebook of these code cells, with its kernel ready."""
-        file = lab.write_notebook(name, sources)
+        notebook = cls.show(page, lab, sources, name, kernel)
+        notebook.wait_until_idle()
+        return notebook
+
+    @classmethod
+    def show(
+        cls,
+        page: Page,
+        lab: Lab,
+        sources: Sequence[str],
+        name: str = "notebook.ipynb",
+        kernel: str = "python3",
+        markdown: Collection[int] = (),
+    ) -> Self:
+        """Of code but for the cells of `markdown`, for who runs none of them: its kernel may still be starting."""
+        file = lab.write_notebook(name, sources, kernel, markdown)
         page.goto(lab.address(name))
         notebook = cls(page, file)
         notebook.wait_until(f"window.jupyterapp && {_PANEL}?.content?.widgets?.length === {len(sources)}")
-        notebook.wait_until_idle()
         return notebook
 
     def wait_until(self, condition: str, argument: object = None, seconds: float = SECONDS) -> None:

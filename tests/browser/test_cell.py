@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from playwright.sync_api import expect
 
 from jupyter_eca.providers.scripted import Script
+from tests.browser.axe import complaints
 from tests.browser.lab import LabSettings
-from tests.browser.notebook import Notebook
+from tests.browser.notebook import SECONDS, Notebook
 from tests.loopback import LoopbackAnthropic
 
 if TYPE_CHECKING:
@@ -26,8 +29,21 @@ HOSTILE = (
     "`<b>` and [a link](javascript:document.title='owned')\n\nEnd of it."
 )
 
+
+def priced(price: str) -> dict[str, Any]:
+    return {"tool": "notebook_edit_cell", "arguments": {"cell": "c1", "source": f"price = {price}"}}
+
+
+WHICH: dict[str, Any] = {
+    "question": "Which price?",
+    "options": [{"label": "twelve", "description": "as last year"}, "thirteen"],
+}
 RULES: list[dict[str, Any]] = [
     {"result": "(?s)rejected this call.*too early", "reply": [{"text": "Too early, you say. I leave it."}]},
+    {"result": "(?s)rejected this call.*too low", "reply": [{"tool": "ask_user", "arguments": WHICH}]},
+    {"result": "The user answered: twelve", "reply": [priced("12")]},
+    {"result": "price = 12", "reply": [{"text": "It is twelve now."}]},
+    {"message": "price", "reply": [priced("11")]},
     {"result": "", "reply": [{"text": "The sum is in `total`: {result}"}]},
     {"message": "sum", "reply": [{"reasoning": "A small sum."}, {"text": "I add them up. ", "chunk": 5, "delay": 0.02},
                                  {"tool": "run_code", "arguments": {"code": "total = sum(range(10))\ntotal"}}]},
@@ -88,6 +104,7 @@ def test_a_click_on_reject_with_a_reason_runs_nothing_and_tells_the_model(page: 
     notebook = asking(page, lab, "reject.ipynb", "%%eca\nWhat is the sum?", "print('total' in globals())")
     notebook.run(1)
     notebook.wait_for_output(1, "waits for your approval")
+    page.get_by_role("button", name="Reject…").click()
     page.get_by_placeholder("Why not?").fill("too early")
     page.get_by_role("button", name="Reject", exact=True).click()
     notebook.wait_for_output(1, "Too early, you say.")
@@ -97,11 +114,57 @@ def test_a_click_on_reject_with_a_reason_runs_nothing_and_tells_the_model(page: 
     notebook.wait_for_output(2, "False")
 
 
+def test_a_change_of_a_cell_is_decided_by_its_diff_and_a_question_by_its_options_and_only_text_is_kept(
+    page: Page, lab: Lab
+) -> None:
+    notebook = asking(page, lab, "card.ipynb", "price = 10", "%%eca\nRaise the price.")
+    card = notebook.cell(2).get_by_role("group", name="The assistant asks")
+    notebook.run(2)
+    expect(card.locator(".eca-Diff .eca-mod-add")).to_have_text(re.compile("price = 11"), timeout=SECONDS * 1000)
+    assert page.evaluate("() => document.activeElement.closest('.eca-Deciding')") is None, "nothing takes the focus"
+    assert complaints(page, ".eca-Deciding") == []
+    card.get_by_role("button", name="Reject…").press("Enter")
+    page.keyboard.type("too low")
+    page.keyboard.press("Enter")
+    question = card.get_by_role("group", name="Which price?")
+    expect(question.get_by_role("button")).to_have_text(["twelveas last year", "thirteen", "Answer", "Skip"])
+    expect(card.locator(".eca-Tool")).to_have_count(0)
+    question.get_by_role("button", name="twelve").click()
+    expect(card.locator(".eca-Diff .eca-mod-add")).to_have_text(re.compile("price = 12"))
+    card.get_by_role("button", name="Approve", exact=True).press("Enter")
+    notebook.wait_for_output(2, "It is twelve now.")
+    notebook.wait_until_run(2)
+    assert notebook.sources()[1] == "price = 12"
+    expect(notebook.cell(2).locator(".eca-Widget")).to_have_count(0)
+    assert page.evaluate("() => document.activeElement.closest('.jp-Cell') !== null"), "the focus stays at the cell"
+    notebook.save()
+    saved = notebook.read()
+    cell = saved["cells"][2]
+    assert {kind for output in cell["outputs"] for kind in output["data"]} == {"text/markdown", "text/plain"}
+    assert "widgets" not in saved["metadata"]
+    assert all(said in markdown_of(cell) for said in ("+price = 11", "rejected", "twelve", "+price = 12", "✓ done"))
+
+
+def test_a_cell_points_at_the_last_error_of_its_notebook_though_no_panel_was_opened(
+    page: Page, lab: Lab, model: LoopbackAnthropic
+) -> None:
+    notebook = asking(page, lab, "pointing.ipynb", "1 / 0", "%eca @error Why?", "%eca @cell:2 And this?")
+    notebook.run(1)
+    notebook.wait_until_run(1)
+    for asked, told in ((2, "ZeroDivisionError"), (3, "1 / 0")):
+        before = len(model.requests)
+        notebook.run(asked)
+        notebook.wait_for_output(asked, "Hello from the loopback.")
+        notebook.wait_until_run(asked)
+        assert any(told in str(request) for request in model.requests[before:])
+    assert page.locator(".eca-Panel").count() == 0
+
+
 def test_approving_for_the_session_asks_once(page: Page, lab: Lab) -> None:
     notebook = asking(page, lab, "session.ipynb", "%%eca\nWhat is the sum?", "%eca the sum again")
     notebook.run(1)
     notebook.wait_for_output(1, "waits for your approval")
-    page.get_by_role("button", name="Approve for this session").click()
+    page.get_by_role("button", name="Approve for session").click()
     notebook.wait_for_output(1, "The sum is in total")
     notebook.wait_until_run(1)
     notebook.run(2)

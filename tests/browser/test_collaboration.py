@@ -11,10 +11,12 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from playwright.sync_api import expect
 
 from tests.browser.assistant import Panel
 from tests.browser.lab import LabSettings
 from tests.browser.notebook import SECONDS, Notebook
+from tests.browser.review import AFTER, BEFORE, LINES, bar, edit, hunks, press, wait_for, write_at_the_end
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
@@ -48,6 +50,13 @@ STEPS: list[tuple[str, dict[str, Any]]] = [
 ]
 SAID = "I did all of it."
 
+# The notebooks in which it works unasked.
+ALLOWED = ("two", "other", "none")
+REVIEW: list[dict[str, Any]] = [
+    {"message": "^change", "result": "", "reply": [{"text": SAID}]},
+    {"message": "^change", "reply": [edit("c0", AFTER)]},
+]
+
 # Times that somebody types before it must have been said.
 MOST = 1000
 
@@ -69,15 +78,14 @@ def rules(path: str) -> list[dict[str, Any]]:
 @pytest.fixture(scope="module")
 def lab_settings(tmp_path_factory: pytest.TempPathFactory) -> LabSettings:
     script = tmp_path_factory.mktemp("script") / "tools.json"
-    script.write_text(
-        json.dumps({"rules": [rule for name in ("two", "other", "none") for rule in rules(f"{name}.ipynb")]})
-    )
+    script.write_text(json.dumps({"rules": [rule for name in ALLOWED for rule in rules(f"{name}.ipynb")] + REVIEW}))
     config = tmp_path_factory.mktemp("config")
     for name, content in (("jupyter_server_config.d/on.json", SERVER), ("labconfig/page_config.json", PAGE)):
         (config / name).parent.mkdir()
         (config / name).write_text(json.dumps(content))
     models = {"tools": {"script": str(script)}}
-    allow: dict[str, dict[str, Any]] = {tool: {} for tool, _ in STEPS}
+    paths = {"argsMatchers": {"path": [rf"({'|'.join(ALLOWED)})\.ipynb"]}}
+    allow: dict[str, dict[str, Any]] = {tool: paths for tool, _ in STEPS}
     return LabSettings(
         env={"JUPYTER_CONFIG_PATH": str(config)},
         eca={
@@ -103,12 +111,11 @@ def person(browser: Browser, *, with_us: bool = True) -> Generator[Page]:
         context.close()
 
 
-def joined(page: Page, lab: Lab, path: str) -> Notebook:
-    """A notebook that is there already, with the kernel that it has by then."""
+def joined(page: Page, lab: Lab, path: str, cells: int = len(SOURCES)) -> Notebook:
+    """A notebook that is there already; its kernel is that of the first page, which waited for it."""
     page.goto(lab.address(path))
     notebook = Notebook(page, lab.root / path)
-    notebook.wait_until(f"window.jupyterapp?.shell.currentWidget?.content?.widgets?.length === {len(SOURCES)}")
-    notebook.wait_until_idle()
+    notebook.wait_until(f"window.jupyterapp?.shell.currentWidget?.content?.widgets?.length === {cells}")
     return notebook
 
 
@@ -202,3 +209,41 @@ def test_what_was_typed_in_a_page_that_is_closed_by_now_is_in_the_notebook_with_
         again = joined(second, lab, "none.ipynb")
         again.wait_for_sources(meant)
         again.wait_for_output(4, "21")
+
+
+def test_hunks_are_decided_in_one_page_while_another_types_in_the_same_cell_and_both_agree(
+    browser: Browser, lab: Lab
+) -> None:
+    with person(browser) as first, person(browser) as second:
+        one = Notebook.show(first, lab, [BEFORE, "y = 2"], "hunks.ipynb")
+        panel = Panel.show(first)
+        panel.ask("change it")
+        two = joined(second, lab, "hunks.ipynb", cells=2)
+        wait_for(hunks(one, 0), 2)
+        write_at_the_end(two, 1, "y = 2", " # theirs")
+        press(one, 0, "Approve")
+        panel.sees(SAID)
+        wait_for(hunks(one, 0).get_by_role("button", name="Keep"), 2)
+        two.wait_for_sources([AFTER, "y = 2 # theirs"])
+
+        write_at_the_end(two, 0, "c = 3", " + 0")
+        one.wait_for_sources([AFTER.replace("c = 3", "c = 3 + 0"), "y = 2 # theirs"])
+        expect(hunks(one, 0).locator("pre")).to_have_text(["a = 1", "e = 5"])
+        hunks(one, 0).first.get_by_role("button", name="Undo").click()
+        half = ["\n".join([*LINES[:2], "c = 3 + 0", "d = 4", "e = 50"]), "y = 2 # theirs"]
+        two.wait_for_sources(half)
+        write_at_the_end(two, 0, "c = 3 + 0", " + 1")
+        both = [half[0].replace("c = 3 + 0", "c = 3 + 0 + 1"), half[1]]
+        one.wait_for_sources(both)
+        wait_for(hunks(one, 0), 1)
+        # Undone by who decided it, and by nobody else: what the other has typed stays.
+        one.cell(0).locator(".cm-line").first.click()
+        first.keyboard.press("Control+z")
+        for notebook in (one, two):
+            notebook.wait_for_sources([both[0].replace("a = 1\n", "a = 10\n"), both[1]])
+        hunks(one, 0).last.get_by_role("button", name="Undo").click()
+        wait_for(bar(one, 0), 0)
+        end = ["\n".join(["a = 10", "b = 2", "c = 3 + 0 + 1", "d = 4", "e = 5"]), "y = 2 # theirs"]
+        for notebook in (one, two):
+            notebook.wait_for_sources(end)
+        wait_for_file(one, end)

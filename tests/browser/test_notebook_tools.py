@@ -76,6 +76,7 @@ def test_an_error_is_fixed_in_the_notebook_and_the_fix_is_run(page: Page, lab: L
 def test_going_back_in_the_chat_takes_the_edit_in_the_notebook_back(page: Page, lab: Lab) -> None:
     notebook, panel = broken(page, lab)
     approve(panel)
+    expect(panel.call("waiting")).to_contain_text("Run", timeout=SECONDS * 1000)
     panel.call("waiting").get_by_role("button", name="Reject…").click(timeout=SECONDS * 1000)
     panel.call("waiting").get_by_role("button", name="Reject", exact=True).click(timeout=SECONDS * 1000)
     panel.sees("Then not.")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.assistant import SECONDS, Panel
+from tests.browser.assistant import SECONDS, Panel, links
 from tests.browser.lab import LabSettings
 from tests.browser.notebook import Notebook
 
@@ -99,8 +99,12 @@ def test_a_call_that_is_rejected_with_a_reason_does_not_run_and_the_model_is_tol
     panel = Panel.open(page, lab)
     panel.ask("Write a poem")
     panel.button("Reject…").click()
-    page.get_by_placeholder("Why not?").fill("too red")
-    page.keyboard.press("Enter")
+    reason = panel.node.get_by_role("textbox", name="Reason, told to the assistant")
+    reason.fill("too red")
+    panel.button("All chats").click()
+    panel.button("Back to the chat").click()
+    expect(reason).to_have_value("too red")
+    reason.press("Enter")
     panel.sees("Too red, you say.")
     expect(panel.call("rejected")).to_have_count(1)
     assert not (lab.root / "poem.txt").exists()
@@ -135,13 +139,7 @@ def test_a_call_that_waits_in_one_tab_is_decided_in_another(page: Page, lab: Lab
 
 
 def test_a_connection_that_breaks_loses_and_doubles_nothing(page: Page, lab: Lab) -> None:
-    routes: list[WebSocketRoute] = []
-
-    def through(route: WebSocketRoute) -> None:
-        routes.append(route)
-        route.connect_to_server()
-
-    page.route_web_socket("**/eca/ws*", through)
+    routes = links(page)
     panel = Panel.open(page, lab)
     panel.ask("Show me code")
     panel.sees("Try")
@@ -197,6 +195,10 @@ def test_code_goes_below_the_active_cell_and_one_step_takes_it_back(page: Page, 
     assert notebook.sources() == ["x = 1", "answer = 42", "y = 2"]
     notebook.execute("notebook:undo-cell-action")
     assert notebook.sources() == ["x = 1", "y = 2"]
+    panel.node.locator(".eca-Code").hover()
+    panel.button("Run in a new cell below").click()
+    notebook.wait_until_run(1)
+    assert notebook.sources() == ["x = 1", "answer = 42", "y = 2"]
 
 
 def test_where_the_user_is_goes_along_until_it_is_switched_off(page: Page, lab: Lab) -> None:
@@ -222,7 +224,9 @@ def test_where_the_user_is_goes_along_until_it_is_switched_off(page: Page, lab: 
     panel.node.locator(".eca-Chip").click()
     panel.ask("second")
     panel.sees("You said: second")
-    assert sent[0]["contexts"] == [{"type": "text", "label": "active cell 1 of around.ipynb", "content": "x = 1"}]
+    assert sent[0]["contexts"] == [
+        {"type": "text", "label": "active cell 1 of around.ipynb, cursor in line 1", "content": "x = 1"}
+    ]
     assert "contexts" not in sent[1]
 
 

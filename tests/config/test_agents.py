@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from jupyter_eca.config import Config, agent, agents, primary, read
+from jupyter_eca.config import Config, agent, agents, place, primary, problems, read
 from jupyter_eca.engine.approval import Decision, decide
 from jupyter_eca.engine.spec import ToolSpec
 from tests.config.files import globally, write
@@ -85,10 +85,10 @@ def test_an_agents_rules_go_over_the_global_ones() -> None:
         agent={"mine": {"toolCall": {"approval": {"deny": {"github": {}}, "byDefault": "allow"}}}},
     )
     policy = agent(given, "mine").policy
-    assert decide(policy, THEIRS, {}, frozenset()) is Decision.DENY
-    assert decide(policy, WRITE, {}, frozenset()) is Decision.ALLOW
+    assert decide(policy, THEIRS, {}, frozenset()).decision is Decision.DENY
+    assert decide(policy, WRITE, {}, frozenset()).decision is Decision.ALLOW
     assert "grep" in policy.allow
-    assert decide(agent(given).policy, WRITE, {}, frozenset()) is Decision.ASK
+    assert decide(agent(given).policy, WRITE, {}, frozenset()).decision is Decision.ASK
 
 
 def test_what_an_agent_does_not_say_comes_from_the_one_it_inherits_from() -> None:
@@ -154,7 +154,7 @@ def test_an_agent_may_be_written_as_markdown(home: Path, project: Path) -> None:
     found = agent(read((project,), home=home), "reviewer")
     assert (found.mode, found.default_model, found.variant, found.max_steps) == ("subagent", "openai/gpt", "high", 7)
     assert (found.description, found.prompt) == ("Reviews changes", "Review the changes.")
-    assert decide(found.policy, THEIRS, {}, frozenset()) is Decision.DENY
+    assert decide(found.policy, THEIRS, {}, frozenset()).decision is Decision.DENY
 
 
 def test_markdown_without_front_matter_is_a_prompt(home: Path) -> None:
@@ -179,3 +179,16 @@ def test_a_bad_markdown_agent_is_left_out_with_a_warning_and_costs_no_other(home
     assert set(found.agent) == {"good"}
     assert len(found.warnings) == 1
     assert str(bad) in found.warnings[0]
+
+
+def test_what_an_agent_names_and_nobody_has_is_told_by_file_and_line(tmp_path: Path) -> None:
+    (tmp_path / ".eca" / "agents").mkdir(parents=True)
+    written = tmp_path / ".eca" / "agents" / "Odd.md"
+    written.write_text("---\nmode: subagent\nmodel: nowhere/x\n---\nBe odd.")
+    file = tmp_path / ".eca" / "config.json"
+    file.write_text('{"disabledTools": ["gone"],\n "agent": {"even": {\n  "disabledTools": ["gone"]}}}')
+    made = read((tmp_path,), home=tmp_path / "home")
+    found = {problem.word: place(problem, made.sources) for problem in problems(made, {"grep"}, {"scripted"})}
+    assert found == {"nowhere/x": f"{written}:3: ", "gone": f"{file}:3: "}
+    file.unlink()
+    assert [place(problem, made.sources) for problem in problems(made, {"grep"}, {"scripted"})][1:] == [""]

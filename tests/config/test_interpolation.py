@@ -33,6 +33,14 @@ def test_an_unset_variable_is_its_default_or_nothing(home: Path) -> None:
     assert key_of(home, "a${env:MINE}b") == ("ab", ())
 
 
+def test_a_server_of_a_project_can_name_the_python_that_the_assistant_runs_in(home: Path, project: Path) -> None:
+    locally(project, {"mcpServers": {"shop": {"command": "${python}", "args": ["-m", "shop", "${pythons}"]}}})
+    config = read((project,), home=home)
+    assert config.mcp_servers["shop"].command == sys.executable
+    assert config.mcp_servers["shop"].args[2] == "${pythons}"
+    assert config.warnings == ()
+
+
 def test_a_file_is_read_from_beside_the_configuration_without_its_last_newline(home: Path) -> None:
     write(home / "eca" / "secret" / "key.txt", f"{KEY}\n")
     assert key_of(home, "${file:secret/key.txt}") == (KEY, ())

@@ -35,13 +35,21 @@ def test_without_any_file_what_only_looks_is_allowed_and_all_else_asks(home: Pat
     config = read((project,), home=home)
     assert config.sources == ()
     allowed = config.tool_call.approval.allow
-    looking = {"read_file", "directory_tree", "grep", "variables", "preview_file_change", "notebook_read"}
+    looking = {
+        "read_file",
+        "directory_tree",
+        "grep",
+        "variables",
+        "preview_file_change",
+        "notebook_read",
+        "preview_notebook_change",
+    }
     asking = {"editor_diagnostics", "editor_definition", "editor_references", "ask_user"}
-    looking |= {"inspect", "kernel_state"}
-    assert set(allowed) == looking | asking | {"task", "bg_job"}
+    looking |= {"inspect", "kernel_state", "preview_notebook_change"}
+    assert set(allowed) == looking | asking | {"task", "bg_job", "fetch_rule", "skill", "spawn_agent", "read_output"}
     assert [name for name, rule in allowed.items() if not rule.always] == ["bg_job"]
-    assert allowed["bg_job"].matches({"action": "read_output"})
-    assert not allowed["bg_job"].matches({"action": "kill"})
+    assert allowed["bg_job"].matching({"action": "read_output"}) == allowed["bg_job"]
+    assert allowed["bg_job"].matching({"action": "kill"}) is None
     assert config.tool_call.approval.by_default is Decision.ASK
 
 
@@ -272,3 +280,15 @@ def test_a_key_is_not_in_what_is_logged_of_a_mistake_beside_it(home: Path, caplo
 def test_a_provider_without_a_key_says_so() -> None:
     assert ProviderConfig().model_dump()["key"] is None
     assert Config().providers == {}
+
+
+def test_rules_that_a_project_names_outside_of_itself_are_not_read(home: Path, project: Path) -> None:
+    write(home / "eca" / "config.json", '{"rules": [{"path": "/anywhere"}]}')
+    assert [rule.path for rule in read((project,), home=home).rules] == ["/anywhere"]
+    write(project / ".eca" / "config.json", '{"rules": [{"path": "house"}, {"path": "/etc"}, {"path": "../x"}]}')
+    config = read((project,), home=home)
+    assert [rule.path for rule in config.rules] == ["house"]
+    assert [one.rpartition(": the rules ")[2] for one in config.warnings] == [
+        "'/etc' are outside of the project and were not read.",
+        "'../x' are outside of the project and were not read.",
+    ]

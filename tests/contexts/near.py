@@ -11,6 +11,7 @@ from jupyter_eca.contexts.gathering import materials
 from jupyter_eca.protocol.context import ChatQueryContextParams
 from jupyter_eca.workspace.base import Files
 from jupyter_eca.workspace.index import Index
+from tests.patience import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
 
     from jupyter_eca.protocol.context import ChatContext
     from jupyter_eca.workspace.base import McpServers
-
-PATIENCE = 5.0
 
 
 @asynccontextmanager

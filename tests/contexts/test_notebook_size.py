@@ -16,6 +16,7 @@ from jupyter_eca.contexts.reading import live
 from jupyter_eca.contexts.reading.text import MAX_CHARACTERS
 from jupyter_eca.protocol.notebook import NotebookDocument
 from tests.contexts.book import PATH, code, failed, printed, words
+from tests.patience import PATIENCE
 
 if TYPE_CHECKING:
     from jupyter_eca.protocol.notebook import NotebookCell
@@ -154,7 +155,7 @@ def test_a_hundred_megabytes_of_output_are_no_more_than_a_page() -> None:
     huge = code("huge", "flood()", printed("x" * 100_000_000))
 
     async def built() -> str:
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(PATIENCE):
             return (await asyncio.to_thread(live.whole, NotebookDocument(path=PATH, cells=(huge,)))).text
 
     assert len(asyncio.run(built())) < MAX_CHARACTERS

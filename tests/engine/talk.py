@@ -5,19 +5,25 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
+import pytest
+
 from jupyter_eca.engine import inputs
 from jupyter_eca.engine.approval import Policy, Rule
 from jupyter_eca.engine.chat import ChatState, step
 from jupyter_eca.engine.delta import Delta, TextDelta, ToolCallDelta
 from jupyter_eca.engine.effects import CallModel, Effect
-from jupyter_eca.engine.spec import ChatMessage, ImagePart, ToolSpec
+from jupyter_eca.engine.spec import ChatMessage, ImagePart, TextPart, ToolSpec
+from jupyter_eca.errors import IllegalSignal
 from jupyter_eca.protocol.content import Content, Origin, ReasonTextContent, RejectReason, Role, TextContent
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from jupyter_eca.engine.inputs import Input
     from jupyter_eca.engine.retrying import Failure
     from jupyter_eca.protocol.event import Event, Outcome
 
+RAN = ["toolCallPrepare", "toolCallRun", "toolCallRunning", "toolCalled"]
 LOOK = ToolSpec("look", "Look at something.", {}, summary="Looking at {what}")
 ACT = ToolSpec("act", "Do something.", {})
 FAR = ToolSpec("far", "Do something elsewhere.", {}, server="away", origin=Origin.MCP)
@@ -139,3 +145,14 @@ class Talk:
 
 def call(name: str, id: str = "1", arguments: str = "{}", index: int = 0) -> ToolCallDelta:
     return ToolCallDelta(index, id, name, arguments)
+
+
+def user(*texts: str) -> ChatMessage:
+    return ChatMessage("user", tuple(map(TextPart, texts)))
+
+
+def refused(talk: Talk, happens: Callable[[], object]) -> bool:
+    before, shown = repr(talk.state), len(talk.events)
+    with pytest.raises(IllegalSignal):
+        happens()
+    return (repr(talk.state), len(talk.events)) == (before, shown)

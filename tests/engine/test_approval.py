@@ -25,7 +25,7 @@ def rules(**matchers: str) -> dict[str, Rule]:
 
 def allowed(arguments: dict[str, Any], **matchers: str) -> bool:
     """Whether a rule with these patterns matches."""
-    return decide(Policy(allow=rules(**matchers)), OURS, arguments, NOTHING) is Decision.ALLOW
+    return decide(Policy(allow=rules(**matchers)), OURS, arguments, NOTHING).decision is Decision.ALLOW
 
 
 @pytest.mark.parametrize(("deny", "remembered", "ask", "allow"), list(product([True, False], repeat=4)))
@@ -45,11 +45,11 @@ def test_deny_wins_over_remembered_over_ask_over_allow_over_the_default(
             (True, by_default),
         )
         first = next(decision for applies, decision in expected if applies)
-        assert decide(policy, OURS, {}, frozenset({key(OURS)} if remembered else ())) is first
+        assert decide(policy, OURS, {}, frozenset({key(OURS)} if remembered else ())).decision is first
 
 
 def test_without_rules_everything_asks() -> None:
-    assert decide(Policy(), OURS, {}, NOTHING) is Decision.ASK
+    assert decide(Policy(), OURS, {}, NOTHING).decision is Decision.ASK
 
 
 @pytest.mark.parametrize(
@@ -72,11 +72,11 @@ def test_without_rules_everything_asks() -> None:
 def test_a_selector_is_a_server_or_a_tool_of_a_server_or_a_native_name(
     selector: str, tool: ToolSpec, selected: bool
 ) -> None:
-    assert (decide(Policy(deny={selector: Rule()}), tool, {}, NOTHING) is Decision.DENY) is selected
+    assert (decide(Policy(deny={selector: Rule()}), tool, {}, NOTHING).decision is Decision.DENY) is selected
 
 
 def test_what_is_remembered_of_one_server_is_not_of_another() -> None:
-    assert decide(Policy(), NAMESAKE, {}, frozenset({key(OURS)})) is Decision.ASK
+    assert decide(Policy(), NAMESAKE, {}, frozenset({key(OURS)})).decision is Decision.ASK
 
 
 def test_a_pattern_must_match_the_whole_argument() -> None:
@@ -97,7 +97,7 @@ def test_every_named_argument_must_match() -> None:
 
 def test_one_of_several_patterns_is_enough() -> None:
     policy = Policy(allow={"shell": Rule(args_matchers={"a": ("1", "2")})})
-    assert [decide(policy, OURS, {"a": a}, NOTHING).value for a in "123"] == ["allow", "allow", "ask"]
+    assert [decide(policy, OURS, {"a": a}, NOTHING).decision.value for a in "123"] == ["allow", "allow", "ask"]
 
 
 def test_an_argument_that_is_missing_is_empty() -> None:
@@ -161,40 +161,40 @@ def after(*lines: str) -> frozenset[str]:
     ],
 )
 def test_a_line_is_allowed_when_every_command_of_it_was_remembered(line: str, decision: Decision) -> None:
-    assert decide(Policy(), SHELL, {"command": line}, after("git log", "ls -la")) is decision
+    assert decide(Policy(), SHELL, {"command": line}, after("git log", "ls -la")).decision is decision
 
 
 def test_what_can_not_be_remembered_is_asked_about_again() -> None:
     line = "sudo ls; git log"
-    assert decide(Policy(), SHELL, {"command": line}, after(line)) is Decision.ASK
-    assert decide(Policy(), SHELL, {"command": "git log"}, after(line)) is Decision.ALLOW
+    assert decide(Policy(), SHELL, {"command": line}, after(line)).decision is Decision.ASK
+    assert decide(Policy(), SHELL, {"command": "git log"}, after(line)).decision is Decision.ALLOW
 
 
 def test_a_command_line_of_another_server_is_not_what_was_remembered() -> None:
     theirs = replace(SHELL, server="away", origin=Origin.MCP)
-    assert decide(Policy(), theirs, {"command": "git log"}, after("git log")) is Decision.ASK
+    assert decide(Policy(), theirs, {"command": "git log"}, after("git log")).decision is Decision.ASK
 
 
 @pytest.mark.parametrize("arguments", [{}, {"command": None}, {"command": 5}, {"command": ["git", "log"]}])
 def test_a_command_that_is_no_text_is_asked_about(arguments: dict[str, Any]) -> None:
-    assert decide(Policy(), SHELL, arguments, after("git log")) is Decision.ASK
+    assert decide(Policy(), SHELL, arguments, after("git log")).decision is Decision.ASK
 
 
 # --- trust, and agents ------------------------------------------------------------------------------------------------
 
 
 def test_trust_turns_ask_into_allow_and_lifts_no_deny() -> None:
-    assert decide(Policy(), OURS, {}, NOTHING, trust=True) is Decision.ALLOW
-    assert decide(Policy(ask=rules()), OURS, {}, NOTHING, trust=True) is Decision.ALLOW
-    assert decide(Policy(deny=rules()), OURS, {}, NOTHING, trust=True) is Decision.DENY
-    assert decide(Policy(by_default=Decision.DENY), OURS, {}, NOTHING, trust=True) is Decision.DENY
+    assert decide(Policy(), OURS, {}, NOTHING, trust=True).decision is Decision.ALLOW
+    assert decide(Policy(ask=rules()), OURS, {}, NOTHING, trust=True).decision is Decision.ALLOW
+    assert decide(Policy(deny=rules()), OURS, {}, NOTHING, trust=True).decision is Decision.DENY
+    assert decide(Policy(by_default=Decision.DENY), OURS, {}, NOTHING, trust=True).decision is Decision.DENY
 
 
 def test_an_agent_adds_its_rules_to_those_for_everybody() -> None:
     both = merged(Policy(deny=rules(command="rm.*")), Policy(allow=rules(), by_default=Decision.DENY))
-    assert decide(both, OURS, {"command": "ls"}, NOTHING) is Decision.ALLOW
-    assert decide(both, OURS, {"command": "rm x"}, NOTHING) is Decision.DENY
-    assert decide(both, THEIRS, {}, NOTHING) is Decision.DENY
+    assert decide(both, OURS, {"command": "ls"}, NOTHING).decision is Decision.ALLOW
+    assert decide(both, OURS, {"command": "rm x"}, NOTHING).decision is Decision.DENY
+    assert decide(both, THEIRS, {}, NOTHING).decision is Decision.DENY
 
 
 def test_an_agent_that_says_no_default_keeps_the_one_for_everybody() -> None:
@@ -204,7 +204,7 @@ def test_an_agent_that_says_no_default_keeps_the_one_for_everybody() -> None:
 
 def test_of_two_denials_of_one_tool_each_counts() -> None:
     both = merged(Policy(deny=rules(command="rm.*")), Policy(deny=rules(command="mv.*")))
-    decided = [decide(both, OURS, {"command": line}, NOTHING).value for line in ("rm x", "mv x y", "ls")]
+    decided = [decide(both, OURS, {"command": line}, NOTHING).decision.value for line in ("rm x", "mv x y", "ls")]
     assert decided == ["deny", "deny", "ask"]
     assert not hidden(both, OURS)
     assert hidden(merged(both, Policy(deny=rules())), OURS)
@@ -212,4 +212,4 @@ def test_of_two_denials_of_one_tool_each_counts() -> None:
 
 def test_an_agent_asks_and_allows_by_its_own_rule_for_the_same_selector() -> None:
     both = merged(Policy(allow=rules()), Policy(allow=rules(command="ls")))
-    assert [decide(both, OURS, {"command": line}, NOTHING).value for line in ("ls", "rm")] == ["allow", "ask"]
+    assert [decide(both, OURS, {"command": line}, NOTHING).decision.value for line in ("ls", "rm")] == ["allow", "ask"]

@@ -7,43 +7,27 @@ from typing import TYPE_CHECKING
 import pytest
 
 from jupyter_eca.engine.delta import ReasoningDelta, ReasoningEnd, Remark, ToolCallDelta, UsageDelta
-from jupyter_eca.engine.effects import AskUser, CallModel, CancelModel, CancelTool, RunTool
-from jupyter_eca.engine.inputs import ModelFailed
-from jupyter_eca.engine.prompt import NOT_JSON, NOTHING_SAID, REJECTED, STOPPED_CALL
+from jupyter_eca.engine.effects import AskUser, CallModel, RunTool
+from jupyter_eca.engine.prompt import NOT_JSON, NOTHING_SAID, REJECTED
 from jupyter_eca.engine.spec import ChatMessage, ReasoningPart, TextPart, ToolResultPart, ToolUsePart
 from jupyter_eca.engine.turn import TurnStatus
-from jupyter_eca.errors import IllegalSignal
 from jupyter_eca.protocol.content import (
     MetadataContent,
     ProgressContent,
     ReasonFinishedContent,
     RejectReason,
     Role,
-    ToolCalledContent,
     ToolCallPrepareContent,
     ToolCallRejectedContent,
     ToolCallRunContent,
-    UsageContent,
 )
 from jupyter_eca.protocol.event import Outcome
-from tests.engine.talk import ACT, FAR, LOOK, Talk, call
+from tests.engine.talk import ACT, FAR, LOOK, RAN, Talk, call, refused, user
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 ASKED = ["toolCallPrepare", "toolCallRun"]
-RAN = ["toolCallPrepare", "toolCallRun", "toolCallRunning", "toolCalled"]
-
-
-def user(*texts: str) -> ChatMessage:
-    return ChatMessage("user", tuple(map(TextPart, texts)))
-
-
-def refused(talk: Talk, happens: Callable[[], object]) -> bool:
-    before, shown = repr(talk.state), len(talk.events)
-    with pytest.raises(IllegalSignal):
-        happens()
-    return (repr(talk.state), len(talk.events)) == (before, shown)
 
 
 # Text ---------------------------------------------------------------------------------------------------------------
@@ -209,7 +193,8 @@ def test_a_call_that_nobody_can_approve_is_rejected_with_that_reason() -> None:
 def test_a_call_that_a_rule_denies_does_not_ask_and_does_not_run() -> None:
     talk = Talk().asks().calls(call("act", arguments='{"how": "badly"}'))
     assert [content.reason for content in talk.shown(ToolCallRejectedContent)] == [RejectReason.CONFIG]
-    assert talk.asked()[-1].parts == (ToolResultPart("1", REJECTED[RejectReason.CONFIG], error=True),)
+    rule = "(Forbidden by the rule `act` (`toolCall.approval.deny`).)"
+    assert talk.asked()[-1].parts == (ToolResultPart("1", f"{REJECTED[RejectReason.CONFIG]} {rule}", error=True),)
 
 
 def test_a_call_of_a_tool_that_is_not_there_ends_with_an_error_that_names_those_that_are() -> None:
@@ -355,104 +340,3 @@ def test_what_is_remembered_does_not_lift_a_denial() -> None:
 def test_an_approval_without_remembering_is_for_one_call() -> None:
     talk = Talk().asks().calls(call("act", "1"), call("act", "2", index=1)).approves("1")
     assert talk.effects == (RunTool("1", ACT, {}),)
-
-
-# Stop ---------------------------------------------------------------------------------------------------------------
-
-
-def test_a_stop_before_the_first_word_ends_the_turn_at_once() -> None:
-    talk = Talk().asks().stops()
-    assert talk.effects == (CancelModel(1),)
-    assert (talk.outcomes(), talk.words(Role.SYSTEM)) == ([Outcome.STOPPED], "Stopped.")
-    assert talk.asks("Again").asked() == (user("Hi", "Again"),)
-
-
-def test_a_stop_keeps_what_was_said() -> None:
-    talk = Talk().asks().says("Half an").stops().asks("Go on")
-    assert talk.asked() == (user("Hi"), ChatMessage("assistant", (TextPart("Half an"),)), user("Go on"))
-
-
-def test_a_stop_rejects_a_call_that_is_still_written_and_the_model_never_made_it() -> None:
-    talk = Talk().asks().says("Let me", call("look", arguments="{")).stops()
-    assert talk.life("1") == ["toolCallPrepare", "toolCallRejected"]
-    assert talk.state.history[-1].parts == (TextPart("Let me"),)
-
-
-def test_a_stop_rejects_a_call_that_waits() -> None:
-    talk = Talk().asks().calls(call("act")).stops()
-    assert [content.reason for content in talk.shown(ToolCallRejectedContent)] == [RejectReason.STOP]
-    assert talk.outcomes() == [Outcome.STOPPED]
-
-
-def test_a_stop_cancels_a_running_call_and_waits_for_its_end() -> None:
-    talk = Talk().asks().calls(call("look")).stops()
-    assert (talk.effects, talk.outcomes()) == ((CancelTool("1"),), [])
-    talk.ran("1", "half done")
-    assert talk.outcomes() == [Outcome.STOPPED]
-    (called,) = talk.shown(ToolCalledContent)
-    assert (called.error, called.outputs[0].text) == (True, f"{STOPPED_CALL}\nhalf done")
-    assert talk.life("1") == RAN
-
-
-def test_a_second_stop_changes_nothing() -> None:
-    talk = Talk().asks().calls(call("look")).stops()
-    before = talk.state
-    assert talk.stops().effects == ()
-    assert talk.state == before
-
-
-def test_a_stop_without_a_turn_is_refused() -> None:
-    talk = Talk()
-    assert refused(talk, talk.stops)
-
-
-def test_a_prompt_while_a_stop_winds_down_is_refused() -> None:
-    talk = Talk().asks().calls(call("look")).stops()
-    assert refused(talk, talk.asks)
-
-
-def test_what_a_cancelled_request_still_says_is_ignored() -> None:
-    talk = Talk().asks().says("a").stops()
-    shown = len(talk.events)
-    talk.says("b", call("look")).done().fails()
-    assert (len(talk.events), talk.effects) == (shown, ())
-
-
-def test_what_the_request_of_an_earlier_turn_says_is_ignored() -> None:
-    talk = Talk().asks().stops().asks()
-    before = talk.state
-    talk.feed(ModelFailed(talk.now, 1, "cancelled"))
-    assert talk.state is before
-
-
-# Failure ------------------------------------------------------------------------------------------------------------
-
-
-def test_a_failure_in_mid_answer_keeps_what_was_said_and_says_what_to_do() -> None:
-    talk = Talk().asks().says("Half an").fails("It broke. Ask again.")
-    assert (talk.words(), talk.words(Role.SYSTEM)) == ("Half an", "It broke. Ask again.")
-    assert talk.outcomes() == [Outcome.FAILED]
-    assert talk.asks("Again").asked()[1] == ChatMessage("assistant", (TextPart("Half an"),))
-
-
-def test_a_failure_closes_the_call_that_was_being_written() -> None:
-    talk = Talk().asks().says(call("look", arguments="{")).fails()
-    assert talk.life("1") == ["toolCallPrepare", "toolCallRejected"]
-    assert talk.state.history == (user("Hi"),)
-
-
-# Usage --------------------------------------------------------------------------------------------------------------
-
-
-def test_usage_counts_the_cache_as_input_and_adds_up_the_cost() -> None:
-    talk = Talk().asks().says("a", UsageDelta(10, 5, 3, 2, cost=0.25, context_limit=100, output_limit=50)).done()
-    talk.asks().says("b", UsageDelta(20, 5, cost=0.5)).done()
-    first, second = talk.shown(UsageContent)
-    assert (first.message_input_tokens, first.message_output_tokens, first.session_tokens) == (15, 5, 20)
-    assert (first.limit is not None, second.limit) == (True, None)
-    assert (first.session_cost, second.last_message_cost, second.session_cost) == ("0.2500", "0.5000", "0.7500")
-
-
-def test_a_cost_that_is_unknown_once_makes_the_sum_unknown() -> None:
-    talk = Talk().asks().says(UsageDelta(1, 1)).done().asks().says(UsageDelta(1, 1, cost=0.5)).done()
-    assert [(u.last_message_cost, u.session_cost) for u in talk.shown(UsageContent)] == [(None, None), ("0.5000", None)]

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jupyter_eca.engine import inputs
-from jupyter_eca.engine.delta import ReasoningDelta, ReasoningEnd, Remark, TextDelta, ToolCallDelta, UsageDelta
+from jupyter_eca.engine.delta import Paused, ReasoningDelta, ReasoningEnd, Remark, TextDelta, ToolCallDelta, UsageDelta
 from jupyter_eca.engine.effects import (
     AskUser,
     CallModel,
@@ -55,6 +55,7 @@ deltas: st.SearchStrategy[Delta] = st.one_of(
     st.builds(ToolCallDelta, st.integers(0, 2), call_ids, names, arguments),
     st.builds(UsageDelta, st.integers(0, 9), st.integers(0, 9), cost=costs, context_limit=st.sampled_from([0, 1, 9])),
     st.builds(Remark, texts),
+    st.builds(Paused),
 )
 
 
@@ -142,7 +143,7 @@ class Walk(Talk):
         match effect:
             case CallModel(number=number, request=request):
                 assert number == self.state.request == len(self.requests) + 1
-                assert request.messages[-1].role == "user"
+                assert request.messages[-1].role == "user" or self.state.pauses
                 assert_well_formed(request.messages)
                 self.requests.append(effect)
             case RunTool(call=call):

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jupyter_eca.commands.dispatch import native
-from jupyter_eca.engine.commands import NATIVE, Called, expand, matching, meant, parse, placeholders, shown
+from jupyter_eca.engine.commands import NATIVE, Called, expand, matching, meant, mixed, parse, placeholders, shown
 from jupyter_eca.engine.exporting import file_name
 from jupyter_eca.engine.rewriting import insertion, replacement, split, unfenced
 
@@ -81,6 +81,8 @@ def test_a_key_typed_behind_login_is_not_kept() -> None:
         ("Review the code.", "", "Review the code."),
         ("It costs $100 or $ARGSX", "", "It costs $100 or $ARGSX"),
         ("$1 $ARGS", "$2 {{x}}", "$2 $2 {{x}}"),
+        ("Review $ARGUMENTS, not $ARGUMENTSX", "a b", "Review a b, not $ARGUMENTSX"),
+        ("$ARG2 before $ARG1", "a b", "b before a"),
     ],
 )
 def test_a_custom_command_is_filled_in_with_what_was_typed(template: str, text: str, prompt: str) -> None:
@@ -91,6 +93,13 @@ def test_a_custom_command_is_filled_in_with_what_was_typed(template: str, text: 
 
 def test_the_places_of_a_template_are_its_arguments() -> None:
     assert [one.name for one in placeholders("{{b}} $2 $1 {{a}} {{b}} $ARGS")] == ["1", "2", "b", "a", "args"]
+
+
+@pytest.mark.parametrize(
+    ("template", "line"), [("$1\n{{a}}", 2), ("{{a}}\n\n$ARGS $1", 3), ("$1 $ARGS\n$2", 0), ("{{a}} {{b}}", 0), ("", 0)]
+)
+def test_places_by_name_and_by_position_in_one_template_are_told_by_line(template: str, line: int) -> None:
+    assert mixed(template) == line
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 from jupyter_eca.client import Decision
 from jupyter_eca.protocol.chats import ChatOpenParams, ChatOpenResult
 from jupyter_eca.protocol.content import ToolCalledContent, UsageContent
-from jupyter_eca.protocol.context import ImageContext, TextContext
+from jupyter_eca.protocol.context import FileContext, ImageContext, TextContext
 from tests.desk import answer, outcomes, said, tool_states
 from tests.faults.vendor import Fault, events, shows, vendor
 from tests.providers.ask import script
@@ -144,6 +144,39 @@ async def test_a_refused_image_is_not_sent_again_after_a_restart_either(tmp_path
     async with vendor(tmp_path) as (table, server):
         await answer(await table.client(), "And now?")
         assert "'image'" not in str(server.requests[-1].body["messages"])
+
+
+REFUSALS = (
+    Fault(400, "messages.0.content.1.document.source.base64.data: The PDF specified was not valid."),
+    Fault(400, "The PDF specified is password protected."),
+    Fault(413, "A maximum of 100 PDF pages may be provided."),
+)
+
+
+@pytest.mark.parametrize("refusal", REFUSALS)
+async def test_a_document_that_is_refused_is_not_sent_again_nor_after_a_restart(tmp_path: Path, refusal: Fault) -> None:
+    (tmp_path / "paper.pdf").write_bytes(b"%PDF-1.7 and no more")
+    paper = FileContext(path="paper.pdf")
+    async with vendor(tmp_path, [refusal]) as (table, server):
+        client = await table.client()
+        assert outcomes(await shows(client, "What does it say?", paper)) == ["failed"]
+        received = await answer(client, "Then tell me a joke")
+        assert (said(received), outcomes(received)) == ("Hello.", ["completed"])
+        first, second = (str(asked.body["messages"]) for asked in server.requests)
+        assert ("'document'" in first, "'document'" in second) == (True, False)
+        assert "The document paper.pdf stood here" in second
+    async with vendor(tmp_path) as (table, server):
+        await answer(await table.client(), "And now?")
+        assert "'document'" not in str(server.requests[-1].body["messages"])
+
+
+async def test_a_document_outlives_a_failure_that_is_none_of_its_own(tmp_path: Path) -> None:
+    (tmp_path / "paper.pdf").write_bytes(b"%PDF-1.7 and no more")
+    async with vendor(tmp_path, [Fault(529, "busy")], retry=False) as (table, server):
+        client = await table.client()
+        await shows(client, "What does it say?", FileContext(path="paper.pdf"))
+        await answer(client, "Again")
+        assert "'document'" in str(server.requests[-1].body["messages"])
 
 
 async def test_an_image_outlives_a_failure_that_is_none_of_its_own(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import httpx2
 
 from tests.desk import settings
+from tests.patience import PATIENCE
 from tests.workspace.mcp.house import raw, sdk
 
 if TYPE_CHECKING:
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[2]
 # A process may end its tool servers for seconds on a busy machine.
 START = 60.0
-PATIENCE = 5.0
-
 RULES: list[dict[str, Any]] = [
     {"result": "(?s:.*)", "tool": "tour__add", "message": "twice",
      "reply": [{"reasoning": "Two."}, {"text": "Both are done: {result}"}]},

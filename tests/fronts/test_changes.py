@@ -83,7 +83,7 @@ async def test_what_a_turn_changed_is_listed_with_what_was_there_and_what_is(tmp
         assert "-x = 1" in edited.text.diff
         assert "+x = 3" in edited.text.diff
         assert (edited.text.lines_added, edited.text.lines_removed, edited.refused) == (1, 1, None)
-        assert (edited.place, edited.place_before) == (3, 2)
+        assert (edited.place, edited.place_before, edited.left) == (3, 2, None)
         assert (moved.place, moved.place_before) == (1, 3)
         assert (deleted.place, deleted.place_before) == (None, 3)
         assert [one.number for one in found] == [1, 2, 3, 4]
@@ -142,7 +142,7 @@ async def test_somebodys_later_edit_is_shown_and_never_lost(tmp_path: Path) -> N
         await there.ask([edits("a", "x = 2"), edits("b", "y = 2")])
         there.page.type("a", "x = 2  # mine")
         change = await one(there, "a")
-        assert change.refused == "it was changed since"
+        assert (change.refused, change.left) == ("it was changed since", "x = 2")
         assert change.text is not None
         assert change.text.after == "x = 2  # mine"
         done = await revert(there, change.id, (await one(there, "b")).id)

@@ -2,52 +2,19 @@
 
 from __future__ import annotations
 
-from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from jupyter_eca.errors import RemoteError
 from jupyter_eca.protocol.jsonrpc import Code
-from tests.desk import Desk, desk
-from tests.fronts.book import Book, book
+from tests.desk import desk
+from tests.fronts.book import book
+from tests.fronts.pair import both_show, refused, two
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
     from pathlib import Path
 
 pytestmark = pytest.mark.asyncio
-
-RULES: list[dict[str, Any]] = [
-    {"result": "", "reply": [{"text": "Done."}]},
-    {"message": "wait", "reply": [{"text": "one "}, {"text": "two " * 500, "chunk": 4, "delay": 0.01}]},
-    {"message": "write (?P<path>[^ ]*) (?P<text>.*)", "reply": [
-        {"tool": "write_file", "arguments": {"path": "$path", "content": "$text"}}]},
-    {"message": "plan sow", "reply": [{"tool": "task", "arguments": {"op": "plan", "tasks": ["sow"]}}]},
-    {"message": "plan reap", "reply": [{"tool": "task", "arguments": {"op": "plan", "tasks": ["reap"]}}]},
-    {"message": "shell", "reply": [{"tool": "shell_command", "arguments": {"command": "true"}}]},
-    {"message": "", "reply": [{"text": "You said {message}", "chunk": 3}]},
-]  # fmt: skip
-
-
-@asynccontextmanager
-async def two(folder: Path, **more: Any) -> AsyncGenerator[tuple[Desk, Book, Book]]:
-    async with desk(folder, RULES, **more) as table, book(table) as plain, book(table, envelope=True) as envelope:
-        yield table, plain, envelope
-
-
-async def both_show(plain: Book, envelope: Book, *lines: str, chat: Any = "chat") -> None:
-    for client in (plain, envelope):
-        try:
-            await client.until(lambda client=client: client.page(chat) == list(lines))
-        except TimeoutError:
-            assert client.page(chat) == list(lines)
-
-
-async def refused(client: Book, method: str, chat: Any = "chat", **params: Any) -> RemoteError:
-    with pytest.raises(RemoteError) as error:
-        await client.ask(method, chat, **params)
-    return error.value
 
 
 async def test_clearing_a_chat_keeps_the_chat_its_title_and_nothing_said(tmp_path: Path) -> None:
@@ -89,81 +56,6 @@ async def test_deleting_what_is_not_there_is_no_mistake(tmp_path: Path) -> None:
     async with two(tmp_path) as (_, plain, _envelope):
         assert await plain.ask("chat/delete", "nobody") == {}
         assert await plain.peer.request("chat/delete", {}) == {}
-
-
-async def test_rolling_back_messages_leaves_the_files(tmp_path: Path) -> None:
-    async with two(tmp_path) as (_, plain, envelope):
-        await plain.prompt("first")
-        id = await plain.prompt("write a.txt one")
-        assert await plain.ask("chat/rollback", contentId=id, include=["messages"]) == {}
-        await both_show(plain, envelope, "> first", "You said first")
-        assert (tmp_path / "a.txt").read_text() == "one"
-
-
-async def test_rolling_back_tools_leaves_the_messages(tmp_path: Path) -> None:
-    async with two(tmp_path) as (_, plain, envelope):
-        id = await plain.prompt("write a.txt one")
-        await plain.ask("chat/rollback", contentId=id, include=["tools"])
-        await both_show(plain, envelope, "> write a.txt one", "Done.", "# Restored: a.txt")
-        assert not (tmp_path / "a.txt").exists()
-
-
-@pytest.mark.parametrize("include", [[], None, ["messages", "tools"]])
-async def test_rolling_back_both_goes_to_before_the_first_of_the_turns(
-    tmp_path: Path, include: list[str] | None
-) -> None:
-    (tmp_path / "a.txt").write_text("zero")
-    async with two(tmp_path) as (_, plain, envelope):
-        await plain.prompt("hello")
-        id = await plain.prompt("write a.txt one")
-        await plain.prompt("write a.txt two")
-        await plain.ask("chat/rollback", contentId=id, include=include)
-        await both_show(plain, envelope, "> hello", "You said hello", "# Restored: a.txt")
-        assert (tmp_path / "a.txt").read_text() == "zero"
-        await plain.prompt("write a.txt three")
-        assert (tmp_path / "a.txt").read_text() == "three"
-
-
-async def test_a_file_the_user_changed_since_is_left_alone_and_told(tmp_path: Path) -> None:
-    async with two(tmp_path) as (_, plain, envelope):
-        id = await plain.prompt("write a.txt one")
-        (tmp_path / "a.txt").write_text("mine")
-        await plain.ask("chat/rollback", contentId=id)
-        await both_show(plain, envelope, "# Not restored: a.txt (it was changed since)")
-        assert (tmp_path / "a.txt").read_text() == "mine"
-
-
-async def test_what_cannot_be_taken_back_is_told(tmp_path: Path) -> None:
-    async with two(tmp_path) as (_, plain, envelope):
-        id = await plain.prompt("shell")
-        await plain.ask("chat/rollback", contentId=id)
-        await both_show(plain, envelope, "# Not taken back: what shell_command did.")
-
-
-async def test_the_plan_after_a_rollback_is_that_of_what_remains(tmp_path: Path) -> None:
-    async with two(tmp_path) as (table, plain, _):
-        await plain.prompt("plan sow")
-        id = await plain.prompt("plan reap")
-        live = table.host.live("chat")
-        assert live is not None
-        assert [task.subject for task in live.plan.tasks] == ["reap"]
-        await plain.ask("chat/rollback", contentId=id)
-        live = table.host.live("chat")
-        assert live is not None
-        assert [task.subject for task in live.plan.tasks] == ["sow"]
-
-
-async def test_a_rollback_to_words_that_steered_takes_back_their_whole_turn(tmp_path: Path) -> None:
-    async with two(tmp_path) as (_, plain, envelope):
-        plain.approves = False
-        await plain.prompt("hello")
-        await plain.ask("chat/prompt", message="write a.txt one")
-        (call,) = await plain.until(plain.waiting)
-        await plain.tell("chat/promptSteer", message="faster")
-        await plain.tell("chat/toolCallApprove", toolCallId=call)
-        await plain.until(lambda: len(plain.ends()) == 2)
-        await plain.ask("chat/rollback", contentId=plain.message("faster"))
-        await both_show(plain, envelope, "> hello", "You said hello", "# Restored: a.txt")
 
 
 async def test_a_fork_goes_on_by_itself(tmp_path: Path) -> None:

@@ -178,6 +178,20 @@ async def test_the_same_id_again_ends_the_earlier_rewrite_without_another_word(t
         assert [one["text"] for one in contents(client) if one["type"] == "text"] == ["old ", "new"]
 
 
+async def test_a_rewrite_that_is_stopped_ends_without_another_word(tmp_path: Path) -> None:
+    stopped = rule({"text": "old "}, {"text": "never said", "delay": 0.05}, message="first")
+    later = rule({"text": "new", "delay": 0.5})
+    async with desk(tmp_path, [stopped, later]) as table, line(table) as client:
+        await client.ask("rewrite/prompt", {**ASK, "prompt": "the first"})
+        await client.until(began)
+        assert isinstance(await client.ask("rewrite/stop", {"id": "r1"}), Result)
+        await client.ask("rewrite/prompt", {**ASK, "id": 2})
+        await client.until(lambda message: ended(message, 2))
+        assert kinds(client) == ["started", "text"]
+        assert text(client) == "old "
+        assert isinstance(await client.ask("rewrite/stop", {"id": "r1"}), Result), "it has ended already"
+
+
 async def test_rewrites_of_other_ids_and_a_turn_go_on_beside_a_slow_one(tmp_path: Path) -> None:
     slow = rule({"text": "slow"}, {"text": "never said", "delay": FOREVER}, message="first")
     async with desk(tmp_path, [slow, rule({"text": "quick"})]) as table, line(table) as client:

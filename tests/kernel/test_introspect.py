@@ -70,6 +70,14 @@ def test_a_pandas_frame_is_told_by_its_columns_and_first_rows() -> None:
     )
 
 
+def test_of_a_numpy_array_the_first_and_the_last_items_are_told() -> None:
+    numpy: Any = importlib.import_module("numpy")
+    namespace = {"x": numpy.arange(100.0)}
+    (told,) = json.loads(describe(namespace, [], set()))["variables"]
+    assert told["preview"].startswith("array([ 0.,  1.,  2., ..., 97., 98., 99.]")
+    assert "50." in repr(namespace["x"])
+
+
 def test_an_array_is_told_by_its_shape() -> None:
     class Array:
         shape = (3, 4)

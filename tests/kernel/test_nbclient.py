@@ -30,13 +30,15 @@ RULES: list[dict[str, Any]] = [
     {"message": "^load", "reply": [{"text": "Let me."}, runs("loaded = 42\nprint('rows', loaded)")]},
     {"message": "^load", "result": "rows 42", "reply": [{"text": "`loaded` is there."}]},
     {"message": "^secret", "reply": [runs("secret = 1")]},
-    {"message": "^secret", "result": "nobody is there", "reply": [{"text": "I may not."}]},
+    {"message": "^secret", "result": "(?i)nobody is there", "reply": [{"text": "I may not."}]},
     {"message": "^fail", "reply": [runs("def f():\n    1 / 0\nf()")]},
     {
         "message": "^fail",
         "result": "(?P<where>f\\(\\))(.|\n)*(?P<what>ZeroDivisionError: .*)",
         "reply": [{"text": "I read $what in $where"}],
     },
+    {"message": "^forecast", "reply": [{"tool": "forecast", "arguments": {"city": "Ulm"}}]},
+    {"message": "^forecast", "result": "", "reply": [{"text": "It is {result}"}]},
     {"message": "^typo", "reply": [runs("x = = 1")]},
     {"message": "^typo", "result": "(?P<what>SyntaxError.*)", "reply": [{"text": "I read $what"}]},
     {"message": "^look", "reply": [{"tool": "variables", "arguments": {"names": ["numbers"]}}]},
@@ -54,7 +56,11 @@ RULES: list[dict[str, Any]] = [
     {"message": "^silent", "reply": [{"error": ""}]},
     {"message": "", "reply": [{"text": "I heard: {message}"}]},
 ]
-ALLOWED = {"toolCall": {"approval": {"allow": {"run_code": {"argsMatchers": {"code": ["(?!secret).*"]}}}}}}
+ALLOWED = {
+    "toolCall": {
+        "approval": {"allow": {"run_code": {"argsMatchers": {"code": ["(?!secret).*"]}}, "python__forecast": {}}}
+    }
+}
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
@@ -101,6 +107,43 @@ async def test_a_name_binds_the_result(book: Book) -> None:
     assert (await book.run("answer.usage.message_input_tokens > 0, answer.chat != ''")).displays == [
         {"text/plain": "(True, True)"}
     ]
+
+
+async def test_a_cell_of_python_asks_the_same_engine_about_the_same_kernel(book: Book) -> None:
+    ran = await book.run(
+        "import jupyter_eca\n"
+        "async with jupyter_eca.connect() as eca:\n"
+        "    reply = await eca.ask('load')\n"
+        "    print(reply.text, loaded)\n"
+        "    print((await eca.ask('secret')).text)"
+    )
+    assert ran.failure == ""
+    assert ran.printed == "Let me.\n\n`loaded` is there. 42\nI may not.\n"
+
+
+async def test_a_program_that_approves_is_asked_and_the_cells_after_it_are_still_denied(tmp_path: Path) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        surround(patch, tmp_path, settings(tmp_path, RULES, **ALLOWED))
+        async with asyncio.timeout(PATIENCE * 2), opened(tmp_path) as book:
+            ran = await book.run(
+                "import jupyter_eca\n"
+                "async with jupyter_eca.connect(approve=lambda call: True) as eca:\n"
+                "    await eca.ask('other')\n"
+                "    print(eca.models != ())"
+            )
+            assert (ran.failure, ran.printed) == ("", "True\n")
+            ran = await book.run("%eca secret")
+            assert "⊘ rejected, not run" in ran.markdown
+            assert (await book.run("'secret' in globals()")).displays == [{"text/plain": "False"}]
+
+
+async def test_a_function_of_a_cell_is_a_tool_of_the_questions_after_it(book: Book) -> None:
+    await book.run(
+        "import jupyter_eca\n\n@jupyter_eca.tool(reads=True)\n"
+        "def forecast(city: str) -> str:\n    'The weather.'\n    return 'sunny in ' + city"
+    )
+    ran = await book.run("%eca forecast")
+    assert ran.markdown.endswith("It is sunny in Ulm")
 
 
 async def test_a_result_that_is_shown_is_inert(book: Book) -> None:
@@ -198,7 +241,12 @@ async def test_the_cost_is_that_of_the_chat(book: Book) -> None:
     assert (await book.run("%eca new")).displays[0]["text/plain"] == "The next question starts a new chat."
     assert (await book.run("%eca cost")).displays[0]["text/plain"] == "Nothing was asked in this chat yet."
     await book.run("%eca hello")
-    assert (await book.run("%eca cost")).displays[0]["text/plain"].startswith("This chat: 0.0000 USD; ")
+    told = (await book.run("%eca cost")).displays[0]["text/plain"].splitlines()
+    assert [line.partition(" USD (")[0] for line in told] == [
+        "- this message: 0.0000",
+        "- this chat: 0.0000",
+        "- today, all chats: 0.0000",
+    ]
 
 
 async def test_doctor_tells_what_is_set_up(book: Book) -> None:
@@ -274,11 +322,25 @@ async def test_a_broken_configuration_is_one_line_that_names_the_file(tmp_path: 
 async def test_papermill_runs_the_same_notebook(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     surround(monkeypatch, tmp_path, settings(tmp_path, RULES, **ALLOWED))
     source, target = tmp_path / "in.ipynb", tmp_path / "out.ipynb"
-    source.write_text(json.dumps(document(LOAD, "%eca load -> answer", "assert loaded == 42 and answer.tool_calls")))
-    command = [sys.executable, "-m", "papermill", "--no-progress-bar", "--cwd", str(tmp_path), str(source), str(target)]
+    source.write_text(
+        json.dumps(document(LOAD, "%eca load -> answer", "assert (loaded, city) == (42, 'Bonn') and answer.tool_calls"))
+    )
+    command = [
+        sys.executable,
+        "-m",
+        "papermill",
+        "--no-progress-bar",
+        "-p",
+        "city",
+        "Bonn",
+        "--cwd",
+        str(tmp_path),
+        str(source),
+        str(target),
+    ]
     done = await asyncio.to_thread(subprocess.run, command, capture_output=True, text=True, timeout=PATIENCE * 2)
     assert done.returncode == 0, done.stderr
-    (output,) = json.loads(target.read_text())["cells"][1]["outputs"]
+    (output,) = json.loads(target.read_text())["cells"][2]["outputs"]
     assert output["data"]["text/plain"][-1] == "`loaded` is there."
 
 

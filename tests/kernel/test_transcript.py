@@ -82,9 +82,9 @@ def test_how_far_a_call_is_is_shown_in_one_line_and_not_kept() -> None:
     assert "42%" not in told.markdown()
 
 
-def test_code_that_waits_for_approval_is_shown_unfolded() -> None:
+def test_code_that_waits_for_approval_says_so_and_is_folded_behind_that_since_whoever_decides_is_shown_it() -> None:
     markdown = transcript(run(asks=True)).markdown()
-    assert "<details>" not in markdown
+    assert markdown.startswith("<details><summary><code>run&#95;code</code> ? waits for your approval</summary>")
     assert "```python\nx = 1\nx < 2\n```" in markdown
 
 
@@ -196,3 +196,35 @@ def test_output_that_closes_its_block_stays_inside_of_it() -> None:
 def test_a_link_of_a_tools_is_shown_as_a_remark() -> None:
     told = transcript({"type": "url", "title": "Guide", "url": "https://example.org/guide"})
     assert told.markdown() == "> Guide: https://example.org/guide"
+
+
+@pytest.mark.parametrize(
+    ("contents", "why"),
+    [
+        (
+            [{**run(asks=True), "cause": {"kind": "default"}}],
+            "Asked: no rule is about it (<code>byDefault</code>: ask)",
+        ),
+        ([{**run(), "cause": {"kind": "trust"}}, called("2")], "Allowed by trust: nothing else allows it"),
+        (
+            [{**rejected("user-config"), "cause": {"kind": "rule", "rule": "run_code", "agent": "careful"}}],
+            "Forbidden by the rule <code>run&#95;code</code> of the agent <code>careful</code> (",
+        ),
+    ],
+)
+def test_a_call_tells_what_decided_that_it_may_run_and_what_is_kept_is_the_same_under_other_rules(
+    contents: list[dict[str, Any]], why: str
+) -> None:
+    assert f"\n\n{why}" in transcript(*contents).markdown()
+    assert why not in transcript(*contents).markdown(final=True)
+
+
+def test_a_plan_ends_with_the_words_that_carry_it_out() -> None:
+    answer: dict[str, Any] = {"type": "text", "text": "1. Set x to 2."}
+    end: dict[str, Any] = {"type": "progress", "state": "finished", "plan": True}
+    for outcome, told in (("completed", True), ("failed", False)):
+        plan = transcript(answer)
+        content = {"chatId": "c", "role": "system", "content": end, "outcome": outcome}
+        plan.add(ChatContentReceivedParams.model_validate(content))
+        assert ("> Nothing was changed yet. `%eca go` carries the plan out" in plan.markdown(final=True)) is told
+        assert ("`%eca go`" in plan.plain()) is told

@@ -12,13 +12,12 @@ import pytest
 from jupyter_eca.links.memory import MemoryLink, pair
 from jupyter_eca.links.peer import Peer
 from jupyter_eca.protocol.jsonrpc import CANCEL, Code, Failure, Notification, Request, Result
+from tests.patience import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
 
 pytestmark = pytest.mark.asyncio
-
-PATIENCE = 5.0
 
 
 @dataclass

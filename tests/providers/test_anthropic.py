@@ -228,11 +228,10 @@ async def test_the_extra_payload_of_a_model_is_merged_into_its_requests() -> Non
 
 
 @pytest.mark.asyncio
-async def test_tools_system_and_the_last_message_are_marked_for_the_cache() -> None:
-    body = await sent("hi", assistant("Hello."), "again")
-    marked = [body["tools"][-1], body["system"][-1], body["messages"][-1]["content"][-1]]
-    assert all("cache_control" in block for block in marked)
-    assert "cache_control" not in body["messages"][0]["content"][-1]
+async def test_tools_system_and_the_last_two_messages_of_the_user_are_marked_for_the_cache() -> None:
+    body = await sent("hi", assistant("Hello."), "again", assistant("Yes?"), "more")
+    ends = [body["tools"][-1], body["system"][-1], *(one["content"][-1] for one in body["messages"])]
+    assert ["cache_control" in block for block in ends] == [True, True, False, False, True, False, True]
 
 
 @pytest.mark.asyncio

@@ -16,19 +16,17 @@ from jupyter_eca.config import ModelConfig, ProviderConfig
 from jupyter_eca.engine.delta import Delta, ReasoningDelta, ReasoningEnd, Remark, TextDelta, UsageDelta
 from jupyter_eca.engine.spec import ChatMessage, ModelRequest, Part, TextPart, ToolResultPart, ToolUsePart
 from jupyter_eca.errors import ProviderError
+from jupyter_eca.providers.llama.prompt import SHORT_SYSTEM, first_kept, prompt
 from jupyter_eca.providers.local import (
     BATCH_TOKENS,
     BUNDLED,
     CONTEXT_TOKENS,
     PROMPT_TOKENS,
     PROVIDER,
-    SHORT_SYSTEM,
     LocalProvider,
     deltas,
-    first_kept,
     generate,
     load,
-    prompt,
     weights,
 )
 
@@ -228,7 +226,7 @@ async def test_a_stop_in_mid_answer_returns_at_once_and_the_next_answer_works() 
         await anext(story)
     async with asyncio.timeout(1):  # the rest of the story would take ten
         await story.aclose()
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE):
         assert "Hello!" in text(await answer(asking(HELLO)))
 
 

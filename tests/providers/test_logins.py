@@ -13,6 +13,7 @@ from jupyter_eca.credentials import Credentials
 from jupyter_eca.errors import LocalError
 from jupyter_eca.providers.anthropic import AnthropicProvider
 from jupyter_eca.providers.catalog import Catalog
+from jupyter_eca.providers.local import LocalProvider
 from jupyter_eca.providers.logins import Logins
 from tests.loopback import LoopbackAnthropic
 from tests.providers.ask import KEY, says
@@ -77,3 +78,16 @@ async def test_a_key_in_the_configuration_comes_first_and_that_is_said(tmp_path:
         assert step.message is not None
         assert "comes first" in step.message
         assert (await mine.status("anthropic")).auth.source == "config"
+
+
+async def test_a_settings_page_is_told_which_models_in_this_process_can_call_tools(tmp_path: Path) -> None:
+    pytest.importorskip("xllamacpp")
+    (tmp_path / "m.gguf").write_bytes(b"GGUF")
+    (tmp_path / "t.jinja").write_text("{{ tools }}")
+    able = {"path": "m.gguf", "chatTemplate": "t.jinja", "tools": True}
+    local = {"folder": str(tmp_path), "models": {"able": able, "plain": {"path": "m.gguf"}}}
+    config = Config.model_validate({"providers": {"local": local}})
+    credentials = Credentials(tmp_path / "auth.json", NoRing())
+    mine = Logins(Catalog({"l": LocalProvider()}, config, credentials), credentials, Told().changed)
+    told = {model.id: model.capabilities.tools for model in (await mine.status("local")).models}
+    assert (told["able"], told["plain"]) == (True, False)

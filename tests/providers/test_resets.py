@@ -20,6 +20,7 @@ NOON = datetime(2026, 11, 22, 12, tzinfo=UTC).timestamp()
         ({"retry-after": "Sun, 22 Nov 2026 12:00:20 GMT"}, 20),
         ({"retry-after": "Sun, 22 Nov 2026 11:00:00 GMT"}, 0),
         ({"anthropic-ratelimit-tokens-reset": "2026-11-22T12:00:09Z"}, 9),
+        ({"anthropic-ratelimit-tokens-reset": "2026-11-22T11:59:09Z"}, 0),
         ({"x-ratelimit-reset-requests": "6m0s"}, 360),
         ({"x-ratelimit-reset-tokens": "120ms"}, 0.12),
         ({"x-ratelimit-reset": str(int(NOON) + 30)}, 30),

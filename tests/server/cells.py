@@ -99,30 +99,6 @@ class Widgets:
             self.models.pop(id, None)
         self.shown.set()
 
-    def of(self, model: str, **state: str) -> str | None:
-        for id, found in self.models.items():
-            if found.get("_model_name") == model and state.items() <= found.items():
-                return id
-        return None
-
-    async def find(self, model: str, **state: str) -> str:
-        async with asyncio.timeout(PATIENCE):
-            while (id := self.of(model, **state)) is None:
-                self.shown.clear()
-                await self.shown.wait()
-        return id
-
-    async def click(self, description: str) -> None:
-        id = await self.find("ButtonModel", description=description)
-        self._send(id, {"method": "custom", "content": {"event": "click"}})
-
-    async def type(self, model: str, words: str) -> None:
-        self._send(await self.find(model), {"method": "update", "state": {"value": words}, "buffer_paths": []})
-
-    def _send(self, id: str, data: dict[str, Any]) -> None:
-        message = self.client.session.msg("comm_msg", {"comm_id": id, "data": data})
-        self.client.shell_channel.send(message)
-
 
 @dataclass
 class Ran:
@@ -142,6 +118,7 @@ class PageKernel:
         self.kernels = serverapp.kernel_manager
         self.client = self._new_client()
         self.widgets = Widgets(self.client)
+        self.pages: list[Widgets] = []
 
     def _new_client(self) -> Any:
         manager = self.kernels.get_kernel(self.id)
@@ -163,7 +140,8 @@ class PageKernel:
 
         def take(message: dict[str, Any]) -> None:
             content = message["content"]
-            self.widgets.take(message["msg_type"], content)
+            for page in (self.widgets, *self.pages):
+                page.take(message["msg_type"], content)
             match message["msg_type"]:
                 case "stream":
                     ran.stdout += content["text"]
@@ -184,15 +162,21 @@ class PageKernel:
         ran.status = reply["content"]["status"]
         return ran
 
-    async def page(self, code: str) -> Ran:
+    async def page(self, code: str, **options: Any) -> Ran:
         """As JupyterLab runs a cell: it shows widgets, and could ask by `input()`."""
         self.client.session.metadata = {"cellId": "a-cell"}
-        return await self.run(code, allow_stdin=True)
+        return await self.run(code, allow_stdin=True, **options)
 
 
 @asynccontextmanager
-async def kernel(serverapp: Any) -> AsyncGenerator[PageKernel]:
-    id = await serverapp.kernel_manager.start_kernel()
+async def kernel(serverapp: Any, notebook: str = "") -> AsyncGenerator[PageKernel]:
+    """Of a notebook, if one is named."""
+    if notebook:
+        made = {"name": notebook, "type": "notebook", "kernel_name": "python3"}
+        session = await serverapp.session_manager.create_session(path=notebook, **made)
+        id = session["kernel"]["id"]
+    else:
+        id = await serverapp.kernel_manager.start_kernel()
     found = PageKernel(serverapp, id)
     await found.open()
     try:

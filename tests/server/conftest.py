@@ -18,6 +18,7 @@ RULES: list[dict[str, Any]] = [
     {"result": "", "reply": [{"text": "The tool said: {result}"}]},
     {"message": "make", "reply": [{"text": "I make it. "},
                                   {"tool": "run_code", "arguments": {"code": "answer = 6 * 7"}}]},
+    {"message": "forecast", "reply": [{"tool": "forecast", "arguments": {"city": "Ulm"}}]},
     {"message": "die", "reply": [{"tool": "run_code", "arguments": {"code": "import os; os._exit(1)"}}]},
     {"message": "wait", "reply": [{"tool": "run_code", "arguments": {"code": "import time; time.sleep(60)"}}]},
     {"message": "slow", "reply": [{"text": "word " * 4000, "chunk": 5, "delay": 0.005}]},

@@ -172,8 +172,23 @@ async def test_a_terminal_of_jupyters_own_runs_a_command(workspace: Path, tmp_pa
         await client.subscribe("term:/1")
 
         def shown() -> str:
-            return "".join(part["value"] for part in client.states["term:/1"]["content"])
+            parts = client.states["term:/1"]["content"]
+            return "".join(part.get("value", part.get("output")) for part in parts)
 
+        def ran() -> list[tuple[str, str, int]]:
+            parts = client.states["term:/1"]["content"]
+            done = (one for one in parts if one["type"] == "command" and one["isComplete"])
+            return [(one["commandLine"], one["output"].strip(), one["exitCode"]) for one in done]
+
+        (workspace / "a;b").mkdir()
+        for line in ("echo one; echo 'a\\b'", "cd 'a;b'", "false"):
+            before = len(ran())
+            await client.act("terminal/input", "term:/1", data=f"{line}\r")
+            await client.until(lambda before=before: len(ran()) > before)
+        assert ran() == [("echo one; echo 'a\\b'", "one\r\na\\b", 0), ("cd 'a;b'", "", 0), ("false", "", 1)]
+        assert client.states["term:/1"]["cwd"] == (workspace / "a;b").as_uri()
+        assert client.states["term:/1"]["supportsCommandDetection"]
+        assert "633" not in shown()
         await client.act("terminal/input", "term:/1", data="echo $((40 + 2)) $COLUMNS; pwd; exit 3\r")
         await client.until(lambda: "exitCode" in client.states["term:/1"])
         assert "42 90" in shown()

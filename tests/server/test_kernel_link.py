@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.secrecy.house import MARK, secret, servers
 from tests.server.cells import PATIENCE, Watcher, kernel
 
 if TYPE_CHECKING:
@@ -26,6 +28,18 @@ async def test_a_cell_is_answered_by_the_server_and_the_variable_stays_in_its_ke
         assert ran.status == "ok"
         assert "I make it." in ran.markdown
         assert (await at.run("print(answer, len(result.tool_calls))")).stdout == "42 1\n"
+
+
+async def test_python_in_a_cell_asks_the_server_and_its_functions_are_called_in_its_kernel(jp_serverapp: Any) -> None:
+    async with kernel(jp_serverapp) as at:
+        ran = await at.run(
+            "import jupyter_eca\n\n@jupyter_eca.tool\n"
+            "def forecast(city: str) -> str:\n    global seen\n    seen = city\n    return 'sunny'\n\n"
+            "async with jupyter_eca.connect(approve=lambda call: call.name == 'forecast') as eca:\n"
+            "    answer = await eca.ask('forecast')\n    print(answer.text, seen)"
+        )
+        assert (ran.status, ran.stdout) == ("ok", "The tool said: sunny Ulm\n")
+        assert "runs in the Jupyter server" in (await at.run("%eca status")).markdown
 
 
 async def test_run_all_finds_the_server_although_its_comm_opens_behind_the_queued_cells(jp_serverapp: Any) -> None:
@@ -52,6 +66,36 @@ async def test_no_token_and_no_address_of_the_server_enters_the_kernel(jp_server
             f"backwards = {token[::-1]!r}\nprint(len(texts) > 100, any(backwards[::-1] in t for t in texts))"
         )
         assert found.stdout == "True False\n"
+
+
+async def test_no_key_of_a_provider_enters_the_kernel(jp_serverapp: Any, jp_root_dir: Path, sdk: None) -> None:  # noqa: ARG001
+    typed, written = secret("login"), secret("config")
+    echo, other = servers()
+    with echo, other:
+        file = jp_root_dir / ".eca" / "config.json"
+        config = json.loads(file.read_text())
+        headers = {"X-House": secret("header")}
+        house: dict[str, Any] = {"api": "anthropic", "url": echo.url, "models": {"m": {}}, "retry": False}
+        config["providers"] |= {"login": house, "config": {**house, "key": written, "extraHeaders": headers}}
+        file.write_text(json.dumps(config))
+        watcher = await Watcher.of(jp_serverapp)
+        await watcher.host.logins.enter("login", {"key": typed})
+        async with kernel(jp_serverapp) as at:
+            await at.run("%load_ext jupyter_eca")
+            await at.run("%eca -m config/m be well")
+            await at.run("%eca -m config/m be wrong")
+            await at.run("%eca -m login/m be wrong")
+            assert (await at.run("%eca status")).status == "ok"
+            found = await at.run(
+                "import gc, os\n"
+                "held = [o for o in gc.get_objects() if isinstance(o, (dict, list, tuple))]\n"
+                "texts = [v for o in held for v in (o.values() if isinstance(o, dict) else o) if isinstance(v, str)]\n"
+                f"texts += [*os.environ.values()]; mark = {MARK[::-1]!r}\n"
+                "print(len(texts) > 1000, [t[:200] for t in texts if mark[::-1] in t])"
+            )
+        sent = [asked.headers for asked in echo.requests]
+    assert found.stdout == "True []\n"
+    assert all(any(one in str(headers) for headers in sent) for one in (typed, written, secret("header")))
 
 
 async def test_code_that_kills_the_kernel_ends_the_turn_and_the_server_lives(jp_serverapp: Any) -> None:
@@ -91,7 +135,7 @@ async def test_interrupt_stops_the_turn_at_once_and_the_next_question_is_answere
         running = asyncio.ensure_future(at.run(f"%eca {prompt}"))
         await watcher.until(sign)
         await jp_serverapp.kernel_manager.interrupt_kernel(at.id)
-        ran = await asyncio.wait_for(running, 5)
+        ran = await asyncio.wait_for(running, PATIENCE)
         assert (ran.status, ran.error) == ("error", "Stopped.")
         assert (await watcher.ended()).outcome == "stopped"
         assert (await at.run("%eca you")).markdown == "Hello, you"
@@ -104,7 +148,7 @@ async def test_an_interrupt_in_mid_answer_keeps_what_was_shown(jp_serverapp: Any
         running = asyncio.ensure_future(at.run("%eca slow"))
         await watcher.until("text")
         await jp_serverapp.kernel_manager.interrupt_kernel(at.id)
-        ran = await asyncio.wait_for(running, 5)
+        ran = await asyncio.wait_for(running, PATIENCE)
         assert ran.markdown.startswith("word")
         assert ran.error == "Stopped."
 

@@ -139,6 +139,22 @@ async def test_a_kernel_is_looked_at_interrupted_and_restarted(jp_serverapp: Any
         assert (await kernel.state()).language == "python"
 
 
+async def test_a_kernel_that_is_restarted_while_it_is_busy_runs_code_again(
+    jp_serverapp: Any, jp_root_dir: Path
+) -> None:
+    kernels = (await workspace_of(jp_serverapp)).kernels
+    assert kernels is not None
+    begun = jp_root_dir / "begun"
+    async with opened(jp_serverapp, jp_root_dir, "a.ipynb") as at, asyncio.timeout(PATIENCE):
+        kernel = await kernels.of("a.ipynb")
+        running = asyncio.ensure_future(at.run(f"open({str(begun)!r}, 'w')\nimport time\ntime.sleep(600)"))
+        while not begun.exists():  # noqa: ASYNC110  # another process makes the file
+            await asyncio.sleep(0.01)
+        await kernel.restart()
+        running.cancel()
+        assert (await kernel.execute("chat", "'time' in globals()")).text == "False"
+
+
 async def test_a_kernel_that_is_restarted_in_a_run_ends_it(jp_serverapp: Any, jp_root_dir: Path) -> None:
     workspace = await workspace_of(jp_serverapp)
     assert workspace.notebooks is not None

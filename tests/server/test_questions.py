@@ -1,4 +1,4 @@
-"""Questions in a cell, answered on the page that shows it: real widgets, a real kernel, and a client that clicks."""
+"""Questions in a cell, answered on the page that shows it: a real card, a real kernel, and a client that answers."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from jupyter_eca.protocol.question import ChatAskQuestionParams, ChatAskQuestion
 from jupyter_eca.providers.scripted import Script
 from tests.desk import settings
 from tests.loopback import LoopbackAnthropic
+from tests.server.cards import Cards
 from tests.server.cells import PATIENCE, PageKernel, Ran, Watcher, kernel
 
 if TYPE_CHECKING:
@@ -53,45 +54,51 @@ def asking(at: PageKernel, question: str) -> asyncio.Task[Ran]:
 
 def left_over(ran: Ran) -> list[dict[str, Any]]:
     """The outputs that the saved notebook would have beside the answer: what was displayed last in each."""
-    last = {display["id"]: display for display in ran.displays}
-    return [display for display in last.values() if "text/markdown" not in display and display["text/plain"]]
+    last = {display["id"]: display for display in ran.displays}.values()
+    answers = [display for display in last if set(display) == {"id", "text/markdown", "text/plain"}]
+    empty = [display for display in last if set(display) == {"id", "text/plain"} and not display["text/plain"]]
+    return [display for display in last if display not in [*answers, *empty]]
 
 
-async def test_a_click_on_an_option_answers_and_nothing_dead_is_left(jp_serverapp: Any) -> None:
+async def test_an_option_that_is_clicked_answers_on_every_page_and_nothing_dead_is_left(jp_serverapp: Any) -> None:
     async with kernel(jp_serverapp) as at:
         await at.run("%load_ext jupyter_eca")
+        one, two = Cards.at(at), Cards.at(at)
         running = asking(at, "ask")
-        await at.widgets.find("ButtonModel", description="Ape", tooltip="big")
-        await at.widgets.click("Bee")
+        asked = await one.question("Which *one*?")
+        assert asked["options"] == [{"label": "Ape", "description": "big"}, {"label": "Bee"}]
+        await two.question("Which *one*?")
+        one.answer(answer="Bee")
+        await two.sees(lambda: not two.questions)
         ran = await running
-        assert "I read: The user answered: Bee" in ran.displays[-1]["text/plain"] + ran.markdown
-        assert any("Which *one*?" in display.get("text/markdown", "") for display in ran.displays)
-        assert (left_over(ran), at.widgets.of("ButtonModel"), at.widgets.of("TextModel")) == ([], None, None)
+        assert "I read: The user answered: Bee" in ran.markdown
+        assert (left_over(ran), one.open) == ([], [])
 
 
-async def test_words_of_ones_own_answer_where_they_may(jp_serverapp: Any) -> None:
+async def test_words_of_ones_own_answer_and_a_question_can_be_skipped(jp_serverapp: Any) -> None:
     async with kernel(jp_serverapp) as at:
         await at.run("%load_ext jupyter_eca")
+        card = Cards.at(at)
         running = asking(at, "ask")
-        await at.widgets.type("TextModel", "neither")
-        await at.widgets.click("Send")
+        assert (await card.question("Which *one*?"))["allowFreeform"]
+        card.answer(answer="neither")
         assert "The user answered: neither" in (await running).markdown
         running = asking(at, "choose")
-        await at.widgets.find("ButtonModel", description="Cancel")
-        assert at.widgets.of("TextModel") is None
-        await at.widgets.click("Cancel")
+        assert not (await card.question("Which *one*?"))["allowFreeform"]
+        card.answer(cancelled=True)
         assert "The user did not answer" in (await running).markdown
 
 
 async def test_an_interrupt_takes_the_question_away(jp_serverapp: Any) -> None:
     async with kernel(jp_serverapp) as at:
         await at.run("%load_ext jupyter_eca")
+        card = Cards.at(at)
         running = asking(at, "ask")
-        await at.widgets.find("ButtonModel", description="Ape")
+        await card.question("Which *one*?")
         await jp_serverapp.kernel_manager.interrupt_kernel(at.id)
         ran = await asyncio.wait_for(running, PATIENCE)
         assert ran.error == "Stopped."
-        assert (left_over(ran), at.widgets.of("ButtonModel")) == ([], None)
+        assert (left_over(ran), card.open) == ([], [])
 
 
 class Quick(Watcher):
@@ -116,12 +123,13 @@ async def test_an_answer_from_elsewhere_takes_the_question_out_of_the_cell(jp_se
         (app,) = jp_serverapp.extension_manager.extension_apps["jupyter_eca"]
         quick = Quick(await app.rooms.host())
         quick.host.join(quick)
+        card = Cards.at(at)
         running = asking(at, "ask")
-        await at.widgets.find("ButtonModel", description="Ape")
+        await card.question("Which *one*?")
         quick.shown.set()
         ran = await running
         assert "The user answered: quickly" in ran.markdown
-        assert (left_over(ran), at.widgets.of("ButtonModel")) == ([], None)
+        assert (left_over(ran), card.open) == ([], [])
 
 
 async def test_where_nobody_is_there_the_model_cannot_ask(jp_serverapp: Any) -> None:
@@ -131,26 +139,66 @@ async def test_where_nobody_is_there_the_model_cannot_ask(jp_serverapp: Any) -> 
         assert at.widgets.models == {}
 
 
-async def test_a_key_is_typed_into_a_field_that_hides_it_and_is_in_no_output_and_no_widget(jp_serverapp: Any) -> None:
+async def test_a_key_is_asked_for_as_a_secret_and_is_in_no_output_and_no_widget(jp_serverapp: Any) -> None:
     async with kernel(jp_serverapp) as at:
         await at.run("%load_ext jupyter_eca")
+        card = Cards.at(at)
         running = asking(at, "/login house")
-        await at.widgets.type("PasswordModel", KEY)
-        await at.widgets.click("Send")
+        await card.sees(lambda: [one for one in card.questions.values() if one.get("secret")])
+        card.answer(answer=KEY)
         ran = await running
         assert ran.markdown == "You are signed in to house."
-        assert KEY not in json.dumps([ran.displays, ran.stdout, at.widgets.models])
-        assert (left_over(ran), at.widgets.of("PasswordModel")) == ([], None)
+        assert KEY not in json.dumps([ran.displays, ran.stdout, card.models, card.calls])
+        assert (left_over(ran), card.open) == ([], [])
 
 
 async def test_a_change_is_shown_as_a_diff_before_it_is_approved(jp_serverapp: Any, jp_root_dir: Path) -> None:
     async with kernel(jp_serverapp) as at:
         await at.run("%load_ext jupyter_eca")
+        card = Cards.at(at)
         running = asking(at, "write")
-        await at.widgets.find("ButtonModel", description="Approve")
-        await at.widgets.click("Approve")
+        call = await card.call()
+        assert call["manualApproval"]
+        assert "+x = 2" in call["details"]["diff"]
+        await card.approve()
         ran = await running
         waiting = next(display for display in ran.displays if "waits for your approval" in display["text/plain"])
         assert "```diff\n" in waiting["text/markdown"]
         assert "+x = 2" in waiting["text/markdown"]
         assert (jp_root_dir / "made.py").read_text() == "x = 2\n"
+        assert (left_over(ran), card.open) == ([], [])
+
+
+async def test_stop_in_the_card_ends_the_answer_and_no_rule_can_be_written_through_it(jp_serverapp: Any) -> None:
+    async with kernel(jp_serverapp) as at:
+        await at.run("%load_ext jupyter_eca")
+        card = Cards.at(at)
+        running = asking(at, "write")
+        await card.call()
+        rule = {"decision": "allow", "rule": "eca", "scope": "workspace"}
+        assert (await card.request("approvals/add", rule))["code"] == -32601
+        card.notify("chat/toolCallApprove", {"chatId": card.chat, "toolCallId": "of somebody else's"})
+        card.notify("chat/promptStop", {"chatId": card.chat})
+        ran = await asyncio.wait_for(running, PATIENCE)
+        assert (ran.error, left_over(ran), card.open) == ("Stopped.", [], [])
+        assert "stopped, not run" in ran.markdown
+
+
+async def test_where_no_page_draws_the_card_it_is_asked_by_input_and_from_then_on_at_once(
+    jp_serverapp: Any, jp_root_dir: Path
+) -> None:
+    asked: list[str] = []
+    async with kernel(jp_serverapp) as at:
+        await at.run("%load_ext jupyter_eca\nimport jupyter_eca.kernel.asking as asking\nasking.PATIENCE = 0.2")
+
+        def reads(message: dict[str, Any]) -> None:
+            asked.append(message["content"]["prompt"])
+            at.client.input("1" if "Which" in asked[-1] else "y")
+
+        ran = await at.page("%eca write", stdin_hook=reads)
+        assert "+x = 2" in asked[0]
+        assert (jp_root_dir / "made.py").read_text() == "x = 2\n"
+        assert (left_over(ran), at.widgets.models) == ([], {})
+        ran = await at.page("asking.PATIENCE = 3600\n%eca ask", stdin_hook=reads)
+        assert "The user answered: Ape" in ran.markdown
+        assert (left_over(ran), at.widgets.models) == ([], {})

@@ -38,6 +38,12 @@ class Page:
         message = {"jsonrpc": "2.0", "method": method, "params": {"name": "far"}}
         await self._socket.write_message(json.dumps(message))
 
+    async def ask(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
+        message = {"jsonrpc": "2.0", "id": 7, "method": method, "params": params}
+        await self._socket.write_message(json.dumps(message))
+        await self.next(lambda _method, _params: self.heard[-1].get("id") == 7)
+        return self.heard[-1]["result"]
+
     async def next(self, wanted: Callable[[str, dict[str, Any]], bool]) -> dict[str, Any]:
         async with asyncio.timeout(PATIENCE):
             while True:

@@ -13,6 +13,7 @@ from jupyter_eca.protocol.question import ChatAskQuestionParams, ChatAskQuestion
 from jupyter_eca.tools.ask import ask_user
 from jupyter_eca.tools.base import ToolContext
 from jupyter_eca.workspace.base import Files
+from tests.patience import PATIENCE
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -69,7 +70,7 @@ async def test_no_answer_is_told_to_the_model(tmp_path: Path, answer: ChatAskQue
 async def test_a_question_is_taken_back_when_the_turn_is_stopped(tmp_path: Path) -> None:
     somebody = Somebody()
     asking = asyncio.ensure_future(ask_user.run(there(tmp_path, somebody), {"question": "Which?"}))
-    await asyncio.wait_for(somebody.hears.wait(), 5)
+    await asyncio.wait_for(somebody.hears.wait(), PATIENCE)
     asking.cancel()
     with pytest.raises(asyncio.CancelledError):
         await asking

@@ -19,6 +19,7 @@ from jupyter_eca.workspace.diagnostics import program
 from jupyter_eca.workspace.local import LocalKernel
 from jupyter_eca.workspace.notebookfile import NotebookFiles
 from tests.page import PATH, Nobody, Page, code, printed, result, room, text
+from tests.patience import PATIENCE
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -194,14 +195,14 @@ async def test_a_linter_that_hangs_is_killed(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setattr(program, "find", find)
     work = asyncio.create_task(told(tmp_path, *ran("x = 1")))
     if cancelled:
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(PATIENCE):
             while not (tmp_path / "pid").exists():  # noqa: ASYNC110  # another process makes it
                 await asyncio.sleep(0.01)
         work.cancel()
         with pytest.raises(asyncio.CancelledError):
             await work
     else:
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(PATIENCE):
             assert f"[{hangs} did not end in 0.3 seconds]" in await work
 
 
@@ -223,7 +224,7 @@ async def test_no_output_is_given_to_a_linter_whatever_its_size(tmp_path: Path) 
         "evalue": huge,
         "traceback": [huge, f"Cell In[1], line 1\n{huge}"],
     }
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE):
         found = await told(tmp_path, code("a", "x = 1", printed(huge), broken, count=1))
     assert [len(line) < 600 for line in found] == [True]
 

@@ -21,6 +21,7 @@ from jupyter_eca.tools.search import grep
 from jupyter_eca.tools.textfile import MAX_BYTES
 from jupyter_eca.tools.tree import directory_tree
 from jupyter_eca.workspace.base import Files
+from tests.patience import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -177,7 +178,7 @@ async def test_a_notebook_can_be_read(tmp_path: Path) -> None:
 async def test_a_pipe_is_refused_and_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(ToolError, match="not a regular file"):
-        await asyncio.wait_for(run(read_file, tmp_path, path="pipe"), 5)
+        await asyncio.wait_for(run(read_file, tmp_path, path="pipe"), PATIENCE)
 
 
 async def test_a_file_too_large_to_hold_is_refused(tmp_path: Path) -> None:

@@ -77,5 +77,18 @@ async def test_a_plan_shows_a_change_and_writes_nothing(context: ToolContext, tm
     assert (preview_file_change.reads, preview_file_change.agents) == (True, frozenset({"plan"}))
 
 
+async def test_a_plan_shows_a_new_file_and_one_that_is_there_is_not_taken_for_new(
+    context: ToolContext, tmp_path: Path
+) -> None:
+    before = contents(tmp_path)
+    new = {"path": "new/b.txt", "original_content": "", "new_content": "text\n"}
+    result = await preview_file_change.run(context, new)
+    assert isinstance(result.details, FileChangeDetails)
+    assert result.details.diff == "--- /dev/null\n+++ b/new/b.txt\n@@ -0,0 +1 @@\n+text\n"
+    with pytest.raises(ToolError, match="is there already"):
+        await preview_file_change.run(context, {**new, "path": "a.txt"})
+    assert contents(tmp_path) == before
+
+
 async def test_a_tool_that_only_reads_needs_no_preview() -> None:
     assert [tool.spec.name for tool in TOOLS if tool.preview is None] == ["read_file"]

@@ -18,6 +18,7 @@ from jupyter_eca.tools.base import Tool, ToolContext
 from jupyter_eca.tools.search import grep
 from jupyter_eca.tools.tree import MAX_ENTRIES, directory_tree
 from jupyter_eca.workspace.base import Files
+from tests.patience import PATIENCE
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -139,7 +140,7 @@ async def test_results_stop_at_the_maximum_and_say_so(root: Path) -> None:
 
 async def test_a_search_with_endless_results_is_ended_at_the_maximum(root: Path) -> None:
     (root / "many.txt").write_text("x\n" * 2_000_000)
-    found = await asyncio.wait_for(run(grep, root, path="many.txt", pattern="x", max_results=1), 5)
+    found = await asyncio.wait_for(run(grep, root, path="many.txt", pattern="x", max_results=1), PATIENCE)
     assert found.startswith("many.txt:1:x\n[stopped")
 
 
@@ -228,9 +229,9 @@ async def test_a_search_that_takes_too_long_is_ended_with_its_children(
 ) -> None:
     monkeypatch.setattr(process, "TIMEOUT_S", 0.5)
     search = asyncio.create_task(run(grep, tmp_path, path=".", pattern="x"))
-    output = await asyncio.wait_for(asyncio.to_thread(fifo.read_text), 5)
+    output = await asyncio.wait_for(asyncio.to_thread(fifo.read_text), PATIENCE)
     with pytest.raises(ToolError, match=r"more than 0\.5 s and was ended"):
-        await asyncio.wait_for(search, 5)
+        await asyncio.wait_for(search, PATIENCE)
     assert output == "started\n"
 
 
@@ -240,8 +241,8 @@ async def test_a_cancelled_search_leaves_nothing_running(tmp_path: Path, fifo: P
         assert await asyncio.to_thread(output.readline) == "started\n"
         search.cancel()
         with suppress(asyncio.CancelledError):
-            await asyncio.wait_for(search, 5)
-        assert await asyncio.wait_for(asyncio.to_thread(output.read), 5) == ""
+            await asyncio.wait_for(search, PATIENCE)
+        assert await asyncio.wait_for(asyncio.to_thread(output.read), PATIENCE) == ""
     assert search.cancelled()
 
 
@@ -261,7 +262,7 @@ async def test_a_program_that_is_cancelled_while_it_starts_is_ended_with_its_chi
     assert os.read(output, 100) == b"started\n"
     using.cancel()
     with suppress(asyncio.CancelledError):
-        await asyncio.wait_for(using, 5)
+        await asyncio.wait_for(using, PATIENCE)
     assert using.cancelled()
     assert select.select([output], [], [], 5)[0]
     assert os.read(output, 100) == b""

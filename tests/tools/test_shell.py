@@ -20,13 +20,12 @@ from jupyter_eca.tools.files import read_file
 from jupyter_eca.tools.shell import bg_job, shell_command
 from jupyter_eca.workspace.base import Files
 from jupyter_eca.workspace.jobs import BackgroundJobs
+from tests.patience import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
 
 pytestmark = pytest.mark.asyncio
-
-PATIENCE = 5.0
 
 
 async def run(folder: Path, command: str, **arguments: Any) -> ToolResult:
@@ -85,10 +84,13 @@ async def test_a_command_has_no_input_to_wait_for(tmp_path: Path) -> None:
     assert (await run(tmp_path, "cat; test -t 0 || echo none")).text == "none"
 
 
-async def test_a_command_sees_no_token_of_the_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("JUPYTER_TOKEN", "secret")
+@pytest.mark.parametrize("name", ["JUPYTER_TOKEN", "JPY_API_TOKEN", "JUPYTERHUB_API_TOKEN"])
+async def test_a_command_sees_no_token_of_the_server(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setenv(name, "secret")
     monkeypatch.setenv("MINE", "kept")
-    assert (await run(tmp_path, "echo $JUPYTER_TOKEN$MINE")).text == "kept"
+    assert (await run(tmp_path, f"echo ${name}$MINE")).text == "kept"
 
 
 async def test_a_shell_that_quotes_in_its_own_way_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,12 +18,11 @@ from jupyter_eca.workspace.base import Files
 from jupyter_eca.workspace.index import Entry, Index
 from jupyter_eca.workspace.listing import listed
 from jupyter_eca.workspace.ranking import Fit, Names, fit
+from tests.patience import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
     from pathlib import Path
-
-PATIENCE = 5.0
 
 
 @asynccontextmanager

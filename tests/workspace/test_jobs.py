@@ -13,14 +13,13 @@ import pytest
 from jupyter_eca.errors import ToolError
 from jupyter_eca.protocol.job import Job, JobStatus
 from jupyter_eca.workspace.jobs import MAX_LINES, MAX_RUNNING, BackgroundJobs
+from tests.patience import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable
     from pathlib import Path
 
 pytestmark = pytest.mark.asyncio
-
-PATIENCE = 5.0
 
 # A shell, a child, and a grandchild in a session of its own; they write down who they are.
 FAMILY = "sh -c 'setsid sh -c \"echo $$ \\$\\$ >&3; exec sleep 1000\" & sleep 1000' 3>pids & wait"

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+from contextlib import closing, suppress
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import pytest_asyncio
+from jupyter_client.manager import start_new_async_kernel
 
 from jupyter_eca.errors import ToolError
 from jupyter_eca.protocol.notebook import RunStatus
+from jupyter_eca.workspace.kernel import ClientKernel
 from jupyter_eca.workspace.local import LocalKernel
 
 if TYPE_CHECKING:
@@ -167,3 +170,66 @@ async def test_a_restart_ends_what_runs_and_forgets_the_variables(kernel: LocalK
             await working
     assert kernel.id != before
     assert await run(kernel, "'here' in globals()") == (RunStatus.OK, "False")
+
+
+@pytest.fixture
+def connected() -> asyncio.Event:
+    """Whether what the kernel publishes passes."""
+    return asyncio.Event()
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def slowly_heard(tmp_path: Path, connected: asyncio.Event) -> AsyncGenerator[tuple[Any, Any]]:
+    """A kernel's manager, and a client whose connection to what the kernel publishes takes its time."""
+    started: tuple[Any, Any] = await start_new_async_kernel(cwd=str(tmp_path))
+    manager, first = started
+    first.stop_channels()
+    client = manager.client()
+
+    async def pass_on(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await connected.wait()
+        with closing(writer), suppress(OSError):
+            kernel_reader, kernel_writer = await asyncio.open_connection("127.0.0.1", manager.iopub_port)
+            await asyncio.gather(copied(reader, kernel_writer), copied(kernel_reader, writer))
+
+    server = await asyncio.start_server(pass_on, "127.0.0.1", 0)
+    client.iopub_port = server.sockets[0].getsockname()[1]
+    client.start_channels()
+    try:
+        yield manager, client
+    finally:
+        client.stop_channels()
+        await manager.shutdown_kernel(now=True)
+        server.close()
+
+
+async def test_a_kernel_that_is_only_being_listened_to_loses_no_output(
+    slowly_heard: tuple[Any, Any], connected: asyncio.Event
+) -> None:
+    asyncio.get_running_loop().call_later(0.5, connected.set)
+    async with asyncio.timeout(PATIENCE / 2):
+        result = await ClientKernel(*slowly_heard).execute("print('hi')\n1 + 1")
+    assert (result.status, result.text) == (RunStatus.OK, "hi\n2")
+
+
+async def test_what_a_kernel_said_before_its_restart_is_no_sign_that_it_is_heard_again(
+    slowly_heard: tuple[Any, Any], connected: asyncio.Event
+) -> None:
+    manager, client = slowly_heard
+    kernel = ClientKernel(manager, client)
+    connected.set()
+    assert (await kernel.execute("1 + 1")).text == "2"
+    await client.kernel_info(reply=True)
+    assert await client.iopub_channel.socket.poll(PATIENCE * 1000)
+    connected.clear()
+    await manager.restart_kernel(now=True)
+    asyncio.get_running_loop().call_later(2, connected.set)
+    async with asyncio.timeout(PATIENCE / 2):
+        assert (await kernel.execute("2 + 2")).text == "4"
+
+
+async def copied(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    with suppress(OSError):
+        while data := await reader.read(65536):
+            writer.write(data)
+    writer.close()

@@ -33,6 +33,7 @@ f <- function(x, y = 2) {
 str.slow <- function(object, ...) Sys.sleep(60)
 slow <- structure(1, class = "slow"); within <- list(slow)
 makeActiveBinding("counter", function() stop("looked at"), globalenv())
+delayedAssign("promised", while (TRUE) {}, assign.env = globalenv())
 """
 
 has_r = pytest.mark.skipif(
@@ -86,6 +87,16 @@ async def test_nothing_of_the_users_own_is_run_to_tell_of_it_in_r(r: ClientKerne
     assert found["slow"].preview == "(not shown, its class is the user's own: double of length 1)"
     assert found["within"].preview == "(not shown, its class is the user's own: list of length 1)"
     assert (found["counter"].type, found["counter"].preview) == ("active binding", "")
+
+
+@has_r
+async def test_a_value_that_r_has_only_promised_costs_no_more_than_the_limit(r: ClientKernel) -> None:
+    found = await told(r)
+    assert found["promised"].preview == "(not all of it is told: reached elapsed time limit)"
+    await r.execute("for (i in 1:200) assign(paste0('aa', i), i)")
+    found = await told(r)
+    await r.execute("rm(list = ls(pattern = '^aa'))")
+    assert (found["promised"].type, found["promised"].preview) == ("unknown", "")
 
 
 @has_r

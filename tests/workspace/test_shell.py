@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,7 @@ import psutil
 import pytest
 
 from jupyter_eca.workspace import shell
+from tests.patience import PATIENCE
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -24,8 +26,21 @@ async def test_a_start_that_is_cancelled_leaves_nothing_of_what_had_started(tmp_
     child = int(told(tmp_path / "told"))
     starting.cancel()
     with pytest.raises(asyncio.CancelledError):
-        await asyncio.wait_for(starting, 5)
+        await asyncio.wait_for(starting, PATIENCE)
     assert not psutil.pid_exists(child) or psutil.Process(child).status() == psutil.STATUS_ZOMBIE
+
+
+@pytest.mark.asyncio
+async def test_a_start_that_is_cancelled_while_its_input_is_stored_leaves_no_file_open(tmp_path: Path) -> None:
+    gc.collect()
+    before = psutil.Process().num_fds()
+    starting = asyncio.ensure_future(shell.start("cat", tmp_path, given=b"x" * 50_000_000))
+    await asyncio.sleep(0)  # it begins
+    starting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asyncio.wait_for(starting, PATIENCE)
+    gc.collect()  # what is left open is an error here
+    assert psutil.Process().num_fds() <= before
 
 
 def told(fifo: Path) -> str:

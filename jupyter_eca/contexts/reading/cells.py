@@ -10,6 +10,7 @@ from jupyter_eca.contexts.reading import image
 from jupyter_eca.errors import ToolError
 from jupyter_eca.protocol.notebook import CellState, CellType
 from jupyter_eca.workspace.outputs import Outputs
+from jupyter_eca.workspace.prompts import cells_of, is_prompt
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -92,8 +93,16 @@ def joined(value: Any, between: str = "") -> str:
 
 def _live(number: int, cell: NotebookCell, document: NotebookDocument, output: int) -> str:
     active = ", active" if cell.id == document.active_cell_id else ""
-    about = f" [{cell.id}]: {cell.cell_type}{_state(cell)}{active}"
+    about = f" [{cell.id}]: {_kind(cell, document)}{_state(cell)}{active}"
     return written(number, about, cell.source, put_out(cell.outputs, output) if output else "")
+
+
+def _kind(cell: NotebookCell, document: NotebookDocument) -> str:
+    return (
+        "prompt"
+        if cell.cell_type is CellType.CODE and is_prompt(cell.source, cells_of(document.language))
+        else cell.cell_type
+    )
 
 
 def _state(cell: NotebookCell) -> str:

@@ -8,9 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from jupyter_eca.contexts.reading.cells import NO_CELLS, joined, objects, objects_in, put_out, written
 from jupyter_eca.errors import ToolError
+from jupyter_eca.workspace.notebookfile import language_of
+from jupyter_eca.workspace.prompts import cells_of, is_prompt
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from jupyter_eca.workspace.prompts import Cells
 
 
 def readable(text: str, shown: str) -> str:
@@ -24,7 +28,8 @@ def readable(text: str, shown: str) -> str:
     cells = _cells(objects_in(book))
     if cells is None:
         raise ToolError(f"{shown} is not a notebook: it has no cells.", "Read it as text.")
-    return "\n\n".join(_cell(number, cell) for number, cell in enumerate(cells, 1)) or NO_CELLS
+    kinds = cells_of(language_of(objects_in(objects_in(book).get("metadata"))))
+    return "\n\n".join(_cell(number, cell, kinds) for number, cell in enumerate(cells, 1)) or NO_CELLS
 
 
 def _cells(book: dict[str, Any]) -> list[dict[str, Any]] | None:
@@ -34,7 +39,7 @@ def _cells(book: dict[str, Any]) -> list[dict[str, Any]] | None:
     return list(objects(book["cells"])) if isinstance(book.get("cells"), list) else None
 
 
-def _cell(number: int, cell: Mapping[str, Any]) -> str:
+def _cell(number: int, cell: Mapping[str, Any], kinds: Cells) -> str:
     """`input`, `prompt_number` and headings as cells are nbformat 3's."""
     kind = str(cell.get("cell_type", "unknown"))
     count = cell.get("execution_count", cell.get("prompt_number"))
@@ -42,4 +47,5 @@ def _cell(number: int, cell: Mapping[str, Any]) -> str:
     level = cell.get("level")
     mark = "#" * level + " " if isinstance(level, int) and 0 < level < 7 else ""
     source = mark + joined(cell.get("source", cell.get("input")))
-    return written(number, f": {kind}{ran}", source, put_out(objects(cell.get("outputs"))))
+    called = "prompt" if kind == "code" and is_prompt(source, kinds) else kind
+    return written(number, f": {called}{ran}", source, put_out(objects(cell.get("outputs"))))

@@ -51,7 +51,7 @@ def _context(one: MessageAttachment) -> Iterator[ChatContext]:
         case EmbeddedAttachment():
             yield _embedded(one)
         case ResourceAttachment(uri=uri):
-            yield _resource(uri, _lines(one.selection))
+            yield _resource(uri, lines(one.selection))
 
 
 def _embedded(one: EmbeddedAttachment) -> ChatContext:
@@ -64,7 +64,7 @@ def _embedded(one: EmbeddedAttachment) -> ChatContext:
     return TextContext(label=one.label, content=text)
 
 
-def _lines(selected: Selected | None) -> LinesRange | None:
+def lines(selected: Selected | None) -> LinesRange | None:
     if selected is None:
         return None
     start, end = selected.range.start, selected.range.end
@@ -73,13 +73,13 @@ def _lines(selected: Selected | None) -> LinesRange | None:
     return LinesRange(start=start.line + 1, end=last)
 
 
-def _resource(uri: str, lines: LinesRange | None) -> ChatContext:
+def _resource(uri: str, within: LinesRange | None) -> ChatContext:
     path = path_of(uri)
     if path is None:
         return WebContext(url=uri) if uri.startswith(("http://", "https://")) else TextContext(label=uri, content=uri)
-    if lines is None and path.is_dir():
+    if within is None and path.is_dir():
         return DirectoryContext(path=str(path))
-    return FileContext(path=str(path), lines_range=lines)
+    return FileContext(path=str(path), lines_range=within)
 
 
 def offered(context: ChatContext, root: Path) -> Json:

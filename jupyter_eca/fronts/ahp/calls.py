@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final, cast
 
 from jupyter_eca.fronts.ahp import references
 from jupyter_eca.fronts.ahp.reducers.base import Json, items, present
+from jupyter_eca.protocol.ahp.content import Markdown
 from jupyter_eca.protocol.content import (
     FileChangeDetails,
     JsonOutputsDetails,
@@ -23,32 +24,35 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
+    from jupyter_eca.fronts.ahp.locales import Words
+    from jupyter_eca.protocol.ahp.actions import Denied
+
 # What the tools of clients are called among ours.
 LENT: Final = "client__"
 
 REMEMBER: Final = "allow-session"
-# Whoever approves chooses one of these; the order is that of the buttons.
-OPTIONS: Final[tuple[Json, ...]] = (
-    {"id": "allow", "label": "Allow", "kind": "approve", "group": 0},
-    {"id": REMEMBER, "label": "Allow in this session", "kind": "approve", "group": 0},
-    {"id": "deny", "label": "Deny", "kind": "deny", "group": 1},
-)
-_REASONS: Final = {
-    RejectReason.USER: "",
-    RejectReason.CONFIG: "The rules of the configuration forbid this call.",
-    RejectReason.STOP: "",
-    RejectReason.NOBODY: "Nobody was there to approve the call.",
-}
+# Whoever approves chooses one of these, by their kinds.
+OPTIONS: Final = {"allow": "approve", REMEMBER: "approve", "deny": "deny"}
+
+
+def options(words: Words) -> list[Json]:
+    """The order is that of the buttons, the groups have a line between them."""
+    labels = zip(OPTIONS.items(), (words.allow, words.remember, words.deny), strict=True)
+    return [{"id": id, "label": label, "kind": kind, "group": int(kind == "deny")} for (id, kind), label in labels]
 
 
 class Calls:
-    """Of one session. `owner` is the client whose tools the session has now, "" for none."""
+    """Of one session. `owner` is the client whose tools the session has now, "" for none; `words` are in the language
+    of who looks at it."""
 
-    def __init__(self, session: str, state: Callable[[], Json], root: Path, owner: Callable[[], str]) -> None:
+    def __init__(
+        self, session: str, state: Callable[[], Json], root: Path, owner: Callable[[], str], words: Callable[[], Words]
+    ) -> None:
         self._session = session
         self._state = state
         self._root = root
         self._owner = owner
+        self._words = words
 
     def actions(self, turn: str, content: ToolCallContent, words: str) -> Iterator[Json]:
         """To be dispatched one by one: each is made for the state that the one before has left. `words` are what the
@@ -61,7 +65,7 @@ class Calls:
                 yield {"type": "session/toolCallDelta", **about, "content": text}
             case ToolCallRunContent(manual_approval=True):
                 # A call whose turn was ended by the client meanwhile is not asked about any more.
-                yield {**self._ready(about, content), "options": list(OPTIONS)}
+                yield {**self._ready(about, content), "options": options(self._words())}
             case ToolCallRunningContent():
                 yield from self._running(about, content)
             case ToolCalledContent():
@@ -131,11 +135,22 @@ class Calls:
             yield self._ready(about, content)
         if status in {"streaming", "pending-confirmation"}:
             refused = {"type": "session/toolCallConfirmed", **about, "approved": False, "reason": reason}
-            yield present(**refused, reasonMessage=_REASONS[content.reason] or None)
+            yield present(**refused, reasonMessage=self._why(content.reason))
         elif status == "running":
             # Somebody else was quicker to refuse than whoever approved here.
             result = {"success": False, "pastTenseMessage": "It did not run", "error": {"message": words or reason}}
             yield {"type": "session/toolCallComplete", **about, "result": result}
+
+    def _why(self, reason: RejectReason) -> str | None:
+        match reason:
+            case RejectReason.CONFIG:
+                return self._words().forbidden
+            case RejectReason.NOBODY:
+                return self._words().nobody
+            case RejectReason.HOOK:
+                return self._words().hooked
+            case RejectReason.USER | RejectReason.STOP:
+                return None
 
     def _edit(self, content: ToolCallContent) -> Json | None:
         if not isinstance(content.details, FileChangeDetails):
@@ -157,3 +172,11 @@ def _structured(content: ToolCalledContent) -> Json | None:
             if isinstance(found, dict):
                 return cast("Json", found)
     return None
+
+
+def why(action: Denied) -> str:
+    """What the model is told of a refusal."""
+    reason = action.reason_message
+    said = reason.markdown if isinstance(reason, Markdown) else reason or ""
+    suggested = action.user_suggestion.text if action.user_suggestion else ""
+    return "\n".join(text for text in (said, suggested) if text)

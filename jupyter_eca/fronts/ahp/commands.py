@@ -74,6 +74,7 @@ async def create_session(to: Connection, params: asked.CreateSession) -> None:
         client = params.active_client.wire()
         session.dispatch({"type": "session/activeClientChanged", "session": uri, "activeClient": client})
         session.lend()
+        session.look()
 
 
 async def _fork(front: Front, source: asked.ForkSource, chat: str) -> None:

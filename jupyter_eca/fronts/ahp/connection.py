@@ -9,15 +9,16 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from pydantic import ValidationError
 
+from jupyter_eca import secrecy
 from jupyter_eca.errors import BusyError, EcaError, FrameError, RemoteError, UnknownChat
-from jupyter_eca.fronts.ahp import dialect
+from jupyter_eca.fronts.ahp import dialect, locales
 from jupyter_eca.fronts.ahp.commands import COMMANDS
 from jupyter_eca.fronts.ahp.completing import TRIGGERS
 from jupyter_eca.fronts.ahp.hub import Envelope, Origin
 from jupyter_eca.protocol.ahp import ROOT, VERSION, actions
 from jupyter_eca.protocol.ahp import commands as asked
 from jupyter_eca.protocol.ahp.commands import Code
-from jupyter_eca.protocol.jsonrpc import Failure, Message, Notification, Request, Result
+from jupyter_eca.protocol.jsonrpc import Failure, Id, Message, Notification, Request, Result
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable
@@ -57,12 +58,18 @@ class Connection:
         self._closing = False  # once all is written
         self._cut = asyncio.Event()  # at once
         self._aside: set[asyncio.Task[None]] = set()
+        self._asked: dict[Id, asyncio.Future[Any]] = {}
+        self._questions = 0
 
     @property
     def front(self) -> Front:
         if self._front is None:
             raise RemoteError("Say `initialize` first.", Code.INVALID_REQUEST)
         return self._front
+
+    @property
+    def language(self) -> str:
+        return self.front.languages.get(self.client, locales.ENGLISH)
 
     @property
     def chats(self) -> list[str]:
@@ -87,6 +94,9 @@ class Connection:
         if self._front is None:
             return
         subscriptions, self.subscriptions = self.subscriptions, set()
+        for future in self._asked.values():
+            if not future.done():
+                future.set_exception(RemoteError("the client has left"))
         if self._front.hub.leave(self):
             self._front.gone(self.client, subscriptions)
         else:
@@ -112,6 +122,17 @@ class Connection:
                 self._cut.set()
         self._wake.set()
 
+    async def request(self, method: str, params: Json) -> Any:
+        """Of the client. Raises: RemoteError."""
+        self._questions += 1
+        id = self._questions
+        future = self._asked[id] = asyncio.get_running_loop().create_future()
+        self._push(Request(id, method, params))
+        try:
+            return await future
+        finally:
+            del self._asked[id]
+
     async def _write(self) -> None:
         """A client that reads slowly is given longer pieces, not more of them. Nobody waits for it."""
         while not (self._closing and not self._out):
@@ -136,8 +157,12 @@ class Connection:
                     self._heard.put_nowait(message)
                 case FrameError():
                     self._push(Failure(None, message.code, str(message)))
-                case Result() | Failure():
-                    pass  # we ask nothing
+                case Result(id, result):
+                    if (future := self._asked.get(id)) and not future.done():
+                        future.set_result(result)
+                case Failure(id, code, text, data):
+                    if id is not None and (future := self._asked.get(id)) and not future.done():
+                        future.set_exception(RemoteError(text, code, data))
 
     async def _work(self) -> None:
         """One after the other, so that what a client says means what it meant when it was said."""
@@ -157,13 +182,13 @@ class Connection:
         try:
             answer: Message = Result(request.id, await self._result(request))
         except RemoteError as error:
-            answer = Failure(request.id, error.code, str(error), error.data)
+            answer = Failure(request.id, error.code, secrecy.hide(str(error)), error.data)
         except EcaError as error:
             code = next((code for kind, code in _CODES.items() if isinstance(error, kind)), Code.INTERNAL)
-            answer = Failure(request.id, code, str(error))
+            answer = Failure(request.id, code, secrecy.hide(str(error)))
         except Exception as error:  # noqa: BLE001  # the boundary to a peer: a bug of ours must be answered, not hang it
             _log.exception("%s failed", request.method)
-            answer = Failure(request.id, Code.INTERNAL, f"{request.method} failed inside: {error!r}")
+            answer = Failure(request.id, Code.INTERNAL, secrecy.hide(f"{request.method} failed inside: {error!r}"))
         self._push(answer)
 
     def _result(self, request: Request) -> Awaitable[Json | None]:
@@ -199,6 +224,11 @@ class Connection:
         front = await self._open(params.client_id)
         # A client that begins anew counts anew.
         front.taken.pop(self.client, None)
+        front.languages.pop(self.client, None)
+        if (language := locales.known(params.locale)) != locales.ENGLISH:
+            front.languages[self.client] = language
+            if len(front.languages) > MOST_CLIENTS:
+                del front.languages[next(iter(front.languages))]
         snapshots = await self._snapshots(params.initial_subscriptions)
         return {
             "protocolVersion": version,

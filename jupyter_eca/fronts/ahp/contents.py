@@ -1,4 +1,4 @@
-"""What the addresses in the state lead to: pictures of tools, and files as a call found and left them."""
+"""What the addresses in the state lead to: pictures of tools, and files as a call or a session found and left them."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from jupyter_eca.errors import RemoteError, ToolError
 from jupyter_eca.fronts.ahp import patching, references
 from jupyter_eca.fronts.ahp.dialect import chat_of
 from jupyter_eca.protocol.ahp.commands import Code
+from jupyter_eca.protocol.changes import ChangeExtent
 from jupyter_eca.protocol.content import FileChangeDetails, ImageContent, ToolCallContent, ToolCalledContent
 
 if TYPE_CHECKING:
@@ -31,6 +32,13 @@ async def read(host: Host, uri: str) -> tuple[bytes, str] | None:
         text = await _side(host, chat_of(session) or "", await _events(host, session), side, call)
         if text is not None:
             return text.encode("utf-8"), "text/plain"
+    elif found := references.is_change(uri):
+        session, side, id = found
+        await _events(host, session)
+        changes = await host.changes.list(chat_of(session) or "", extent=ChangeExtent.CHAT)
+        text = next((one.text for one in changes if one.id == id), None)
+        if text is not None and (shown := text.before if side == "before" else text.after) is not None:
+            return shown.encode("utf-8"), "text/plain"
     elif "/content/" not in uri:
         return None
     raise RemoteError(f"There is no content {uri}.", Code.CONTENT_NOT_FOUND)

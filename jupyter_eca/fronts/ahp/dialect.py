@@ -43,12 +43,19 @@ def resource_of(action: Json) -> str:
 
 
 def enveloped(envelope: Envelope) -> Json:
-    said: Json = {"action": envelope.action, "serverSeq": envelope.seq}
+    said: Json = {"action": _written(envelope.action), "serverSeq": envelope.seq}
     if envelope.origin is not None:
         said["origin"] = {"clientId": envelope.origin.client, "clientSeq": envelope.origin.seq}
     if envelope.refused is not None:
         said["rejectionReason"] = envelope.refused
     return said
+
+
+def _written(action: Json) -> Json:
+    """The one field of an action in which null is written: nobody is the active client (section 1)."""
+    if action.get("type") != "session/activeClientChanged":
+        return action
+    return {**action, "activeClient": action.get("activeClient")}
 
 
 def action_message(envelope: Envelope) -> Notification:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Final
 from jupyter_eca.audience import Notice
 from jupyter_eca.errors import RemoteError
 from jupyter_eca.fronts.ahp import notes, settings
+from jupyter_eca.fronts.ahp.beside import tools, with_switches
+from jupyter_eca.fronts.ahp.customizations import customizations
 from jupyter_eca.fronts.ahp.dialect import chat_of, session_uri
 from jupyter_eca.fronts.ahp.hub import Hub
 from jupyter_eca.fronts.ahp.keeping import Keeping
@@ -18,6 +20,7 @@ from jupyter_eca.fronts.ahp.session import Session
 from jupyter_eca.fronts.ahp.terminals import Terminals
 from jupyter_eca.protocol.ahp import PROVIDER, ROOT
 from jupyter_eca.protocol.ahp.commands import Code
+from jupyter_eca.protocol.chat import SUBAGENT
 from jupyter_eca.protocol.lifecycle import ConfigUpdatedParams
 from jupyter_eca.protocol.mcp import ToolServerRemovedParams, ToolServerUpdatedParams
 from jupyter_eca.work import now
@@ -44,7 +47,8 @@ _MUTABLE: Final = ("title", "status", "activity", "modifiedAt", "model", "projec
 
 
 class Front:
-    """`audience.Audience`. `taken` is the number of the last action of each client that was looked at."""
+    """`audience.Audience`. `taken` is the number of the last action of each client that was looked at,
+    `languages` those of clients that do not speak English."""
 
     kernel: Kernel | None = None
     editor: Editor | None = None
@@ -55,7 +59,10 @@ class Front:
         self.host = host
         self.sessions: dict[str, Session] = {}
         self.taken: dict[str, int] = {}
+        self.languages: dict[str, str] = {}
         self.ready = asyncio.Event()
+        # What drops sessions that nobody looks at, should it stay so.
+        self.dropping: dict[str, asyncio.Task[None]] = {}
         self.terminals = Terminals(self, shells)
         self.resources = Resources(host)
         self._keeping = Keeping(host.store)
@@ -74,6 +81,7 @@ class Front:
         self.hub = Hub(start, root, self._changed, self._more)
         self.hub.mark = self._keeping.mark
         self.host.join(self)
+        self.host.changes.decided.append(self._look)
         try:
             async with asyncio.TaskGroup() as self._tasks:
                 self.start(self._keeping.run())
@@ -83,6 +91,7 @@ class Front:
                 for task in self._running:
                     task.cancel()
         finally:
+            self.host.changes.decided.remove(self._look)
             self.host.leave(self)
             await self.terminals.close()
             await self._keeping.save()
@@ -124,6 +133,7 @@ class Front:
                 if foreign or (row is None and chat not in self._keeping.notes):
                     return None
                 found = self._open(chat)
+        found.wanted = True
         await found.opened.wait()
         return found if self.hub.has(uri) else None
 
@@ -145,6 +155,7 @@ class Front:
             if not self.hub.has(session.uri):
                 self.sessions.pop(session.uri, None)
             session.opened.set()
+            self._unused(session)
 
     def added(self, session: Session, state: Json) -> None:
         self.hub.add_session(session.uri, notes.applied(state, self._keeping.notes.get(session.chat, {})))
@@ -155,8 +166,10 @@ class Front:
         values: Json = {"agent": row.agent, "effort": row.variant} if row else {}
         values |= {"approval": settings.AUTO} if row and row.trust else {}
         config = {"schema": described, "values": settings.completed(described, {**values, **record(note, "values")})}
-        offered = await settings.customizations(self.host, set(note.get("off", ())))
-        return {"summary": summary, "lifecycle": "ready", "turns": [], "config": config, "customizations": offered}
+        offered = with_switches(await customizations(self.host), set(note.get("off", ())))
+        state: Json = {"summary": summary, "lifecycle": "ready", "turns": [], "config": config}
+        state |= {"customizations": offered}
+        return {**state, "serverTools": tools(self.host, chat_of(uri) or "", state)}
 
     async def create(self, params: commands.CreateSession) -> Session:
         """A session without a turn: of our chats there is none yet. Raises: RemoteError when another client was
@@ -173,6 +186,7 @@ class Front:
         self.sessions[session.uri] = session
         self.hub.add_session(session.uri, {**state, "lifecycle": "creating"})
         session.begin_empty()
+        self._unused(session)
         self._tell_added(session)
         session.dispatch({"type": "session/ready", "session": session.uri}, at)
         await self._keeping.save()
@@ -193,7 +207,7 @@ class Front:
         self._summaries.pop(uri, None)
         self.host.toolbox.lend(chat, ())
         if session := self.sessions.pop(uri, None):
-            session.unwatched()
+            session.questions.unwatched()
         if self.hub.has(uri):
             self.hub.remove(uri)
         if chat in self._chats:
@@ -255,8 +269,9 @@ class Front:
 
     # -- the audience
 
-    def sees(self, chat: str) -> bool:  # noqa: ARG002  # all of the workspace
-        return True
+    def sees(self, chat: str) -> bool:
+        """All of the workspace; a subagent's chat is no session: its call is told with what came of it."""
+        return not chat.startswith(SUBAGENT)
 
     def approves(self, chat: str) -> bool:
         return self.hub.watched(session_uri(chat))
@@ -274,8 +289,9 @@ class Front:
                 self._removed(chat)
             case Notice(params=ConfigUpdatedParams()):
                 self.start(self._agents())
+                self._look()
             case Notice(params=ToolServerUpdatedParams(type="mcp") | ToolServerRemovedParams()):
-                self.start(self._customizations())
+                self._look()
             case _:
                 pass
 
@@ -289,17 +305,18 @@ class Front:
         session = await self.session(session_uri(str(question.chat_id)))
         if session is None:
             raise RemoteError("there is no such session")
-        return await session.ask(question)
+        return await session.questions.ask(question)
 
     async def _agents(self) -> None:
         agents = await settings.agent_infos(self.host)
         if agents != self.hub.state(ROOT)["agents"]:
             self.hub.dispatch(ROOT, {"type": "root/agentsChanged", "agents": agents}, now())
 
-    async def _customizations(self) -> None:
-        for session in list(self.sessions.values()):
-            if self.hub.has(session.uri):
-                await session.customize()
+    def _look(self, chat: str | None = None) -> None:
+        """The set-up is another, or what a chat has changed."""
+        for session in self.sessions.values():
+            if chat in {None, session.chat}:
+                session.look()
 
     # -- clients
 
@@ -309,12 +326,28 @@ class Front:
             return
         if (session := self.sessions.get(uri)) and not self.hub.watched(uri):
             self.host.unattended(session.chat)
-            self.start(self._give_up(session))
+            self._unused(session)
 
-    async def _give_up(self, session: Session) -> None:
-        await asyncio.sleep(self.host.grace)
-        if not self.hub.watched(session.uri):
-            session.unwatched()
+    def _unused(self, session: Session) -> None:
+        if session.uri not in self.dropping:
+            self.dropping[session.uri] = self.start(self._drop(session))
+
+    async def _drop(self, session: Session) -> None:
+        """A session that nobody looks at and in which nothing goes on is not kept in memory: it is loaded anew."""
+        uri = session.uri
+        try:
+            while self.sessions.get(uri) is session:
+                session.wanted = False
+                await asyncio.sleep(self.host.grace)
+                if self.hub.watched(uri):
+                    return
+                session.questions.unwatched()
+                if self.sessions.get(uri) is session and session.idle and uri not in self._summaries:
+                    self._keeping.settle(session)
+                    self.hub.forget(uri)
+                    del self.sessions[uri]
+        finally:
+            del self.dropping[uri]
 
     def gone(self, client: str, subscriptions: set[str]) -> None:
         """A client has left altogether."""

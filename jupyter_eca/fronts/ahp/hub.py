@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from jupyter_eca.fronts.ahp.reducers import reduce_root, reduce_session, reduce_terminal
 from jupyter_eca.protocol.ahp import ROOT
@@ -69,9 +69,16 @@ class Listener(Protocol):
     @property
     def subscriptions(self) -> set[str]: ...
 
+    @property
+    def language(self) -> str: ...
+
     def send(self, envelope: Envelope) -> None: ...
 
     def notify(self, notification: Json) -> None: ...
+
+    async def request(self, method: str, params: Json) -> Any:
+        """Raises: RemoteError."""
+        ...
 
 
 class Hub:
@@ -87,6 +94,7 @@ class Hub:
         self._more = more
         self._floor = start  # the last number that cannot be replayed
         self._kept: deque[Envelope] = deque()
+        self._forgotten: dict[str, int] = {}  # the same for single resources
         self._states: dict[str, Json] = {ROOT: root}
         self._reducers: dict[str, Reducer] = {ROOT: reduce_root}
         self._listeners: dict[str, Listener] = {}
@@ -103,8 +111,15 @@ class Hub:
     def remove(self, uri: str) -> None:
         """Subscriptions to it end."""
         del self._states[uri], self._reducers[uri]
+        self._forgotten.pop(uri, None)
         for listener in self._listeners.values():
             listener.subscriptions.discard(uri)
+
+    def forget(self, uri: str) -> None:
+        """It may be added anew: what was sent of it before does not lead to what it will be then."""
+        del self._states[uri], self._reducers[uri]
+        self._forgotten = {one: seq for one, seq in self._forgotten.items() if seq > self._floor}
+        self._forgotten[uri] = self._next()
 
     def state(self, uri: str) -> Json:
         return self._states[uri]
@@ -130,11 +145,16 @@ class Hub:
         del self._listeners[listener.client]
         return True
 
-    def connected(self, client: str) -> bool:
-        return client in self._listeners
+    def listener(self, client: str) -> Listener | None:
+        return self._listeners.get(client)
 
     def watched(self, uri: str) -> bool:
         return any(uri in listener.subscriptions for listener in self._listeners.values())
+
+    def language(self, uri: str) -> str | None:
+        """Of the newest client that looks at it: the state is one for all."""
+        newest = reversed(self._listeners.values())
+        return next((one.language for one in newest if uri in one.subscriptions), None)
 
     def notify(self, notification: Json) -> None:
         for listener in list(self._listeners.values()):
@@ -159,20 +179,25 @@ class Hub:
             listener.send(envelope)
 
     def _number(self, uri: str, action: Json, origin: Origin | None, refused: str | None) -> Envelope:
-        self.seq += 1
-        if self.seq >= self.mark:
-            self.mark = self._more()
-        envelope = Envelope(uri, action, self.seq, origin, refused)
+        envelope = Envelope(uri, action, self._next(), origin, refused)
         self._kept.append(envelope)
         if len(self._kept) > KEPT:
             self._floor = self._kept.popleft().seq
         return envelope
+
+    def _next(self) -> int:
+        self.seq += 1
+        if self.seq >= self.mark:
+            self.mark = self._more()
+        return self.seq
 
     def replay(self, client: str, after: int, uris: Iterable[str]) -> Replay | None:
         """What a client has missed; None when that is no longer known."""
         if not self._floor <= after <= self.seq:
             return None
         wanted = list(dict.fromkeys(uris))
+        if any(after < self._forgotten.get(uri, 0) for uri in wanted):
+            return None
         there = {uri for uri in wanted if uri in self._states}
         missed = (one for one in self._kept if one.seq > after and one.resource in there and one.is_for(client))
         return Replay(tuple(missed), tuple(uri for uri in wanted if uri not in there))

@@ -7,6 +7,7 @@ import json
 from typing import TYPE_CHECKING, Final
 
 from jupyter_eca.fronts.ahp import notes
+from jupyter_eca.whole import whole
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine
@@ -52,6 +53,11 @@ class Keeping:
         self._changed[chat] = None
         self._wake.set()
 
+    def settle(self, session: Session) -> None:
+        """It will not be there when this is written."""
+        if session.chat in self._changed:
+            self.note(session.chat, notes.of(session.state, session.messages))
+
     def forget(self, chat: str) -> None:
         """Of a chat that was deleted, and its note with it."""
         self.notes.pop(chat, None)
@@ -64,7 +70,8 @@ class Keeping:
                 self.notes[chat] = notes.of(session.state, session.messages)
         texts = {chat: json.dumps(self.notes[chat], ensure_ascii=False) for chat in changed}
         if texts:
-            await self._store.do(lambda tables: [tables.note(chat, text) for chat, text in texts.items()])
+            # They are in nobody's list of changes any more: whoever is cancelled here would lose them.
+            await whole(self._store.do(lambda tables: [tables.note(chat, text) for chat, text in texts.items()]))
 
     @property
     def mark(self) -> int:

@@ -10,17 +10,21 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from jupyter_eca.engine.spec import ImagePart, ToolSpec
 from jupyter_eca.errors import ToolError
-from jupyter_eca.fronts.ahp.calls import LENT
+from jupyter_eca.fronts.ahp.calls import LENT, why
+from jupyter_eca.fronts.ahp.reducers.base import record
+from jupyter_eca.fronts.ahp.reducers.status import calls
 from jupyter_eca.fronts.ahp.settings import CLIENT
 from jupyter_eca.protocol.ahp.content import EmbeddedResult, Markdown, TextResult
+from jupyter_eca.protocol.ahp.content import ToolResult as Carried
 from jupyter_eca.protocol.content import JsonOutputsDetails, Origin
-from jupyter_eca.tools.base import ToolResult, capped
+from jupyter_eca.tools.base import Plain, ToolResult
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from jupyter_eca.protocol.ahp import content
-    from jupyter_eca.tools.base import Need, Preview, ToolContext
+    from jupyter_eca.fronts.ahp.reducers.base import Json
+    from jupyter_eca.protocol.ahp import actions, content
+    from jupyter_eca.tools.base import ToolContext
 
 # What vendors take for the name of a tool.
 _NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,55}")
@@ -67,17 +71,11 @@ def _left() -> ToolError:
 
 
 @dataclass(frozen=True, slots=True)
-class LentTool:
+class LentTool(Plain):
     """`tools.base.Tool`. Whether it changes anything is not known, so plan mode does not have it."""
 
     lending: Lending
     spec: ToolSpec
-    reads: bool = False
-    needs: frozenset[Need] = frozenset()
-    agents: frozenset[str] = frozenset()
-    keeps: bool = False
-    preview: Preview | None = None
-    lives: bool = False
 
     async def run(self, context: ToolContext, arguments: dict[str, Any]) -> ToolResult:  # noqa: ARG002  # the client has them
         return await self.lending.run(context.call)
@@ -87,6 +85,19 @@ def spec(one: content.ToolDefinition) -> ToolSpec:
     given: dict[str, Any] = one.input_schema.wire() if one.input_schema else {"type": "object"}
     schema: dict[str, Any] = {"properties": {}, **given}
     return ToolSpec(f"{LENT}{one.name}", one.description or one.title or one.name, schema, CLIENT, Origin.UNKNOWN)
+
+
+def declined(state: Json, action: actions.Denied, client: str) -> content.ToolResult | None:
+    """A client that does not know its own tool denies the call, which runs already: as an action that is refused, but
+    nobody else will ever end the call (specification, section 14)."""
+    turn = record(state, "activeTurn")
+    own = {"toolCallId": action.tool_call_id, "toolClientId": client, "status": "running"}
+    if turn.get("id") != action.turn_id or not any(own.items() <= call.items() for call in calls(turn)):
+        return None
+    reason = why(action) or "The client will not carry it out."
+    return Carried.model_validate(
+        {"success": False, "pastTenseMessage": "It did not run", "error": {"message": reason}}
+    )
 
 
 def _result(result: content.ToolResult) -> ToolResult:
@@ -106,4 +117,4 @@ def _result(result: content.ToolResult) -> ToolResult:
     details = None
     if result.structured_content:
         details = JsonOutputsDetails(jsons=(json.dumps(cast("Any", result.structured_content)),))
-    return capped(ToolResult("\n".join(texts), error=not result.success, images=images, details=details))
+    return ToolResult("\n".join(texts), error=not result.success, images=images, details=details)

@@ -8,7 +8,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, cast
 
-from jupyter_eca.fronts.ahp.reducers.base import Json, items, present, put, record
+from jupyter_eca.fronts.ahp.customizations import switched_off
+from jupyter_eca.fronts.ahp.reducers.base import Json, present, put, record
 from jupyter_eca.fronts.ahp.reducers.status import ACTIVITY, Status
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ NOTED = frozenset(
         "queuedMessagesReordered",
         "truncated",
         "inputRequested",
+        "diffsChanged",
     )
 )
 
@@ -43,7 +45,6 @@ def read(text: str) -> Json:
 def of(state: Json, messages: dict[str, Json]) -> Json:
     """`messages` are those with attachments, by turn, of which the store keeps only the text."""
     summary = state["summary"]
-    off = [one["customization"]["uri"] for one in items(state, "customizations") if not one["enabled"]]
     return present(
         created=summary["createdAt"],
         modified=summary["modifiedAt"],
@@ -51,10 +52,11 @@ def of(state: Json, messages: dict[str, Json]) -> Json:
         flags=int(summary["status"]) & ~ACTIVITY,
         model=summary.get("model"),
         folder=summary.get("workingDirectory"),
+        diffs=summary.get("diffs"),
         values=record(record(state, "config"), "values"),
         steering=state.get("steeringMessage"),
         queue=state.get("queuedMessages"),
-        off=off or None,
+        off=sorted(switched_off(state)) or None,
         messages=messages or None,
     )
 
@@ -71,6 +73,7 @@ def summary(uri: str, provider: str, row: ChatRow | None, note: Json) -> Json:
         modifiedAt=max(row.updated if row else 0, note.get("modified", 0)),
         model=model,
         workingDirectory=note.get("folder"),
+        diffs=note.get("diffs"),
     )
 
 

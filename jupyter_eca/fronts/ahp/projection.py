@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
+    from jupyter_eca.fronts.ahp.locales import Words
+
 
 class Projection:
     """Of one session; `state` gives what it is now. `messages` has those of turns that a client of the protocol began,
@@ -36,11 +38,12 @@ class Projection:
         root: Path,
         messages: dict[str, Json],
         owner: Callable[[], str],
+        words: Callable[[], Words],
     ) -> None:
         self._session = session
         self._state = state
         self._messages = messages
-        self._calls = Calls(session, state, root, owner)
+        self._calls = Calls(session, state, root, owner, words)
         self._asked = ""  # the last turn whose prompt was seen
         self._remark = ""  # the last thing that we said ourselves: why a turn failed
 
@@ -148,11 +151,8 @@ class Projection:
 def _usage(content: UsageContent) -> Json:
     about = {"cost": content.last_message_cost, "sessionCost": content.session_cost}
     about |= {"contextTokens": content.session_tokens, "contextWindow": content.limit and content.limit.context}
-    return {
-        "inputTokens": content.message_input_tokens,
-        "outputTokens": content.message_output_tokens,
-        "_meta": present(**about),
-    }
+    tokens = {"inputTokens": content.message_input_tokens, "outputTokens": content.message_output_tokens}
+    return present(**tokens, cacheReadTokens=content.message_cached_tokens, _meta=present(**about))
 
 
 def _referred(uri: str, media_type: str, base64: str) -> Json:

@@ -1,4 +1,4 @@
-"""Addresses of what is not in the state itself: pictures, and files as a call found and left them."""
+"""Addresses of what is not in the state itself: pictures, and files as a call or a session found and left them."""
 
 from __future__ import annotations
 
@@ -11,10 +11,12 @@ from jupyter_eca.fronts.ahp.reducers.base import Json, present
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from jupyter_eca.protocol.changes import ChangedText
     from jupyter_eca.protocol.content import FileChangeDetails
 
 _PICTURE: Final = re.compile(r"(?P<session>.+)/content/image/(?P<seq>\d{1,18})")
 _FILE: Final = re.compile(r"(?P<session>.+)/content/(?P<side>before|after)/(?P<call>[^/]+)")
+_CHANGE: Final = re.compile(r"(?P<session>.+)/content/changes/(?P<side>before|after)/(?P<change>[^/]+)")
 
 
 def picture(session: str, seq: int) -> str:
@@ -31,6 +33,25 @@ def is_side(uri: str) -> tuple[str, str, str] | None:
     """The session, `before` or `after`, and the id of the call."""
     found = _FILE.fullmatch(uri)
     return (found["session"], found["side"], unquote(found["call"])) if found else None
+
+
+def is_change(uri: str) -> tuple[str, str, str] | None:
+    """The session, `before` or `after`, and the id of what it changed."""
+    found = _CHANGE.fullmatch(uri)
+    return (found["session"], found["side"], unquote(found["change"])) if found else None
+
+
+def change(session: str, id: str, uri: str, kind: str, text: ChangedText | None) -> Json:
+    """What stands of a change of a whole session. Of what is no text there are no counts."""
+    before, after = (
+        {"uri": uri, "content": {"uri": f"{session}/content/changes/{side}/{quote(id, safe='')}"}}
+        for side in ("before", "after")
+    )
+    return present(
+        before=None if kind in {"created", "inserted"} else before,
+        after=None if kind == "deleted" else after,
+        diff=None if text is None else {"added": text.lines_added, "removed": text.lines_removed},
+    )
 
 
 def edit(session: str, call: str, change: FileChangeDetails, root: Path) -> Json:

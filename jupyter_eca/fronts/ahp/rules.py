@@ -112,7 +112,7 @@ def _confirmed(state: Json, action: actions.Approved | actions.Denied) -> str | 
         return "That call does not wait for a confirmation."
     option = action.selected_option_id
     kind = "approve" if isinstance(action, actions.Approved) else "deny"
-    if option is not None and not any(one["id"] == option and one["kind"] == kind for one in OPTIONS):
+    if option is not None and OPTIONS.get(option) != kind:
         return "There is no such option."
     if isinstance(action, actions.Approved) and action.edited_tool_input is not None:
         return "The input of this call cannot be edited."
@@ -144,7 +144,7 @@ def _active_client(
 def _toggled(state: Json, uri: str) -> str | None:
     for one in items(state, "customizations"):
         if one["customization"]["uri"] == uri:
-            return None if uri.startswith("mcp:") else "That is always on."
+            return None if uri.startswith("mcp:") or "clientId" in one else "That is always on."
     return "There is no such customization."
 
 
@@ -198,7 +198,19 @@ def _fits(question: Json | None, answer: Answer) -> str | None:
     fitting = kind == _VALUES.get(str(question["kind"])) and isinstance(value, _PYTHON[kind])
     if not fitting or (kind == "number" and isinstance(value, bool)):
         return "The answer does not fit the question."
-    if kind == "selected" and not answer.value.freeform_values:
-        known = value in {one["id"] for one in items(question, "options")}
-        return None if known else "There is no such answer to choose."
+    known = {one["id"] for one in items(question, "options")}
+    if kind == "selected" and not answer.value.freeform_values and value not in known:
+        return "There is no such answer to choose."
+    if kind == "selected-many" and not known.issuperset(value):
+        return "There is no such answer to choose."
+    return None if answer.state == "draft" else _within(question, value)
+
+
+def _within(question: Json, value: Any) -> str | None:
+    """Drafts may be on their way to a value that fits."""
+    size = value if isinstance(value, int | float) else len(value)
+    if question["kind"] == "integer" and isinstance(size, float) and not size.is_integer():
+        return "The answer is no whole number."
+    if question["kind"] != "single-select" and not question.get("min", size) <= size <= question.get("max", size):
+        return "The answer is not within the bounds."
     return None

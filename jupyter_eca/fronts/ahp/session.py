@@ -7,21 +7,25 @@ import logging
 import uuid
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from jupyter_eca.errors import EcaError, RemoteError, UnknownChat
-from jupyter_eca.fronts.ahp import asking, attachments, settings
-from jupyter_eca.fronts.ahp.calls import REMEMBER
+from jupyter_eca.errors import EcaError, UnknownChat
+from jupyter_eca.fronts.ahp import settings, theirs
+from jupyter_eca.fronts.ahp.asking import Questions
+from jupyter_eca.fronts.ahp.beside import Beside
+from jupyter_eca.fronts.ahp.calls import REMEMBER, why
 from jupyter_eca.fronts.ahp.dialect import session_uri
-from jupyter_eca.fronts.ahp.lent import GRACE, Lending
+from jupyter_eca.fronts.ahp.lent import GRACE, Lending, declined
+from jupyter_eca.fronts.ahp.locales import ENGLISH, LANGUAGES
 from jupyter_eca.fronts.ahp.notes import NOTED
 from jupyter_eca.fronts.ahp.projection import Projection
 from jupyter_eca.fronts.ahp.reducers import reduce_session
 from jupyter_eca.fronts.ahp.reducers.base import Json, items, put, record
 from jupyter_eca.fronts.ahp.rules import session_refusal
+from jupyter_eca.fronts.ahp.theirs import Brought
 from jupyter_eca.live import Prompt
 from jupyter_eca.protocol.ahp import actions
-from jupyter_eca.protocol.ahp.content import Markdown, UserMessage
+from jupyter_eca.protocol.ahp.content import UserMessage
 from jupyter_eca.protocol.ahp.state import ActiveClient
 from jupyter_eca.protocol.content import Role, TextContent
 from jupyter_eca.protocol.event import Outcome, merged
@@ -33,10 +37,14 @@ if TYPE_CHECKING:
 
     from jupyter_eca.fronts.ahp.front import Front
     from jupyter_eca.fronts.ahp.hub import Origin
+    from jupyter_eca.fronts.ahp.locales import Words
+    from jupyter_eca.fronts.ahp.theirs import Ask
     from jupyter_eca.protocol.event import Event
-    from jupyter_eca.protocol.question import ChatAskQuestionParams, ChatAskQuestionResult
 
 _log = logging.getLogger(__name__)
+
+# What changes which tools a session has, or what it is customized with.
+_SET_UP: Final = (actions.ConfigChanged, actions.CustomizationToggled, actions.ActiveClientChanged)
 
 
 class Session:
@@ -49,6 +57,7 @@ class Session:
         self.messages = messages or {}
         self.lending = Lending()
         self.opened = asyncio.Event()
+        self.wanted = False
         self._front = front
         self._host = front.host
         self._draft: Json = {}
@@ -59,19 +68,34 @@ class Session:
         # Turns of clients that the chat has said nothing of: refused ones never reach the store.
         self._unseen: set[str] = set()
         self._starting: dict[str, asyncio.Task[None]] = {}
-        self._asked: dict[str, asyncio.Future[ChatAskQuestionResult]] = {}
+        self.questions = Questions(self.uri, lambda: self.state, self.dispatch)
         self._leaving: asyncio.Task[None] | None = None
+        self._looking = False
+        self._beside = Beside(front.host, chat, self.uri, lambda: self.state, self.dispatch)
+        self._brought = Brought(self.uri, lambda: self.state, self.dispatch)
         root = front.host.workspace.files.roots[0]
-        self._projection = Projection(self.uri, lambda: self.state, root, self.messages, lambda: self.lending.owner)
+        self._projection = Projection(
+            self.uri, lambda: self.state, root, self.messages, lambda: self.lending.owner, self._words
+        )
 
     @property
     def state(self) -> Json:
         return self._front.hub.state(self.uri) if self._front.hub.has(self.uri) else self._draft
 
     @property
+    def idle(self) -> bool:
+        """Whether all that there is to know of it is kept on disk. Somebody who `wanted` it may be about to use it."""
+        live = self._host.live(self.chat)
+        under_way = self._order.locked() or self._starting or self.questions.open or self.lending.owner or self._behind
+        return self.opened.is_set() and not (self.wanted or self.turn or under_way or (live is not None and live.busy))
+
+    @property
     def turn(self) -> str:
         """The one under way, "" for none."""
         return str(record(self.state, "activeTurn").get("id", ""))
+
+    def _words(self) -> Words:
+        return LANGUAGES[self._front.hub.language(self.uri) or ENGLISH]
 
     # -- from the chat
 
@@ -95,6 +119,7 @@ class Session:
         self._draft = put(self._draft, summary=put(self._draft["summary"], modifiedAt=modified))
         self._front.added(self, self._draft)
         self._catch_up(events)
+        self.look()
 
     def _catch_up(self, events: list[Event]) -> None:
         self._known = max([self._known, *(event.seq for event in events)])
@@ -115,6 +140,8 @@ class Session:
         if event.role is Role.USER and isinstance(event.content, TextContent):
             self._unseen.discard(event.turn)
             self._model_used()
+        if event.outcome is not None:
+            self.look()
         if event.outcome is Outcome.COMPLETED:
             self.next()
 
@@ -163,36 +190,51 @@ class Session:
         if str(action["type"]) in NOTED:
             self._front.keep(self)
 
-    async def customize(self) -> None:
-        """Tool servers have come, gone or changed."""
-        known = items(self.state, "customizations")
-        off = {str(one["customization"]["uri"]) for one in known if not one["enabled"]}
-        found = await settings.customizations(self._host, off)
-        if found != items(self.state, "customizations"):
-            self.dispatch({"type": "session/customizationsChanged", "session": self.uri, "customizations": found})
+    def look(self) -> None:
+        """At what stands beside the turns; each look is at what is there when it begins."""
+        if not self._looking:
+            self._looking = True
+            self._start(self._look)
+
+    async def _look(self) -> None:
+        self._looking = False
+        if self._front.hub.has(self.uri):
+            await self._beside.look()
+            if ask := self._ask_of(record(self.state, "activeClient").get("clientId", "")):
+                self._front.start(self._brought.load(ask))
+
+    def _ask_of(self, client: str) -> Ask | None:
+        listener = self._front.hub.listener(client)
+        return listener.request if listener else None
 
     # -- from a client
 
     def take(self, raw: Json, action: actions.SessionAction, origin: Origin) -> None:
         if reason := session_refusal(self.state, action, origin.client):
             self._front.hub.refuse(self.uri, raw, origin, reason)
+            if isinstance(action, actions.Denied) and (failed := declined(self.state, action, origin.client)):
+                about = {"session": self.uri, "turnId": action.turn_id, "toolCallId": action.tool_call_id}
+                self.dispatch({"type": "session/toolCallComplete", **about, "result": failed.wire()})
+                self.lending.done(action.tool_call_id, failed)
             return
         before = self.state
         self.dispatch(raw, origin=origin)
-        self._carry(raw, action, before)
+        self._carry(raw, action, before, origin.client)
+        if isinstance(action, _SET_UP):
+            self.look()
         if not self.turn and self.state["summary"].get("activity"):
             self.dispatch({"type": "session/activityChanged", "session": self.uri})
 
-    def _carry(self, raw: Json, action: actions.SessionAction, before: Json) -> None:
+    def _carry(self, raw: Json, action: actions.SessionAction, before: Json, client: str) -> None:
         match action:
             case actions.TurnStarted(turn_id=turn):
-                self._begin(turn, raw["userMessage"])
+                self._begin(turn, raw["userMessage"], client)
             case actions.TurnCancelled(turn_id=turn):
                 self._cancel(turn)
             case actions.Approved(tool_call_id=call, selected_option_id=option):
                 self._host.approve(self.chat, call, remember=option == REMEMBER)
             case actions.Denied(tool_call_id=call):
-                self._host.reject(self.chat, call, _words(action))
+                self._host.reject(self.chat, call, why(action))
             case actions.CallComplete(tool_call_id=call, result=result):
                 self.lending.done(call, result)
             case actions.TitleChanged(title=title):
@@ -211,7 +253,8 @@ class Session:
             case actions.PendingMessageRemoved(kind="steering"):
                 self._host.steer(self.chat, "")
             case actions.InputCompleted(request_id=id, response=response):
-                self._answered(id, response, record(raw, "answers"), before)
+                asked = next(one for one in items(before, "inputRequests") if one["id"] == id)
+                self.questions.answered(asked, response, record(raw, "answers"))
             case _:
                 pass
 
@@ -229,22 +272,28 @@ class Session:
 
     # -- turns
 
-    def _begin(self, turn: str, message: Json) -> None:
+    def _begin(self, turn: str, message: Json, client: str = "") -> None:
+        """Asked by a client, or from the queue."""
         if message.get("attachments"):
             self.messages[turn] = message
         self._unseen.add(turn)
-        task = self._starting[turn] = self._start(partial(self._prompt, turn, UserMessage.model_validate(message)))
+        task = self._starting[turn] = self._start(
+            partial(self._prompt, turn, UserMessage.model_validate(message), client)
+        )
         task.add_done_callback(lambda _: self._starting.pop(turn, None))
 
-    async def _prompt(self, turn: str, message: UserMessage) -> None:
+    async def _prompt(self, turn: str, message: UserMessage, client: str) -> None:
+        if self.turn != turn:
+            return
+        contexts = (*self._brought.contexts(), *await theirs.contexts(message, self._ask_of(client)))
         if self.turn != turn:
             return
         state = self.state
         bounds, choice = settings.bounds(self._host, state), settings.choice(state)
-        contexts = await asyncio.to_thread(attachments.contexts, message)
         try:
             await self._host.prompt(Prompt(self.chat, message.text, choice, contexts, self, bounds, turn=turn))
         except EcaError as error:
+            self._brought.forget()
             self._fail(turn, str(error))
             return
         if state["summary"]["title"] and not items(state, "turns"):
@@ -285,6 +334,7 @@ class Session:
             self._host.steer(self.chat, steering["userMessage"]["text"])
 
     def _cut(self) -> None:
+        self._brought.forget()
         for task in self._starting.values():
             task.cancel()
         kept = {str(turn["id"]) for turn in items(self.state, "turns")}
@@ -314,35 +364,6 @@ class Session:
     def resume(self, chat: str) -> None:
         """Which session a client shows is its own affair."""
 
-    # -- questions
-
-    async def ask(self, question: ChatAskQuestionParams) -> ChatAskQuestionResult:
-        """Raises: RemoteError when nobody is left to answer, or the answer is a secret: state is seen by all."""
-        if question.secret:
-            raise RemoteError("secrets are not asked for in shared state")
-        request = asking.request(question)
-        id = str(request["id"])
-        future = self._asked[id] = asyncio.get_running_loop().create_future()
-        self.dispatch({"type": "session/inputRequested", "session": self.uri, "request": request})
-        try:
-            return await future
-        finally:
-            del self._asked[id]
-            if any(one["id"] == id for one in items(self.state, "inputRequests")):
-                done = {"requestId": id, "response": "cancel"}
-                self.dispatch({"type": "session/inputCompleted", "session": self.uri, **done})
-
-    def _answered(self, id: str, response: str, answers: Json, before: Json) -> None:
-        request = next(one for one in items(before, "inputRequests") if one["id"] == id)
-        if (future := self._asked.get(id)) and not future.done():
-            future.set_result(asking.answer(request, response, answers))
-
-    def unwatched(self) -> None:
-        """Nobody has looked for a while."""
-        for future in self._asked.values():
-            if not future.done():
-                future.set_exception(RemoteError("nobody is left to answer"))
-
     # -- the active client
 
     def lend(self) -> None:
@@ -357,6 +378,7 @@ class Session:
         """A client has gone; it may come back to its calls."""
         if record(self.state, "activeClient").get("clientId") == client:
             self.dispatch({"type": "session/activeClientChanged", "session": self.uri, "activeClient": None})
+            self.look()
         if self.lending.owner == client and self._leaving is None:
             self._leaving = self._front.start(self._abandon())
 
@@ -371,11 +393,3 @@ class Session:
         self.lending.owner = ""
         self.lending.abandon()
         self._host.toolbox.lend(self.chat, ())
-
-
-def _words(action: actions.Denied) -> str:
-    """What the model is told of a refusal."""
-    reason = action.reason_message
-    said = reason.markdown if isinstance(reason, Markdown) else reason or ""
-    suggested = action.user_suggestion.text if action.user_suggestion else ""
-    return "\n".join(text for text in (said, suggested) if text)

@@ -1,18 +1,16 @@
-"""What can be chosen: models, agent, effort, approval, tool servers; and what a turn is run with for it."""
+"""What can be chosen: models, agent, effort, approval; and what a turn is run with for it."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from jupyter_eca import announce
-from jupyter_eca.commands import custom
 from jupyter_eca.config import agent, agents, primary
 from jupyter_eca.engine.approval import Rule
 from jupyter_eca.fronts.ahp.calls import LENT
-from jupyter_eca.fronts.ahp.reducers.base import Json, items, present, record
+from jupyter_eca.fronts.ahp.customizations import server_uri, switched_off
+from jupyter_eca.fronts.ahp.reducers.base import Json, present, record
 from jupyter_eca.live import Bounds, Choice
 from jupyter_eca.protocol.ahp import PROVIDER
-from jupyter_eca.protocol.mcp import ServerStatus
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,13 +22,6 @@ ASK, AUTO = "ask", "auto"
 
 # The server that the tools of a client seem to be of, in approval rules.
 CLIENT: Final = LENT.removesuffix("__")
-
-_STATUS: Final = {
-    ServerStatus.STARTING: "loading",
-    ServerStatus.RUNNING: "loaded",
-    ServerStatus.FAILED: "error",
-    ServerStatus.REQUIRES_AUTH: "degraded",
-}
 
 
 async def agent_infos(host: Host) -> list[Json]:
@@ -112,36 +103,8 @@ def choice(state: Json) -> Choice:
 def bounds(host: Host, state: Json) -> Bounds:
     """Tool servers that were switched off in the session are; what a client lends it runs unasked, unless the rules say
     otherwise: the client does the work, and can ask itself."""
-    off = {one["customization"]["uri"] for one in items(state, "customizations") if not one["enabled"]}
-    servers = {"eca", CLIENT, *(one.name for one in host.mcp.servers() if _uri(one.name) not in off)}
+    off = switched_off(state)
+    servers = {"eca", CLIENT, *(one.name for one in host.mcp.servers() if server_uri(one.name) not in off)}
     policy = agent(host.config, choice(state).agent).policy
     allowed = policy.model_copy(update={"allow": {CLIENT: Rule(), **policy.allow}})
     return Bounds(frozenset(servers) if off else None, allowed)
-
-
-def _uri(server: str) -> str:
-    return f"mcp:{server}"
-
-
-async def customizations(host: Host, off: set[str]) -> list[Json]:
-    """The tool servers, which a session can do without; commands that are files; agents of the configuration."""
-    found = [_server(host, server.name) for server in announce.tool_servers(host) if server.type == "mcp"]
-    for name, command in (await custom.find(host.workspace.files)).items():
-        ref = {"uri": f"command:{name}", "displayName": f"/{name}", "description": command.description}
-        found.append({"customization": ref, "enabled": True, "status": "loaded"})
-    for name, one in agents(host.config).items():
-        if name in host.config.agent:
-            ref = present(uri=f"agent:{name}", displayName=name, description=one.description or None)
-            found.append({"customization": ref, "enabled": True, "status": "loaded"})
-    return [{**one, "enabled": one["enabled"] and one["customization"]["uri"] not in off} for one in found]
-
-
-def _server(host: Host, name: str) -> Json:
-    server = next(one for one in host.mcp.servers() if one.name == name)
-    ref = present(uri=_uri(name), displayName=name, description=(server.instructions or "").partition("\n")[0] or None)
-    return present(
-        customization=ref,
-        enabled=not server.disabled,
-        status=_STATUS.get(server.status),
-        statusMessage=server.error,
-    )

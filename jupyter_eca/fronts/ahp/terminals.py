@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-import re
+import uuid
 from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol
 
 from jupyter_eca.errors import LocalError, RemoteError
+from jupyter_eca.fronts.ahp.detecting import Detecting, Executed, Finished, Moved, Prompting, Shown
 from jupyter_eca.fronts.ahp.reducers.base import Json, items, present
 from jupyter_eca.fronts.ahp.rules import terminal_refusal
 from jupyter_eca.paths import path_of
@@ -16,7 +19,6 @@ from jupyter_eca.work import now
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from jupyter_eca.fronts.ahp.front import Front
     from jupyter_eca.fronts.ahp.hub import Origin
@@ -24,9 +26,6 @@ if TYPE_CHECKING:
 
 # Characters of output that are kept for who looks later; then the older half goes. A terminal may run for weeks.
 MOST: Final = 1_000_000
-
-# Shell integration (iTerm's and VS Code's): meant for the terminal's owner, not to be shown.
-_INTEGRATION: Final = re.compile(r"\x1b\](?:133|633|1337);[^\x07\x1b]*(?:\x07|\x1b\\)")
 
 
 class Shell(Protocol):
@@ -78,10 +77,9 @@ class Terminals:
         cols, rows = params.cols or 80, params.rows or 24
         state: Json = {"title": params.name or "Terminal", "claim": claim, "content": [], "cwd": folder.as_uri()}
         hub.add_terminal(uri, {**state, "cols": cols, "rows": rows})
+        said = partial(self._said, uri, Detecting())
         try:
-            self._open[uri] = self._shells.open(
-                folder, cols, rows, lambda data: self._said(uri, data), lambda code: self._ended(uri, code)
-            )
+            self._open[uri] = self._shells.open(folder, cols, rows, said, lambda code: self._ended(uri, code))
         except LocalError as error:
             hub.remove(uri)
             raise RemoteError(str(error), Code.INTERNAL) from error
@@ -131,21 +129,48 @@ class Terminals:
             case _:
                 pass
 
-    def _said(self, uri: str, data: str) -> None:
-        hub = self._front.hub
-        shown = _INTEGRATION.sub("", data)
-        if not hub.has(uri) or not shown:
-            return
-        hub.dispatch(uri, {"type": "terminal/data", "terminal": uri, "data": shown}, now())
-        kept = "".join(str(part.get("value", "")) for part in items(hub.state(uri), "content"))
+    def _said(self, uri: str, detecting: Detecting, data: str) -> None:
+        for one in detecting.said(data):
+            if not self._front.hub.has(uri):
+                return
+            match one:
+                case Shown(text):
+                    self._shown(uri, text)
+                case Prompting():
+                    if not self._front.hub.state(uri).get("supportsCommandDetection"):
+                        self._do(uri, "commandDetectionAvailable")
+                case Executed(line):
+                    self._do(uri, "commandExecuted", commandId=uuid.uuid4().hex, commandLine=line, timestamp=now())
+                case Finished(code):
+                    self._finished(uri, code)
+                case Moved(folder) if Path(folder).is_absolute():
+                    cwd = Path(folder).as_uri()
+                    if cwd != self._front.hub.state(uri).get("cwd"):
+                        self._do(uri, "cwdChanged", cwd=cwd)
+                case _:
+                    pass
+
+    def _shown(self, uri: str, text: str) -> None:
+        self._do(uri, "data", data=text)
+        content = items(self._front.hub.state(uri), "content")
+        kept = "".join(str(part.get("value", part.get("output", ""))) for part in content)
         if len(kept) > MOST:
-            hub.dispatch(uri, {"type": "terminal/cleared", "terminal": uri}, now())
-            hub.dispatch(uri, {"type": "terminal/data", "terminal": uri, "data": kept[-MOST // 2 :]}, now())
+            self._do(uri, "cleared")
+            self._do(uri, "data", data=kept[-MOST // 2 :])
+
+    def _finished(self, uri: str, code: int | None) -> None:
+        """A shell also says so at its first prompt, and behind an empty line."""
+        last = (items(self._front.hub.state(uri), "content") or [{}])[-1]
+        if last.get("type") == "command" and not last["isComplete"]:
+            taken = now() - last["timestamp"]
+            self._do(uri, "commandFinished", commandId=last["commandId"], exitCode=code, durationMs=taken)
+
+    def _do(self, uri: str, name: str, **fields: object) -> None:
+        self._front.hub.dispatch(uri, present(type=f"terminal/{name}", terminal=uri, **fields), now())
 
     def _ended(self, uri: str, code: int | None) -> None:
         if self._front.hub.has(uri):
-            ended = present(type="terminal/exited", terminal=uri, exitCode=code)
-            self._front.hub.dispatch(uri, ended, now())
+            self._do(uri, "exited", exitCode=code)
             self._tell()
 
     def _tell(self) -> None:

@@ -20,7 +20,7 @@ from jupyter_eca.fronts.mcp.base import About, Answer, Offers, Refused
 from jupyter_eca.fronts.mcp.listeners import Listeners
 from jupyter_eca.fronts.mcp.told import FAILED, STOPPED, Told, refusal
 from jupyter_eca.protocol.content import MetadataContent, ToolCallRunContent
-from jupyter_eca.tools.base import ToolResult
+from jupyter_eca.tools.base import ToolResult, capped
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -213,11 +213,12 @@ class _Witness:
 
     async def run(self, context: ToolContext, arguments: dict[str, Any]) -> ToolResult:
         try:
-            self._result = await self._tool.run(context, arguments)
+            result = await self._tool.run(context, arguments)
         except ToolError as error:
             self._error = error
             raise
-        return self._result
+        self._result = capped(result)
+        return result
 
     def answer(self) -> Answer:
         """Raises: ToolError when it did not come to a result."""

@@ -11,6 +11,7 @@ import mcp_types as types
 
 from jupyter_eca.errors import RemoteError
 from jupyter_eca.fronts.mcp.base import TOOLS
+from jupyter_eca.protocol.chat import SUBAGENT
 from jupyter_eca.protocol.question import ChatAskQuestionResult
 
 if TYPE_CHECKING:
@@ -58,8 +59,9 @@ class Listeners:
 
     # -- the audience
 
-    def sees(self, chat: str) -> bool:  # noqa: ARG002  # resources are of all chats
-        return True
+    def sees(self, chat: str) -> bool:
+        """Resources are of all chats; those of subagents are none."""
+        return not chat.startswith(SUBAGENT)
 
     def approves(self, chat: str) -> bool:
         return any(one.caller.can_ask and not one.silent for one in self._by_chat.get(chat, ()))

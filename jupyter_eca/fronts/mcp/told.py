@@ -31,6 +31,8 @@ REFUSALS: Final = {
         'The user can allow it for good, in .eca/config.json: {"toolCall": {"approval": {"allow": {"NAME": {}}}}}',
         "Or use a client that supports elicitation: its user is asked then.",
     ),
+    RejectReason.HOOK: ("A hook of the user's forbids this call. It did not run; nothing was changed.",
+                        "Do without it; only the user can change `hooks` in the configuration."),
 }  # fmt: skip
 _PANEL: Final = "Have the user open the chat panel in JupyterLab and call again: the call can be approved there."
 

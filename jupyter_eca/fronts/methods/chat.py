@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Final
 
 from jupyter_eca.announce import tool_servers
 from jupyter_eca.audience import Notice
-from jupyter_eca.errors import BusyError, RemoteError
+from jupyter_eca.errors import BusyError, RemoteError, ToolError
 from jupyter_eca.live import NO_CHOICE, Choice, Prompt
+from jupyter_eca.outputs import id_of
 from jupyter_eca.protocol import chat, lifecycle
 from jupyter_eca.protocol.base import Done
 from jupyter_eca.protocol.dialect import Dialect
@@ -30,6 +31,7 @@ async def prompt(session: EcaSession, params: chat.ChatPromptParams) -> chat.Cha
     choice = Choice(params.model or "", params.agent or params.behavior or "", params.variant, params.trust)
     selected = session.choices.get(id, NO_CHOICE).over(session.choices.get("", NO_CHOICE))
     asked = Prompt(id, params.message, choice.over(selected), params.contexts, session, lock=params.lock)
+    session.host.toolbox.lend(id, session.lent, session)
     try:
         begun = await session.host.prompt(asked, session.kernel)
     except BusyError as error:
@@ -72,9 +74,19 @@ async def send_away(session: EcaSession, params: chat.ChatToolCallBackgroundPara
     return Done()
 
 
+async def output(session: EcaSession, params: chat.ChatToolOutputParams) -> chat.ChatToolOutputResult:
+    kept, id = session.host.outputs, id_of(params.id)
+    try:
+        part = await kept.read(session.known(params.chat_id), id, params.offset, params.limit)
+    except ToolError as error:
+        raise RemoteError("this output is not kept, or not any more", Code.REFUSED) from error
+    return chat.ChatToolOutputResult(text=part.text, offset=part.offset, end=part.end, total=part.total)
+
+
 def select_model(session: EcaSession, params: chat.ChatSelectedModelChangedParams) -> None:
     _choose(session, params.chat_id, Choice(model=params.model, variant=params.variant))
     session.start(session.notify("config/updated", _variants(session, params), _scope(session, params.chat_id)))
+    session.start(session.host.warming.warm("" if params.chat_id is None else str(params.chat_id), params.model))
 
 
 def select_agent(session: EcaSession, params: chat.ChatSelectedAgentChangedParams) -> None:
@@ -121,6 +133,7 @@ HANDLERS: Final = {
     "chat/toolCallApprove": approve,
     "chat/toolCallReject": reject,
     "chat/toolCallBackground": send_away,
+    "chat/toolOutput": output,
     "chat/selectedModelChanged": select_model,
     "chat/selectedAgentChanged": select_agent,
     "chat/selectedBehaviorChanged": select_behavior,

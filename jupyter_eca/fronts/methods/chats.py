@@ -5,18 +5,23 @@ from __future__ import annotations
 import uuid
 from typing import TYPE_CHECKING, Final
 
+from jupyter_eca import setups
 from jupyter_eca.archive import CursorExpired
 from jupyter_eca.errors import UnknownChat
-from jupyter_eca.fronts.project import arranged, content_of
+from jupyter_eca.fronts.project import arranged, content_of, woven
 from jupyter_eca.live import Choice
+from jupyter_eca.live import chosen as stored_choice
 from jupyter_eca.protocol import chats, lifecycle
 from jupyter_eca.protocol.base import Done
 from jupyter_eca.protocol.content import MetadataContent, Role
-from jupyter_eca.protocol.event import Event
+from jupyter_eca.protocol.event import Event, merged
 
 if TYPE_CHECKING:
     from jupyter_eca.engine.page import Page
     from jupyter_eca.fronts.eca import EcaSession
+    from jupyter_eca.protocol.chat import ChatContentReceivedParams
+    from jupyter_eca.store import ChatRow
+    from jupyter_eca.subagents import Span
 
 
 async def open(session: EcaSession, params: chats.ChatOpenParams) -> chats.ChatOpenResult:
@@ -38,20 +43,21 @@ async def open(session: EcaSession, params: chats.ChatOpenParams) -> chats.ChatO
                 expired = chats.PageError(code=chats.PageErrorCode.CURSOR_EXPIRED, message=str(error))
                 return chats.ChatOpenResult(found=True, chat_id=params.chat_id, error=expired)
             after, page = None, await archive.page(id, params.limit, None, None)
-        flags = await archive.flags(id)
+        flags = () if session.can.envelope else await archive.flags(id)
         row = await session.host.chat(id)
         title = row.title if row else None
         session.own.setdefault(id, params.chat_id)
-        await session.show_again(id, title, page.events, flags, anew=after is None)
-        selection = _selection(session, id)
+        within = _span(page, after)
+        await session.show_again(id, title, page.events, flags, anew=after is None, within=within)
+        selection = _selection(session, id, row)
         await _tell_selection(session, id, title, selection)
     return chats.ChatOpenResult(found=True, chat_id=params.chat_id, title=title, selection=selection, meta=_meta(page))
 
 
-def _selection(session: EcaSession, id: str) -> chats.ChatSelection:
+def _selection(session: EcaSession, id: str, row: ChatRow | None) -> chats.ChatSelection:
     live = session.host.live(id)
-    chosen = live.choice if live else Choice()
-    choice = session.host.decided(chosen)
+    chosen = live.choice if live else stored_choice(row)
+    choice = setups.decided(session.host, chosen)
     variants = session.host.catalog.variants(choice.model)
     # An agent names a variant for whichever model comes, and what this one has not is not used.
     variant = choice.variant if choice.variant in {chosen.variant, *variants} else None
@@ -89,10 +95,19 @@ async def history(session: EcaSession, params: chats.ChatHistoryParams) -> chats
     except CursorExpired as error:
         code = chats.PageErrorCode.CURSOR_EXPIRED
         return chats.ChatHistoryResult(error=chats.PageError(code=code, message=str(error)))
-    wire_id, envelope = session.wire_id(id), session.can.envelope
-    events = page.events if envelope else arranged(page.events, await session.host.archive.flags(id))
-    shown = [content_of(event, wire_id, envelope=envelope) for event in events]
+    if session.can.envelope:
+        of_subagents = merged(await session.host.subagents.events(id, *_span(page, _cursor(params.after))))
+        shown = [_content_within(session, id, event) for event in woven(page.events, of_subagents)]
+    else:
+        events = arranged(page.events, await session.host.archive.flags(id))
+        shown = [content_of(event, session.wire_id(id), envelope=False) for event in events]
     return chats.ChatHistoryResult(contents=tuple(shown), meta=_meta(page))
+
+
+def _content_within(session: EcaSession, id: str, event: Event) -> ChatContentReceivedParams:
+    """What a subagent of the chat said is shown within it."""
+    parent = None if event.chat == id else session.wire_id(id)
+    return content_of(event, session.wire_id(event.chat), envelope=True, parent=parent)
 
 
 # ECA's word for a cursor: the last summary that a conversation made of itself.
@@ -104,6 +119,12 @@ def _cursor(cursor: chats.Cursor | None) -> int | None:
     if cursor in (None, "", 0, "0", LAST_SUMMARY):
         return None
     return int(cursor) if str(cursor).isascii() and str(cursor).isdecimal() else -1
+
+
+def _span(page: Page, after: int | None) -> Span:
+    """The part of the chat that a page is."""
+    first, last = (page.events[0].seq - 1, page.events[-1].seq) if page.events else (0, 0)
+    return after or (first if page.before is not None else 0), last if page.after is not None else None
 
 
 def _meta(page: Page) -> chats.PageMeta:

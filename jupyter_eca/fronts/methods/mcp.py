@@ -5,11 +5,10 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Final
 
-from jupyter_eca.audience import Notice
 from jupyter_eca.errors import LocalError, McpRefusal
 from jupyter_eca.protocol import mcp
 from jupyter_eca.protocol.base import Done
-from jupyter_eca.protocol.lifecycle import MessageType, ShowMessageParams
+from jupyter_eca.protocol.lifecycle import MessageType
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -52,16 +51,11 @@ def logout(session: EcaSession, params: mcp.McpServerParams) -> None:
 
 
 def connect(session: EcaSession, params: mcp.McpServerParams) -> None:
-    """What there is to tell is for this client alone: others did not ask, and a kernel's code need not know."""
-
-    def say(type: MessageType, message: str) -> None:
-        session.tell(Notice("$/showMessage", ShowMessageParams(type=type, message=message)))
-
     async def connected() -> None:
         try:
-            await session.host.mcp.connect(params.name, session.door.browser, say)
+            await session.host.mcp.connect(params.name, session.browser, session.say)
         except LocalError as error:
-            say(MessageType.ERROR, str(error))
+            session.say(MessageType.ERROR, str(error))
 
     session.start(connected())
 

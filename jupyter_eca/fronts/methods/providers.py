@@ -17,7 +17,7 @@ async def list(session: EcaSession, _params: Model) -> provider.ProvidersListRes
 
 
 async def login(session: EcaSession, params: provider.ProvidersLoginParams) -> provider.LoginStep:
-    return await session.host.logins.login(params.provider, params.method)
+    return await session.host.logins.login(params.provider, params.method, session)
 
 
 async def enter(session: EcaSession, params: provider.ProvidersLoginInputParams) -> provider.LoginStep:

@@ -186,8 +186,7 @@ ToolCallConfirmed = Annotated[Approved | Denied, Field(discriminator="approved")
 
 SessionAction = (
     TurnStarted
-    | Approved
-    | Denied
+    | ToolCallConfirmed
     | CallComplete
     | ResultConfirmed
     | ContentChanged
@@ -210,36 +209,7 @@ SessionAction = (
 TerminalAction = TerminalInput | TerminalResized | TerminalClaimed | TerminalTitleChanged | TerminalCleared
 ClientAction = RootConfigChanged | SessionAction | TerminalAction
 
-_OTHERS = Annotated[
-    RootConfigChanged
-    | TurnStarted
-    | CallComplete
-    | ResultConfirmed
-    | ContentChanged
-    | TurnCancelled
-    | TitleChanged
-    | ModelChanged
-    | IsReadChanged
-    | IsArchivedChanged
-    | ActiveClientChanged
-    | ActiveClientToolsChanged
-    | CustomizationToggled
-    | ConfigChanged
-    | Truncated
-    | PendingMessageSet
-    | PendingMessageRemoved
-    | QueuedMessagesReordered
-    | InputAnswerChanged
-    | InputCompleted
-    | TerminalInput
-    | TerminalResized
-    | TerminalClaimed
-    | TerminalTitleChanged
-    | TerminalCleared
-    | ToolCallConfirmed,
-    Field(discriminator="type"),
-]
-_ACTION: TypeAdapter[ClientAction] = TypeAdapter(_OTHERS)
+_ACTION: TypeAdapter[ClientAction] = TypeAdapter(Annotated[ClientAction, Field(discriminator="type")])
 
 
 def parse(action: Json) -> ClientAction:

@@ -144,6 +144,25 @@ class ResourceWrite(Ahp):
     create_only: bool = False
 
 
+class Read(Ahp):
+    """What a client answers when it is asked for a resource of its own."""
+
+    data: str
+    encoding: Encoding
+    content_type: str | None = None
+
+
+class Entry(Ahp):
+    name: str
+    type: Literal["file", "directory"]
+
+
+class Listed(Ahp):
+    """As `Read`, of a folder."""
+
+    entries: tuple[Entry, ...]
+
+
 class ResourceList(Ahp):
     uri: Uri
 

@@ -143,7 +143,12 @@ class Reading:
             self._calls.append(call)
         self._places[key] = at
         call.arguments += arguments
-        yield ToolCallDelta(at, id=id, name=name, arguments_text=arguments)
+        yield ToolCallDelta(at, id=id, name=name, arguments_text=arguments, signature=self._signature(piece))
+
+    def _signature(self, piece: Any) -> str:
+        """Gemini's: it refuses the chat without it."""
+        content: Any = piece.get("extra_content")
+        return sealed(self.model, json.dumps(content)) if isinstance(content, dict) and content else ""
 
     def _end(self, reason: str) -> Iterator[Delta]:
         """Only these two say something: the others are often mislabelled, and the engine goes by what it received."""

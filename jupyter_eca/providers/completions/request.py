@@ -12,7 +12,7 @@ import re
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
-from jupyter_eca.engine.spec import ImagePart, ReasoningPart, TextPart, ToolResultPart, ToolUsePart
+from jupyter_eca.engine.spec import DocumentPart, ImagePart, ReasoningPart, TextPart, ToolResultPart, ToolUsePart
 from jupyter_eca.providers.messages.request import (
     IMAGES,
     MAX_IMAGE_CHARS,
@@ -23,10 +23,10 @@ from jupyter_eca.providers.messages.request import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from jupyter_eca.config import ModelConfig
-    from jupyter_eca.config.keys import Payload
+    from jupyter_eca.config.vendors import Payload
     from jupyter_eca.engine.spec import ChatMessage, ModelRequest, ToolSpec
 
 Block = dict[str, Any]
@@ -34,10 +34,14 @@ Block = dict[str, Any]
 _ILLEGAL = re.compile(r"[^a-zA-Z0-9_-]")
 _ID = re.compile(r"[a-zA-Z0-9]{9}")
 
+# Google's models, by their names at Google's own endpoint, and its word for a call that was not theirs.
+_SIGNS = re.compile(r"(?:models/)?gemini-(?:[3-9]|\d\d)")
+UNSIGNED = "skip_thought_signature_validator"
+
 
 def body(model_id: str, request: ModelRequest, extra: Payload, chosen: ModelConfig) -> Block:
     """The JSON of `POST /v1/chat/completions`. `extra` is the `extraPayload`, which wins; null takes a key away."""
-    made: Block = {"model": model_id, "messages": _messages(request, chosen.reasoning_history)}
+    made: Block = {"model": model_id, "messages": _messages(request, chosen.reasoning_history, model_id)}
     if request.tools:
         made["tools"] = [_tool(tool) for tool in request.tools]
     made["stream_options"] = {"include_usage": True}
@@ -58,12 +62,16 @@ def picture(part: ImagePart) -> str | None:
     return f"data:{part.media_type};base64,{part.base64}" if fits else None
 
 
+def file_name(name: str) -> str:
+    return name.replace("\\", "/").rpartition("/")[2] or name
+
+
 def _tool(tool: ToolSpec) -> Block:
     function: Block = {"name": tool.name, "description": tool.description, "parameters": parameters(tool)}
     return {"type": "function", "function": function}
 
 
-def _messages(request: ModelRequest, keeps: str) -> list[Block]:
+def _messages(request: ModelRequest, keeps: str, model_id: str) -> list[Block]:
     parts = (part for message in request.messages for part in message.parts)
     results = {part.id: part for part in parts if isinstance(part, ToolResultPart)}
     last = max((at for at, one in enumerate(request.messages) if one.role == "user" and one.text), default=0)
@@ -73,7 +81,7 @@ def _messages(request: ModelRequest, keeps: str) -> list[Block]:
             made += _asked(message)
             continue
         thinks = keeps == "all" or (keeps == "turn" and at > last)
-        made += _said(message, request.model if thinks else "")
+        made += _said(message, request.model if thinks else "", _signed(message, request.model, model_id))
         calls = [part.id for part in message.parts if isinstance(part, ToolUsePart)]
         made += [{"role": "tool", "tool_call_id": _id(id), "content": answer(results.get(id))} for id in calls]
     return made
@@ -96,6 +104,9 @@ def _asked(message: ChatMessage) -> Iterator[Block]:
                 url = picture(part)
                 seen = {"type": "image_url", "image_url": {"url": url}}
                 blocks.append(seen if url else {"type": "text", "text": NO_IMAGE})
+            case DocumentPart(name=name, base64=data):
+                file = {"filename": file_name(name), "file_data": f"data:application/pdf;base64,{data}"}
+                blocks.append({"type": "file", "file": file})
             case _:
                 pass
     if all(block["type"] == "text" for block in blocks):
@@ -105,13 +116,15 @@ def _asked(message: ChatMessage) -> Iterator[Block]:
         yield {"role": "user", "content": blocks}
 
 
-def _said(message: ChatMessage, model: str) -> Iterator[Block]:
-    """`model` is the one that thoughts are given back to: it knows the field in which it sent them."""
+def _said(message: ChatMessage, model: str, signed: Mapping[str, Block]) -> Iterator[Block]:
+    """`model` is the one that thoughts are given back to: it knows the field in which it sent them. `signed` is what
+    goes back with calls, by their ids."""
     calls = [
         {
             "id": _id(part.id),
             "type": "function",
             "function": {"name": tool_name(part.name), "arguments": json.dumps(part.arguments)},
+            **signed.get(part.id, {}),
         }
         for part in message.parts
         if isinstance(part, ToolUsePart)
@@ -128,6 +141,16 @@ def _said(message: ChatMessage, model: str) -> Iterator[Block]:
     for field, thought in thoughts:
         made[field] = made.get(field, "") + thought
     yield made | {"tool_calls": calls} if calls else made
+
+
+def _signed(message: ChatMessage, model: str, model_id: str) -> dict[str, Block]:
+    """Gemini refuses a chat in which the first call of a reply has lost its signature, and has a word for calls that
+    another model made."""
+    calls = [part for part in message.parts if isinstance(part, ToolUsePart)]
+    found = {part.id: json.loads(said) for part in calls if (said := unsealed(model, part.signature))}
+    if calls and not found and _SIGNS.match(model_id):
+        found[calls[0].id] = {"google": {"thought_signature": UNSIGNED}}
+    return {id: {"extra_content": content} for id, content in found.items()}
 
 
 def _id(id: str) -> str:

@@ -7,14 +7,19 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
-from jupyter_eca.engine.delta import ReasoningDelta, ReasoningEnd, Remark, TextDelta, ToolCallDelta, UsageDelta
-from jupyter_eca.providers.messages.request import sealed
+from jupyter_eca.engine.delta import Paused, ReasoningDelta, ReasoningEnd, Remark, TextDelta, ToolCallDelta, UsageDelta
+from jupyter_eca.providers.messages.citing import shown
+from jupyter_eca.providers.messages.request import SEARCHED, sealed
 from jupyter_eca.providers.remarks import DECLINED, FULL, TOO_LONG
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from jupyter_eca.engine.delta import Delta
+
+Json = dict[str, Any]
 
 # Why an answer ended before its time, for the reader. Every other reason is an ordinary end, and the engine goes by
 # what it received: some servers mislabel theirs.
@@ -27,6 +32,10 @@ class _Block:
     input: object = None
     signature: str = ""
     pieces: bool = False
+    id: str = ""
+    text: str = ""
+    content: object = None
+    sources: list[str] = field(default_factory=list[str])
 
 
 @dataclass(slots=True)
@@ -37,6 +46,7 @@ class Reading:
     complete: bool = False
     _blocks: dict[int, _Block] = field(default_factory=dict[int, _Block])
     _tokens: dict[str, int] = field(default_factory=dict[str, int])
+    _searches: dict[str, Json] = field(default_factory=dict[str, "Json"])
 
     def take(self, event: Any) -> tuple[Delta, ...]:
         match event:
@@ -60,18 +70,23 @@ class Reading:
         return ()
 
     def usage(self) -> UsageDelta:
-        """Tokens only. Those of the cache are counted apart from the input, as the API counts them."""
+        """No cost. Tokens of the cache are counted apart from the input, as the API counts them."""
         count = self._tokens.get
         return UsageDelta(
             input_tokens=count("input_tokens", 0),
             output_tokens=count("output_tokens", 0),
             cache_read_tokens=count("cache_read_input_tokens", 0),
             cache_write_tokens=count("cache_creation_input_tokens", 0),
+            web_searches=count("web_search_requests", 0),
         )
 
     def _start(self, index: int, kind: str, block: dict[str, Any]) -> tuple[Delta, ...]:
-        self._blocks[index] = _Block(kind, block.get("input"), str(block.get("signature") or ""))
+        made = _Block(kind, block.get("input"), str(block.get("signature") or ""), content=block.get("content"))
+        made.id = str(block.get("tool_use_id") or block.get("id") or "")
+        self._blocks[index] = made
         match kind, block:
+            case "server_tool_use", {"name": "web_search"}:
+                return (ReasoningDelta(""),)
             case "text", {"text": str(text)} if text:
                 return (TextDelta(text),)
             case "thinking", _:
@@ -89,6 +104,11 @@ class Reading:
             case "input_json_delta", {"partial_json": str(text)} if text and block and block.kind == "tool_use":
                 block.pieces = True
                 return (ToolCallDelta(index, arguments_text=text),)
+            case "input_json_delta", {"partial_json": str(text)} if block:
+                block.text += text
+            case "citations_delta", {"citation": {} as citation} if block and (source := shown(citation)):
+                if source not in block.sources:
+                    block.sources.append(source)
             case "thinking_delta", {"thinking": str(text)}:
                 return (ReasoningDelta(text),)
             case "signature_delta", {"signature": str(signature)} if block:
@@ -100,13 +120,45 @@ class Reading:
     def _stop(self, index: int, block: _Block) -> tuple[Delta, ...]:
         if block.kind == "thinking":
             return (ReasoningEnd(sealed(self.model, block.signature)),)
+        if block.kind == "text" and block.sources:
+            return (TextDelta("".join(f" {source}" for source in block.sources)),)
+        if block.kind == "server_tool_use":
+            return self._asked(block)
+        if block.kind == "web_search_tool_result":
+            return self._found(block)
         if block.kind == "tool_use" and block.input and not block.pieces:  # some servers send it whole, in the start
             block.pieces = True
             return (ToolCallDelta(index, arguments_text=json.dumps(block.input)),)
         return ()
 
+    def _asked(self, block: _Block) -> tuple[Delta, ...]:
+        """The server searches by itself: its reader sees for what, as a part of how the model thinks."""
+        given = _object(block.text) or block.input
+        use = {"type": "server_tool_use", "id": block.id, "name": "web_search", "input": given or {}}
+        self._searches[block.id] = use
+        match given:
+            case {"query": str(query)}:
+                return (ReasoningDelta(f"Searched the web for “{query}”:\n"),)
+            case _:
+                return ()
+
+    def _found(self, block: _Block) -> tuple[Delta, ...]:
+        """Both blocks are kept together, where a thought has its signature. After a pause there is only the second:
+        the answer before it has the first."""
+        result = {"type": "web_search_tool_result", "tool_use_id": block.id, "content": block.content}
+        use = self._searches.pop(block.id, None)
+        seal = sealed(self.model, SEARCHED + json.dumps([use, result] if use else [result]))
+        return (ReasoningDelta("\n".join(_lines(block.content)) + "\n"), ReasoningEnd(seal))
+
+    def _unfound(self) -> tuple[Delta, ...]:
+        """Searches that are still under way in a pause: what comes of them is told when it is over."""
+        uses, self._searches = list(self._searches.values()), {}
+        return (ReasoningEnd(sealed(self.model, SEARCHED + json.dumps(uses))),) if uses else ()
+
     def _end(self, delta: dict[str, Any]) -> tuple[Delta, ...]:
         match delta:
+            case {"stop_reason": "pause_turn"}:
+                return (*self._unfound(), Paused())
             case {"stop_reason": str(reason), "stop_details": {"explanation": str(why)}} if reason in _CUT and why:
                 why = f": {why.rstrip('.')}"
             case {"stop_reason": str(reason)} if reason in _CUT:
@@ -126,5 +178,25 @@ class Reading:
         match usage:
             case {**counts}:
                 self._tokens |= {name: count for name, count in counts.items() if isinstance(count, int)}
+                self._count(counts.get("server_tool_use"))
             case _:
                 pass
+
+
+def _object(text: str) -> Json | None:
+    try:
+        value: Any = json.loads(text)
+    except ValueError:
+        return None
+    return cast("Json", value) if isinstance(value, dict) else None
+
+
+def _lines(content: object) -> Iterator[str]:
+    """What a search found, for the reader."""
+    match content:
+        case list():
+            yield from (f"- {shown(one)}" for one in cast("list[Json]", content))
+        case {"error_code": str(code)}:
+            yield f"The search failed: {code}."
+        case _:
+            pass

@@ -7,10 +7,11 @@ reasoning goes back only to the model that signed it.
 
 from __future__ import annotations
 
+import json
 import re
 from typing import TYPE_CHECKING, Any, cast
 
-from jupyter_eca.engine.spec import ImagePart, ReasoningPart, TextPart, ToolResultPart, ToolUsePart
+from jupyter_eca.engine.spec import DocumentPart, ImagePart, ReasoningPart, TextPart, ToolResultPart, ToolUsePart
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,8 +27,8 @@ MAX_TOKENS = 32_000
 # The API's own least budget for thinking.
 MIN_BUDGET = 1_024
 
-# The API takes four marks; three are enough: tools, system, and the chat so far. Whatever comes before a mark is read
-# from the cache at a tenth of the price or less.
+# The API takes four marks: tools, system, the chat so far, and where it ended the last time, for it looks only twenty
+# blocks back. Whatever comes before a mark is read from the cache at a tenth of the price or less.
 _MARK: Block = {"cache_control": {"type": "ephemeral"}}
 
 _ILLEGAL = re.compile(r"[^a-zA-Z0-9_-]")
@@ -36,18 +37,30 @@ _ILLEGAL = re.compile(r"[^a-zA-Z0-9_-]")
 IMAGES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 MAX_IMAGE_CHARS = 5 * 1024 * 1024 * 4 // 3
 
+# The search of the API's own, and how often an answer may use it: each time is billed.
+SEARCH: Block = {"type": "web_search_20250305", "name": "web_search", "max_uses": 5}
+# What is sealed of a search: both of its blocks, which are refused without each other (ECA 5, 9).
+SEARCHED = "searched:"
+# What a message may not end in: it leads on to what was never said.
+_LEADS_ON = frozenset({"thinking", "server_tool_use", "web_search_tool_result"})
+
+MAX_TITLE = 200
+
 NO_IMAGE = "(An image stood here that cannot be sent to you: its kind or its size is not one you read.)"
 NO_OUTPUT = "(no output)"
 NO_RESULT = "This call has no result: it did not finish."
 
 
-def body(model_id: str, request: ModelRequest, extra: Mapping[str, Any]) -> dict[str, Any]:
-    """The JSON of `POST /v1/messages`. `extra` is the `extraPayload`, which wins; null takes a key away."""
-    made: dict[str, Any] = {"model": model_id, "max_tokens": MAX_TOKENS, "messages": _messages(request)}
+def body(model_id: str, request: ModelRequest, extra: Mapping[str, Any], *, searches: bool = False) -> dict[str, Any]:
+    """The JSON of `POST /v1/messages`. `extra` is the `extraPayload`, which wins; null takes a key away. Whether the
+    model `searches` the web decides also whether it is given back what it found."""
+    made: dict[str, Any] = {"model": model_id, "max_tokens": MAX_TOKENS, "messages": _messages(request, searches)}
     if request.system.strip():
         made["system"] = [{"type": "text", "text": request.system} | _MARK]
-    if request.tools:
-        tools = [_tool(tool) for tool in request.tools]
+    tools = [_tool(tool) for tool in request.tools]
+    if searches and all(tool["name"] != SEARCH["name"] for tool in tools):
+        tools.insert(0, SEARCH)
+    if tools:
         made["tools"] = [*tools[:-1], tools[-1] | _MARK]
     return _fitting({name: value for name, value in {**made, **extra}.items() if value is not None} | {"stream": True})
 
@@ -78,21 +91,25 @@ def _tool(tool: ToolSpec) -> Block:
     return made | {"description": tool.description} if tool.description.strip() else made
 
 
-def _messages(request: ModelRequest) -> list[Block]:
+def _messages(request: ModelRequest, searches: bool) -> list[Block]:
     parts = (part for message in request.messages for part in message.parts)
     results = {part.id: part for part in parts if isinstance(part, ToolResultPart)}
     made: list[Block] = []
     unanswered: list[str] = []
-    for message in request.messages:
+    last = len(request.messages) - 1
+    for number, message in enumerate(request.messages):
         if message.role == "assistant":
-            _add(made, "assistant", _said(message, request.model))
+            # An answer with nothing after it is one that its vendor paused.
+            said = _said(message, request.model, searches)
+            _add(made, "assistant", _closed(said, paused=number == last))
             unanswered += [part.id for part in message.parts if isinstance(part, ToolUsePart)]
         else:
             _add(made, "user", [_result(id, results.get(id)) for id in unanswered] + _asked(message))
             unanswered = []
     _add(made, "user", [_result(id, results.get(id)) for id in unanswered])
-    if made:
-        made[-1]["content"][-1] |= _MARK
+    # The last two of the user: where the last request ended is found again however much was said since.
+    for message in [one for one in made if one["role"] == "user"][-2:]:
+        message["content"][-1] |= _MARK
     return made
 
 
@@ -114,12 +131,17 @@ def _asked(message: ChatMessage) -> list[Block]:
                 blocks.append({"type": "image", "source": source})
             case ImagePart():
                 blocks.append({"type": "text", "text": NO_IMAGE})
+            case DocumentPart(name=name, base64=data):
+                source = {"type": "base64", "media_type": "application/pdf", "data": data}
+                # Of all documents of a request or of none: the API refuses a mixture.
+                cited = {"citations": {"enabled": True}}
+                blocks.append({"type": "document", "source": source, "title": name[:MAX_TITLE]} | cited)
             case _:
                 pass
     return blocks
 
 
-def _said(message: ChatMessage, model: str) -> list[Block]:
+def _said(message: ChatMessage, model: str, searches: bool) -> list[Block]:
     blocks: list[Block] = []
     for part in message.parts:
         match part:
@@ -129,12 +151,33 @@ def _said(message: ChatMessage, model: str) -> list[Block]:
                 name = _ILLEGAL.sub("_", part.name)[:128] or "_"
                 blocks.append({"type": "tool_use", "id": _id(part.id), "name": name, "input": part.arguments})
             case ReasoningPart() if signature := unsealed(model, part.signature):
-                blocks.append({"type": "thinking", "thinking": part.text, "signature": signature})
+                blocks += _thought(part.text, signature, searches)
             case _:
                 pass
-    while blocks and blocks[-1]["type"] == "thinking":  # the API refuses a message that ends in one
-        blocks.pop()
     return blocks
+
+
+def _closed(blocks: list[Block], *, paused: bool) -> list[Block]:
+    """Without searches that lack a half: a pause may have come between the two, and a stop in the pause. Nor does it
+    end in what leads on, as what is `paused` may: it goes back as it came."""
+    asked = {block["id"] for block in blocks if block["type"] == "server_tool_use"}
+    found = {block["tool_use_id"] for block in blocks if block["type"] == "web_search_tool_result"}
+    whole = asked if paused else asked & found
+    kept = [block for block in blocks if _search_of(block) in whole | {""}]
+    while not paused and kept and kept[-1]["type"] in _LEADS_ON:
+        kept.pop()
+    return kept
+
+
+def _search_of(block: Block) -> str:
+    names = {"server_tool_use": "id", "web_search_tool_result": "tool_use_id"}
+    return str(block[names[block["type"]]]) if block["type"] in names else ""
+
+
+def _thought(text: str, signature: str, searches: bool) -> list[Block]:
+    if signature.startswith(SEARCHED):
+        return json.loads(signature.removeprefix(SEARCHED)) if searches else []
+    return [{"type": "thinking", "thinking": text, "signature": signature}]
 
 
 def _result(id: str, result: ToolResultPart | None) -> Block:

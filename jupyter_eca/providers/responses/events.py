@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from jupyter_eca.engine.delta import ReasoningDelta, ReasoningEnd, Remark, TextDelta, ToolCallDelta, UsageDelta
+from jupyter_eca.providers.messages.citing import shown
 from jupyter_eca.providers.messages.request import sealed
 from jupyter_eca.providers.remarks import TOO_LONG, declined
 
@@ -29,12 +30,18 @@ class Reading:
     _heard: set[int] = field(default_factory=set[int])
     _calls: dict[int, bool] = field(default_factory=dict[int, bool])
     _usage: dict[str, Any] | None = None
+    _text: str = ""
+    _searches: int = 0
+    _sources: dict[str, str] = field(default_factory=dict[str, str])
 
     def take(self, event: Any) -> Iterable[Delta]:
         match event:
             case {"type": "response.output_text.delta", "delta": str(text)}:
                 self._heard.add(event.get("output_index", 0))
+                self._text += text
                 return (TextDelta(text),)
+            case {"type": "response.output_text.annotation.added", "annotation": {"type": "url_citation"} as source}:
+                self._cite(source)
             case {"type": "response.function_call_arguments.delta", "delta": str(text)}:
                 return self._arguments(event.get("output_index", 0), text)
             case {
@@ -71,11 +78,12 @@ class Reading:
             output_tokens=_count(self._usage, "output_tokens"),
             cache_read_tokens=read,
             cache_write_tokens=written,
+            web_searches=self._searches,
         )
 
     def _begin(self, index: int, item: dict[str, Any]) -> tuple[Delta, ...]:
         match item:
-            case {"type": "reasoning"}:
+            case {"type": "reasoning" | "web_search_call"}:
                 return (ReasoningDelta(""),)  # what is signed must have a place, and the reader sees that it thinks
             case {"type": "function_call", "name": str(name)}:
                 self._calls[index] = False
@@ -101,10 +109,32 @@ class Reading:
                     yield from self._begin(index, item)
                 if not self._calls[index]:
                     yield from self._arguments(index, text)
-            case {"type": "message", "content": [*parts]} if index not in self._heard:
-                yield from (TextDelta(part["text"]) for part in parts if part.get("type") == "output_text")
+            case {"type": "web_search_call", "id": str()}:
+                self._searches += _searches(item)
+                yield from _searched(item, self.model)
+            case {"type": "message", "content": [*parts]}:
+                for part in parts:
+                    yield from self._whole(index, part)
+                if self._sources:
+                    yield TextDelta("\n\nSources: " + ", ".join(self._sources.values()))
+                    self._sources.clear()
             case _:
                 pass
+
+    def _whole(self, index: int, part: Any) -> Iterator[Delta]:
+        if part.get("type") != "output_text":
+            return
+        if index not in self._heard:
+            self._text += part["text"]
+            yield TextDelta(part["text"])
+        for source in part.get("annotations") or ():
+            self._cite(source)
+
+    def _cite(self, source: dict[str, Any]) -> None:
+        """Models mostly write their sources into the text themselves."""
+        url = source.get("url")
+        if isinstance(url, str) and url not in self._text and (made := shown(source)):
+            self._sources[url] = made
 
     def _end(self, response: dict[str, Any]) -> tuple[Delta, ...]:
         self.complete = True
@@ -131,6 +161,25 @@ class Reading:
                 self.failed = (str(error.get("code") or ""), said)
             case _:
                 self.failed = ("", "")
+
+
+def _searched(item: dict[str, Any], model: str) -> Iterator[Delta]:
+    """The server searches by itself. What it has done goes back with the thoughts around it, as it came."""
+    match item.get("action"):
+        case {"query": str(words)} | {"url": str(words)}:
+            yield ReasoningDelta(f"Searched the web: {words}\n")
+        case _:
+            yield ReasoningDelta("")
+    yield ReasoningEnd(sealed(model, json.dumps(item)))
+
+
+def _searches(item: dict[str, Any]) -> bool:
+    """To open a page that was found, or to look for words in it, is none."""
+    match item.get("action"):
+        case {"type": "open_page" | "find_in_page"}:
+            return False
+        case _:
+            return True
 
 
 def _count(counts: Any, name: str) -> int:

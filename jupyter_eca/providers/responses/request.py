@@ -11,15 +11,15 @@ import re
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
-from jupyter_eca.engine.spec import ImagePart, ReasoningPart, TextPart, ToolResultPart, ToolUsePart
-from jupyter_eca.providers.completions.request import answer, parameters, picture, tool_name
+from jupyter_eca.engine.spec import DocumentPart, ImagePart, ReasoningPart, TextPart, ToolResultPart, ToolUsePart
+from jupyter_eca.providers.completions.request import answer, file_name, parameters, picture, tool_name
 from jupyter_eca.providers.messages.request import NO_IMAGE, unsealed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from jupyter_eca.config import ModelConfig
-    from jupyter_eca.config.keys import Payload
+    from jupyter_eca.config.vendors import Payload
     from jupyter_eca.engine.spec import ChatMessage, ModelRequest, ToolSpec
 
 Block = dict[str, Any]
@@ -29,14 +29,21 @@ _THINKS = re.compile(r"(?:^|/)(?:o\d|gpt-(?:[5-9]|\d\d)(?!.*-chat))")
 
 _ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 
+_SEARCH: Block = {"type": "web_search"}
+
+# Refused without what they led to.
+_LEADS_ON = frozenset({"reasoning", "web_search_call"})
+
 
 def body(model_id: str, request: ModelRequest, extra: Payload, chosen: ModelConfig) -> Block:
     """The JSON of `POST /v1/responses`. `extra` is the `extraPayload`, which wins; null takes a key away."""
-    made: Block = {"model": model_id, "input": list(_items(request, chosen.reasoning_history)), "store": False}
+    made: Block = {"model": model_id, "input": list(_items(request, chosen)), "store": False}
     if request.system.strip():
         made["instructions"] = request.system
     if request.tools:
         made["tools"] = [_tool(tool) for tool in request.tools]
+    if chosen.web_search:
+        made["tools"] = [_SEARCH, *made.get("tools", ())]
     if _THINKS.search(model_id):
         made["include"] = ["reasoning.encrypted_content"]
     made["prompt_cache_key"] = _cache_key(request)
@@ -60,7 +67,8 @@ def _tool(tool: ToolSpec) -> Block:
     }
 
 
-def _items(request: ModelRequest, keeps: str) -> Iterator[Block]:
+def _items(request: ModelRequest, chosen: ModelConfig) -> Iterator[Block]:
+    keeps = chosen.reasoning_history
     parts = (part for message in request.messages for part in message.parts)
     results = {part.id: part for part in parts if isinstance(part, ToolResultPart)}
     last = max((at for at, one in enumerate(request.messages) if one.role == "user" and one.text), default=0)
@@ -69,7 +77,7 @@ def _items(request: ModelRequest, keeps: str) -> Iterator[Block]:
             yield from _asked(message)
             continue
         thinks = keeps == "all" or (keeps == "turn" and at > last)
-        yield from _said(message, request.model if thinks else "")
+        yield from _said(message, request.model if thinks else "", searches=bool(chosen.web_search))
         for part in message.parts:
             if isinstance(part, ToolUsePart):
                 output = answer(results.get(part.id))
@@ -86,13 +94,16 @@ def _asked(message: ChatMessage) -> Iterator[Block]:
                 url = picture(part)
                 seen = {"type": "input_image", "image_url": url, "detail": "auto"}
                 blocks.append(seen if url else {"type": "input_text", "text": NO_IMAGE})
+            case DocumentPart(name=name, base64=data):
+                whole = f"data:application/pdf;base64,{data}"
+                blocks.append({"type": "input_file", "filename": file_name(name), "file_data": whole})
             case _:
                 pass
     if blocks:
         yield {"role": "user", "content": blocks}
 
 
-def _said(message: ChatMessage, model: str) -> Iterator[Block]:
+def _said(message: ChatMessage, model: str, *, searches: bool) -> Iterator[Block]:
     items: list[Block] = []
     for part in message.parts:
         match part:
@@ -102,16 +113,18 @@ def _said(message: ChatMessage, model: str) -> Iterator[Block]:
                 call = {"call_id": _id(part.id), "name": tool_name(part.name), "arguments": json.dumps(part.arguments)}
                 items.append({"type": "function_call"} | call)
             case ReasoningPart() if opaque := model and unsealed(model, part.signature):
-                items += _thought(part.text, opaque)
+                items += _thought(part.text, opaque, searches=searches)
             case _:
                 pass
-    while items and items[-1].get("type") == "reasoning":  # refused without what it led to
+    while items and items[-1].get("type") in _LEADS_ON:
         items.pop()
     yield from items
 
 
-def _thought(text: str, opaque: str) -> Iterator[Block]:
+def _thought(text: str, opaque: str, *, searches: bool) -> Iterator[Block]:
     match json.loads(opaque) if opaque.startswith("{") else None:
+        case {"type": "web_search_call"} as searched:
+            yield from [searched] if searches else []
         case {"id": str(id), "encrypted_content": str(content)}:
             summary = [{"type": "summary_text", "text": text}] if text else []
             yield {"type": "reasoning", "id": id, "summary": summary, "encrypted_content": content}

@@ -20,7 +20,7 @@ from mcp_types import (
 from pydantic import FileUrl
 
 from jupyter_eca.errors import ProviderError, SamplingRefusal
-from jupyter_eca.protocol.question import ChatAskQuestionParams, QuestionOption
+from jupyter_eca.protocol.question import ChatAskQuestionParams, FieldQuestion, FormField, QuestionOption
 from jupyter_eca.workspace.mcp import forms
 from jupyter_eca.workspace.mcp.results import sampling
 
@@ -181,7 +181,7 @@ class _Dialogue:
             options.append(QuestionOption(label=LEAVE_OUT))
         words = asks
         for _ in range(_TRIES):
-            answer = await self._ask(words, options, free=typed)
+            answer = await self._ask(words, options, free=typed, field=_field(question))
             if answer == LEAVE_OUT and not question.required:
                 return None
             try:
@@ -190,7 +190,9 @@ class _Dialogue:
                 words = f"{asks}\n\n{answer!r} does not fit. {error}"
         raise _NoAnswerError("cancel")
 
-    async def _ask(self, words: str, options: list[QuestionOption], *, free: bool) -> str:
+    async def _ask(
+        self, words: str, options: list[QuestionOption], *, free: bool, field: FormField | None = None
+    ) -> str:
         """Raises: _NoAnswerError."""
         asked = ChatAskQuestionParams(
             chat_id=self._call.behalf.chat,
@@ -199,9 +201,28 @@ class _Dialogue:
             tool_call_id=self._call.behalf.call or None,
             allow_freeform=free,
         )
+        if field is not None:
+            asked = FieldQuestion(**dict(asked), field=field)
         answer = await self._questions.ask(asked)
         if answer.cancelled or answer.answer is None:
             raise _NoAnswerError("cancel")
         if answer.answer == DECLINE:
             raise _NoAnswerError("decline")
         return answer.answer
+
+
+def _field(question: forms.Question) -> FormField:
+    least, most = question.bounds
+    return FormField(
+        kind=question.kind,
+        title=question.wanted.title or question.name,
+        description=question.wanted.description,
+        required=question.required,
+        default=question.default,
+        format=question.wanted.format,
+        least=least,
+        most=most,
+        choices=tuple(question.choices),
+        decline=DECLINE,
+        leave_out=LEAVE_OUT,
+    )

@@ -30,7 +30,8 @@ _UNKNOWN: Final = (
     "Start it again where you began."
 )
 _SLOW: Final = "The sign-in is not finished yet. How it ends shows where you began."
-_DONE: Final = "You are signed in to the MCP server {name}. This page can be closed."
+_DONE: Final = "You are signed in to {where}. This page can be closed."
+_FAILED: Final = "The sign-in to {where} did not work: {why}."
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,12 +50,14 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class Landing:
-    """Where a browser comes back to. `open` sends the user's browser away, where that is ours to do."""
+    """Where a browser comes back to. `open` sends the user's browser away, where that is ours to do. `own`: nobody
+    is logged in there by a cookie, which would be lost under another name of the same machine."""
 
     address: str
     arrivals: Arrivals
     open: Callable[[str], None] = lambda _: None
     close: Callable[[], None] = lambda: None
+    own: bool = False
 
 
 class Browser(Protocol):
@@ -68,21 +71,27 @@ class Browser(Protocol):
 
 @dataclass(eq=False)
 class Visit:
-    """One attempt to sign in to the server `name`; `say` tells whoever asked for it."""
+    """One attempt to sign in to the server `name`; `say` tells whoever asked for it. `kind` is what stands before the
+    name on the page."""
 
     name: str
     landing: Landing
     say: Say
+    kind: str = "the MCP server "
     sent: bool = False
     held: Mapping[str, str] = field(default_factory=dict[str, str])
     _came: asyncio.Future[Mapping[str, str]] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
     _outcome: asyncio.Future[str | None] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
 
     def send(self, url: str) -> None:
-        self.sent = True
-        self.landing.arrivals.expect(parse_qs(urlsplit(url).query)["state"][0], self)
+        self.expect(parse_qs(urlsplit(url).query)["state"][0])
         self.landing.open(url)
         self.say(MessageType.INFO, f"Sign in to the MCP server {self.name!r}: {url}")
+
+    def expect(self, state: str) -> None:
+        """For whoever sends the user away themselves."""
+        self.sent = True
+        self.landing.arrivals.expect(state, self)
 
     @property
     def returned(self) -> bool:
@@ -100,8 +109,8 @@ class Visit:
         except TimeoutError:
             return Page(202, "Not finished yet", _SLOW)
         if why is None:
-            return Page(200, "Signed in", _DONE.format(name=self.name))
-        return Page(400, "Not signed in", f"The sign-in to the MCP server {self.name} did not work: {why}.")
+            return Page(200, "Signed in", _DONE.format(where=self.kind + self.name))
+        return Page(400, "Not signed in", _FAILED.format(where=self.kind + self.name, why=why))
 
     def end(self, why: str | None) -> None:
         """`why` it did not work, None if it did. The first end counts."""

@@ -15,11 +15,20 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic.alias_generators import to_camel
 
+from jupyter_eca.protocol.question import FieldKind
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     Value = str | int | float | bool | list[str]
 
+_KINDS: Final = {
+    "string": FieldKind.TEXT,
+    "number": FieldKind.NUMBER,
+    "integer": FieldKind.INTEGER,
+    "boolean": FieldKind.YES_OR_NO,
+    "array": FieldKind.SEVERAL,
+}
 YES: Final = "Yes"
 NO: Final = "No"
 
@@ -100,6 +109,23 @@ class Question:
             return None
         labels = [self._label(one) for one in (value if isinstance(value, list) else [value])]
         return ", ".join(labels)
+
+    @property
+    def kind(self) -> FieldKind:
+        if self.choices and not self.several and self.wanted.type != "boolean":
+            return FieldKind.ONE
+        return _KINDS[self.wanted.type]
+
+    @property
+    def bounds(self) -> tuple[float | None, float | None]:
+        wanted = self.wanted
+        match self.kind:
+            case FieldKind.TEXT:
+                return wanted.min_length or None, wanted.max_length
+            case FieldKind.SEVERAL:
+                return wanted.min_items or None, wanted.max_items
+            case _:
+                return wanted.minimum, wanted.maximum
 
     def _label(self, value: str | bool | float) -> str:
         whole = isinstance(value, float) and value.is_integer()

@@ -27,7 +27,7 @@ class ServerLog:
 
     def write(self, level: str, text: str, source: str = "") -> None:
         line = ServerLogLine(
-            at=time.time_ns() // 1_000_000, level=level, text=self._clean(text[:_WIDTH]), source=source or None
+            at=time.time_ns() // 1_000_000, level=level, text=self._clean(text)[:_WIDTH], source=source or None
         )
         with self._lock:
             self._lines.append(line)

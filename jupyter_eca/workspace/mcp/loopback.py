@@ -36,7 +36,7 @@ class Loopback:
 
         listener = await asyncio.start_server(answer, sock=bound)
         address = f"http://{_HOST}:{bound.getsockname()[1]}{_PATH}"
-        return Landing(address, arrivals, _open, listener.close)
+        return Landing(address, arrivals, _open, listener.close, own=True)
 
 
 def _bound(port: int | None, used: Sequence[str]) -> socket.socket:

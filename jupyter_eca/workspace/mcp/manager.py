@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from jupyter_eca.config import McpServerConfig
 from jupyter_eca.errors import McpRefusal, ToolError
 from jupyter_eca.protocol.mcp import ServerStatus
+from jupyter_eca.secrecy import HIDDEN
 from jupyter_eca.workspace.mcp import sources
 from jupyter_eca.workspace.mcp.attached import Attached
 from jupyter_eca.workspace.mcp.behalf import Behalf
@@ -161,6 +162,7 @@ class Manager:
             server = self._server(params.name)
             if (server.settings.command and params.url) or (server.settings.url and params.command):
                 raise McpRefusal("invalid-server", "A server cannot change from a command to a url; add another one.")
+            fields = _changed(fields, server.shown)
             await self._write(params.name, fields)
             new = McpServerConfig.model_validate(fields)
             server.set(server.settings.model_copy(update={name: getattr(new, name) for name in new.model_fields_set}))
@@ -192,6 +194,13 @@ class Manager:
             await self._credentials.forget(name, server.settings)
         finally:
             server.restart()
+
+    async def arrived(self, within: float) -> None:
+        """Those that are starting run, or have failed; or so many seconds are over."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(within):
+                await self.known.wait()
+                await asyncio.gather(*(server.arrived() for server in self._servers.values()))
 
     # -- what they offer
 
@@ -288,9 +297,7 @@ class Manager:
 
     @property
     def _sources(self) -> sources.Sources:
-        from pathlib import Path
-
-        return sources.Sources(tuple(map(Path, self._config.sources)), self._folders, self._home)
+        return sources.Sources.of(self._config, self._folders, self._home)
 
     @asynccontextmanager
     async def _change(self) -> AsyncGenerator[None]:
@@ -376,6 +383,15 @@ def _given(params: McpUpdateServerParams) -> dict[str, Any]:
         for name, value in params.model_dump(mode="json", by_alias=True, exclude_none=True).items()
         if name in _ALIASES
     }
+
+
+def _changed(given: dict[str, Any], shown: ToolServerUpdatedParams) -> dict[str, Any]:
+    """Without what came back as it was shown: a secret was not shown, and what is written in its place stays."""
+    hiding = {name: told for name, told in shown.wire().items() if name in given and HIDDEN in str(told)}
+    for name, told in hiding.items():
+        if HIDDEN in str(given[name]) and given[name] != told:
+            raise McpRefusal("invalid-server", f"{HIDDEN} stands for a secret. Write it as ${{env:NAME}} instead.")
+    return {name: value for name, value in given.items() if hiding.get(name) != value}
 
 
 _ALIASES = frozenset(McpServerConfig.model_fields[name].alias or name for name in _FIELDS)

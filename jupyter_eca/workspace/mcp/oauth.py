@@ -19,6 +19,7 @@ from mcp.shared.auth import (
 )
 from pydantic import AnyUrl, SecretStr
 
+from jupyter_eca import secrecy
 from jupyter_eca.workspace.mcp import wire
 from jupyter_eca.workspace.mcp.keeping import Grant, Kept
 
@@ -135,9 +136,13 @@ class Login:
     # -- the SDK's storage
 
     async def get_tokens(self) -> OAuthToken | None:
-        return OAuthToken.model_validate(self.grant.tokens) if self.grant else None
+        tokens = OAuthToken.model_validate(self.grant.tokens) if self.grant else None
+        if tokens is not None:
+            secrecy.know(tokens.access_token, tokens.refresh_token or "")
+        return tokens
 
     async def set_tokens(self, tokens: OAuthToken) -> None:
+        secrecy.know(tokens.access_token, tokens.refresh_token or "")
         if self.dropped:
             return
         context, client = self.provider.context, self.provider.context.client_info

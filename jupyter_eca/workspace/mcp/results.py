@@ -44,7 +44,7 @@ def tool_result(result: CallToolResult) -> ToolResult:
         texts = texts or [structure]
     text = "\n\n".join(texts) or "(It answered with nothing.)"
     links = tuple(link for block in result.content if (link := _link(block)) is not None)
-    return capped(ToolResult(text, error=bool(result.is_error), details=details, images=tuple(images), links=links))
+    return ToolResult(text, error=bool(result.is_error), details=details, images=tuple(images), links=links)
 
 
 def _link(block: object) -> UrlContent | None:

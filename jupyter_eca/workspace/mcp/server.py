@@ -12,6 +12,7 @@ import logging
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
+from jupyter_eca import secrecy
 from jupyter_eca.errors import ToolError
 from jupyter_eca.protocol.lifecycle import MessageType
 from jupyter_eca.protocol.mcp import ServerStatus, ServerTool, ToolServerUpdatedParams
@@ -278,13 +279,18 @@ class Server:
             name=self.name,
             status=self.status,
             command=self.settings.command,
-            args=self.settings.args if self.settings.command else None,
-            url=self.settings.url,
+            args=tuple(map(secrecy.hide, self.settings.args)) if self.settings.command else None,
+            url=self.settings.url and secrecy.hide(self.settings.url),
             disabled=self.settings.disabled,
             has_auth=self.credentials.has(self.name, self.settings),
             error=self.error,
         )
         return shown if self.connection is None else shown.model_copy(update=_lists(self.connection))
+
+    async def arrived(self) -> None:
+        """It runs, or does not come up by itself any more."""
+        while self.wanted and self.status in {ServerStatus.STOPPED, ServerStatus.STARTING}:
+            await self._news.wait()
 
     # -- inside
 
@@ -342,3 +348,4 @@ def _import() -> None:
     """The SDK takes a second the first time: not on the loop."""
     importlib.import_module("jupyter_eca.workspace.mcp.life")
     importlib.import_module("jupyter_eca.workspace.mcp.results")
+    secrecy.veil()

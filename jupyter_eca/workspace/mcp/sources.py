@@ -39,6 +39,12 @@ class Sources:
     folders: tuple[Path, ...]
     home: Path | None = None
 
+    @classmethod
+    def of(cls, config: Config, folders: tuple[Path, ...], home: Path | None = None) -> Sources:
+        """Without the agents that are written as Markdown: nothing else is in those files."""
+        read = (Path(source) for source in config.sources)
+        return cls(tuple(file for file in read if file.suffix != ".md"), folders, home)
+
     @property
     def shared(self) -> tuple[Path, ...]:
         return tuple(folder / ".mcp.json" for folder in self.folders)
@@ -98,24 +104,24 @@ def _in_eca(value: Any) -> Any:
 
 def change(file: Path, server: str, fields: Mapping[str, Any]) -> None:
     """Set fields of a server's entry, which is made when there is none. Blocks. Raises: ConfigError, OSError."""
-    text = _text(file)
+    text = read_text(file)
     if server in jsonc.parse(text or "{}").get(_SERVERS, {}):
         for field, value in fields.items():
             text = jsonc.put(text, (_SERVERS, server, field), value)
     else:
         text = jsonc.put(text, (_SERVERS, server), dict(fields))
-    _write(file, text)
+    replace_text(file, text)
 
 
 def remove(file: Path, server: str) -> None:
     """Blocks. Raises: ConfigError, OSError."""
-    _write(file, jsonc.drop(_text(file), (_SERVERS, server)))
+    replace_text(file, jsonc.drop(read_text(file), (_SERVERS, server)))
 
 
 def _servers(file: Path) -> dict[str, Any]:
     """A file that is not there or that is broken defines nothing; the configuration's reader complains of its own."""
     try:
-        if not (text := _text(file)).strip():
+        if not (text := read_text(file)).strip():
             return {}
         servers = jsonc.parse(text).get(_SERVERS)
     except (OSError, ConfigError) as error:
@@ -145,8 +151,8 @@ def _filled(value: Any) -> Any:
             return value
 
 
-def _text(file: Path) -> str:
-    """With its line ends as they are."""
+def read_text(file: Path) -> str:
+    """With its line ends as they are. Raises: ConfigError, OSError."""
     if not file.exists():
         return ""
     try:
@@ -156,7 +162,7 @@ def _text(file: Path) -> str:
         raise ConfigError(f"{file} is not UTF-8. Mend it first.") from error
 
 
-def _write(file: Path, text: str) -> None:
+def replace_text(file: Path, text: str) -> None:
     """At once or not at all, readable by its owner only when it is new: it may hold keys."""
     target = file.resolve()
     target.parent.mkdir(parents=True, exist_ok=True)

@@ -7,30 +7,26 @@ from typing import TYPE_CHECKING, Any
 
 from jupyter_eca.engine.spec import ToolSpec
 from jupyter_eca.protocol.content import Origin
+from jupyter_eca.tools.base import Plain
 from jupyter_eca.workspace.mcp.behalf import Behalf
 from jupyter_eca.workspace.mcp.naming import tool_name
 
 if TYPE_CHECKING:
     import mcp_types
 
-    from jupyter_eca.tools.base import Need, Preview, ToolContext, ToolResult
+    from jupyter_eca.tools.base import ToolContext, ToolResult
     from jupyter_eca.workspace.mcp.connection import Connection
     from jupyter_eca.workspace.mcp.server import Server
 
 
 @dataclass(frozen=True, slots=True)
-class McpTool:
+class McpTool(Plain):
     """`reads` is what the server says of it: enough for plan mode, never for approval."""
 
     server: Server
     name: str
     spec: ToolSpec
     reads: bool
-    needs: frozenset[Need] = frozenset()
-    agents: frozenset[str] = frozenset()
-    keeps: bool = False
-    lives: bool = False
-    preview: Preview | None = None
 
     async def run(self, context: ToolContext, arguments: dict[str, Any]) -> ToolResult:
         """Raises: ToolError."""

@@ -3,13 +3,16 @@
 import * as React from 'react';
 
 import { again, Extent, fork, goBack } from '../back';
-import { UserBlock } from '../blocks';
+import { plan as planOf, UserBlock } from '../blocks';
 import { accept, look, reject } from '../changes';
 import { remove, rename } from '../chats';
+import { fetchEarlier } from '../earlier';
+import { about, exact } from '../estimates';
 import { Offer, offers } from '../offer';
-import { ChatContext } from '../protocol';
+import { ChatContext, ChatId } from '../protocol';
+import { queue, unqueue } from '../queue';
 import { Session } from '../session';
-import { Chat, State } from '../state';
+import { Chat, Selection, State } from '../state';
 import { Trigger } from '../trigger';
 import { announcement } from './announcement';
 import { Boundary } from './Boundary';
@@ -17,11 +20,17 @@ import { ChatList } from './ChatList';
 import { Around } from './Chips';
 import { Composer, Draft } from './Composer';
 import { useEnv } from './env';
-import { Icon, IconButton } from './Icon';
+import { Asks } from './Estimate';
+import { Export } from './Export';
+import { IconButton } from './Icon';
+import { Instructions, InstructionsSource } from './Instructions';
+import { Messages } from './Messages';
 import { Pickers } from './Pickers';
+import { CarryOut, Plan } from './Plan';
 import { Question } from './Question';
 import { StatusLine } from './StatusLine';
 import { Transcript } from './Transcript';
+import { Waiting } from './Waiting';
 import { Welcome } from './Welcome';
 
 /** Where the reader is in the notebook. `read` gives it as it is at that moment. */
@@ -34,13 +43,15 @@ export interface Surroundings {
 interface Props {
   readonly session: Session;
   readonly surroundings: Surroundings;
+  readonly instructions: InstructionsSource;
 }
 
-export function App({ session, surroundings }: Props): React.ReactElement {
+export function App({ session, surroundings, instructions }: Props): React.ReactElement {
   const { trans } = useEnv();
   const state = React.useSyncExternalStore(session.subscribe, () => session.state);
   const { chat } = session;
   const [listing, setListing] = React.useState(false);
+  const [exporting, setExporting] = React.useState(false);
   return (
     <div
       className="eca-Panel"
@@ -55,13 +66,31 @@ export function App({ session, surroundings }: Props): React.ReactElement {
         listing={listing}
         onList={() => {
           void session.list();
+          setExporting(false);
           setListing(!listing);
         }}
+        onExport={
+          listing || chat.blocks.length === 0 || chat.status !== 'idle'
+            ? undefined
+            : () => {
+                setExporting(!exporting);
+              }
+        }
         onNew={() => {
           setListing(false);
           session.newChat();
         }}
       />
+      {exporting && (
+        <Export
+          onChoose={suffix => {
+            setExporting(false);
+            if (suffix !== undefined) {
+              void session.prompt(`/export ${suffix}`, []);
+            }
+          }}
+        />
+      )}
       <Messages session={session} messages={state.messages} />
       <Boundary instead={trans.__('This chat could not be shown.')} key={listing ? 'chats' : String(chat.id)}>
         {listing ? (
@@ -76,7 +105,7 @@ export function App({ session, surroundings }: Props): React.ReactElement {
             onDelete={id => void remove(session, id)}
           />
         ) : (
-          <Talk session={session} state={state} chat={chat} surroundings={surroundings} />
+          <Talk session={session} state={state} chat={chat} surroundings={surroundings} instructions={instructions} />
         )}
       </Boundary>
       <StatusLine connection={state.connection} usage={chat.usage} onReconnect={() => void session.connect()} />
@@ -91,13 +120,15 @@ interface HeaderProps {
   readonly title: string;
   readonly listing: boolean;
   readonly onList: () => void;
+  /** Undefined where there is nothing to export, or not yet. */
+  readonly onExport: (() => void) | undefined;
   readonly onNew: () => void;
 }
 
-function Header({ title, listing, onList, onNew }: HeaderProps): React.ReactElement {
-  const { trans } = useEnv();
+function Header({ title, listing, onList, onExport, onNew }: HeaderProps): React.ReactElement {
+  const { trans, openSettings } = useEnv();
   return (
-    <header className="eca-Header">
+    <div className="eca-Header">
       <IconButton
         icon={listing ? 'back' : 'chats'}
         label={listing ? trans.__('Back to the chat') : trans.__('All chats')}
@@ -106,34 +137,9 @@ function Header({ title, listing, onList, onNew }: HeaderProps): React.ReactElem
       <h1 title={title} dir="auto">
         {title}
       </h1>
+      {onExport !== undefined && <IconButton icon="save" label={trans.__('Export this chat')} onClick={onExport} />}
       <IconButton icon="add" label={trans.__('New chat')} onClick={onNew} />
-    </header>
-  );
-}
-
-function Messages({
-  session,
-  messages
-}: {
-  readonly session: Session;
-  readonly messages: State['messages'];
-}): React.ReactElement {
-  const { trans } = useEnv();
-  return (
-    <div className="eca-Messages">
-      {messages.slice(-3).map(({ key, type, text }) => (
-        <div key={key} className={`eca-Message eca-mod-${type}`} role={type === 'error' ? 'alert' : undefined}>
-          <Icon name="alert" />
-          <span dir="auto">{text.slice(0, 500)}</span>
-          <IconButton
-            icon="close"
-            label={trans.__('Dismiss')}
-            onClick={() => {
-              session.dismiss(key);
-            }}
-          />
-        </div>
-      ))}
+      {openSettings && <IconButton icon="gear" label={trans.__('Settings of the assistant')} onClick={openSettings} />}
     </div>
   );
 }
@@ -143,32 +149,34 @@ interface TalkProps extends Props {
   readonly chat: Chat;
 }
 
-function Talk({ session, state, chat, surroundings }: TalkProps): React.ReactElement {
+function Talk({ session, state, chat, surroundings, instructions }: TalkProps): React.ReactElement {
   const { trans } = useEnv();
   const around = React.useSyncExternalStore(surroundings.subscribe, surroundings.current);
   const [editing, setEditing] = React.useState<UserBlock>();
   const [draft, setDraft] = useDrafts(session);
   const busy = chat.status !== 'idle';
+  const plan = React.useMemo(() => planOf(chat.blocks), [chat.blocks]);
   const query = React.useCallback(
     (trigger: Trigger, contexts: readonly ChatContext[]): Promise<readonly Offer[]> =>
       offers(trigger, chat.id, contexts, (method, params) => session.request(method, params)),
     [session, chat.id]
   );
+  const asks = useAsks(session, surroundings, { ...state.selection, ...chat.selection }, chat.id);
   const onApprove = React.useCallback(
-    (id: string, whole: boolean) => {
-      session.approve(id, whole);
+    (id: string, whole: boolean, chatId?: ChatId) => {
+      session.approve(id, whole, chatId);
     },
     [session]
   );
   const onBackground = React.useCallback(
-    (id: string) => {
-      void session.ask('chat/toolCallBackground', { chatId: session.chat.id, id });
+    (id: string, chatId: ChatId = session.chat.id) => {
+      void session.ask('chat/toolCallBackground', { chatId, id });
     },
     [session]
   );
   const onReject = React.useCallback(
-    (id: string, reason: string) => {
-      session.reject(id, reason);
+    (id: string, reason: string, chatId?: ChatId) => {
+      session.reject(id, reason, chatId);
     },
     [session]
   );
@@ -198,12 +206,16 @@ function Talk({ session, state, chat, surroundings }: TalkProps): React.ReactEle
     [session]
   );
   useLooking(session, chat, state.connection === 'open');
-  const send = async (text: string, contexts: readonly ChatContext[], along: boolean): Promise<boolean> => {
+  const send = async (text: string, contexts: readonly ChatContext[], along: boolean, later: boolean) => {
+    const all = along ? [...surroundings.read(), ...contexts] : contexts;
     if (busy) {
-      session.steer(text);
+      if (later) {
+        queue(session, { text, contexts: all });
+      } else {
+        session.steer(text);
+      }
       return true;
     }
-    const all = along ? [...surroundings.read(), ...contexts] : contexts;
     const taken = editing === undefined ? session.prompt(text, all) : again(session, editing.contentId, text, all);
     setEditing(undefined);
     return taken;
@@ -223,10 +235,12 @@ function Talk({ session, state, chat, surroundings }: TalkProps): React.ReactEle
       ) : (
         <Transcript
           blocks={chat.blocks}
+          agents={chat.agents}
           ends={chat.ends}
           changes={chat.changes}
           review={review}
           busy={busy}
+          onEarlier={chat.before === undefined ? undefined : () => void fetchEarlier(session, chat)}
           progress={chat.status === 'stopping' ? trans.__('Stopping…') : chat.progress}
           onApprove={onApprove}
           onReject={onReject}
@@ -236,6 +250,14 @@ function Talk({ session, state, chat, surroundings }: TalkProps): React.ReactEle
           onFork={onFork}
           onBack={onBack}
         >
+          {chat.plan === true && !busy && (
+            <CarryOut
+              onGo={() => {
+                // The server switches the chat to an agent that acts.
+                void session.prompt('/go', []);
+              }}
+            />
+          )}
           {chat.questions.map(question => (
             <Question
               key={question.key}
@@ -246,24 +268,28 @@ function Talk({ session, state, chat, surroundings }: TalkProps): React.ReactEle
             />
           ))}
           {chat.steers.length > 0 && (
-            <div className="eca-User eca-mod-waiting">
-              <p dir="auto">{chat.steers.join('\n\n')}</p>
-              <small>
-                {trans.__('Waits for the next step')}{' '}
-                <button
-                  type="button"
-                  className="eca-Link"
-                  onClick={() => {
-                    session.unsteer();
-                  }}
-                >
-                  {trans.__('Take back')}
-                </button>
-              </small>
-            </div>
+            <Waiting
+              text={chat.steers.join('\n\n')}
+              why={trans.__('Waits for the next step')}
+              onTakeBack={() => {
+                session.unsteer();
+              }}
+            />
           )}
+          {chat.queue?.map(({ text }, index) => (
+            <Waiting
+              key={index}
+              text={text}
+              why={trans.__('Waits for the end of the answer')}
+              onTakeBack={() => {
+                unqueue(session, index);
+              }}
+            />
+          ))}
         </Transcript>
       )}
+      {plan !== undefined && <Plan details={plan} />}
+      <Instructions source={instructions} />
       <Composer
         busy={busy}
         connected={state.connection === 'open'}
@@ -271,6 +297,7 @@ function Talk({ session, state, chat, surroundings }: TalkProps): React.ReactEle
         draft={draft}
         around={around}
         query={query}
+        asks={asks}
         onSend={send}
         onStop={() => {
           session.stop();
@@ -309,6 +336,23 @@ function useLooking(session: Session, { id, seq, status, replay }: Chat, connect
       void look(session, id);
     }
   }, [session, id, at]);
+}
+
+/** Another object whenever the same words would be sent elsewhere, and so cost something else. */
+function useAsks(
+  session: Session,
+  surroundings: Surroundings,
+  { model, agent, variant }: Selection,
+  chatId: ChatId
+): Asks {
+  return React.useMemo(() => {
+    const all = (contexts: readonly ChatContext[], along: boolean) =>
+      along ? [...surroundings.read(), ...contexts] : contexts;
+    return {
+      about: (text, contexts, along) => about(session, text, all(contexts, along)),
+      exact: (text, contexts, along) => exact(session, text, all(contexts, along))
+    };
+  }, [session, surroundings, model, agent, variant, chatId]);
 }
 
 /** What is put into the prompt box from elsewhere. */

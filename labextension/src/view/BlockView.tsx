@@ -3,12 +3,15 @@
 import * as React from 'react';
 
 import { Block, HookBlock, ReasonBlock } from '../blocks';
+import { ChatId } from '../protocol';
+import { Transcript } from '../state';
 import { duration, plain } from '../text';
 import { Decide } from './Approval';
 import { Boundary } from './Boundary';
 import { useEnv } from './env';
 import { Icon } from './Icon';
 import { LongText } from './LongText';
+import { Flag } from './Flag';
 import { Markdown } from './Markdown';
 import { Picture } from './Picture';
 import { ToolCard } from './ToolCard';
@@ -18,6 +21,8 @@ export type BlockActions = Decide & UserActions;
 
 type Props = BlockActions & {
   readonly block: Block;
+  /** What the subagent said that the block's call spawned. */
+  readonly agent?: Transcript | undefined;
   /** The user's last message may be changed and asked again. */
   readonly last: boolean;
   /** Nothing is under way. */
@@ -33,7 +38,7 @@ export const BlockView = React.memo(function BlockView(props: Props): React.Reac
   );
 });
 
-function Inside({ block, last, idle, ...actions }: Props): React.ReactElement | null {
+function Inside({ block, agent, last, idle, ...actions }: Props): React.ReactElement | null {
   switch (block.kind) {
     case 'user':
       return <UserMessage block={block} last={last} idle={idle} {...actions} />;
@@ -52,7 +57,13 @@ function Inside({ block, last, idle, ...actions }: Props): React.ReactElement | 
     case 'reason':
       return <Reasoning block={block} />;
     case 'tool':
-      return <ToolCard block={block} {...actions} />;
+      return (
+        <ToolCard block={block} asks={agent?.blocks.some(waits) ?? false} {...actions}>
+          {agent !== undefined && block.details?.type === 'subagent' && (
+            <Subagent chatId={block.details.subagentChatId ?? ''} agent={agent} actions={actions} />
+          )}
+        </ToolCard>
+      );
     case 'image':
       return <Picture image={block.image} />;
     case 'url':
@@ -60,12 +71,53 @@ function Inside({ block, last, idle, ...actions }: Props): React.ReactElement | 
     case 'hook':
       return <Hook block={block} />;
     case 'flag':
-      return (
-        <p className="eca-Flag" dir="auto">
-          {plain(block.text)}
-        </p>
-      );
+      return <Flag text={block.text} contentId={block.contentId} />;
   }
+}
+
+function waits(block: Block): boolean {
+  return block.kind === 'tool' && block.status === 'waiting';
+}
+
+interface SubagentProps {
+  readonly chatId: ChatId;
+  readonly agent: Transcript;
+  readonly actions: BlockActions;
+}
+
+/** What it said and called, under the call that spawned it; what it was asked stands there already. */
+function Subagent({ chatId, agent, actions }: SubagentProps): React.ReactElement {
+  const { trans } = useEnv();
+  const { onApprove, onReject, onBackground } = actions;
+  const decide = React.useMemo(
+    () => ({
+      onApprove: (id: string, session: boolean) => {
+        onApprove(id, session, chatId);
+      },
+      onReject: (id: string, reason: string) => {
+        onReject(id, reason, chatId);
+      },
+      onBackground: (id: string) => {
+        onBackground(id, chatId);
+      }
+    }),
+    [onApprove, onReject, onBackground, chatId]
+  );
+  return (
+    <div className="eca-Subagent" role="group" aria-label={trans.__('What the agent did')}>
+      {agent.blocks
+        .filter(({ kind }) => kind !== 'user')
+        .map(block => (
+          <BlockView key={block.key} block={block} last={false} idle={false} {...actions} {...decide} />
+        ))}
+      {agent.status !== 'idle' && (
+        <p className="eca-Progress">
+          <span className="eca-Spinner" />
+          <span className="eca-Shimmer">{agent.progress || trans.__('Working…')}</span>
+        </p>
+      )}
+    </div>
+  );
 }
 
 function Reasoning({ block }: { readonly block: ReasonBlock }): React.ReactElement | null {

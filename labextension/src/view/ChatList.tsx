@@ -60,7 +60,7 @@ type RowProps = Pick<Props, 'onOpen' | 'onRename' | 'onDelete'> & {
 
 function Row({ chat, current, onOpen, onRename, onDelete }: RowProps): React.ReactElement {
   const { trans } = useEnv();
-  const [doing, setDoing] = React.useState<'renaming' | 'deleting'>();
+  const [doing, setDoing] = React.useState<'renaming' | 'deleting' | 'renamed'>();
   const title = chat.title ?? trans.__('Untitled chat');
   if (doing === 'renaming') {
     return (
@@ -68,7 +68,7 @@ function Row({ chat, current, onOpen, onRename, onDelete }: RowProps): React.Rea
         <Rename
           title={title}
           onDone={name => {
-            setDoing(undefined);
+            setDoing('renamed');
             if (name !== '' && name !== title) {
               onRename(chat.id, name);
             }
@@ -82,6 +82,7 @@ function Row({ chat, current, onOpen, onRename, onDelete }: RowProps): React.Rea
       <button
         type="button"
         className="eca-Chats-open"
+        autoFocus={doing === 'renamed'}
         aria-current={current}
         onClick={() => {
           onOpen(chat.id);

@@ -1,15 +1,19 @@
-/** The prompt box. Enter sends, Shift+Enter begins a line; while a turn runs Enter steers it. */
+/** The prompt box. Enter sends and Shift+Enter begins a line, or the other way round; while a turn runs it is steered, or
+ * with Alt+Enter waits for its end. */
 
 import * as React from 'react';
 
 import { imageContext, images, LARGEST_IMAGE } from '../image';
+import { cellContext, cellsIn, PastedCell } from '../pasted';
 import { keyOf, Offer } from '../offer';
 import { ChatContext } from '../protocol';
 import { replaced, Trigger } from '../trigger';
+import { useCellDrop } from './celldrop';
 import { Around, Chips } from './Chips';
 import { Completion, useCompletion } from './Completion';
-import { useEnv } from './env';
-import { Icon, StopIcon } from './Icon';
+import { useEnv, usePreferences } from './env';
+import { Asks, Estimated } from './Estimate';
+import { Icon, IconButton, StopIcon } from './Icon';
 
 /** Text that comes from elsewhere; `key` tells the same text twice apart. */
 export interface Draft {
@@ -23,9 +27,15 @@ interface Props {
   readonly editing: boolean;
   readonly draft: Draft;
   readonly around: Around | undefined;
+  readonly asks: Asks;
   readonly query: (trigger: Trigger, contexts: readonly ChatContext[]) => Promise<readonly Offer[]>;
-  /** Whether it was taken: else the words stay in the box. */
-  readonly onSend: (text: string, contexts: readonly ChatContext[], around: boolean) => Promise<boolean>;
+  /** Whether it was taken: else the words stay in the box. `later`: not before the turn under way has ended. */
+  readonly onSend: (
+    text: string,
+    contexts: readonly ChatContext[],
+    around: boolean,
+    later: boolean
+  ) => Promise<boolean>;
   readonly onStop: () => void;
   readonly onCancelEdit: () => void;
   /** The arrow up in an empty box. */
@@ -35,9 +45,12 @@ interface Props {
 }
 
 export function Composer(props: Props): React.ReactElement {
-  const { busy, connected, editing, around, query, onSend, onStop } = props;
-  const { trans } = useEnv();
+  const { busy, connected, editing, query, onSend, onStop } = props;
+  const { trans, findCell = () => undefined } = useEnv();
+  const { sendKey, chips } = usePreferences();
+  const around = chips ? props.around : undefined;
   const id = React.useId();
+  const whole = React.useRef<HTMLDivElement>(null);
   const box = React.useRef<HTMLTextAreaElement>(null);
   const [text, setText] = React.useState('');
   const [cursor, setCursor] = React.useState(0);
@@ -73,14 +86,21 @@ export function Composer(props: Props): React.ReactElement {
     }
     return images(data).length > 0;
   };
-  const send = async (): Promise<void> => {
+  const attachCells = (cells: readonly PastedCell[]): void => {
+    for (const cell of cells) {
+      add(cellContext(cell, findCell));
+    }
+    box.current?.focus();
+  };
+  useCellDrop(whole, attachCells);
+  const send = async (later: boolean): Promise<void> => {
     const words = text.trim();
     if (words === '' || sending || !connected) {
       return;
     }
     setSending(true);
     put('', 0);
-    const taken = await onSend(words, contexts, aroundOn);
+    const taken = await onSend(words, contexts, chips && aroundOn, later);
     setSending(false);
     if (taken) {
       setContexts([]);
@@ -93,7 +113,7 @@ export function Composer(props: Props): React.ReactElement {
     if (event.nativeEvent.isComposing) {
       return;
     }
-    const action = keyAction(event, offer !== undefined, completing !== undefined);
+    const action = keyAction(event, offer !== undefined, completing !== undefined, sendKey === 'Shift+Enter');
     if (action === undefined) {
       if (event.key === 'ArrowUp' && text === '' && !busy) {
         props.onEditLast();
@@ -106,7 +126,7 @@ export function Composer(props: Props): React.ReactElement {
     event.preventDefault();
     event.stopPropagation();
     if (action === 'send') {
-      void send();
+      void send(event.altKey);
     } else if (action === 'close') {
       close();
     } else if (action === 'take' && offer !== undefined) {
@@ -119,6 +139,7 @@ export function Composer(props: Props): React.ReactElement {
   const open = completing?.offers?.length !== undefined && completing.offers.length > 0;
   return (
     <div
+      ref={whole}
       className="eca-Composer"
       onDragOver={event => {
         event.preventDefault();
@@ -175,11 +196,22 @@ export function Composer(props: Props): React.ReactElement {
         }}
         onKeyDown={onKeyDown}
         onPaste={event => {
-          if (attach(event.clipboardData)) {
+          const cells = cellsIn(event.clipboardData.getData('text/plain'));
+          if (cells !== undefined || attach(event.clipboardData)) {
             event.preventDefault();
+            attachCells(cells ?? []);
           }
         }}
       />
+      {connected && !busy && (
+        <Estimated
+          asks={props.asks}
+          text={text.trim()}
+          contexts={contexts}
+          along={chips && aroundOn}
+          place={aroundOn ? (around?.detail ?? '') : ''}
+        />
+      )}
       <div className="eca-Composer-bar">
         {props.children}
         {busy && (
@@ -193,6 +225,13 @@ export function Composer(props: Props): React.ReactElement {
             <StopIcon />
           </button>
         )}
+        {busy && text.trim() !== '' && (
+          <IconButton
+            icon="queue"
+            label={trans.__('Ask after this answer (Alt+Enter)')}
+            onClick={() => void send(true)}
+          />
+        )}
         {(!busy || text.trim() !== '') && (
           <button
             type="button"
@@ -200,7 +239,7 @@ export function Composer(props: Props): React.ReactElement {
             disabled={text.trim() === '' || sending || !connected}
             title={busy ? trans.__('Steer') : trans.__('Send')}
             aria-label={busy ? trans.__('Steer') : trans.__('Send')}
-            onClick={() => void send()}
+            onClick={() => void send(false)}
           >
             <Icon name="send" />
           </button>
@@ -212,10 +251,15 @@ export function Composer(props: Props): React.ReactElement {
 
 type KeyAction = 'send' | 'take' | 'close' | 'next' | 'previous';
 
-function keyAction(event: React.KeyboardEvent, offered: boolean, completing: boolean): KeyAction | undefined {
+function keyAction(
+  event: React.KeyboardEvent,
+  offered: boolean,
+  completing: boolean,
+  shifted: boolean
+): KeyAction | undefined {
   switch (event.key) {
     case 'Enter':
-      return event.shiftKey ? undefined : offered ? 'take' : 'send';
+      return !event.shiftKey && offered ? 'take' : event.shiftKey === shifted ? 'send' : undefined;
     case 'Tab':
       return offered && !event.shiftKey ? 'take' : undefined;
     case 'Escape':

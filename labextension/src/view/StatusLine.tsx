@@ -22,7 +22,7 @@ export function StatusLine({ connection, usage, onReconnect }: Props): React.Rea
     absent: trans.__('No assistant on this server')
   };
   return (
-    <footer className="eca-Status">
+    <div className="eca-Status">
       <span className={`eca-Connection eca-mod-${connection}`} title={says[connection]}>
         <span className="eca-Hidden">{says[connection]}</span>
       </span>
@@ -32,7 +32,7 @@ export function StatusLine({ connection, usage, onReconnect }: Props): React.Rea
           {trans.__('Try now')}
         </button>
       )}
-    </footer>
+    </div>
   );
 }
 

@@ -3,8 +3,9 @@
 import * as React from 'react';
 
 import { ToolBlock, ToolStatus } from '../blocks';
-import { duration, plain } from '../text';
-import { Approval, Decide } from './Approval';
+import { duration, plain, withNumbers } from '../text';
+import { AlwaysWritten } from './Always';
+import { Approval, begun, Decide } from './Approval';
 import { useEnv } from './env';
 import { Icon, IconName } from './Icon';
 import { Progress } from './Progress';
@@ -12,6 +13,10 @@ import { ToolDetails } from './ToolDetails';
 
 interface Props extends Decide {
   readonly block: ToolBlock;
+  /** Something within it is to be decided about. */
+  readonly asks?: boolean;
+  /** What stands under the call while it is unfolded. */
+  readonly children?: React.ReactNode;
 }
 
 const ICON: Readonly<Partial<Record<ToolStatus, IconName>>> = {
@@ -22,22 +27,34 @@ const ICON: Readonly<Partial<Record<ToolStatus, IconName>>> = {
   ended: 'cross'
 };
 
+/** Tools that only show a change: there is nothing else to them than their diff. */
+const PREVIEWS: ReadonlySet<string> = new Set(['preview_file_change', 'preview_notebook_change']);
+
 export const ToolCard = React.memo(function ToolCard({
   block,
+  asks = false,
+  children,
   onApprove,
   onReject,
   onBackground
 }: Props): React.ReactElement {
-  const { trans } = useEnv();
+  const { trans, findCell = () => undefined } = useEnv();
   const waiting = block.status === 'waiting';
+  React.useEffect(() => {
+    if (!waiting) {
+      begun.delete(block.id);
+    }
+  }, [waiting, block.id]);
   // What is to be decided about is open; whoever folds or unfolds it is not overruled afterwards.
   const [chosen, setChosen] = React.useState<boolean>();
-  const open = chosen ?? (waiting || block.details?.type === 'task');
+  const open = chosen ?? (waiting || asks || (PREVIEWS.has(block.name) && block.details !== undefined));
+  // The list itself is shown above the prompt box.
+  const listed = block.details?.type === 'task' && block.status === 'done';
   const status = useStatus(block);
   const icon = ICON[block.status];
   return (
     <section
-      className={`eca-Tool eca-mod-${block.status}`}
+      className={`eca-Tool eca-mod-${block.status}${listed ? ' eca-mod-listed' : ''}`}
       aria-label={trans.__('Tool call %1: %2', block.name, status)}
       data-status={block.status}
     >
@@ -53,7 +70,7 @@ export const ToolCard = React.memo(function ToolCard({
           {icon === undefined ? <span className="eca-Spinner" /> : <Icon name={icon} />}
         </span>
         <span className="eca-Tool-title" dir="auto">
-          {plain(block.summary ?? block.name)}
+          {plain(withNumbers(block.summary ?? block.name, block.arguments ?? {}, findCell))}
         </span>
         <span className="eca-Tool-status">{status}</span>
         <span className={`eca-Fold${open ? ' eca-mod-open' : ''}`}>
@@ -61,7 +78,9 @@ export const ToolCard = React.memo(function ToolCard({
         </span>
       </button>
       {block.progress !== undefined && <Progress id={block.id} {...block.progress} onBackground={onBackground} />}
-      {open && <ToolDetails block={block} />}
+      {open && <ToolDetails block={block} within={Boolean(children)} />}
+      {open && children}
+      <AlwaysWritten id={block.id} />
       {waiting && <Approval id={block.id} onApprove={onApprove} onReject={onReject} />}
     </section>
   );
@@ -92,6 +111,8 @@ function useStatus({ status, ms, reason, details }: ToolBlock): string {
           return trans.__('stopped');
         case 'nobody-to-ask':
           return trans.__('nobody was there to approve');
+        case 'hook-rejected':
+          return trans.__('forbidden by a hook');
         default:
           return trans.__('rejected');
       }

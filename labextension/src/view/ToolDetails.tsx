@@ -3,29 +3,51 @@
 import * as React from 'react';
 
 import { ToolBlock } from '../blocks';
-import { ShellCommandDetails, TaskDetails } from '../protocol';
-import { plain } from '../text';
+import { ShellCommandDetails } from '../protocol';
+import { count, plain } from '../text';
 import { Diff } from './Diff';
 import { useEnv } from './env';
-import { Icon } from './Icon';
 import { LongText } from './LongText';
+import { Tasks } from './Plan';
+import { why } from './why';
 
-export function ToolDetails({ block }: { readonly block: ToolBlock }): React.ReactElement {
-  const { trans } = useEnv();
-  // A change that was made says the same in its diff.
-  const told = block.details?.type === 'fileChange' && block.status === 'done';
+interface Props {
+  readonly block: ToolBlock;
+  /** What a subagent said is shown beneath. */
+  readonly within: boolean;
+}
+
+export function ToolDetails({ block, within }: Props): React.ReactElement {
+  const { trans, wholeOutput } = useEnv();
+  const [whole, setWhole] = React.useState<string>();
+  // A change that was made says the same in its diff, the list is above the prompt box, and a subagent's last words are
+  // its result.
+  const shown = block.details?.type === 'fileChange' || block.details?.type === 'task' || within;
+  const told = block.status === 'done' && shown;
   const output = told ? '' : block.outputs.map(({ text }) => text).join('\n');
   return (
     <div className="eca-Tool-body">
       <Given block={block} />
       {output !== '' && (
         <div role="group" aria-label={trans.__('Result')} className="eca-Tool-result">
-          <LongText text={output} />
+          <LongText text={whole ?? output} />
+          {block.whole !== undefined && whole === undefined && wholeOutput !== undefined && (
+            <button
+              type="button"
+              className="eca-Link"
+              onClick={() => {
+                void wholeOutput(block.id).then(setWhole);
+              }}
+            >
+              {trans.__('Load the whole output (%1 characters)', count(block.whole))}
+            </button>
+          )}
         </div>
       )}
       <p className="eca-Tool-origin">
         {block.origin === 'mcp' ? trans.__('%1, from the MCP server %2', block.name, block.server) : block.name}
       </p>
+      <Why block={block} />
     </div>
   );
 }
@@ -47,7 +69,7 @@ function Given({ block }: { readonly block: ToolBlock }): React.ReactElement {
     case 'shellCommand':
       return <Commands details={details} />;
     case 'task':
-      return <Plan details={details} />;
+      return <Tasks tasks={details.tasks} />;
     case 'jsonOutputs':
       return (
         <>
@@ -108,19 +130,11 @@ function Commands({ details }: { readonly details: ShellCommandDetails }): React
   );
 }
 
-function Plan({ details }: { readonly details: TaskDetails }): React.ReactElement {
+/** Why it ran, asked or was forbidden. */
+function Why({ block }: { readonly block: ToolBlock }): React.ReactElement | null {
   const { trans } = useEnv();
-  const says = { pending: trans.__('to do'), 'in-progress': trans.__('under way'), done: trans.__('done') };
-  return (
-    <ul className="eca-Plan">
-      {details.tasks.map(task => (
-        <li key={task.id} className={`eca-mod-${task.status}`} aria-label={`${task.subject}: ${says[task.status]}`}>
-          <Icon name={task.status === 'done' ? 'check' : task.status === 'pending' ? 'dot' : 'fold'} />
-          <span dir="auto">{plain(task.subject)}</span>
-        </li>
-      ))}
-    </ul>
-  );
+  const words = why(block, trans);
+  return words === '' ? null : <p className="eca-Tool-why">{plain(words)}</p>;
 }
 
 function pretty(json: string): string {

@@ -5,7 +5,9 @@ import * as React from 'react';
 import { Extent } from '../back';
 import { UserBlock } from '../blocks';
 import { plain } from '../text';
+import { Choices } from './Choices';
 import { useEnv } from './env';
+import { FlagForm } from './Flag';
 import { IconButton } from './Icon';
 import { Picture } from './Picture';
 
@@ -25,15 +27,24 @@ interface Props extends UserActions {
 }
 
 export function UserMessage({ block, last, idle, onEdit, onRetry, onFork, onBack }: Props): React.ReactElement {
-  const { trans } = useEnv();
+  const { trans, flags } = useEnv();
   const [asking, setAsking] = React.useState(false);
+  const [flagging, setFlagging] = React.useState(false);
   return (
-    <section className="eca-User" aria-label={trans.__('You')}>
+    <div className="eca-User" role="group" aria-label={trans.__('You')}>
       <p dir="auto">{plain(block.text)}</p>
       {block.images.map((image, index) => (
         <Picture key={index} image={image} />
       ))}
-      {idle && !asking && (
+      {flagging && block.contentId !== undefined && (
+        <FlagForm
+          contentId={block.contentId}
+          onDone={() => {
+            setFlagging(false);
+          }}
+        />
+      )}
+      {idle && !asking && !flagging && (
         <div className="eca-User-tools">
           {last && (
             <>
@@ -55,6 +66,15 @@ export function UserMessage({ block, last, idle, onEdit, onRetry, onFork, onBack
           )}
           {block.contentId !== undefined && (
             <>
+              {flags !== undefined && (
+                <IconButton
+                  icon="flag"
+                  label={trans.__('Flag this message')}
+                  onClick={() => {
+                    setFlagging(true);
+                  }}
+                />
+              )}
               <IconButton
                 icon="fork"
                 label={trans.__('Go on from here in a new chat')}
@@ -83,34 +103,22 @@ export function UserMessage({ block, last, idle, onEdit, onRetry, onFork, onBack
           }}
         />
       )}
-    </section>
+    </div>
   );
 }
 
 /** How much is taken back; undefined is nothing. */
 function Extents({ onChoose }: { readonly onChoose: (extent: Extent | undefined) => void }): React.ReactElement {
   const { trans } = useEnv();
-  const choices: readonly (readonly [string, Extent | undefined])[] = [
-    [trans.__('Messages and changes'), 'all'],
-    [trans.__('Messages only'), 'messages'],
-    [trans.__('Cancel'), undefined]
-  ];
   return (
-    <div className="eca-User-extents" role="group" aria-label={trans.__('Take back from here on')}>
-      <span>{trans.__('Take back from here on:')}</span>
-      {choices.map(([label, extent], index) => (
-        <button
-          key={label}
-          type="button"
-          className="eca-Button"
-          autoFocus={index === 0}
-          onClick={() => {
-            onChoose(extent);
-          }}
-        >
-          {label}
-        </button>
-      ))}
-    </div>
+    <Choices
+      label={trans.__('Take back from here on')}
+      line={trans.__('Take back from here on:')}
+      choices={[
+        [trans.__('Messages and changes'), 'all'],
+        [trans.__('Messages only'), 'messages']
+      ]}
+      onChoose={onChoose}
+    />
   );
 }

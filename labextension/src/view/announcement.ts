@@ -22,5 +22,8 @@ export function announcement({ connection }: State, chat: Chat, trans: Translati
   if (chat.status !== 'idle') {
     return trans.__('The assistant is working.');
   }
+  if (chat.plan === true) {
+    return trans.__('The plan is ready to be carried out.');
+  }
   return chat.blocks.length > 0 ? trans.__('The assistant is done.') : '';
 }

@@ -7,6 +7,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 from jupyter_eca.config import Config
 from jupyter_eca.fronts.ahp.connection import Connection
 from jupyter_eca.fronts.ahp.front import Front
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 
     from jupyter_eca.fronts.ahp.terminals import Shells
     from jupyter_eca.links.memory import MemoryLink
+    from jupyter_eca.protocol.jsonrpc import Message
 
 Json = dict[str, Any]
 
@@ -46,6 +49,10 @@ RULES: list[Json] = [
 ]  # fmt: skip
 
 
+APPROVE: Json = {"approved": True, "confirmed": "user-action"}
+DENY: Json = {"approved": False, "reason": "denied"}
+
+
 class Refused(Exception):
     """A request that was answered with an error."""
 
@@ -66,6 +73,10 @@ class Client:
     envelopes: list[Json] = field(default_factory=list[Json])
     notifications: list[Json] = field(default_factory=list[Json])
     ended: bool = False
+    files: dict[str, str] = field(default_factory=dict[str, str])
+    allows: bool = True
+    silent: bool = False
+    asked: list[tuple[str, Json]] = field(default_factory=list[tuple[str, Json]])
     _waiting: dict[int, asyncio.Future[Any]] = field(default_factory=dict[int, "asyncio.Future[Any]"])
     _sent: int = 0
     number: int = 0
@@ -82,11 +93,32 @@ class Client:
                     self._fold(params)
                 case Notification("notification", params):
                     self.notifications.append(params["notification"])
+                case Request(id, method, params):
+                    assert isinstance(id, int), "the protocol's ids are numbers"
+                    self.asked.append((method, params))
+                    if not self.silent:
+                        await self.link.send(self._own(id, method, params["uri"]))
                 case _:
                     raise AssertionError(f"this was not to come: {message}")
             self._news.set()
         self.ended = True
         self._news.set()
+
+    def _own(self, id: Any, method: str, uri: str) -> Message:
+        """What is asked of a client: files of its own, denied until leave is asked for where it does not allow them."""
+        under = [name.removeprefix(f"{uri}/") for name in self.files if name.startswith(f"{uri}/")]
+        match method:
+            case "resourceRequest":
+                self.allows = True
+                return Result(id, {})
+            case _ if not self.allows:
+                return Failure(id, -32009, "Denied.")
+            case "resourceRead" if uri in self.files:
+                return Result(id, {"data": self.files[uri], "encoding": "utf-8"})
+            case "resourceList" if under:
+                return Result(id, {"entries": [{"name": name, "type": "file"} for name in under]})
+            case _:
+                return Failure(id, -32008, "It is not there.")
 
     def _fold(self, envelope: Json) -> None:
         assert envelope["serverSeq"] > self.seen, "the numbers rise"
@@ -115,10 +147,15 @@ class Client:
         async with asyncio.timeout(self.patience):
             return await future
 
-    async def initialize(self, *subscriptions: str) -> Json:
+    def expect(self, *ids: int) -> None:
+        """Answers to requests that were sent without waiting."""
+        for id in ids:
+            self._waiting[id] = asyncio.get_running_loop().create_future()
+
+    async def initialize(self, *subscriptions: str, **more: Any) -> Json:
         versions = [VERSION]
         answer = await self.request(
-            "initialize", protocolVersions=versions, clientId=self.id, initialSubscriptions=list(subscriptions)
+            "initialize", protocolVersions=versions, clientId=self.id, initialSubscriptions=list(subscriptions), **more
         )
         self.take(answer["snapshots"])
         self.seen = max(self.seen, answer["serverSeq"])
@@ -175,11 +212,22 @@ class Client:
 
         return await self.until(found)
 
+    async def decide(self, uri: str, turn: str, call: Json, **decision: Any) -> int:
+        """Approve or deny."""
+        about = {"turnId": turn, "toolCallId": call["toolCallId"]}
+        return await self.act("session/toolCallConfirmed", uri, **about, **decision)
+
     async def told(self, type: str) -> Json:
         return await self.until(lambda: next((n for n in self.notifications if n["type"] == type), None))
 
     async def close(self) -> None:
         await self.link.close()
+
+
+async def fails(client: Client, method: str, /, **params: Any) -> Refused:
+    with pytest.raises(Refused) as error:
+        await client.request(method, **params)
+    return error.value
 
 
 def calls_of(turn: Json) -> list[Json]:

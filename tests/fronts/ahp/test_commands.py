@@ -1,20 +1,16 @@
-"""Files, completions, configuration, turns of the past, terminals."""
+"""Files, completions, configuration, turns of the past."""
 
 from __future__ import annotations
 
 import base64
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from jupyter_eca.errors import LocalError
 from jupyter_eca.fronts.ahp.resources import MOST
-from jupyter_eca.protocol.ahp import ROOT
-from tests.fronts.ahp.place import Client, Refused, place
+from tests.fronts.ahp.place import Client, Refused, fails, place
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
     from tests.fronts.ahp.place import Json
@@ -22,12 +18,6 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.asyncio
 
 S = "eca:/s1"
-
-
-async def fails(client: Client, method: str, /, **params: Any) -> Refused:
-    with pytest.raises(Refused) as error:
-        await client.request(method, **params)
-    return error.value
 
 
 async def test_files_of_the_workspace_are_read_written_listed_copied_moved_and_deleted(tmp_path: Path) -> None:
@@ -212,83 +202,3 @@ async def test_turns_of_the_past_come_page_by_page(tmp_path: Path) -> None:
         assert await fetch(limit=2) == (["t2", "t3"], True)
         assert await fetch(limit=2, before="t2") == (["t1"], False)
         assert await fetch(before="none") == (["t1", "t2", "t3"], False)
-
-
-# Terminals -----------------------------------------------------------------------------------------------------------
-
-
-@dataclass
-class Scripted:
-    """A terminal that says back what it is told."""
-
-    said: Callable[[str], None]
-    ended: Callable[[int | None], None]
-    size: tuple[int, int]
-    gone: bool = False
-
-    def write(self, data: str) -> None:
-        self.said(f"\x1b]633;A\x07{data}\r\n")
-        if data == "exit\r":
-            self.ended(3)
-
-    def resize(self, cols: int, rows: int) -> None:
-        self.size = (cols, rows)
-
-    async def end(self) -> None:
-        self.gone = True
-
-
-@dataclass
-class Shells:
-    opened: list[Scripted] = field(default_factory=list[Scripted])
-
-    def open(
-        self, folder: Path, cols: int, rows: int, said: Callable[[str], None], ended: Callable[[int | None], None]
-    ) -> Scripted:
-        if folder.name == "closed":
-            raise LocalError("It cannot be started.")
-        self.opened.append(Scripted(said, ended, (cols, rows)))
-        return self.opened[-1]
-
-
-async def test_a_terminal_is_shared_claimed_resized_and_ended(tmp_path: Path) -> None:
-    shells = Shells()
-    t, claim = "term:/1", {"kind": "client", "clientId": "one"}
-    async with place(tmp_path, shells=shells) as at:
-        client, other = await at.connect("one", ROOT), await at.connect("two")
-        assert client.states[ROOT]["terminals"] == []
-        made = {"terminal": t, "claim": claim, "name": "Build", "cols": 100, "rows": 30}
-        assert await client.request("createTerminal", **made) is None
-        assert (await fails(client, "createTerminal", **made)).code == -32010
-        assert (await fails(other, "createTerminal", terminal="term:/2", claim=claim)).code == -32602
-        (tmp_path / "closed").mkdir()
-        closed = {"terminal": "term:/3", "claim": claim, "cwd": (tmp_path / "closed").as_uri()}
-        assert (await fails(client, "createTerminal", **closed)).code == -32603
-        state = await client.subscribe(t)
-        assert (state["title"], state["cols"], state["rows"], state["content"]) == ("Build", 100, 30, [])
-        assert state["cwd"] == tmp_path.as_uri()
-        await other.subscribe(t)
-        await client.act("terminal/input", t, data="ls\r")
-        shown = [{"type": "unclassified", "value": "ls\r\r\n"}]
-        await other.until(lambda: other.states[t]["content"] == shown)
-        await client.act("terminal/resized", t, cols=90, rows=20)
-        await other.until(lambda: other.states[t]["cols"] == 90)
-        assert shells.opened[0].size == (90, 20)
-        stolen = await other.act("terminal/claimed", t, claim={"kind": "client", "clientId": "two"})
-        assert (await other.echo(stolen))["rejectionReason"]
-        await client.create(S)
-        await client.act("terminal/claimed", t, claim={"kind": "session", "session": S})
-        await client.until(lambda: client.states[ROOT]["terminals"][0]["claim"]["kind"] == "session")
-        await client.act("terminal/titleChanged", t, title="Other")
-        await client.act("terminal/cleared", t)
-        await client.until(lambda: client.states[ROOT]["terminals"][0]["title"] == "Other")
-        await client.act("terminal/input", t, data="exit\r")
-        await client.until(lambda: client.states[ROOT]["terminals"][0].get("exitCode") == 3)
-        late = await client.act("terminal/input", t, data="x")
-        assert (await client.echo(late))["rejectionReason"]
-        at.same(client, t)
-        at.same(client, ROOT)
-        await client.request("disposeSession", session=S)
-        await client.until(lambda: client.states[ROOT]["terminals"] == [])
-        assert shells.opened[0].gone
-        assert (await fails(client, "disposeTerminal", terminal=t)).code == -32008

@@ -14,6 +14,7 @@ from jupyter_eca.links.websocket import WebSocketLink
 from jupyter_eca.protocol.ahp import ROOT
 from jupyter_eca.protocol.jsonrpc import Notification, Request
 from tests.fronts.ahp.place import Client, Refused, place, text_of
+from tests.patience import PATIENCE
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -272,7 +273,7 @@ async def test_a_frame_that_is_no_json_is_answered_and_the_connection_lives(tmp_
         serving = at.tasks.create_task(Connection(link, front).run())
         for text in ("{oops", "[" * 100_000, '{"jsonrpc":"2.0","id":"x","method":"ping"}', "[1]"):
             link.received(text)
-        heard = [await asyncio.wait_for(said.get(), 5) for _ in range(4)]
+        heard = [await asyncio.wait_for(said.get(), PATIENCE) for _ in range(4)]
         assert [one.get("error", {}).get("code", one.get("id")) for one in heard] == [-32700, -32700, "x", -32600]
         link.end()
         await serving
@@ -331,7 +332,7 @@ async def test_a_client_that_reads_slowly_is_sent_longer_pieces_and_delays_nobod
         assert len(text_of((await client.settled(S, 2))["turns"][1])) == 10_000
         assert sent == []
         gate.set()
-        await asyncio.wait_for(ended.wait(), 5)
+        await asyncio.wait_for(ended.wait(), PATIENCE)
         deltas = [one["content"] for one in sent if one["type"] == "session/delta"]
         assert "".join(deltas) == "word " * 2_000
         assert len(deltas) < 10
@@ -363,7 +364,7 @@ async def test_a_client_that_never_reads_is_cut_off_and_can_come_back(
         for number in range(60):
             await client.act("session/isReadChanged", S, isRead=number % 2 == 0)
             await client.echo(number + 1)
-        await asyncio.wait_for(shut.wait(), 5)
-        assert not at.front.hub.connected("stuck")
+        await asyncio.wait_for(shut.wait(), PATIENCE)
+        assert at.front.hub.listener("stuck") is None
         again = await at.connect("stuck", S)
         assert again.states[S] == at.front.hub.state(S)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.desk import answer, said
-from tests.fronts.ahp.place import Client, Json, Refused, place, text_of
+from tests.fronts.ahp.place import DENY, Client, Json, Refused, place, text_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -37,8 +37,7 @@ async def test_queued_messages_are_asked_in_order_once_a_turn_is_complete(tmp_pa
         await client.act("session/pendingMessageRemoved", S, kind="queued", id="b")
         await client.act("session/queuedMessagesReordered", S, order=["c", "a"])
         assert await refused(client, "session/pendingMessageRemoved", kind="queued", id="nothing")
-        about = {"turnId": "t1", "toolCallId": call["toolCallId"], "approved": False, "reason": "denied"}
-        await client.act("session/toolCallConfirmed", S, **about)
+        await client.decide(S, "t1", call, **DENY)
         state = await client.settled(S, 3)
         assert [turn["userMessage"]["text"] for turn in state["turns"]] == ["write", "question c", "question a"]
         assert "queuedMessages" not in state
@@ -98,8 +97,7 @@ async def test_steering_is_told_to_the_model_before_its_next_step_and_the_newest
         await client.act("session/pendingMessageRemoved", S, kind="steering", id="s0")
         await client.act("session/pendingMessageSet", S, **message("s1", "nor this", "steering"))
         await client.act("session/pendingMessageSet", S, **message("s1", "Be brief.", "steering"))
-        about = {"turnId": "t1", "toolCallId": call["toolCallId"], "approved": False, "reason": "denied"}
-        await client.act("session/toolCallConfirmed", S, **about)
+        await client.decide(S, "t1", call, **DENY)
         state = await client.settled(S, 1)
         assert "steeringMessage" not in state
         assert "Be brief." in str(state["turns"][0]["responseParts"])
@@ -266,13 +264,18 @@ async def test_a_choice_is_run_with_from_the_next_turn_and_one_that_is_none_is_r
 async def test_a_tool_server_that_is_switched_off_is_not_in_the_session(tmp_path: Path) -> None:
     (tmp_path / ".eca" / "commands").mkdir(parents=True)
     (tmp_path / ".eca" / "commands" / "tidy.md").write_text("Tidy up.")
+    (tmp_path / ".eca" / "rules").mkdir()
+    (tmp_path / ".eca" / "rules" / "units.md").write_text("Metres.")
+    (tmp_path / ".eca" / "skills" / "plot").mkdir(parents=True)
+    (tmp_path / ".eca" / "skills" / "plot" / "SKILL.md").write_text("---\nname: plot\ndescription: Plots\n---\nPlot.")
+    rule = (tmp_path / ".eca" / "rules" / "units.md").resolve().as_uri()
     servers = {"far": {"url": "http://127.0.0.1:9/mcp", "disabled": True}}
     async with place(tmp_path, mcpServers=servers) as at:
         await at.host.mcp.known.wait()
         client = await at.connect()
         state = await client.create(S)
         uris = {one["customization"]["uri"]: one["enabled"] for one in state["customizations"]}
-        assert uris == {"mcp:far": False, "command:tidy": True}
+        assert uris == {"mcp:far": False, rule: True, "skill:plot": True, "command:tidy": True}
         await client.act("session/customizationToggled", S, uri="mcp:far", enabled=True)
         await client.until(lambda: client.states[S]["customizations"][0]["enabled"])
         for uri in ("command:tidy", "mcp:none"):
@@ -311,8 +314,9 @@ async def test_a_change_of_a_summary_is_told_to_those_who_do_not_watch(tmp_path:
 
         await other.until(needs)
         assert other.envelopes == []
-        about = {"turnId": "t1", "toolCallId": call["toolCallId"], "approved": False, "reason": "denied"}
-        await client.act("session/toolCallConfirmed", S, **about)
+        told = (n["changes"] for n in other.notifications if n["type"] == "notify/sessionSummaryChanged")
+        assert not any(changes.keys() & {"resource", "provider", "createdAt"} for changes in told)
+        await client.decide(S, "t1", call, **DENY)
         await client.settled(S, 1)
 
 

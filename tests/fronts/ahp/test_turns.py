@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import base64
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.desk import answer, said
-from tests.fronts.ahp.place import calls_of, place, text_of
+from tests.fronts.ahp.place import APPROVE, DENY, calls_of, place, text_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.asyncio
 
 S = "eca:/s1"
-APPROVE: dict[str, Any] = {"approved": True, "confirmed": "user-action"}
-DENY: dict[str, Any] = {"approved": False, "reason": "denied"}
 
 
 async def test_a_session_is_made_asked_in_and_answered(tmp_path: Path) -> None:
@@ -71,7 +69,7 @@ async def test_a_tool_call_is_approved_and_its_edit_can_be_read_on_both_sides(tm
             return (await client.request("resourceRead", uri=edit[side]["content"]["uri"]))["data"]
 
         assert (await read("before"), await read("after")) == ("a\nb\nz\n", "a\nB\nc\nz\n")
-        await client.act("session/toolCallConfirmed", S, turnId="t1", toolCallId=call["toolCallId"], **APPROVE)
+        await client.decide(S, "t1", call, **APPROVE)
         (done,) = calls_of((await client.settled(S, 1))["turns"][0])
         assert (done["status"], done["success"], done["confirmed"]) == ("completed", True, "user-action")
         assert done["content"][-1]["type"] == "fileEdit"
@@ -89,7 +87,7 @@ async def test_a_denied_call_does_not_run_and_the_model_is_told_why(tmp_path: Pa
         call = await client.call(S, "pending-confirmation")
         assert "before" not in call["edits"]["items"][0]
         words = {**DENY, "reasonMessage": "Use another name."}
-        await client.act("session/toolCallConfirmed", S, turnId="t1", toolCallId=call["toolCallId"], **words)
+        await client.decide(S, "t1", call, **words)
         state = await client.settled(S, 1)
         (refused,) = calls_of(state["turns"][0])
         assert (refused["status"], refused["reason"]) == ("cancelled", "denied")
@@ -106,7 +104,7 @@ async def test_allowing_a_tool_for_the_session_lets_the_next_call_run_unasked(tm
         first = await client.call(S, "pending-confirmation")
         await client.call(S, "pending-confirmation", 1)
         chosen = {**APPROVE, "selectedOptionId": "allow-session"}
-        await client.act("session/toolCallConfirmed", S, turnId="t1", toolCallId=first["toolCallId"], **chosen)
+        await client.decide(S, "t1", first, **chosen)
         calls = calls_of((await client.settled(S, 1))["turns"][0])
         assert [call["status"] for call in calls] == ["completed", "completed"]
         assert calls[0]["selectedOption"]["id"] == "allow-session"

@@ -16,6 +16,7 @@ from jupyter_eca.client import Decision
 from jupyter_eca.protocol.content import ToolCallRunContent
 from tests.desk import PATIENCE
 from tests.fronts.mcp.room import LEGACY, MODERN, User, allowed, call, ok, room
+from tests.skills.write import skill
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.asyncio
 
 eras = pytest.mark.parametrize("mode", [LEGACY, MODERN])
-NEEDLESS = {"editor_definition", "editor_references", "ask_user"}
+NEEDLESS = {"editor_definition", "editor_references", "ask_user", "spawn_agent", "fetch_rule"}
 KERNEL = {"run_code", "variables", "inspect", "kernel_state", "kernel_interrupt", "kernel_restart"}
 
 
@@ -227,3 +228,21 @@ async def test_what_changes_the_configuration_is_asked_about_as_a_tool_is(tmp_pa
     assert file.read_text() == '{\n  // mine\n  "defaultAgent": "plan"\n}\n'
     assert len(user.asked) == 2
     assert [getattr(message.content, "text", "") for message in told.messages] == ["Tidy the imports."]
+
+
+async def test_skills_and_described_commands_are_told_beside_each_other(tmp_path: Path) -> None:
+    skill(tmp_path / ".eca" / "skills", "greet", "Greet somebody", "Greet {{who}}.")
+    (tmp_path / ".eca" / "commands").mkdir()
+    (tmp_path / ".eca" / "commands" / "fix.md").write_text("---\narguments: [{name: file}]\n---\nFix $1")
+    async with room(tmp_path, toolCall=allowed("skill")) as here, here.client() as client:
+        listed = {one["name"]: one for one in (await ok(client, "eca_skill_list"))["skills"]}
+        prompts = {one.name: one for one in (await client.list_prompts()).prompts}
+        greeted = await client.get_prompt("greet", {"who": "Ada"})
+        fixed = await client.get_prompt("fix", {"file": "a.py"})
+        loaded = await ok(client, "eca_skill_load", name="greet")
+    assert (listed["greet"]["arguments"], listed["greet"]["loadedWhenItFits"]) == (["who"], True)
+    assert (listed["fix"]["arguments"], listed["fix"]["loadedWhenItFits"]) == (["file"], False)
+    assert "clean-data" in prompts
+    assert getattr(greeted.messages[0].content, "text", "").endswith("\n\nGreet Ada.")
+    assert getattr(fixed.messages[0].content, "text", "") == "Fix a.py"
+    assert "Greet {{who}}." in str(loaded)

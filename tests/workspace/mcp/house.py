@@ -19,14 +19,13 @@ from jupyter_eca.workspace.base import Files
 from jupyter_eca.workspace.mcp import Manager
 from jupyter_eca.workspace.mcp.behalf import Sampled, Sampling, Stop
 from jupyter_eca.workspace.mcp.server import Pace
+from tests.patience import PATIENCE
 from tests.test_credentials import NoRing
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable
 
 HERE = Path(__file__).parent
-# What every wait in a test is bounded by, but for the first import of the SDK on a busy machine.
-PATIENCE = 5.0
 QUICK = Pace(timeout=PATIENCE, keep_alive=30.0, backoff=(0.05, 0.1, 0.2))
 
 

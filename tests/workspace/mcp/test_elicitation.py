@@ -11,6 +11,7 @@ import pytest
 
 from jupyter_eca.errors import ToolError
 from jupyter_eca.workspace.mcp.asking import ACCEPT, DECLINE, LEAVE_OUT, OPENED
+from tests.patience import PATIENCE
 from tests.workspace.mcp.house import QUICK, User, house, puppet
 
 if TYPE_CHECKING:
@@ -166,9 +167,9 @@ async def test_a_question_does_not_survive_its_call(tmp_path: Path, era: str) ->
     async with house(tmp_path, {"puppet": puppet(era)}, user=user) as at:
         await at.running("puppet")
         calling = asyncio.create_task(at.call("puppet__do", ask=form(NAME)))
-        await asyncio.wait_for(user.hears.wait(), 5)
+        await asyncio.wait_for(user.hears.wait(), PATIENCE)
         calling.cancel()
-        await asyncio.wait_for(user.taken_back.wait(), 5)
+        await asyncio.wait_for(user.taken_back.wait(), PATIENCE)
 
 
 async def test_a_question_does_not_survive_its_server(tmp_path: Path) -> None:
@@ -176,8 +177,8 @@ async def test_a_question_does_not_survive_its_server(tmp_path: Path) -> None:
     async with house(tmp_path, {"puppet": puppet("legacy")}, user=user) as at:
         await at.running("puppet")
         calling = asyncio.create_task(at.call("puppet__do", ask=form(NAME)))
-        await asyncio.wait_for(user.hears.wait(), 5)
+        await asyncio.wait_for(user.hears.wait(), PATIENCE)
         at.manager.stop("puppet")
-        await asyncio.wait_for(user.taken_back.wait(), 5)
+        await asyncio.wait_for(user.taken_back.wait(), PATIENCE)
         with pytest.raises(ToolError):
             await calling

@@ -173,3 +173,23 @@ async def test_a_changed_configuration_starts_and_ends_only_what_it_changes(tmp_
         await at.running("new")
         assert at.gone == ["old"]
         assert len(at.statuses("same")) == told
+
+
+async def test_a_secret_among_the_arguments_is_not_shown_and_an_update_leaves_it_as_it_was_written(
+    tmp_path: Path,
+) -> None:
+    hidden = "zq7k-of-the-server-1"
+    server = raw("good", tmp_path / "log")
+    written = {**server, "args": [*server["args"], "--token", "${env:HOUSE_TOKEN}"]}
+    file = mine(tmp_path, json.dumps({"mcpServers": {"one": written}}))
+    environment = {"HOUSE_TOKEN": hidden}
+    read = config.read([], home=tmp_path / "home", environment=environment).mcp_servers["one"]
+    async with house(tmp_path, {"one": read.model_dump(exclude_none=True)}, read=(file,)) as at:
+        shown = await at.running("one")
+        assert shown.args is not None
+        assert shown.args[-2:] == ("--token", "…")
+        await at.manager.update(McpUpdateServerParams(name="one", args=shown.args, env={"A": "b"}))
+        assert parse(file.read_text())["mcpServers"]["one"] == {**written, "env": {"A": "b"}}
+        with pytest.raises(McpRefusal, match="stands for a secret"):
+            await at.manager.update(McpUpdateServerParams(name="one", args=(*shown.args, "more")))
+        assert hidden not in file.read_text()

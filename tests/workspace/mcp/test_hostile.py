@@ -12,6 +12,7 @@ from jupyter_eca.errors import ToolError
 from jupyter_eca.protocol.mcp import ServerStatus
 from jupyter_eca.tools.base import ToolContext
 from jupyter_eca.workspace.base import Files
+from tests.patience import PATIENCE
 from tests.workspace.mcp.house import QUICK, house, raw
 
 if TYPE_CHECKING:
@@ -138,6 +139,6 @@ async def test_a_stopped_server_says_so_to_a_call_that_comes_late(tmp_path: Path
 
 async def _arrives(log: Path, word: str) -> None:
     """A file of another process: it cannot wake us."""
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE):
         while not log.exists() or word not in log.read_text():  # noqa: ASYNC110, ASYNC240
             await asyncio.sleep(0.01)

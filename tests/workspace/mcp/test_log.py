@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.conformance.seat import seat, told
+from tests.patience import PATIENCE
 from tests.workspace.mcp.house import house, puppet
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ def said(level: str, data: Any, **more: Any) -> dict[str, Any]:
 
 async def logged(at: House, lines: int) -> None:
     """A thread reads stderr: it cannot wake us."""
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE):
         while len(at.manager.log("puppet")) < lines:  # noqa: ASYNC110  # as it says
             await asyncio.sleep(0.01)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -11,6 +12,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
+from jupyter_eca import secrecy
 from jupyter_eca.errors import McpRefusal, ToolError
 from jupyter_eca.protocol.lifecycle import MessageType
 from jupyter_eca.protocol.mcp import ServerStatus
@@ -81,6 +83,20 @@ async def test_a_user_signs_in_with_a_browser_and_out_again(tmp_path: Path) -> N
         at.manager.start("far")
         await at.come("far", ServerStatus.REQUIRES_AUTH)
         assert len(site.gate.granted) == 1
+
+
+async def test_no_token_of_a_sign_in_is_logged_and_errors_that_quote_one_are_cleaned(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    async with gated(tmp_path) as (_, at, user):
+        await user.signs_in(at)
+        assert (await at.call("far__add", a=1, b=2)).text == "3"
+    told = "\n".join(map(logging.Formatter("%(name)s %(message)s").format, caplog.records))
+    tokens = (f"{SECRET}token-0", f"{SECRET}refresh-0")
+    assert "mcp.client" in told
+    assert [token for token in tokens if token in told] == []
+    assert secrecy.hide(" ".join(tokens)) == f"{secrecy.HIDDEN} {secrecy.HIDDEN}"
 
 
 async def test_a_program_has_nothing_to_sign_in_to(tmp_path: Path) -> None:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field
 
-from jupyter_eca import around
-from jupyter_eca.engine.plan import Plan
+from jupyter_eca import around, setups
 from jupyter_eca.fronts.mcp.base import Call, Hints, Offers, Refused, offer
 
 if TYPE_CHECKING:
@@ -52,7 +50,7 @@ async def enable(
 async def tools(call: Assisted) -> dict[str, Any]:
     """The tools that the assistant works with, by the names that its approval rules use."""
     host = call.backend.host
-    there = replace(around.tools(host, "", None), plan=Plan())
+    there = around.promised(host)
     return {
         "tools": [
             {
@@ -61,7 +59,7 @@ async def tools(call: Assisted) -> dict[str, Any]:
                 "description": tool.spec.description,
                 "onlyReads": tool.reads,
             }
-            for tool in host.offered("", there)
+            for tool in setups.offered(host, "", there)
         ]
     }
 

@@ -1,4 +1,5 @@
-"""The user's own commands, which are prompts in Markdown files: as tools, and as prompts of the protocol."""
+"""The user's own commands and the skills, both of them prompts in Markdown files: as tools, and as prompts of the
+protocol."""
 
 from __future__ import annotations
 
@@ -9,30 +10,35 @@ import mcp_types as types
 from pydantic import Field
 
 from jupyter_eca.commands import custom
-from jupyter_eca.engine.commands import Called, expand
+from jupyter_eca.commands import skills as own
+from jupyter_eca.engine.commands import Called, expand, placeholders
 from jupyter_eca.fronts.mcp.base import Call, Hints, Offers, Refused, offer
+from jupyter_eca.protocol.command import CommandKind
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from jupyter_eca.fronts.mcp.assistant import Assistant
+    from jupyter_eca.host import Host
+    from jupyter_eca.protocol.command import ChatCommand, CommandArgument
 
     Assisted = Call[Assistant]
 
 
 @offer("eca_skill_list", Hints.READS)
 async def skills(call: Assisted) -> dict[str, Any]:
-    """The prompts that the user has written for the assistant; in a session, `/NAME` runs one."""
-    found = await custom.find(call.backend.host.workspace.files)
+    """The prompts that the user has written for the assistant, and the skills, which the assistant loads by itself when
+    they fit; in a session, `/NAME` runs either."""
     return {
         "skills": [
             {
                 "name": one.name,
                 "description": one.description,
-                "arguments": [argument.name for argument in one.described.arguments or ()],
+                "arguments": [argument.name for argument in one.arguments],
+                "loadedWhenItFits": one.type is CommandKind.SKILL,
             }
-            for one in found.values()
+            for one in await _listed(call.backend.host)
         ]
     }
 
@@ -48,7 +54,7 @@ async def create(
     files = call.backend.host.workspace.files
     path = files.resolve(f".eca/commands/{name}.md")
     line = " ".join(description.split())
-    if not await asyncio.to_thread(_written, path, f"---\ndescription: {line}\n---\n{content}\n"):
+    if not await asyncio.to_thread(_put, path, f"---\ndescription: {line}\n---\n{content}\n"):
         raise Refused(f"There is a skill {name!r} already; nothing was written.", "Choose another name.")
     return {"name": name, "file": files.shown(path)}
 
@@ -57,7 +63,6 @@ class Written:
     """`base.Prompts`."""
 
     async def list(self, backend: Assistant) -> list[types.Prompt]:
-        found = await custom.find(backend.host.workspace.files)
         return [
             types.Prompt(
                 name=one.name,
@@ -66,33 +71,55 @@ class Written:
                     types.PromptArgument(
                         name=argument.name, description=argument.description, required=argument.required
                     )
-                    for argument in one.described.arguments or ()
+                    for argument in one.arguments
                 ],
             )
-            for one in found.values()
+            for one in await _listed(backend.host)
         ]
 
     async def get(self, backend: Assistant, params: types.GetPromptRequestParams) -> types.GetPromptResult | None:
-        found = (await custom.find(backend.host.workspace.files)).get(params.name)
-        if found is None:
-            return None
-        text = _expanded(found, params.arguments or {})
-        message = types.PromptMessage(role="user", content=types.TextContent(text=text))
-        return types.GetPromptResult(description=found.description, messages=[message])
+        host, given = backend.host, params.arguments or {}
+        if found := (await _written(host)).get(params.name):
+            text = expand(found.template, _called(params.name, found.template, found.described.arguments, given))
+            return _got(found.description, text)
+        for skill in await own.find(host):
+            if skill.name == params.name:
+                called = _called(skill.name, skill.body, own.described(skill).arguments, given)
+                made = await own.asked(host, called)
+                return None if made is None else _got(skill.description, made.message)
+        return None
 
 
 OFFERS = Offers((skills, create), prompts=(Written(),))
 
 
-def _expanded(command: custom.CustomCommand, given: Mapping[str, str]) -> str:
-    """`1`, `2` are by position, `args` is all of it, and the others are by name."""
+async def _written(host: Host) -> Mapping[str, custom.CustomCommand]:
+    return await custom.find(host.workspace.files, host.config, host.audiences.warn)
+
+
+async def _listed(host: Host) -> list[ChatCommand]:
+    """Commands first: of two with one name it is the command that runs."""
+    written = {name: one.described for name, one in (await _written(host)).items()}
+    return [*written.values(), *(one for one in await own.listed(host) if one.name not in written)]
+
+
+def _got(description: str, text: str) -> types.GetPromptResult:
+    message = types.PromptMessage(role="user", content=types.TextContent(text=text))
+    return types.GetPromptResult(description=description, messages=[message])
+
+
+def _called(name: str, template: str, shown: Sequence[CommandArgument], said: Mapping[str, str]) -> Called:
+    """`1`, `2` are by position, `args` is all of it, and the others are by name; what the front matter calls otherwise
+    goes by that."""
+    meant = {one.name: plain.name for one, plain in zip(shown, placeholders(template), strict=False)}
+    given = {meant.get(name, name): value for name, value in said.items()}
     numbers = [int(name) for name in given if name.isdecimal()]
     loose = [given.get(str(number), "") for number in range(1, max(numbers, default=0) + 1)]
     named = [f"{name}={value}" for name, value in given.items() if not name.isdecimal() and name != "args"]
-    return expand(command.template, Called(command.name, given.get("args", ""), (*loose, *named)))
+    return Called(name, given.get("args", ""), (*loose, *named))
 
 
-def _written(path: Path, text: str) -> bool:
+def _put(path: Path, text: str) -> bool:
     path.parent.mkdir(parents=True, exist_ok=True)
     try:
         with path.open("x", encoding="utf-8") as file:

@@ -1,0 +1,77 @@
+"""Subagents as words: what one is asked, what it has said, and what the agent that spawned it reads of that."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from jupyter_eca.protocol.content import Role, TextContent, ToolCallContent
+from jupyter_eca.protocol.event import Outcome
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from jupyter_eca.protocol.event import Event
+
+# Tools that a subagent never has: it spawns none, has no plan beside its spawner's, and asks nobody.
+WITHHELD: Final = frozenset({"spawn_agent", "task", "git", "ask_user"})
+
+NOTHING_SAID: Final = "(It ended without saying anything.)"
+
+_RULES: Final = """You are a subagent: another assistant gave you this task and waits for your last message, which is \
+all that it will read. Put what you found or did into it, in full. Nobody answers questions: decide what is open \
+yourself, and say what you decided. If a call is rejected, go on without it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What a model asks for; `activity` is for the user. An empty `model` or `variant` is the agent's own."""
+
+    agent: str
+    task: str
+    activity: str = ""
+    model: str = ""
+    variant: str = ""
+
+
+@dataclass
+class Heard:
+    """What a subagent has said so far: `last` since its last tool call, `before` until then."""
+
+    last: str = ""
+    before: str = ""
+    remark: str = ""
+    outcome: Outcome | None = None
+
+    def hear(self, event: Event) -> None:
+        match event.content:
+            case TextContent(text=text) if event.role is Role.ASSISTANT:
+                self.last += text
+            case TextContent(text=text) if event.role is Role.SYSTEM:
+                self.remark = text
+            case ToolCallContent() if self.last:
+                self.before, self.last = self.last, ""
+            case _:
+                pass
+        self.outcome = event.outcome or self.outcome
+
+    def result(self, name: str) -> tuple[str, bool]:
+        """What its spawner reads, and whether it is an error."""
+        if self.outcome is Outcome.COMPLETED:
+            return f"## Agent '{name}' Result\n\n{self.last.strip() or NOTHING_SAID}", False
+        why = "was stopped by the user" if self.outcome is Outcome.STOPPED else f"failed: {self.remark or 'no answer'}"
+        partial = (self.last or self.before).strip()
+        return f"## Agent '{name}' {why}\n\n" + (f"Until then it said:\n\n{partial}" if partial else NOTHING_SAID), True
+
+
+def rules(max_steps: int) -> str:
+    """For the subagent, behind the agent's own words."""
+    if not max_steps:
+        return _RULES
+    return f"{_RULES} You have {max_steps} steps at most: give your answer before they are used up."
+
+
+def described(description: str, agents: Iterable[tuple[str, str]]) -> str:
+    """The tool's description, with those there are to spawn."""
+    lines = [f"- {name}: {about}" if about else f"- {name}" for name, about in agents]
+    return "\n".join([description, "", "The agents:", *lines])

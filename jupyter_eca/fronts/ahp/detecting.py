@@ -1,0 +1,105 @@
+"""What a shell says of itself in its output, between what is shown: where a command begins and how it ended. Pure.
+
+Shells with an integration write marks (`OSC 133` is FinalTerm's, `633` VS Code's, `1337` iTerm's, `7` everybody's).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+from urllib.parse import unquote, urlsplit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_MARK: Final = re.compile(r"\x1b\](?P<kind>133|633|1337|7);(?P<words>[^\x07\x1b]*)(?:\x07|\x1b\\)")
+# The beginning of one whose end is still to come; what is longer than this is none.
+_BEGUN: Final = re.compile(r"\x1b(?:\](?:[0-9]{0,4}|(?:133|633|1337|7);[^\x07\x1b]{0,8192}\x1b?))?\Z")
+_ESCAPED: Final = re.compile(r"\\(?:\\|x(?P<code>[0-9a-fA-F]{2}))")
+_DRAWN: Final = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|[\x00-\x08\x0b-\x1f\x7f]")
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Prompting:
+    """The shell has an integration."""
+
+
+@dataclass(frozen=True, slots=True)
+class Executed:
+    line: str
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    code: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    folder: str
+
+
+Said = Shown | Prompting | Executed | Finished | Moved
+
+
+class Detecting:
+    """Of one terminal."""
+
+    def __init__(self) -> None:
+        self._rest = ""
+        self._line = ""
+        self._typed: str | None = None  # what is shown behind a prompt, where the shell does not tell the line itself
+
+    def said(self, data: str) -> Iterator[Said]:
+        text = self._rest + data
+        begun = _BEGUN.search(text)
+        self._rest = begun.group() if begun else ""
+        text = text.removesuffix(self._rest)
+        at = 0
+        for mark in _MARK.finditer(text):
+            yield from self._shown(text[at : mark.start()])
+            yield from self._marked(mark["kind"], mark["words"])
+            at = mark.end()
+        yield from self._shown(text[at:])
+
+    def _shown(self, text: str) -> Iterator[Said]:
+        if text:
+            if self._typed is not None:
+                self._typed += text
+            yield Shown(text)
+
+    def _marked(self, kind: str, words: str) -> Iterator[Said]:
+        name, _, rest = words.partition(";")
+        match kind, name:
+            case "133" | "633", "A":
+                yield Prompting()
+            case "133" | "633", "B":
+                self._typed = ""
+                yield Prompting()
+            case "633", "E":
+                self._line = _plain(rest.partition(";")[0])
+            case "133" | "633", "C":
+                line = self._line or _DRAWN.sub("", self._typed or "").strip()
+                self._line, self._typed = "", None
+                yield Executed(line)
+            case "133" | "633", "D":
+                code = rest.partition(";")[0]
+                yield Finished(int(code) if code.isascii() and code.isdecimal() else None)
+            case "633" | "1337", _:
+                key, _, value = rest.partition("=") if name == "P" else words.partition("=")
+                if key in {"Cwd", "CurrentDir"}:
+                    yield Moved(_plain(value))
+            case "7", _:
+                yield Moved(unquote(urlsplit(words).path))
+            case _:
+                pass
+
+
+def _plain(words: str) -> str:
+    return _ESCAPED.sub(lambda found: chr(int(found["code"], 16)) if found["code"] else "\\", words)

@@ -1,0 +1,73 @@
+"""What users of clients read that is ours and not the model's, in their language."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """The labels of what can be chosen for a call, and why one was denied."""
+
+    allow: str
+    remember: str
+    deny: str
+    forbidden: str
+    nobody: str
+    hooked: str
+
+
+ENGLISH: Final = "en"
+LANGUAGES: Final[Mapping[str, Words]] = {
+    ENGLISH: Words(
+        "Allow",
+        "Allow in this session",
+        "Deny",
+        "The rules of the configuration forbid this call.",
+        "Nobody was there to approve the call.",
+        "A hook forbids this call.",
+    ),
+    "de": Words(
+        "Erlauben",
+        "In dieser Sitzung erlauben",
+        "Ablehnen",
+        "Die Regeln der Konfiguration verbieten diesen Aufruf.",
+        "Niemand war da, um den Aufruf zu erlauben.",
+        "Ein Hook verbietet diesen Aufruf.",
+    ),
+    "es": Words(
+        "Permitir",
+        "Permitir en esta sesión",
+        "Denegar",
+        "Las reglas de la configuración prohíben esta llamada.",
+        "No había nadie para aprobar la llamada.",
+        "Un hook prohíbe esta llamada.",
+    ),
+    "fr": Words(
+        "Autoriser",
+        "Autoriser dans cette session",
+        "Refuser",
+        "Les règles de la configuration interdisent cet appel.",
+        "Personne n'était là pour autoriser l'appel.",
+        "Un hook interdit cet appel.",
+    ),
+    "ja": Words(
+        "許可",
+        "このセッションで許可",
+        "拒否",
+        "設定の規則により、この呼び出しは禁止されています。",
+        "呼び出しを承認する人がいませんでした。",
+        "フックにより、この呼び出しは禁止されています。",
+    ),
+    "zh": Words("允许", "在此会话中允许", "拒绝", "配置规则禁止此调用。", "没有人可以批准此调用。", "钩子禁止此调用。"),
+}
+
+
+def known(locale: str | None) -> str:
+    """The language of a BCP 47 tag; English for one that is not spoken here."""
+    language = (locale or "").partition("-")[0].casefold()
+    return language if language in LANGUAGES else ENGLISH

@@ -1,0 +1,67 @@
+"""Facts about where the assistant is, and what the servers of tools say of themselves."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Final
+
+from jupyter_eca.engine.prompt import Section
+from jupyter_eca.errors import ToolError
+from jupyter_eca.instructions.interpreters import PACKAGES
+
+if TYPE_CHECKING:
+    from jupyter_eca.instructions.base import Place
+    from jupyter_eca.protocol.notebook import KernelState
+    from jupyter_eca.workspace.base import Kernel
+
+# Seconds that a kernel has to say what it is: a question waits for it.
+STATE_SECONDS: Final = 1.0
+
+
+async def sections(place: Place) -> tuple[Section, ...]:
+    first, *others = (str(root) for root in place.files.roots)
+    lines = [f"Working directory: {first}"]
+    if others:
+        lines.append(f"Further folders of the workspace: {', '.join(others)}")
+    if place.kernel:
+        lines += [place.kernel.description, *await _kernel(place, place.kernel)]
+    return (Section("Environment", "\n".join(lines)),)
+
+
+async def servers(place: Place) -> tuple[Section, ...]:
+    return tuple(
+        Section(server_source(name), f"What the server {name} says of its tools:\n{text}")
+        for name, text in place.servers
+    )
+
+
+def server_source(name: str) -> str:
+    return f"Server {name}"
+
+
+async def _kernel(place: Place, kernel: Kernel) -> list[str]:
+    """Nothing runs in the kernel for it: its interpreter is asked, beside it."""
+    try:
+        async with asyncio.timeout(STATE_SECONDS):
+            state = await kernel.state()
+            if state.language == "python" and state.python is None:
+                state = await _known(place, kernel) or state
+    except (ToolError, TimeoutError):
+        return []
+    if not state.language:
+        return []
+    version, packages = await place.interpreters.about(state.python) if state.python else ("", {})
+    lines = [f"Language of the kernel: {' '.join(filter(None, (state.language, version)))}"]
+    if packages:
+        told = ", ".join(f"{name} {packages[name]}" for name in PACKAGES if name in packages)
+        lines.append(f"Packages, among others: {told}")
+    return lines
+
+
+async def _known(place: Place, kernel: Kernel) -> KernelState | None:
+    """A kernel whose cell asks does not say which interpreter it is; the server that started it knows. Raises:
+    ToolError."""
+    if kernel.id is None or place.notebooks is None or place.kernels is None:
+        return None
+    paths = [info.path for info in await place.notebooks.list() if info.kernel_id == kernel.id]
+    return await (await place.kernels.of(paths[0])).state() if paths else None

@@ -1,0 +1,51 @@
+"""The patterns of path-scoped rules: Java's globs (`FileSystem.getPathMatcher`), which is what ECA matches with.
+
+`*` and `?` stay within a folder, `**` does not, `{a,b}` is one or the other, `[a-c]` and `[!a-c]` a character. Unlike a
+shell's, `**/` is at least one folder: `src/**/*.py` does not match `src/a.py`, `src/**.py` does.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+_PART: Final = re.compile(
+    r"\\(?P<plain>.)|(?P<deep>\*\*+)|(?P<star>\*)|(?P<any>\?)|\[(?P<not>!?)(?P<set>[^\]/]+)\]"
+    r"|(?P<open>\{)|(?P<close>\})|(?P<comma>,)|(?P<bad>\[|\\)|(?P<else>.)",
+    re.DOTALL,
+)
+
+
+def compiled(pattern: str) -> re.Pattern[str]:
+    """Raises: ValueError for what is no pattern."""
+    out: list[str] = []
+    grouped = False
+    for part in _PART.finditer(pattern):
+        match part.lastgroup:
+            case "deep":
+                out.append(".*")
+            case "star":
+                out.append("[^/]*")
+            case "any":
+                out.append("[^/]")
+            case "set":
+                chars = re.sub(r"[\\\[^&~|]|(?<=-)-", r"\\\g<0>", part["set"])
+                out.append(f"(?!/)[{'^' if part['not'] else ''}{chars}]")
+            case "open" if not grouped:
+                grouped = True
+                out.append("(?:(?:")
+            case "close" if grouped:
+                grouped = False
+                out.append("))")
+            case "comma" if grouped:
+                out.append(")|(?:")
+            case "open" | "bad":
+                raise ValueError(f"{pattern!r} is no pattern for paths")
+            case _:
+                out.append(re.escape(part["plain"] or part[0]))
+    if grouped:
+        raise ValueError(f"{pattern!r} is no pattern for paths")
+    try:
+        return re.compile("".join(out), re.DOTALL)
+    except re.error as error:
+        raise ValueError(f"{pattern!r} is no pattern for paths") from error

@@ -1,0 +1,40 @@
+"""Texts that a user wrote for the model: read whole, or refused with a reason. Blocks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+# Every request of a chat carries them: this is 25,000 tokens, far more than anybody writes by hand.
+MAX_BYTES: Final = 100_000
+
+
+def read(path: Path) -> str:
+    """Raises: ValueError that says what is wrong with it."""
+    try:
+        if not path.is_file():  # a pipe would keep whoever opens it
+            raise ValueError("it is no file" if path.exists() else "it is not there")
+        with path.open("rb") as file:
+            data = file.read(MAX_BYTES + 1)
+    except OSError as error:
+        raise ValueError(f"it cannot be read ({error.strerror})") from None
+    if len(data) > MAX_BYTES:
+        raise ValueError(f"it is larger than {MAX_BYTES // 1000} kB")
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise ValueError("it is not text") from None
+    if "\0" in text:
+        raise ValueError("it is not text")
+    return text.replace("\r\n", "\n").strip()
+
+
+def within(path: Path, folders: tuple[Path, ...]) -> bool:
+    """Every link followed; the folders are real ones."""
+    try:
+        real = path.resolve()
+    except (OSError, RuntimeError, ValueError):
+        return False
+    return any(real.is_relative_to(folder) for folder in folders)

@@ -1,0 +1,52 @@
+"""What a saved notebook keeps of the code that the assistant ran: the code, and what came of it, as the metadata of the
+answer. The text of the answer is for readers, and cuts what is long; `topython` makes cells of this.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, cast
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+KEY: Final = "jupyter_eca"
+
+# Characters of one output: a notebook is not the place for a log.
+MAX_CHARS: Final = 20_000
+
+_SHOWN = ("image/", "text/html", "application/")
+
+
+def is_shown(data: Mapping[str, Any]) -> bool:
+    """Whether a page shows it in an output of its own."""
+    return any(mime.startswith(_SHOWN) for mime in data)
+
+
+def metadata(runs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    return {KEY: {"runs": list(runs)}} if runs else {}
+
+
+def mark(run: int, output: int) -> dict[str, Any]:
+    """Of an output that is shown: which it is of which run, so that it is kept only once."""
+    return {KEY: {"run": run, "output": output}}
+
+
+def run(code: str, captured: Any, error: BaseException | None) -> dict[str, Any]:
+    outputs: list[dict[str, Any]] = [
+        {"output_type": "stream", "name": name, "text": _cut(text)}
+        for name, text in (("stdout", captured.stdout), ("stderr", captured.stderr))
+        if text
+    ]
+    for number, output in enumerate(cast("list[Any]", captured.outputs)):
+        shown = is_shown(output.data)
+        data = {} if shown else {mime: _cut(str(text)) for mime, text in output.data.items()}
+        here = mark(-1, number) if shown else {}
+        outputs.append({"output_type": "display_data", "data": data, "metadata": here})
+    # Only the first line of an error: its traceback names files of this machine.
+    if error is not None:
+        outputs.append({"output_type": "error", "ename": type(error).__name__, "evalue": str(error), "traceback": []})
+    return {"code": code, "outputs": outputs}
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= MAX_CHARS else f"{text[:MAX_CHARS]}\n… {len(text) - MAX_CHARS} characters more\n"

@@ -1,0 +1,37 @@
+"""Where an answer has something from, as Markdown for its reader. Pure."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_BRACKETS = re.compile(r"[\[\]\s]+")
+
+
+def shown(source: Mapping[str, Any]) -> str:
+    """A page of the web or a place in a document, however the API says it; empty for one that it says otherwise."""
+    match source:
+        case {"url": str(url)} if url.startswith(("https://", "http://")):
+            title = source.get("title")
+            return link(title if isinstance(title, str) else "", url)
+        case {"document_title": str(title), "start_page_number": int(first), "end_page_number": int(end)}:
+            # The API's end is the page after the last.
+            pages = f"p. {first}" if end - 1 <= first else f"pp. {first}-{end - 1}"
+            return f"[{_plain(title)}, {pages}]"
+        case {"document_title": str(title)}:
+            return f"[{_plain(title)}]"
+        case _:
+            return ""
+
+
+def link(title: str, url: str) -> str:
+    address = re.sub(r"[\s()<>]", lambda found: f"%{ord(found[0]):02X}", url)
+    return f"[{_plain(title) or address}]({address})"
+
+
+def _plain(title: str) -> str:
+    """A title is a stranger's words: it must not end the link that it is in."""
+    return _BRACKETS.sub(" ", title).strip()

@@ -1,0 +1,47 @@
+/**
+ * Lab's variables, and what stands in for each where there is no Lab: VS Code's, else a colour for light and for dark.
+ */
+
+const COLOURS = {
+  'border-color1': ['panel-border', '#bdbdbd', '#616161'],
+  'border-color2': ['panel-border', '#e0e0e0', '#424242'],
+  'brand-color0': ['textLink-activeForeground', '#0d47a1', '#90caf9'],
+  'brand-color1': ['textLink-foreground', '#1565c0', '#64b5f6'],
+  'content-link-color': ['textLink-foreground', '#1565c0', '#64b5f6'],
+  'error-color1': ['errorForeground', '#d32f2f', '#ef5350'],
+  'info-color1': ['notificationsInfoIcon-foreground', '#0097a7', '#4dd0e1'],
+  'info-color2': ['notificationsInfoIcon-foreground', '#80deea', '#006064'],
+  'layout-color1': ['notebook-cellEditorBackground', '#ffffff', '#1e1e1e'],
+  'layout-color2': ['sideBar-background', '#f2f2f2', '#2a2a2a'],
+  'layout-color3': ['list-hoverBackground', '#e0e0e0', '#424242'],
+  'success-color1': ['testing-iconPassed', '#388e3c', '#66bb6a'],
+  'ui-font-color0': ['foreground', '#000000', '#ffffff'],
+  'ui-font-color1': ['foreground', '#212121', '#e0e0e0'],
+  'ui-font-color2': ['descriptionForeground', '#616161', '#b0b0b0'],
+  'ui-inverse-font-color0': ['button-foreground', '#ffffff', '#000000'],
+  'warn-color0': ['editorWarning-foreground', '#e65100', '#ffcc80'],
+  'warn-color1': ['editorWarning-foreground', '#ef6c00', '#ffb74d']
+};
+
+const OTHERS = {
+  'code-font-family': 'var(--vscode-editor-font-family, ui-monospace, Menlo, Consolas, monospace)',
+  'code-font-size': '13px',
+  'elevation-z2': '0 2px 4px #0003',
+  'elevation-z6': '0 6px 12px #0003',
+  'ui-font-family': 'var(--vscode-font-family, system-ui, sans-serif)',
+  'ui-font-size0': '11px',
+  'ui-font-size1': '13px',
+  'ui-font-size2': '15px'
+};
+
+/** Throws: Error for a variable that has nothing to stand in for it. */
+export function fallbacks(css) {
+  return css.replace(/var\(--jp-([\w-]+)\)/g, (_, name) => {
+    const [other, light, dark] = COLOURS[name] ?? [];
+    const instead = OTHERS[name] ?? (other && `var(--vscode-${other}, light-dark(${light}, ${dark}))`);
+    if (instead === undefined) {
+      throw new Error(`--jp-${name} has nothing to stand in for it: add it to fallbacks.mjs`);
+    }
+    return `var(--jp-${name}, ${instead})`;
+  });
+}

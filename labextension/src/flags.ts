@@ -1,0 +1,15 @@
+/** Marks that the user sets at messages. */
+
+import type { Session } from './session';
+
+export interface Flags {
+  readonly add: (contentId: string, text: string) => void;
+  readonly remove: (contentId: string) => void;
+}
+
+export function flagsOf(session: () => Session): Flags {
+  return {
+    add: (contentId, text) => void session().ask('chat/addFlag', { chatId: session().chat.id, contentId, text }),
+    remove: contentId => void session().ask('chat/removeFlag', { chatId: session().chat.id, contentId })
+  };
+}

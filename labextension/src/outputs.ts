@@ -1,0 +1,24 @@
+/** The whole of an output that was too long for the model, fetched when a reader wants it. */
+
+import { Session } from './session';
+
+/** Bytes in one message, and of an output at most: more than that nobody reads in a page. */
+const PART = 500_000;
+const MOST = 20_000_000;
+
+export async function wholeOutput(session: Session, id: string): Promise<string | undefined> {
+  const chatId = session.chat.id;
+  const parts: string[] = [];
+  for (let offset = 0; offset < MOST;) {
+    const part = await session.ask('chat/toolOutput', { chatId, id, offset, limit: PART });
+    if (part === undefined) {
+      return undefined;
+    }
+    parts.push(part.text);
+    if (part.end >= part.total || part.end <= offset) {
+      break;
+    }
+    offset = part.end;
+  }
+  return parts.join('');
+}

@@ -1,0 +1,109 @@
+/**
+ * Whether a message is of the model that its method has: the one place where what comes from outside is not trusted.
+ *
+ * A kind of content that is not known yet fits: whoever reads it ignores it. So does what a newer server adds.
+ */
+
+import { SHAPES } from './protocol';
+
+export type Shape = string | readonly Shape[];
+type Fields = Readonly<Record<string, Shape>>;
+
+const TABLE: Readonly<Record<string, Fields | readonly Shape[]>> = SHAPES;
+
+/** The place of the first thing that does not fit, undefined when all does. */
+export function misfit(shape: Shape, value: unknown, at = ''): string | undefined {
+  if (typeof shape !== 'string') {
+    const [first = '*', ...rest] = shape;
+    return first === '|' ? misfitAll(rest, value, at) : misfitList(first, value, at);
+  }
+  const named = TABLE[shape];
+  if (named === undefined) {
+    return isOf(shape, value) ? undefined : at;
+  }
+  return isList(named) ? misfit(named, value, at) : misfitRecord(named, value, at);
+}
+
+function isOf(shape: string, value: unknown): boolean {
+  switch (shape) {
+    case 's':
+      return typeof value === 'string';
+    case 'n':
+      return typeof value === 'number';
+    case 'b':
+      return typeof value === 'boolean';
+    case 'o':
+      return isRecord(value);
+    case '*':
+      return true;
+    default:
+      return shape === `=${String(value)}`;
+  }
+}
+
+function misfitList(item: Shape, value: unknown, at: string): string | undefined {
+  if (!isList(value)) {
+    return at;
+  }
+  for (const [index, one] of value.entries()) {
+    const trouble = misfit(item, one, `${at}[${String(index)}]`);
+    if (trouble !== undefined) {
+      return trouble;
+    }
+  }
+  return undefined;
+}
+
+/** Of records that have a tag only the one of that tag is looked at, so that what is told is where it is wrong. */
+function misfitAll(shapes: readonly Shape[], value: unknown, at: string): string | undefined {
+  const tagged = shapes.filter(shape => tag(shape) !== undefined);
+  if (tagged.length === 0) {
+    return shapes.some(shape => misfit(shape, value, at) === undefined) ? undefined : at;
+  }
+  if (!isRecord(value)) {
+    return at;
+  }
+  const own = tagged.find(shape => {
+    const [name, kind] = tag(shape) ?? ['', ''];
+    return value[name] === kind;
+  });
+  if (own !== undefined) {
+    return misfit(own, value, at);
+  }
+  const [name] = tag(tagged[0] ?? '') ?? [''];
+  return typeof value[name] === 'string' ? undefined : at;
+}
+
+function misfitRecord(fields: Fields, value: unknown, at: string): string | undefined {
+  if (!isRecord(value)) {
+    return at;
+  }
+  for (const [key, shape] of Object.entries(fields)) {
+    const name = key.replace('?', '');
+    const absent = name !== key && (value[name] === undefined || value[name] === null);
+    const trouble = absent ? undefined : misfit(shape, value[name], `${at}.${name}`);
+    if (trouble !== undefined) {
+      return trouble;
+    }
+  }
+  return undefined;
+}
+
+/** The field that tells the members of a union apart, and its value. */
+function tag(shape: Shape): readonly [string, string] | undefined {
+  const fields = typeof shape === 'string' ? TABLE[shape] : undefined;
+  const found = fields !== undefined && !isList(fields) && Object.entries(fields).find(isTag);
+  return found === undefined || found === false ? undefined : [found[0], String(found[1]).slice(1)];
+}
+
+function isTag([name, shape]: readonly [string, Shape]): boolean {
+  return (name === 'type' || name === 'kind') && typeof shape === 'string' && shape.startsWith('=');
+}
+
+function isList(value: unknown): value is readonly Shape[] {
+  return Array.isArray(value);
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,67 @@
+/** What the notebook that is worked in asks of the assistant: shown, and changed here. */
+
+import * as React from 'react';
+
+import { useEnv } from './env';
+
+/** Of one notebook. Those of one that is not `trusted` are not told to a model. */
+export interface Instructed {
+  readonly path: string;
+  readonly name: string;
+  readonly words: string;
+  readonly trusted: boolean;
+}
+
+export interface InstructionsSource {
+  readonly subscribe: (watcher: () => void) => () => void;
+  readonly current: () => Instructed | undefined;
+  readonly save: (path: string, words: string) => void;
+}
+
+export function Instructions({ source }: { readonly source: InstructionsSource }): React.ReactElement | null {
+  const found = React.useSyncExternalStore(source.subscribe, source.current);
+  // Another notebook, or other words from elsewhere: what was typed for those before is not theirs.
+  return found === undefined ? null : (
+    <OfNotebook key={`${found.path}\n${found.words}`} found={found} onSave={source.save} />
+  );
+}
+
+interface Props {
+  readonly found: Instructed;
+  readonly onSave: InstructionsSource['save'];
+}
+
+export function OfNotebook({ found, onSave }: Props): React.ReactElement {
+  const { trans } = useEnv();
+  const { path, name, words, trusted } = found;
+  const [text, setText] = React.useState(words);
+  const off = words !== '' && !trusted;
+  return (
+    <details className="eca-Instructions">
+      <summary>
+        {words === '' ? trans.__('Add instructions for %1', name) : trans.__('Instructions for %1', name)}
+        {off && ` (${trans.__('not used')})`}
+      </summary>
+      {off && <p>{trans.__('They are used once the notebook is trusted: run its cells, or trust it.')}</p>}
+      <textarea
+        aria-label={trans.__('Instructions for %1', name)}
+        dir="auto"
+        rows={4}
+        value={text}
+        onChange={event => {
+          setText(event.target.value);
+        }}
+      />
+      <button
+        type="button"
+        className="eca-Link"
+        disabled={text.trim() === words}
+        onClick={() => {
+          onSave(path, text);
+        }}
+      >
+        {trans.__('Save in the notebook')}
+      </button>
+    </details>
+  );
+}

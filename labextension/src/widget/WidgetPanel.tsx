@@ -1,0 +1,53 @@
+/** The panel with, above it, what is to be known when the kernel that it belongs to is gone. */
+
+import * as React from 'react';
+
+import { Session } from '../session';
+import { App, Surroundings } from '../view/App';
+import { Env, EnvProvider } from '../view/env';
+import { InstructionsSource } from '../view/Instructions';
+
+interface Props {
+  readonly env: Env;
+  readonly session: Session;
+  readonly surroundings: Surroundings;
+  readonly instructions: InstructionsSource;
+}
+
+export function WidgetPanel({ env, ...props }: Props): React.ReactElement {
+  const { session } = props;
+  const state = React.useSyncExternalStore(session.subscribe, () => session.state);
+  const gone = state.connection === 'lost' || state.connection === 'absent';
+  return (
+    <EnvProvider value={env}>
+      {gone && <Gone env={env} chat={session.chat.seq > 0 ? String(session.chat.id) : ''} />}
+      <App {...props} />
+    </EnvProvider>
+  );
+}
+
+/** Where nothing was said there is nothing to go on with: then it may only be that the kernel is at work. */
+export function Gone({ env, chat }: { readonly env: Env; readonly chat: string }): React.ReactElement {
+  const { trans, code } = env;
+  // A kernel that was restarted has not loaded us; for one that has, the first line does nothing.
+  const lines = `%load_ext jupyter_eca\n%eca panel ${chat}`.trimEnd();
+  return (
+    <div className="eca-Gone" role="note">
+      <span>
+        {chat === ''
+          ? trans.__('The kernel does not answer: it is at work, or was restarted. To begin anew, run:')
+          : trans.__('The kernel does not answer. If it was restarted this is a record; to go on with it, run:')}
+      </span>
+      <code>{lines}</code>
+      <button
+        type="button"
+        className="eca-Button"
+        onClick={() => {
+          void code.copy(lines);
+        }}
+      >
+        {trans.__('Copy')}
+      </button>
+    </div>
+  );
+}

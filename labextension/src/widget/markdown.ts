@@ -1,0 +1,35 @@
+/** Markdown into an element, where there is no Lab: its parser and its sanitiser come along. */
+
+import DOMPurify from 'dompurify';
+import { Marked } from 'marked';
+
+import type { TranslationBundle } from '@jupyterlab/translation';
+
+import { equipAll } from '../codetools';
+import { inert } from '../inert';
+import { plain } from '../text';
+import { CodeTools } from '../view/env';
+
+const parser = new Marked({ gfm: true, async: false });
+
+/** What `inert` lets pass is less than this lets pass: two judges, of whom either is enough. */
+export function html(text: string, remote: (alt: string) => string): string {
+  return inert(DOMPurify.sanitize(parser.parse(plain(text)) as string), remote);
+}
+
+export function markdownInto(
+  code: CodeTools,
+  trans: TranslationBundle
+): (host: HTMLElement, text: string) => Promise<void> {
+  const remote = (alt: string): string => trans.__('Image, not loaded: %1', alt || trans.__('untitled'));
+  return (host, text) => {
+    try {
+      host.innerHTML = html(text, remote);
+      equipAll(host, code, trans);
+    } catch (error) {
+      console.warn('ECA: Markdown could not be rendered', error);
+      host.textContent = text;
+    }
+    return Promise.resolve();
+  };
+}

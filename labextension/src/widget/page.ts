@@ -1,0 +1,13 @@
+/** What sessions need of the page. */
+
+export function later(call: () => void, ms: number): () => void {
+  const timer = setTimeout(call, ms);
+  return () => {
+    clearTimeout(timer);
+  };
+}
+
+/** A page that is not served over TLS has no `crypto.randomUUID`. */
+export function newId(): string {
+  return [...crypto.getRandomValues(new Uint8Array(16))].map(byte => byte.toString(16).padStart(2, '0')).join('');
+}

@@ -1,0 +1,57 @@
+"""How to add to it: the files that the page shows are installed as a package would be, and used."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+from tests.desk import settings
+from tests.handbook import ROOT, install
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+# A process of its own: plugs are looked for once.
+_USE = """
+import asyncio, json, jupyter_eca
+from jupyter_eca.protocol.context import OtherContext
+
+async def main():
+    async with jupyter_eca.connect(folder=".", config_file="set.json", approve=lambda call: True) as eca:
+        echoed = await eca.ask("Polly wants", model="echo/parrot")
+        counted = await eca.chat().ask("count")
+        offered = await eca.client.contexts(eca.id, "bra")
+        seen = await eca.chat().ask("where am I?", [OtherContext(type="branch")])
+        named = await eca.chat().ask("Is it @branch?")
+        told = [echoed.text, counted.text, [one.type for one in offered], seen.text, named.text]
+        print(json.dumps(told))
+
+asyncio.run(main())
+"""
+
+
+def test_a_provider_a_tool_and_a_context_of_the_page_work_as_soon_as_they_are_installed(tmp_path: Path) -> None:
+    site, work = tmp_path / "site", tmp_path / "work"
+    site.mkdir()
+    (work / ".git").mkdir(parents=True)
+    (work / ".git" / "HEAD").write_text("ref: refs/heads/parrots\n")
+    (work / "notes.txt").write_text("one two three")
+    rules = [
+        {"message": "count", "reply": [{"tool": "count_words", "arguments": {"path": "notes.txt"}}]},
+        {"result": "", "reply": [{"text": "{result}"}]},
+        {"message": "(?P<seen>refs/heads/\\w+)", "reply": [{"text": "On $seen."}]},
+    ]
+    (work / "set.json").write_text(json.dumps(settings(work, rules)))
+    install(site)
+    kept = {name: value for name, value in os.environ.items() if not name.endswith("_API_KEY")}
+    path = os.pathsep.join([str(site), str(ROOT)])
+    around = {**kept, "PYTHONPATH": path, "JUPYTER_DATA_DIR": str(tmp_path / "data"), "XDG_CONFIG_HOME": str(tmp_path)}
+    done = subprocess.run(
+        [sys.executable, "-c", _USE], cwd=work, env=around, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    answers = ["Polly wants", "notes.txt has 3 words.", ["branch"], *["On refs/heads/parrots."] * 2]
+    assert json.loads(done.stdout) == answers

@@ -1,0 +1,150 @@
+"""The README and the pages say what the product does: what they name is compared with it."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import tomllib
+from ast import PyCF_ALLOW_TOP_LEVEL_AWAIT
+from typing import TYPE_CHECKING, Any, cast
+
+import json5
+import pytest
+from mcp_types import version as mcp
+from PIL import Image
+
+from jupyter_eca.cli import parser
+from jupyter_eca.config import Config
+from jupyter_eca.config.reference import slug
+from jupyter_eca.contexts.gathering import LIVE
+from jupyter_eca.engine.commands import NATIVE
+from jupyter_eca.going import WORDS
+from jupyter_eca.kernel import options
+from jupyter_eca.protocol.ahp import VERSION
+from tests.handbook import PAGES, ROOT, blocks, page, prose
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterator
+    from pathlib import Path
+
+REFERENCE = page("reference.md")
+every_page = pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
+
+
+def spans(text: str) -> list[str]:
+    """What stands between backticks."""
+    return re.findall(r"`([^`\n]+)`", prose(text))
+
+
+@every_page
+def test_links_lead_somewhere(path: Path) -> None:
+    for link in re.findall(r"\]\(([^)\s]+)\)", prose(path.read_text())):
+        file, _, anchor = link.partition("#")
+        if link.startswith("https://"):
+            continue
+        target = (path.parent / file).resolve() if file else path
+        assert target.exists(), link
+        headings = re.findall(r"^#+ (.*)$", target.read_text(), flags=re.MULTILINE) if anchor else []
+        assert not anchor or anchor in map(slug, headings), link
+
+
+@every_page
+def test_a_page_names_no_command_of_a_cell_or_a_chat_that_there_is_not(path: Path) -> None:
+    words = {name.partition(" ")[0] for name in options.COMMANDS} | WORDS | {"QUESTION"}
+    slashes = {f"/{one.name}" for one in NATIVE} | {"/name", "/server:prompt", "/docs", "/openapi.json"}
+    for span in spans(path.read_text()):
+        if found := re.match(r"%eca ([a-zA-Z-]+)", span):
+            assert found[1] in words, span
+        if found := re.fullmatch(r"(/[a-z:.-]+)( [A-Z]+)?", span):
+            assert found[1] in slashes, span
+
+
+@every_page
+def test_a_page_names_no_command_line_or_extra_that_there_is_not(path: Path) -> None:
+    text = path.read_text()
+    shell = [line for _, body in blocks(text, "bash") for line in body.splitlines()]
+    for line in [*spans(text), *shell]:
+        if line.startswith("jupyter-eca ") and "…" not in line:
+            parser().parse_args(shlex.split(line)[1:])
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    named = [name for names in re.findall(r"jupyter-eca\[([\w,]+)\]", text) for name in names.split(",")]
+    assert set(named) <= extras.keys()
+
+
+@every_page
+def test_code_in_a_page_is_python_and_its_configuration_is_read(path: Path) -> None:
+    for _, body in blocks(path.read_text(), "python"):
+        line, _, below = body.partition("\n")
+        if (magic := re.match(r"(%{1,2})eca ?(.*)", line)) is not None:
+            assert isinstance(options.parse(magic[2], below if magic[1] == "%%" else None), options.Ask), line
+        elif not line.startswith("%"):
+            compile(body, path.name, "exec", flags=PyCF_ALLOW_TOP_LEVEL_AWAIT)
+    for _, body in blocks(path.read_text(), "jsonc"):
+        written = cast("dict[str, Any]", json5.loads(body))  # pyright: ignore[reportUnknownMemberType]  # untyped library
+        assert written.keys() <= Config.model_validate(written).wire().keys()
+
+
+def test_each_command_option_and_word_is_in_the_reference() -> None:
+    there = spans(REFERENCE)
+    wanted = [f"%eca {name.partition(' ')[0]}" for name in options.COMMANDS]
+    wanted += [f"/{one.name}" for one in NATIVE] + [f"@{kind}" for kind in LIVE] + list(options.OPTIONS)
+    assert [
+        one
+        for one in wanted
+        if not any(re.match(rf"{re.escape(one)}\b|{re.escape(one)} ", f"{span} ") for span in there)
+    ] == []
+
+
+def test_each_command_line_and_its_options_are_in_the_reference() -> None:
+    there = spans(REFERENCE)
+    for name, command in commands():
+        assert any(span.startswith(f"jupyter-eca {name}") for span in there), name
+        for action in command._actions:  # pyright: ignore[reportPrivateUsage]  # argparse has no other list of them
+            long = next((one for one in action.option_strings if one.startswith("--") and one != "--help"), None)
+            assert long is None or any(long in span for span in there), f"{name} {long}"
+
+
+def commands() -> Iterator[tuple[str, argparse.ArgumentParser]]:
+    for action in parser()._actions:  # pyright: ignore[reportPrivateUsage]  # as above
+        if action.dest == "command":
+            yield from cast("dict[str, argparse.ArgumentParser]", action.choices).items()
+
+
+def test_each_key_of_the_labextension_is_in_the_reference() -> None:
+    schema = json.loads((ROOT / "labextension" / "schema" / "plugin.json").read_text())
+    for shortcut in schema["jupyter.lab.shortcuts"]:
+        assert f"`{shortcut['keys'][0].replace('Accel', 'Ctrl').replace(' ', '+')}`" in REFERENCE
+
+
+def test_each_revision_of_a_protocol_is_told() -> None:
+    text = page("protocols.md")
+    for revision in (*mcp.SUPPORTED_PROTOCOL_VERSIONS, VERSION):
+        assert revision in text
+
+
+def test_each_claim_about_security_names_a_test_that_there_is() -> None:
+    rows = re.findall(r"^\| (?!claim|---)(.*) \| (.*) \|$", page("security.md"), flags=re.MULTILINE)
+    assert len(rows) > 30
+    for claim, shown in rows:
+        file, _, test = shown.strip("`").partition("::")
+        assert f"def {test}(" in (ROOT / "tests" / file).read_text(), claim
+
+
+def test_the_readme_is_read_in_five_minutes_and_its_picture_moves() -> None:
+    assert len(page("README.md").splitlines()) <= 200
+    file = ROOT / "notebooks" / "images" / "tour.webp"
+    assert file.stat().st_size <= 1024 * 1024
+    with Image.open(file) as picture:
+        lasting = 0
+        for frame in range(getattr(picture, "n_frames", 1)):
+            picture.seek(frame)
+            picture.load()
+            lasting += picture.info["duration"]
+    assert 10_000 <= lasting <= 25_000
+
+
+@every_page
+def test_a_page_holds_no_path_of_a_machine(path: Path) -> None:
+    assert not re.findall(r"/(?:home|root|tmp|work|Users)/", path.read_text())

@@ -1,0 +1,127 @@
+"""Arguments in a shell line, as bash itself reads the line."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from jupyter_eca.engine.template import Document, Part, Place, fill, parse
+
+BASH = shutil.which("bash") or ""
+SHOW = "printf '<%s>' "
+# Each shows its argument between angle brackets, and nothing else.
+TEMPLATES = [
+    f"{SHOW}{{{{x}}}}",
+    f'{SHOW}"{{{{ x }}}}"',
+    f"{SHOW}'{{{{x}}}}'",
+    f"{SHOW}$'{{{{x}}}}'",
+    f"# a comment, don't\n{SHOW}{{{{x}}}} # and 'another",
+    f'v="$(printf %s. "{{{{x}}}}")"; {SHOW}"${{v%.}}"',
+    f"{SHOW}\"$(printf %s {{{{x}}}}; printf .)\" | sed '$s/\\.>$/>/'",
+    f"read -r -d '' v << 'Mjz9q5s8' || true\n{{{{x}}}}\nMjz9q5s8\n{SHOW}\"$v\"",
+    f"read -r -d '' v << Mjz9q5s8 || true\n{{{{x}}}}\nMjz9q5s8\n{SHOW}\"$v\"",
+    f"a=1; (: $((a + 1)) `true` ${{a}} ; {SHOW}{{{{x}}}})",
+    f"cat <<-A >/dev/null; {SHOW}{{{{x}}}}\n\ttext 'with\n\tA\n",
+    f"cat <<< {{{{x}}}} >/dev/null; {SHOW}{{{{x}}}}",
+]
+VALUES = [
+    "plain",
+    "two words",
+    "'; touch pwned; '",
+    '"; touch pwned; "',
+    "$(touch pwned) `touch pwned` ${HOME} $HOME",
+    "a\\' ; touch pwned #",
+    "\\",
+    "line\nMjz9q5s9\nline",
+    "-n !! * ~ {a,b} é",
+    "'\"$`\\\"'",
+]
+
+
+@pytest.mark.skipif(not BASH, reason="there is no bash")
+@pytest.mark.parametrize("template", TEMPLATES)
+def test_an_argument_is_text_wherever_its_place_is(template: str, tmp_path: Any) -> None:
+    parts = parse(template, ["x"])
+    for value in VALUES:
+        line = fill(parts, {"x": value})
+        done = subprocess.run([BASH, "-c", line], cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert (done.stdout.rstrip("\n"), done.stderr) == (f"<{value}>", ""), line
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "template",
+    [
+        "echo `cat {{x}}`",
+        "echo $(({{x}} + 1))",
+        "echo ${a:-{{x}}}",
+        "echo ${{x}}",
+        "echo # {{x}}",
+        "echo ${a:-'}'} {{x}}",
+        "echo `echo \\`date\\`` {{x}}",
+        'echo "$(case a in a) echo {{x}};; esac)"',
+        "cat << E'O'F\n{{x}}\nEOF",
+        "cat << {{x}}\na\n",
+        "cat << EOF\n{{x}}",
+        "cat << EOF\n$(echo (a) {{x}})\nEOF\n",
+        "cat << EOF\n`{{x}}`\nEOF\n",
+    ],
+)
+def test_a_place_where_nothing_is_only_text_is_refused_with_its_line(template: str) -> None:
+    with pytest.raises(ValueError, match=r"line \d of the command"):
+        parse(f"true\n{template}", ["x"])
+
+
+def test_a_document_that_an_argument_would_end_is_refused() -> None:
+    for body in ("{{x}}", "E{{x}}"):
+        parts = parse(f"cat << 'EOF'\n{body}\nEOF\n", ["x"])
+        with pytest.raises(ValueError, match="no line of an argument may be 'EOF'"):
+            fill(parts, {"x": "a\nEOF\ntouch pwned" if body == "{{x}}" else "OF\ntouch pwned"})
+
+
+@pytest.mark.parametrize(
+    ("value", "line"),
+    [
+        (None, "f "),
+        (3, "f 3"),
+        (True, "f true"),
+        (["a b", "c"], "f 'a b' c"),
+        ({"a": 1}, "f '{\"a\": 1}'"),
+        ("", "f ''"),
+    ],
+)
+def test_values_that_are_no_text_are_words_or_json(value: Any, line: str) -> None:
+    assert fill(parse("f {{x}}", ["x"]), {"x": value}) == line
+
+
+def test_braces_that_are_no_arguments_are_the_commands_own() -> None:
+    command = "docker ps --format '{{.Names}}' {{other}} `a` ${b:-'c'}"
+    assert fill(parse(command, ["x"]), {"x": "y", "other": "z"}) == command
+
+
+def test_a_nul_is_refused() -> None:
+    with pytest.raises(ValueError, match="NUL"):
+        fill(parse("f {{x}}", ["x"]), {"x": "a\0b"})
+
+
+@given(st.lists(st.sampled_from(["{{x}}", *"{}x \n'\"\\$`()#<E-"])).map("".join))
+def test_a_command_is_read_to_its_end_or_refused(command: str) -> None:
+    def written(part: Part) -> str:
+        match part:
+            case str():
+                return part
+            case Place():
+                return "{{x}}"
+            case Document():
+                return "".join(map(written, part.parts))
+
+    try:
+        parts = parse(command, ["x"])
+    except ValueError:
+        return
+    assert "".join(map(written, parts)) == command

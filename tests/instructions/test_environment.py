@@ -1,0 +1,99 @@
+"""What a model is told of the kernel beside it."""
+
+from __future__ import annotations
+
+import asyncio
+import platform
+import sys
+from dataclasses import dataclass, replace
+from importlib.metadata import version
+from typing import TYPE_CHECKING, cast
+
+import pytest
+
+from jupyter_eca.errors import ToolError
+from jupyter_eca.instructions.words import ours
+from jupyter_eca.protocol.notebook import KernelState, NotebookInfo
+from tests.desk import desk
+from tests.instructions.told import HELLO
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from jupyter_eca.workspace.base import Kernel, Kernels, Notebooks
+
+pytestmark = pytest.mark.asyncio
+
+
+@dataclass
+class AKernel:
+    python: str | None = None
+    language: str = "python"
+    id: str = "k1"
+    description: str = "A kernel is there."
+
+    async def state(self) -> KernelState:
+        if self.language == "none":
+            raise ToolError("It is gone.")
+        return KernelState(status="idle", language=self.language, python=self.python)
+
+
+class Known:
+    """The server that started the kernel of `a.ipynb`, whose cell asks."""
+
+    async def of(self, path: str) -> AKernel:
+        assert path == "a.ipynb"
+        return AKernel(sys.executable)
+
+    async def list(self) -> tuple[NotebookInfo, ...]:
+        return (NotebookInfo(path="b.ipynb", active=True, kernel_id="k2"), NotebookInfo(path="a.ipynb", kernel_id="k1"))
+
+
+async def system(folder: Path, kernel: AKernel, *, from_cell: bool = False) -> str:
+    async with desk(folder, HELLO) as table:
+        given, known = cast("Kernel", kernel), Known()
+        if from_cell:
+            kernels, notebooks = cast("Kernels", known), cast("Notebooks", known)
+            table.host.workspace = replace(table.host.workspace, kernels=kernels, notebooks=notebooks)
+        else:
+            table.host.workspace = replace(table.host.workspace, kernel=given)
+        return (await table.host.draft("chat", kernel=given if from_cell else None)).system
+
+
+async def test_the_language_and_the_packages_of_the_kernel_are_told(tmp_path: Path) -> None:
+    words = await system(tmp_path, AKernel(sys.executable))
+    assert f"Working directory: {tmp_path}\nA kernel is there.\n" in words
+    assert f"Language of the kernel: python {platform.python_version()}\n" in words
+    (packages,) = [line for line in words.splitlines() if line.startswith("Packages, among others: ")]
+    assert f"pandas {version('pandas')}" in packages
+    assert f"ipywidgets {version('ipywidgets')}" in packages
+    assert "pytest" not in packages
+
+
+async def test_the_packages_of_a_kernel_whose_cell_asks_are_told_by_its_server(tmp_path: Path) -> None:
+    words = await system(tmp_path, AKernel(), from_cell=True)
+    assert f"pandas {version('pandas')}" in words
+    assert words.startswith(ours("notebook"))
+
+
+@pytest.mark.parametrize("kernel", [AKernel("/no/such/python"), AKernel("/bin/false"), AKernel(None, "julia")])
+async def test_of_an_interpreter_that_says_nothing_only_the_language_is_told(tmp_path: Path, kernel: AKernel) -> None:
+    words = await system(tmp_path, kernel)
+    assert f"A kernel is there.\nLanguage of the kernel: {kernel.language}" in words
+    assert "Packages" not in words
+
+
+async def test_a_kernel_that_is_gone_costs_nothing_but_its_lines(tmp_path: Path) -> None:
+    assert (await system(tmp_path, AKernel(language="none"))).endswith("A kernel is there.")
+
+
+async def test_an_interpreter_is_asked_once_however_many_chats_begin(tmp_path: Path) -> None:
+    count = tmp_path / "count"
+    asked = tmp_path / "python"
+    asked.write_text(f'#!/bin/sh\necho >> {count}\nexec {sys.executable} "$@"\n')
+    asked.chmod(0o755)
+    async with desk(tmp_path, HELLO) as table:
+        table.host.workspace = replace(table.host.workspace, kernel=cast("Kernel", AKernel(str(asked))))
+        drafts = await asyncio.gather(*(table.host.draft(f"chat {n}") for n in range(5)))
+        assert all(platform.python_version() in draft.system for draft in drafts)
+    assert count.read_text() == "\n"
