@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import shutil
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -20,7 +22,7 @@ from tests.server.test_kill import server
 
 if TYPE_CHECKING:
     import subprocess
-    from collections.abc import Awaitable, Callable
+    from collections.abc import AsyncGenerator, Awaitable, Callable
     from pathlib import Path
 
     from tornado.websocket import WebSocketClientConnection
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     Fetch = Callable[..., Awaitable[Any]]
 
 S = "eca:/story"
+T = "term:/1"
 
 
 class Socket(WebSocketLink):
@@ -162,40 +165,59 @@ async def test_the_whole_story(workspace: Path, tmp_path: Path) -> None:
         await at.close()
 
 
-async def test_a_terminal_of_jupyters_own_runs_a_command(workspace: Path, tmp_path: Path) -> None:
-    with server(tmp_path, workspace) as process:
-        at = Served(tmp_path, process)
+@asynccontextmanager
+async def terminal(folder: Path, root: Path, shell: str) -> AsyncGenerator[Client]:
+    """A client with the terminal `T`; which shell that runs, Jupyter's server has from its environment."""
+    with server(folder, root, SHELL=found(shell)) as process:
+        at = Served(folder, process)
         client = await at.open("one")
         await client.initialize(ROOT)
         claim = {"kind": "client", "clientId": "one"}
-        await client.request("createTerminal", terminal="term:/1", claim=claim, cols=90, rows=20)
-        await client.subscribe("term:/1")
+        await client.request("createTerminal", terminal=T, claim=claim, cols=90, rows=20)
+        await client.subscribe(T)
+        yield client
+        await client.request("disposeTerminal", terminal=T)
+        await client.close()
+        await at.close()
 
-        def shown() -> str:
-            parts = client.states["term:/1"]["content"]
-            return "".join(part.get("value", part.get("output")) for part in parts)
+
+def found(program: str) -> str:
+    path = shutil.which(program)
+    assert path, f"{program} is not on the PATH"
+    return path
+
+
+def shown(client: Client) -> str:
+    return "".join(part.get("value", part.get("output")) for part in client.states[T]["content"])
+
+
+@pytest.mark.parametrize("shell", ["bash", "sh"])
+async def test_a_terminal_of_jupyters_own_runs_a_command(workspace: Path, tmp_path: Path, shell: str) -> None:
+    async with terminal(tmp_path, workspace, shell) as client:
+        await client.act("terminal/input", T, data="stty size; echo $((40 + 2)); pwd; exit 3\r")
+        await client.until(lambda: "exitCode" in client.states[T])
+        assert client.states[T]["exitCode"] == 3
+        assert "20 90\r\n42" in shown(client)
+        assert str(workspace) in shown(client)
+
+
+async def test_bash_tells_of_its_commands(workspace: Path, tmp_path: Path) -> None:
+    async with terminal(tmp_path, workspace, "bash") as client:
 
         def ran() -> list[tuple[str, str, int]]:
-            parts = client.states["term:/1"]["content"]
+            parts = client.states[T]["content"]
             done = (one for one in parts if one["type"] == "command" and one["isComplete"])
             return [(one["commandLine"], one["output"].strip(), one["exitCode"]) for one in done]
 
         (workspace / "a;b").mkdir()
         for line in ("echo one; echo 'a\\b'", "cd 'a;b'", "false"):
             before = len(ran())
-            await client.act("terminal/input", "term:/1", data=f"{line}\r")
+            await client.act("terminal/input", T, data=f"{line}\r")
             await client.until(lambda before=before: len(ran()) > before)
         assert ran() == [("echo one; echo 'a\\b'", "one\r\na\\b", 0), ("cd 'a;b'", "", 0), ("false", "", 1)]
-        assert client.states["term:/1"]["cwd"] == (workspace / "a;b").as_uri()
-        assert client.states["term:/1"]["supportsCommandDetection"]
-        assert "633" not in shown()
-        await client.act("terminal/input", "term:/1", data="echo $((40 + 2)) $COLUMNS; pwd; exit 3\r")
-        await client.until(lambda: "exitCode" in client.states["term:/1"])
-        assert "42 90" in shown()
-        assert str(workspace) in shown()
-        await client.request("disposeTerminal", terminal="term:/1")
-        await client.close()
-        await at.close()
+        assert client.states[T]["cwd"] == (workspace / "a;b").as_uri()
+        assert client.states[T]["supportsCommandDetection"]
+        assert "633" not in shown(client)
 
 
 @pytest.mark.parametrize("authorization", ["", "token wrong"])

@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def server(folder: Path, root: Path) -> Generator[subprocess.Popen[bytes]]:
+def server(folder: Path, root: Path, **variables: str) -> Generator[subprocess.Popen[bytes]]:
     command = [sys.executable, "-m", "jupyter_server", "--no-browser", "--allow-root", "--ServerApp.port=0"]
     options = [f"--ServerApp.root_dir={root}", "--IdentityProvider.token=secret"]
     extension = "--ServerApp.jpserver_extensions={'jupyter_eca': True}"
     runtime = {"JUPYTER_RUNTIME_DIR": str(folder / "runtime"), "JUPYTER_CONFIG_DIR": str(folder / "etc")}
     process = subprocess.Popen(
-        [*command, *options, extension], env=environment(folder) | runtime, stderr=subprocess.DEVNULL
+        [*command, *options, extension], env=environment(folder) | runtime | variables, stderr=subprocess.DEVNULL
     )
     try:
         yield process
