@@ -7,6 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 import pytest
+from hatchling.builders.wheel import WheelBuilder
 
 from jupyter_eca import plugins
 from jupyter_eca.config.markdown import headed
@@ -53,7 +54,6 @@ def test_the_code_in_a_shipped_skill_can_be_parsed(path: Path) -> None:
 
 
 def test_the_wheel_has_them() -> None:
-    wheel = pytest.importorskip("hatchling.builders.wheel")
-    builder = wheel.WheelBuilder(str(SHIPPED.parents[2]))
+    builder = WheelBuilder(str(SHIPPED.parents[2]))
     packed = {file.distribution_path for file in builder.recurse_included_files()}
     assert {path.relative_to(SHIPPED.parents[2]).as_posix() for path in FILES} <= packed
