@@ -59,7 +59,9 @@ class Served:
     """A server over a folder, and clients of it."""
 
     def __init__(self, folder: Path, process: subprocess.Popen[bytes]) -> None:
+        self.process = process
         self._note = folder / "runtime" / f"jpserver-{process.pid}.json"
+        self._clients: list[Client] = []
         self._tasks: list[asyncio.Future[Any]] = []
 
     async def open(self, id: str) -> Client:
@@ -75,11 +77,25 @@ class Served:
                     await asyncio.sleep(0.05)
         link: Any = Socket(socket)
         client = Client(id, link, PATIENCE)
+        self._clients.append(client)
         self._tasks += [asyncio.ensure_future(client.run()), link.reading]
         return client
 
     async def close(self) -> None:
-        await asyncio.wait(self._tasks)
+        for client in self._clients:
+            await client.close()
+        await asyncio.gather(*self._tasks)
+
+
+@asynccontextmanager
+async def served(folder: Path, root: Path, **variables: str) -> AsyncGenerator[Served]:
+    with server(folder, root, **variables) as process:
+        at = Served(folder, process)
+        try:
+            yield at
+        finally:
+            # A socket that a failed test left open would fail the one after it.
+            await at.close()
 
 
 async def again(at: Served, before: Client) -> tuple[Client, str]:
@@ -107,8 +123,7 @@ async def decide(client: Client, turn: str, **fields: Any) -> None:
 
 
 async def test_the_whole_story(workspace: Path, tmp_path: Path) -> None:
-    with server(tmp_path, workspace) as process:
-        at = Served(tmp_path, process)
+    async with served(tmp_path, workspace) as at:
         client = await at.open("one")
         await client.initialize(ROOT)
         await client.create(S)
@@ -146,12 +161,9 @@ async def test_the_whole_story(workspace: Path, tmp_path: Path) -> None:
         before = text_of(client.states[S]["activeTurn"])
         await client.until(lambda: len(text_of(client.states[S]["activeTurn"])) > len(before))
         shown = text_of(client.states[S]["activeTurn"])
-        process.kill()
-        process.wait()
-        await client.close()
-        await at.close()
-    with server(tmp_path, workspace) as process:
-        at = Served(tmp_path, process)
+        at.process.kill()
+        at.process.wait()
+    async with served(tmp_path, workspace) as at:
         seen = client.seen
         client, how = await again(at, client)
         assert how == "snapshot"
@@ -161,15 +173,12 @@ async def test_the_whole_story(workspace: Path, tmp_path: Path) -> None:
         await client.ask(S, "t8", "you")
         assert text_of((await client.settled(S, 8))["turns"][7]) == "Hello, you"
         assert client.envelopes[0]["serverSeq"] > seen
-        await client.close()
-        await at.close()
 
 
 @asynccontextmanager
 async def terminal(folder: Path, root: Path, shell: str) -> AsyncGenerator[Client]:
     """A client with the terminal `T`; which shell that runs, Jupyter's server has from its environment."""
-    with server(folder, root, SHELL=found(shell)) as process:
-        at = Served(folder, process)
+    async with served(folder, root, SHELL=found(shell)) as at:
         client = await at.open("one")
         await client.initialize(ROOT)
         claim = {"kind": "client", "clientId": "one"}
@@ -177,8 +186,6 @@ async def terminal(folder: Path, root: Path, shell: str) -> AsyncGenerator[Clien
         await client.subscribe(T)
         yield client
         await client.request("disposeTerminal", terminal=T)
-        await client.close()
-        await at.close()
 
 
 def found(program: str) -> str:
