@@ -106,6 +106,12 @@ async def desk(
 ) -> AsyncGenerator[Desk]:
     workspace = Workspace(Files((folder,)), notebooks=notebooks)
     host = Host(Config.model_validate(settings(folder, rules, **more)), workspace, folder / "chats.db")
+    async with desk_of(host, folder) as table:
+        yield table
+
+
+@asynccontextmanager
+async def desk_of(host: Host, folder: Path) -> AsyncGenerator[Desk]:
     async with asyncio.timeout(PATIENCE * 3), asyncio.TaskGroup() as tasks:
         running = tasks.create_task(host.run())
         await host.ready.wait()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from contextlib import asynccontextmanager
 from functools import partial
@@ -20,7 +19,7 @@ from jupyter_eca.protocol.content import ToolCallRunContent
 from jupyter_eca.protocol.tool import ToolSwitchParams
 from jupyter_eca.workspace.base import Files, Workspace
 from jupyter_eca.workspace.mcp.jsonc import parse
-from tests.desk import PATIENCE, Desk, answer, desk, said, settings
+from tests.desk import Desk, answer, desk, desk_of, said, settings
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -58,16 +57,8 @@ async def filed(folder: Path, monkeypatch: pytest.MonkeyPatch, **more: Any) -> A
     (root / ".eca" / "config.json").write_text(f"// ours\n{json.dumps(settings(folder, RULES, **more))}\n")
     reading = partial(read, (root,))
     host = Host(reading(), Workspace(Files((root,))), folder / "chats.db", reading)
-    async with asyncio.timeout(PATIENCE * 3), asyncio.TaskGroup() as tasks:
-        running = tasks.create_task(host.run())
-        await host.ready.wait()
-        table = Desk(host, tasks, root)
-        try:
-            yield table
-        finally:
-            await table.close()
-            host.close()
-            await running
+    async with desk_of(host, root) as table:
+        yield table
 
 
 def mine(folder: Path) -> Path:
