@@ -37,9 +37,10 @@ class Told:
         self.defaults.append(default)
 
 
-def logins(folder: Path, url: str | None, told: Told) -> Logins:
+def logins(folder: Path, url: str | None, told: Told, *names: str) -> Logins:
     credentials = Credentials(folder / "auth.json", NoRing())
-    providers = {"house": {"api": "anthropic", "models": {"claude-haiku-5-5": None}} | ({"url": url} if url else {})}
+    one = {"api": "anthropic", "models": {"claude-haiku-5-5": None}} | ({"url": url} if url else {})
+    providers = dict.fromkeys(names or ("house",), one)
     catalog = Catalog({"a": AnthropicProvider()}, Config.model_validate({"providers": providers}), credentials)
     return Logins(catalog, credentials, told.changed)
 
@@ -54,12 +55,13 @@ async def test_the_first_model_there_is_becomes_the_default_and_leaves_with_its_
     assert [status.auth.source for status in told.statuses] == ["login", None]
 
 
-async def test_two_sign_ins_at_once_are_both_kept(tmp_path: Path) -> None:
+async def test_sign_ins_at_once_are_all_kept(tmp_path: Path) -> None:
+    names = [f"house-{n}" for n in range(8)]
     with LoopbackAnthropic(says("Hi"), key=KEY) as server:
-        told = Told()
-        mine = logins(tmp_path, server.url, told)
-        await asyncio.gather(mine.enter("house", {"key": KEY}), mine.enter("house", {"key": KEY}))
-        assert (await mine.status("house")).auth.source == "login"
+        mine = logins(tmp_path, server.url, Told(), *names)
+        await asyncio.gather(*(mine.enter(name, {"key": KEY}) for name in names))
+    later = logins(tmp_path, None, Told(), *names)
+    assert [(await later.status(name)).auth.source for name in names] == ["login"] * len(names)
 
 
 async def test_a_key_for_an_address_that_is_none_is_not_sent_anywhere(tmp_path: Path) -> None:
