@@ -18,12 +18,15 @@ if TYPE_CHECKING:
 
 pytestmark = [pytest.mark.browser, pytest.mark.nightly]
 
+LONG = "word " * 2000
 RULES: list[dict[str, Any]] = [
     {"result": "", "reply": [{"text": "Done."}]},
     {"message": "act", "reply": [{"tool": "run_code", "arguments": {"code": "1"}}]},
-    {"message": "half", "reply": [{"text": "word " * 1000, "chunk": 5}, {"text": "\n\nThe end."}]},
-    {"message": "long", "reply": [{"text": "word " * 2000, "chunk": 5}, {"text": "\n\nThe end."}]},
+    {"message": "long", "reply": [{"text": LONG, "chunk": 5}, {"text": "\n\nThe end."}]},
 ]
+
+# Bytes that a frame has beside the text: of Jupyter's message and of ours.
+_FRAME = 1000
 
 # Milliseconds from an act until the page shows what comes of it, seen at the next frame.
 _UNTIL = """([act, sign]) => new Promise(resolve => {
@@ -51,12 +54,8 @@ def took(page: Page, act: str, sign: str) -> float:
 
 
 def test_a_panel_is_quick_to_show_to_act_and_to_stream(page: Page, lab: Lab, record_property: Any) -> None:
-    received = {"bytes": 0}
-
-    def count(frame: bytes | str) -> None:
-        received["bytes"] += len(frame)
-
-    page.on("websocket", lambda socket: socket.on("framereceived", count))
+    received: list[int] = []
+    page.on("websocket", lambda socket: socket.on("framereceived", lambda frame: received.append(len(frame))))
     notebook = Notebook.open(page, lab, ["%load_ext jupyter_eca", "%eca panel"])
     notebook.run(0)
     notebook.wait_until_run(0)
@@ -69,15 +68,14 @@ def test_a_panel_is_quick_to_show_to_act_and_to_stream(page: Page, lab: Lab, rec
     )
     panel.sees("Done.")
     panel.wait_until_idle()
-    sizes: list[int] = []
-    for size in ("half", "long"):
-        panel.button("New chat").click()
-        panel.box.fill(size)
-        before = received["bytes"]
-        streamed = took(page, _SEND, "//*[contains(@class, 'eca-Widget')]//p[text()='The end.']")
-        panel.wait_until_idle()
-        sizes.append(received["bytes"] - before)
+    panel.button("New chat").click()
+    panel.box.fill("long")
+    received.clear()
+    streamed = took(page, _SEND, "//*[contains(@class, 'eca-Widget')]//p[text()='The end.']")
+    panel.wait_until_idle()
     for name, figure in {"shown": shown, "approved": approved, "streamed": streamed}.items():
         record_property(name, figure)
-    print(f"shown {shown:.0f} ms, approved {approved:.0f} ms, 2,000 chunks {streamed:.0f} ms, bytes {sizes}")
-    assert sizes[1] <= 2.5 * sizes[0]
+    frames = f"{sum(received)} bytes in {len(received)} frames"
+    print(f"shown {shown:.0f} ms, approved {approved:.0f} ms, 2,000 chunks {streamed:.0f} ms, {frames}")
+    # How many chunks come in one frame depends on how busy the page is; nothing is sent again with each of them.
+    assert sum(received) <= 4 * len(LONG) + _FRAME * len(received)
