@@ -109,6 +109,26 @@ def user_version(path: Path) -> int:
 # Events -------------------------------------------------------------------------------------------------------------
 
 
+async def test_pieces_of_an_answer_that_follow_closely_are_shown_together_and_what_is_no_piece_at_once(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("jupyter_eca.store.store.PACE", 3600)
+    async with opened(path) as book, asyncio.timeout(PATIENCE):
+        running = asyncio.create_task(book.store.run())
+        for text in ("one ", "two ", "three"):
+            book.store.append([event(text)])
+            # Behind whatever was to be committed by now.
+            await asyncio.sleep(0)
+            await book.store.events("c")
+        assert book.texts() == ["one "]
+        book.more.clear()
+        book.store.append([ended()])
+        await book.more.wait()
+        assert book.texts() == ["one ", "two three"]
+        assert book.shown[-1].outcome is Outcome.COMPLETED
+        running.cancel()
+
+
 async def test_events_survive_the_process(path: Path) -> None:
     run = ToolCallRunContent(id="1", name="n", server="eca", arguments={"a": [None, 0.5, "é"]}, manual_approval=True)
     usage = UsageContent(session_tokens=1, message_input_tokens=1, message_output_tokens=0)

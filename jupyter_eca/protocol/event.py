@@ -7,10 +7,13 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from jupyter_eca.protocol.base import Model
-from jupyter_eca.protocol.content import Content, ReasonTextContent, Role, TextContent
+from jupyter_eca.protocol.content import Content, ReasonTextContent, Role, TextContent, ToolCallPrepareContent
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+
+_PIECES = TextContent | ReasonTextContent | ToolCallPrepareContent
 
 
 class Outcome(StrEnum):
@@ -48,6 +51,11 @@ def merged(events: Iterable[Event]) -> list[Event]:
     say is whole sentences. The joined event keeps the last `seq`: a replay after it repeats nothing.
     """
     return [_joined(list(run)) for _, run in groupby(events, key=_run)]
+
+
+def streams(event: Event) -> bool:
+    """Whether it is a piece of what a model says, of which more may follow at once, and which nobody acts on alone."""
+    return event.role is Role.ASSISTANT and isinstance(event.content, _PIECES) and event.outcome is None
 
 
 def _run(event: Event) -> object:

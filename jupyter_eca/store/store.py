@@ -2,7 +2,8 @@
 
 Events are committed before anybody is shown them, so what had been shown is there after a crash of the server. All
 SQLite work is on one thread; appends that come while a commit is under way are committed together by the next one, and
-neighbouring pieces of text in it become one event.
+neighbouring pieces of text in it become one event. So do the pieces of an answer that follow each other closely: only
+its first, and what comes after a rest, is committed and published at once.
 """
 
 from __future__ import annotations
@@ -13,11 +14,12 @@ import os
 import sqlite3
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from jupyter_eca.errors import ConfigError
-from jupyter_eca.protocol.event import Event, merged
+from jupyter_eca.protocol.event import Event, merged, streams
 from jupyter_eca.store.schema import connect
 from jupyter_eca.store.tables import Tables
 
@@ -31,6 +33,10 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 T = TypeVar("T")
+
+# Seconds between two pieces of what a model says. Each costs a commit, a message to every page, and to a kernel four
+# more: many times what its few characters do. A reader sees no faster than that, and a cell draws ten times a second.
+PACE: Final = 0.04
 
 
 class Store:
@@ -46,6 +52,8 @@ class Store:
         self._selected: dict[str, Selection] = {}
         self._spent: list[Spending] = []
         self._wake = asyncio.Event()
+        self._pressing = asyncio.Event()
+        self._streamed = float("-inf")
         self._flushing = asyncio.Lock()
         self._thread = ThreadPoolExecutor(1, "eca-store")
 
@@ -61,8 +69,19 @@ class Store:
         """Commit and publish what is appended, until cancelled."""
         while True:
             await self._wake.wait()
+            await self._rest()
             self._wake.clear()
+            self._pressing.clear()
             await self.settled()
+
+    async def _rest(self) -> None:
+        """Between two pieces of an answer, unless something else comes."""
+        left = self._streamed + PACE - asyncio.get_running_loop().time()
+        if left > 0:
+            # Not `wait_for`, which in Python 3.11 can take a cancellation for the end of the time.
+            with suppress(TimeoutError):
+                async with asyncio.timeout(left):
+                    await self._pressing.wait()
 
     async def close(self) -> None:
         await self.settled()
@@ -73,6 +92,8 @@ class Store:
         if events:
             self._pending += events
             self._wake.set()
+            if not all(map(streams, events)):
+                self._pressing.set()
 
     def select(self, chat: str, selected: Selection) -> None:
         """What the turns of a chat are run with from now on. A chat that nobody asked in yet is not noted."""
@@ -122,6 +143,8 @@ class Store:
                 # A full or broken disk must not take the answer away from who is reading it: it is shown, not kept.
                 _log.exception("%d events could not be stored in %s", len(events), self._path)
             if events:
+                if streams(events[-1]):
+                    self._streamed = asyncio.get_running_loop().time()
                 self._publish(events)
 
 
