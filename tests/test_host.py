@@ -16,7 +16,8 @@ from tests.desk import PATIENCE, Notebook, answer, desk, outcomes, said, tool_st
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from jupyter_eca.protocol.chats import ChatContentReceivedParams
+    from jupyter_eca.protocol.chat import ChatContentReceivedParams
+    from jupyter_eca.protocol.notebook import KernelExecuteResult
 
 pytestmark = pytest.mark.asyncio
 
@@ -55,6 +56,25 @@ async def test_an_approved_tool_call_runs_in_the_kernel_that_asked(tmp_path: Pat
         assert tool_states(received) == ["toolCallPrepare", "toolCallRun", "toolCallRunning", "toolCalled"]
         assert (mine.ran, other.ran) == (["x = 1"], [])
         assert said(received) == "Let me. Result: ran x = 1"
+
+
+async def test_whoever_runs_code_has_been_told_that_it_runs_before_it_blocks_them(tmp_path: Path) -> None:
+    told: list[ChatContentReceivedParams] = []
+    before: list[str] = []
+
+    class Blocked(Notebook):
+        async def execute(self, code: str) -> KernelExecuteResult:
+            before.extend(tool_states(told))
+            return await super().execute(code)
+
+    async with desk(tmp_path, RUN) as table:
+        client = await table.client(Blocked())
+        async with asyncio.timeout(PATIENCE):
+            async for received in client.ask("chat", "run"):
+                told.append(received)
+                if isinstance(received.content, ToolCallRunContent):
+                    await client.decide("chat", received.content.id, Decision(approved=True))
+    assert before == ["toolCallPrepare", "toolCallRun", "toolCallRunning"]
 
 
 async def test_a_rejected_tool_call_tells_the_model_why_it_did_not_run(tmp_path: Path) -> None:

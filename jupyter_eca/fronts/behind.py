@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import groupby
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from jupyter_eca.audience import Again, Notice
 from jupyter_eca.protocol.chat import ChatToolCallProgressParams
@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 Item = Event | Notice | Again
+
+# Events a session may be behind before it is cut off: a client that reconnects is replayed what it missed, while one
+# that has stopped reading would otherwise hold everything in memory for ever.
+MAX_BEHIND: Final = 20_000
 
 
 def put(behind: list[Item], notice: Notice) -> None:

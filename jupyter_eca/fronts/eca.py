@@ -16,8 +16,8 @@ from jupyter_eca import announce, plugins
 from jupyter_eca.audience import Again, Notice
 from jupyter_eca.errors import BusyError, LocalError, RemoteError, ToolError
 from jupyter_eca.fronts.assist import Assist
-from jupyter_eca.fronts.behind import Item, compact, put, runs
-from jupyter_eca.fronts.heard import parsed
+from jupyter_eca.fronts.behind import MAX_BEHIND, Item, compact, put, runs
+from jupyter_eca.fronts.heard import BEFORE_INITIALIZE, SHOWN_FIRST, parsed
 from jupyter_eca.fronts.linked import LinkEditor, LinkKernel, LinkNotebooks
 from jupyter_eca.fronts.methods.jobs import shown
 from jupyter_eca.fronts.project import arranged, opened_chat, project, woven
@@ -46,22 +46,9 @@ if TYPE_CHECKING:
     from jupyter_eca.workspace.base import Editor, Kernel, Notebooks
     from jupyter_eca.workspace.mcp.callback import Browser
 
-# Events a session may be behind before it is cut off: a client that reconnects is replayed what it missed, while one
-# that has stopped reading would otherwise hold everything in memory for ever.
-MAX_BEHIND: Final = 20_000
-
 
 # Revisions whose clients show a subagent's chat within its parent's.
 _NESTING: Final = frozenset({dialect.Dialect.CURRENT, dialect.Dialect.OWN})
-
-# An editor that gives up before it began may still say goodbye.
-BEFORE_INITIALIZE: Final = frozenset({"initialize", "shutdown"})
-
-# The reply to these comes after what they make the client be shown: Emacs waits for it and forgets what it has read in
-# the same piece after it.
-SHOWN_FIRST: Final = frozenset(
-    {f"chat/{name}" for name in ("addFlag", "clear", "delete", "fork", "removeFlag", "revert", "rollback", "update")}
-)
 
 
 @cache
@@ -82,7 +69,10 @@ class EcaSession:
     `shown` is how far it was shown each chat; `agent` the one whose tools it is shown; `lent` are the client's tools.
     """
 
-    def __init__(self, link: Link, door: Door, own: MutableMapping[str, ChatId] | None = None) -> None:
+    def __init__(
+        self, link: Link, door: Door, own: MutableMapping[str, ChatId] | None = None, *, quiet: bool = False
+    ) -> None:
+        """`quiet`: it is shown what is said in a chat only while a prompt of its own is answered there."""
         self.kernel: Kernel | None = None
         self.editor: Editor | None = None
         self.notebooks: Notebooks | None = None
@@ -101,6 +91,7 @@ class EcaSession:
         self._link = link
         self.peer = Peer(link, self._answer, self._heed)
         self.assist = Assist(self)
+        self.asking: set[str] | None = set() if quiet else None
         self._working: set[asyncio.Task[None]] = set()
         self._host: Host | None = None
         self._joined = False
@@ -160,8 +151,14 @@ class EcaSession:
     def answers(self, chat: str) -> bool:
         return self.approves(chat) and self.can.chat_capabilities.ask_question
 
+    def _hears(self, chat: str) -> bool:
+        parent = self.host.subagents.parent(chat)
+        return self.asking is None or chat in self.asking or (parent != "" and self._hears(parent))
+
     def show(self, events: list[Event]) -> None:
-        self._behind += events
+        self._behind += [event for event in events if self._hears(event.chat)]
+        if self.asking is not None:
+            self.asking -= {event.chat for event in events if event.outcome}
         # Not during a replay: an event that is partly in it would be shown a second time.
         if len(self._behind) > MAX_BEHIND and not self._replaying:
             self._behind = compact(item for item in self._behind if not self._is_shown(item))
@@ -172,8 +169,9 @@ class EcaSession:
     def tell(self, notice: Notice) -> None:
         if notice.method == "chat/deleted" and notice.chat is not None:
             self.choices.pop(notice.chat, None)
-        put(self._behind, notice)
-        self._wake.set()
+        if notice.chat is None or notice.method != "chat/toolCallProgress" or self._hears(notice.chat):
+            put(self._behind, notice)
+            self._wake.set()
 
     def show_anew(self, again: Again) -> None:
         self._behind.append(again)
@@ -190,7 +188,7 @@ class EcaSession:
     async def ask(self, question: ChatAskQuestionParams) -> ChatAskQuestionResult:
         params = question.model_copy(update={"chat_id": self.wire_id(str(question.chat_id))})
         # Emacs writes the question into the call it belongs to, and what comes of that call later over the question.
-        await self._catch_up()
+        await self.catch_up()
         answer = await self.peer.request("chat/askQuestion", params.wire())
         try:
             return ChatAskQuestionResult.model_validate(answer or {})
@@ -212,7 +210,7 @@ class EcaSession:
                 for item in compact([item for item in run if not self._is_shown(item)]):
                     await self._send(item)
 
-    async def _catch_up(self) -> None:
+    async def catch_up(self) -> None:
         """Returns once the client has been written all that has happened so far."""
         await self.host.store.settled()
         await self._show_behind()
@@ -323,7 +321,7 @@ class EcaSession:
                 self._join(self.host)
             result = await handler(self, parsed(self.dialect, method, params))
             if method in SHOWN_FIRST:
-                await self._catch_up()
+                await self.catch_up()
         except BusyError as error:
             raise RemoteError(str(error), Code.BUSY) from error
         except (LocalError, ToolError) as error:
@@ -379,7 +377,7 @@ class EcaSession:
         self.dialect, self._hello = dialect.choose(params), params
         self._most = dialect.most(params)
         if self.can.kernel:
-            self.kernel = LinkKernel(self.peer, self.door.interrupt, self.door.kernel)
+            self.kernel = LinkKernel(self.peer, self.door.interrupt, self.catch_up, self.door.kernel)
         if self.can.notebook:
             self.notebooks = LinkNotebooks(self.peer)
         if any(self.can.editor.model_dump().values()):

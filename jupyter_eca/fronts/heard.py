@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from pydantic import ValidationError
 
@@ -13,6 +13,15 @@ from jupyter_eca.protocol.methods import METHODS
 
 if TYPE_CHECKING:
     from jupyter_eca.protocol.base import Model
+
+# An editor that gives up before it began may still say goodbye.
+BEFORE_INITIALIZE: Final = frozenset({"initialize", "shutdown"})
+
+# The reply to these comes after what they make the client be shown: Emacs waits for it and forgets what it has read in
+# the same piece after it.
+SHOWN_FIRST: Final = frozenset(
+    {f"chat/{name}" for name in ("addFlag", "clear", "delete", "fork", "removeFlag", "revert", "rollback", "update")}
+)
 
 
 def parsed(spoken: dialect.Dialect, method: str, params: Any) -> Model:

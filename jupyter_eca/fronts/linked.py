@@ -49,10 +49,18 @@ class LinkKernel:
         "The question came from one of its cells."
     )
 
-    def __init__(self, peer: Peer, interrupt: Callable[[], Awaitable[None]], id: str | None = None) -> None:
+    def __init__(
+        self,
+        peer: Peer,
+        interrupt: Callable[[], Awaitable[None]],
+        caught_up: Callable[[], Awaitable[None]],
+        id: str | None = None,
+    ) -> None:
+        """`caught_up` is awaited before code is sent: while it runs, the kernel can show nothing of what led to it."""
         self.id = id
         self._peer = peer
         self._interrupt = interrupt
+        self._caught_up = caught_up
 
     async def execute(
         self,
@@ -61,6 +69,7 @@ class LinkKernel:
         heard: Heard | None = None,  # noqa: ARG002  # its code blocks the kernel, which could not say so
     ) -> notebook.KernelExecuteResult:
         params = notebook.KernelExecuteParams(chat_id=chat, code=code)
+        await self._caught_up()
         try:
             return await self._ask("kernel/execute", params, notebook.KernelExecuteResult)
         except asyncio.CancelledError:

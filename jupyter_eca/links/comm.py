@@ -1,7 +1,7 @@
 """Messages over a Jupyter comm: both ends of the link between a kernel and its server. Any comm library lends `write`.
 
-Each comm message costs the kernel a status update to every page that shows the notebook, so messages that follow each
-other closely travel together, as `{"messages": [...]}`: the first at once, the rest at most `PACE` later.
+Messages that are sent in one turn of the event loop travel together, as `{"messages": [...]}`, and so do the pieces of
+an answer that follow each other closely.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from jupyter_eca.errors import FrameError
 from jupyter_eca.links.base import Inbox
-from jupyter_eca.protocol.jsonrpc import Message, from_json, to_json
+from jupyter_eca.protocol.jsonrpc import Message, Notification, from_json, to_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,17 +21,20 @@ if TYPE_CHECKING:
 TARGET = "eca.engine"
 HELLO = "eca_hello"
 TOPIC = b"eca.hello"
-# Seconds. A cell redraws ten times a second, so an answer is never later than one redraw for it.
-PACE = 0.04
 
 
 class CommLink(Inbox):
-    def __init__(self, write: Callable[[dict[str, Any]], None], shut: Callable[[], None]) -> None:
+    def __init__(self, write: Callable[[dict[str, Any]], None], shut: Callable[[], None], pace: float = 0.0) -> None:
+        """`pace`: seconds between two pieces of an answer at least."""
         super().__init__()
         self._write = write
         self._shut = shut
+        self._pace = pace
         self._waiting: list[dict[str, Any]] = []
-        self._timer: asyncio.TimerHandle | None = None
+        self._pieces = False
+        self._next: asyncio.Handle | None = None
+        self._soon = False
+        self._streamed = float("-inf")
 
     def received(self, data: Any) -> None:
         messages: Any = cast("dict[str, Any]", data).get("messages") if isinstance(data, dict) else None
@@ -44,22 +47,41 @@ class CommLink(Inbox):
     async def send(self, message: Message) -> None:
         if self.closed:
             return
+        piece = _is_piece(message)
         self._waiting.append(to_json(message))
-        if self._timer is None:
-            self._flush()
+        self._pieces = self._pieces or piece
+        if self._next is not None and (piece or self._soon):
+            return
+        if self._next is not None:
+            self._next.cancel()
+        loop = asyncio.get_running_loop()
+        left = self._streamed + self._pace - loop.time() if piece else 0.0
+        self._soon = left <= 0
+        self._next = loop.call_soon(self._flush) if self._soon else loop.call_later(left, self._flush)
 
     def _flush(self) -> None:
-        self._timer = None
+        self._next = None
         if self._waiting and not self.closed:
             batch, self._waiting = self._waiting, []
+            if self._pieces:
+                self._streamed, self._pieces = asyncio.get_running_loop().time(), False
             self._write({"messages": batch})
-            self._timer = asyncio.get_running_loop().call_later(PACE, self._flush)
 
     async def close(self) -> None:
         if not self.closed:
-            if self._timer is not None:
-                self._timer.cancel()
-            if self._waiting:
-                self._write({"messages": self._waiting})
+            if self._next is not None:
+                self._next.cancel()
+            self._flush()
             self.end()
             self._shut()
+
+
+def _is_piece(message: Message) -> bool:
+    """Whether more of the same may follow at once, and nobody waits for it."""
+    match message:
+        case Notification("chat/contentReceived", {"role": "assistant", "content": {"type": type}}):
+            return type in {"text", "reasonText", "toolCallPrepare"}
+        case Notification("chat/toolCallProgress"):
+            return True
+        case _:
+            return False

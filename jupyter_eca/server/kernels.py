@@ -9,7 +9,7 @@ from __future__ import annotations
 import uuid
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import zmq
 from jupyter_client.session import Session
@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from jupyter_eca.server.rooms import Rooms
 
 KERNEL_ACTIONS = "https://events.jupyter.org/jupyter_server/kernel_actions/v1"
+
+# Seconds between two messages to a kernel of what streams. Each is answered by two changes of its status, to every page
+# that shows the notebook, and for each of these JupyterLab asks the server for another picture of its tab.
+PACE: Final = 0.1
 
 # Begins every comm id of ours, so that one subscription hears all answers and nothing else.
 PREFIX = "eca-"
@@ -126,7 +130,8 @@ class KernelEar:
             for comm in [comm for comm, line in self._lines.items() if not line.beside]:
                 self._lost(comm)
         comm = PREFIX + uuid.uuid4().hex
-        self._lines[comm] = _Line(caller, CommLink(partial(self._write, comm), partial(self._lost, comm)), beside)
+        link = CommLink(partial(self._write, comm), partial(self._lost, comm), PACE)
+        self._lines[comm] = _Line(caller, link, beside)
         data = {"for": caller}
         self._session.send(self._shell, "comm_open", {"comm_id": comm, "target_name": TARGET, "data": data})
 
@@ -135,7 +140,8 @@ class KernelEar:
         line.link.received(data)
         if not line.serving:
             line.serving = True
-            self._rooms.start(line.link, self._interrupt, self._kernel, owned=self._owned)
+            # Cells do not show what panels ask, and each message keeps their kernel busy for a moment.
+            self._rooms.start(line.link, self._interrupt, self._kernel, owned=self._owned, quiet=not line.beside)
 
     def _write(self, comm: str, data: dict[str, Any]) -> None:
         if not self._shell.closed():

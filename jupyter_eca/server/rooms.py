@@ -170,16 +170,18 @@ class Rooms:
         kernel: str | None = None,
         origin: str | None = None,
         owned: Callable[[], Awaitable[Owned]] | None = None,
+        *,
+        quiet: bool = False,
     ) -> None:
         """A session over a link, until it ends. `interrupt` and the id are given for a kernel's: it sees its own chats
         only, which `owned` gives: the cells and the panels of a notebook share them. `origin` is where the client's
-        user has this server, as far as one can tell."""
+        user has this server, as far as one can tell. `quiet`: see `EcaSession`."""
         await asyncio.to_thread(importlib.import_module, "jupyter_eca.fronts.eca")
         from jupyter_eca.fronts.eca import EcaSession
 
         base = origin + self._serverapp.base_url if origin else self._serverapp.connection_url
         own = await owned() if owned is not None else None
-        await EcaSession(link, ServerDoor(self, interrupt, kernel, base + CALLBACK), own).run()
+        await EcaSession(link, ServerDoor(self, interrupt, kernel, base + CALLBACK), own, quiet=quiet).run()
 
     def start(
         self,
@@ -188,9 +190,11 @@ class Rooms:
         kernel: str | None = None,
         origin: str | None = None,
         owned: Callable[[], Awaitable[Owned]] | None = None,
+        *,
+        quiet: bool = False,
     ) -> None:
         """`serve` as a child of the server itself; `close` ends it."""
-        self.child(self.serve(link, interrupt, kernel, origin, owned))
+        self.child(self.serve(link, interrupt, kernel, origin, owned, quiet=quiet))
 
     def child(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         """Ends with the server."""

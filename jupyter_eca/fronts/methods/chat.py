@@ -32,6 +32,8 @@ async def prompt(session: EcaSession, params: chat.ChatPromptParams) -> chat.Cha
     selected = session.choices.get(id, NO_CHOICE).over(session.choices.get("", NO_CHOICE))
     asked = Prompt(id, params.message, choice.over(selected), params.contexts, session, lock=params.lock)
     session.host.toolbox.lend(id, session.lent, session)
+    if session.asking is not None:
+        session.asking.add(id)
     try:
         begun = await session.host.prompt(asked, session.kernel)
     except BusyError as error:

@@ -42,6 +42,7 @@ class LinkTool(Plain):
             name=self.spec.name,
             arguments=arguments,
         )
+        await self.session.catch_up()  # before a function that blocks the client
         try:
             answer = await self.session.peer.request("tool/call", params.wire())
             told = wire.ToolCallResult.model_validate(answer)
