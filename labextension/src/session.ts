@@ -10,6 +10,7 @@ import { PAGE } from './earlier';
 import {
   ChatAskQuestionParams,
   ChatAskQuestionResult,
+  ChatContentReceivedParams,
   ChatContext,
   ChatId,
   ChatOpenResult,
@@ -20,7 +21,7 @@ import {
 import { nextOf } from './queue';
 import { Link, LinkError, Notifications, Requests } from './rpc';
 import { linkIn, Offer } from './offering';
-import { Action, Chat, initial, newChat, reduce, Selection, State } from './state';
+import { Action, Chat, initial, newChat, pressing, reduce, Selection, State } from './state';
 
 /** What the session needs of the world: `known` is the chat to begin with; `later` calls once, and can be taken back. */
 export interface World {
@@ -182,7 +183,8 @@ export class Session implements Attendant {
       console.warn('ECA: a message was ignored', method, error);
       return;
     }
-    if (method === 'chat/contentReceived' || method === 'chat/toolCallProgress') {
+    const said = method === 'chat/contentReceived' && !pressing(this.state, params as ChatContentReceivedParams);
+    if (said || method === 'chat/toolCallProgress') {
       this.drawSoon();
     } else {
       this.draw();

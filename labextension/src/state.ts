@@ -355,3 +355,9 @@ function within(state: State, id: ChatId, change: (chat: Chat) => Chat): State {
 function each(state: State, change: (chat: Chat) => Chat): State['chats'] {
   return Object.fromEntries(Object.entries(state.chats).map(([id, chat]) => [id, change(chat)]));
 }
+
+/** Whether it is shown at once: not what streams, of which more follows, and not what a replay is made of. */
+export function pressing(state: State, { chatId, content }: ChatContentReceivedParams): boolean {
+  const streams = content.type === 'toolCallPrepare' || !content.type.startsWith('toolCall');
+  return !streams && state.chats[String(chatId)]?.replay === undefined;
+}

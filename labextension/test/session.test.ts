@@ -294,6 +294,22 @@ test('pieces that come quickly are drawn together', async () => {
   expect(drawn).toBe(2);
 });
 
+test('what becomes of a call is drawn at once, also when something was drawn a moment ago', async () => {
+  const [session, world] = await connected();
+  world.tick();
+  const shown: string[] = [];
+  session.subscribe(() => {
+    const last = session.chat.blocks.at(-1);
+    shown.push(last?.kind === 'tool' ? last.status : '');
+  });
+  const call = { id: 't1', name: 'run_code', server: 'eca', origin: 'native' };
+  world.server.say('c1', 'assistant', { type: 'text', text: 'Let me.' }, 1);
+  world.server.say('c1', 'assistant', { type: 'toolCallRun', ...call, arguments: {}, manualApproval: true }, 2);
+  world.server.say('c1', 'assistant', { type: 'toolCallRunning', ...call, arguments: {} }, 3);
+  await until(() => shown.includes('running'));
+  expect(shown).toEqual(['', 'waiting', 'running']);
+});
+
 test('an address that the server tells is offered apart from its words, and only one of the web', async () => {
   const [session, world] = await connected();
   const offers: Offer[] = [];
