@@ -148,7 +148,8 @@ class Written:
             self._publisher.publish(self._data(text, record.plain()), transient={"display_id": self._id}, update=True)
 
     def _data(self, markdown: str, plain: str) -> dict[str, str]:
-        return {"text/markdown": markdown, "text/plain": plain}
+        # As long as there is nothing to read no page need load what draws Markdown, formulas among it: it draws us.
+        return {"text/markdown": markdown, "text/plain": plain} if markdown else {"text/plain": plain}
 
 
 def _magic() -> Magic:
