@@ -84,7 +84,7 @@ def lab_settings(tmp_path_factory: pytest.TempPathFactory, vendor: LoopbackAnthr
     house = {"api": "anthropic", "url": vendor.url, "models": {"claude-opus-5-5": None}}
     providers = {"scripted": {"models": models}, "house": house, "openrouter": {"url": f"{router.url}/api/v1"}}
     eca = {"defaultModel": "scripted/settings", "providers": providers}
-    return LabSettings(eca=eca, env={"PYTHON_KEYRING_BACKEND": "keyring.backends.fail.Keyring"})
+    return LabSettings(eca=eca)
 
 
 def keep(page: Page, name: str, folder: Path) -> None:

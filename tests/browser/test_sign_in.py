@@ -47,7 +47,7 @@ def site() -> Iterator[Web]:
 @pytest.fixture(scope="module")
 def lab_settings(site: Web) -> LabSettings:
     eca = {"mcpServers": {"far": {"url": site.url}}}
-    return LabSettings(eca=eca, env={"PYTHON_KEYRING_BACKEND": "keyring.backends.fail.Keyring"})
+    return LabSettings(eca=eca)
 
 
 def test_a_user_of_lab_signs_in_with_two_clicks(page: Page, lab: Lab, site: Web) -> None:
