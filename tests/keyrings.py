@@ -22,14 +22,21 @@ class NoRing:
 
 @dataclass
 class Ring:
+    """`full`: it takes nothing more; `forgets`: nor keeps what it takes."""
+
     kept: dict[tuple[str, str], str] = field(default_factory=dict[tuple[str, str], str])
     priority: float = 5.0
+    full: bool = False
+    forgets: bool = False
 
     def get_password(self, service: str, username: str, /) -> str | None:
         return self.kept.get((service, username))
 
     def set_password(self, service: str, username: str, password: str, /) -> None:
-        self.kept[service, username] = password
+        if self.full:
+            raise RuntimeError(f"no room for {password}")
+        if not self.forgets:
+            self.kept[service, username] = password
 
     def delete_password(self, service: str, username: str, /) -> None:
         del self.kept[service, username]

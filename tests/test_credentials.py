@@ -16,6 +16,7 @@ from keyring import core
 from keyring.backends import fail, null
 from keyring.backends.chainer import ChainerBackend
 
+from jupyter_eca import secrecy
 from jupyter_eca.credentials import Credentials, InMemory, Login
 from jupyter_eca.keyrings import SERVICE
 from tests.filering import read
@@ -116,7 +117,7 @@ def test_the_keyring_that_is_installed_is_found(file: Path, system_keyring: Path
 # -- without one
 
 
-@pytest.mark.parametrize("ring", [fail.Keyring(), null.Keyring(), NoRing(), Ring(priority=0.5)])
+@pytest.mark.parametrize("ring", [fail.Keyring(), null.Keyring(), NoRing(), Ring(priority=0.5), Ring(forgets=True)])
 def test_without_a_keyring_a_key_is_in_memory_only_and_nothing_secret_on_the_disk(file: Path, ring: Backend) -> None:
     credentials = reopened(file, ring)
     assert credentials.store("anthropic", LOGIN) is False
@@ -126,6 +127,23 @@ def test_without_a_keyring_a_key_is_in_memory_only_and_nothing_secret_on_the_dis
     assert not file.exists()
     assert reopened(file, ring).known("anthropic") is None
     assert not isinstance(ring, Ring) or ring.kept == {}
+
+
+def test_a_keyring_that_takes_no_more_has_the_older_key_no_longer(file: Path) -> None:
+    ring = Ring()
+    credentials = reopened(file, ring)
+    credentials.store("anthropic", OTHER)
+    ring.full = True
+    assert not credentials.store("anthropic", LOGIN)
+    assert (ring.kept, credentials.known("anthropic")) == ({}, LOGIN)
+    assert reopened(file, ring).known("anthropic") is None
+
+
+@pytest.mark.parametrize("credentials", [Credentials, InMemory])
+def test_what_is_stored_is_hidden_from_then_on(file: Path, credentials: type[Credentials]) -> None:
+    key = f"sk-hidden-{credentials.__name__}"
+    credentials(file, NoRing()).store("anthropic", Login(key))
+    assert secrecy.hide(f"so {key}") == f"so {secrecy.HIDDEN}"
 
 
 @pytest.mark.parametrize("name", ["keyring.backends.null.Keyring", "tests.filering.NoSuch", "no.such.package"])
