@@ -9,6 +9,8 @@ import pytest
 
 from jupyter_eca import process
 from jupyter_eca.commands import Answer
+from jupyter_eca.kernel.embedded import EmbeddedDoor
+from jupyter_eca.protocol.lifecycle import InitializeParams
 from jupyter_eca.protocol.question import ChatAskQuestionParams, ChatAskQuestionResult
 from tests.commands.test_granting import table
 from tests.commands.test_login import MODELS, dialogue
@@ -76,3 +78,14 @@ async def test_a_command_of_one_question_says_that_no_later_one_knows_the_key(
     assert asked == [f"API key (kept in memory only: {alone})"]
     assert f"The key is kept in memory only: {alone}. {KEYRING}`HOUSE_API_KEY` in the environment." in told
     assert holding(tmp_path, KEY) == []
+
+
+async def test_an_engine_in_a_kernel_says_that_a_key_is_gone_with_the_kernel(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("XDG_CONFIG_HOME", "JUPYTER_DATA_DIR"):
+        monkeypatch.setenv(name, str(tmp_path / name))
+    host = await EmbeddedDoor(tmp_path, None).host(InitializeParams())
+    step = await host.logins.login("anthropic", "manual")
+    assert step.fields is not None
+    assert step.fields[0].label == "API key (kept in memory only: it is gone when this kernel ends)"
