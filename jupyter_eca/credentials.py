@@ -1,8 +1,15 @@
-"""Keys that users have typed in, kept from one start to the next. The only place that writes a secret to disk.
+"""Keys that users have typed in, and sign-ins: kept from one start to the next where that is safe, else until this
+process ends. The only place that keeps a secret. Knows no provider. Everything here blocks.
 
-They go to the operating system's keyring where the package `keyring` is installed and works, else into a file that only
-its owner may read. The file also says which of them are in the keyring, so that one is asked only for what it has: a
-locked keyring may ask its owner, and importing one takes a while. Knows no provider. Everything here blocks.
+They go to the operating system's keyring (`keyrings`). Where there is none that works, they are in the memory of this
+process alone: a secret is never written in plain. The file says which of them are in the keyring, so that one is asked
+only for what it has: a locked keyring may ask its owner, and importing one takes a while.
+
+Of two processes, the newer key wins: typing one in takes the entry of before out of the file, so one that is found
+there later, and in the keyring, was stored later, and replaces what this process has in its memory.
+
+An earlier version wrote keys into the file where there was no keyring. Those are still read, and moved into a keyring
+once there is one; without, one stays until somebody signs in again or out.
 
 On a machine that is not the user's (Binder, a shared demonstration), `JUPYTER_ECA_KEYS=memory` in the environment keeps
 them in the memory of this process alone. Of the environment and not of the configuration: whoever runs the machine
@@ -17,20 +24,26 @@ import os
 import sys
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from threading import Lock
+from typing import TYPE_CHECKING, Any, cast
 
 from jupyter_eca import secrecy
+from jupyter_eca.keyrings import Keyrings
 
 if TYPE_CHECKING:
     from collections.abc import Generator
     from pathlib import Path
 
+    from jupyter_eca.keyrings import Ring
+
 _log = logging.getLogger(__name__)
 
-# What the entries are called in a keyring, where users see them.
-SERVICE = "jupyter-eca"
-
 MEMORY_ONLY = "JUPYTER_ECA_KEYS"
+
+_IN_PLAIN = (
+    "%s has in plain what an earlier version kept there: %s. It is moved once there is a system keyring "
+    '(`pip install "jupyter-eca[keyring]"`), and removed when you sign in again or out.'
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,51 +54,79 @@ class Login:
     url: str | None = None
 
 
-class Ring(Protocol):
-    """The package `keyring`, or one of its backends."""
-
-    def get_password(self, service: str, username: str, /) -> str | None: ...
-    def set_password(self, service: str, username: str, password: str, /) -> None: ...
-    def delete_password(self, service: str, username: str, /) -> None: ...
-
-
 class Credentials:
-    lasting: bool = True
-    """Whether they are there after the next start."""
+    may_last: bool = True
+    """Whether it is worth while to tell what would make them last."""
 
     def __init__(self, file: Path, ring: Ring | None = None) -> None:
         """`ring` by default the installed one, if any."""
         self._file = file
-        self._ring = ring
-        self._looked = ring is not None
+        self._keyrings = Keyrings(ring)
         self._seen: tuple[int, int, int] | None = None
         self._known: dict[str, Login] = {}
+        self._memory: dict[str, Login] = {}
+        self._warned = False
+        # What a thread reads from the file must not replace what another has stored meanwhile.
+        self._turn = Lock()
 
     def known(self, provider: str) -> Login | None:
         """As of the last `load`; this one does not block."""
-        return self._known.get(provider)
+        return self._known.get(provider) or self._memory.get(provider)
+
+    def lasts(self) -> bool:
+        """Whether what is stored now is there after the next start. Imports a keyring, which may ask its owner: for
+        when somebody signs in, not before."""
+        return self._keyrings.works()
 
     def load(self) -> None:
         """Also what another process has stored since. Costs a `stat` when nothing has."""
-        seen = self._print()
-        if seen != self._seen:
-            entries = self._entries()
-            self._known = {name: login for name, entry in entries.items() if (login := self._login(name, entry))}
-            self._seen = seen
+        while self._print() != self._seen:
+            self._move()
+            seen, entries = self._print(), self._entries()
+            found = {name: login for name, entry in entries.items() if (login := self._login(name, entry))}
+            with self._turn:
+                if seen == self._print():
+                    self._known, self._seen = found, seen
+                    for name in found:
+                        self._memory.pop(name, None)
 
-    def store(self, provider: str, login: Login) -> None:
-        """Raises: OSError when there is nowhere to store it."""
-        with self._locked() as entries:
-            kept = self._keep(provider, login.key)
-            entries[provider] = {"url": login.url, **({"keyring": True} if kept else {"key": login.key})}
+    def store(self, provider: str, login: Login) -> bool:
+        """Whether it is there after the next start. Raises: OSError when what is kept cannot be changed."""
+        secrecy.know(login.key)
+        kept = False
+        if self._keyrings.found() or provider in self._entries():
+            with self._locked() as entries:
+                kept = self._keyrings.keep(provider, login.key)
+                before = entries.pop(provider, {})
+                if kept:
+                    entries[provider] = {"url": login.url, "keyring": True}
+                elif before.get("keyring"):
+                    self._keyrings.drop(provider)
+                with self._turn:
+                    if kept or before:
+                        self._write(entries)
+                    self._remember(provider, None if kept else login)
+        else:
+            self._remember(provider, login)
         self.load()
+        return kept
 
     def forget(self, provider: str) -> None:
         """Raises: OSError."""
-        with self._locked() as entries:
-            if entries.pop(provider, {}).get("keyring"):
-                self._drop(provider)
+        if provider in self._entries():
+            with self._locked() as entries:
+                if entries.pop(provider, {}).get("keyring"):
+                    self._keyrings.drop(provider)
+                with self._turn:
+                    self._write(entries)
+        self._remember(provider, None)
         self.load()
+
+    def _remember(self, provider: str, login: Login | None) -> None:
+        if login is None:
+            self._memory.pop(provider, None)
+        else:
+            self._memory[provider] = login
 
     # -- the file
 
@@ -109,90 +150,68 @@ class Credentials:
         return {name: cast("dict[str, Any]", entry) for name, entry in pairs if isinstance(entry, dict)}
 
     def _login(self, provider: str, entry: dict[str, Any]) -> Login | None:
-        key = self._fetch(provider) if entry.get("keyring") else entry.get("key")
-        if isinstance(key, str):
-            secrecy.know(key)
+        key = self._keyrings.fetch(provider) if entry.get("keyring") else _plain(entry)
+        if not key:
+            return None
+        secrecy.know(key)
         url = entry.get("url")
-        return Login(key, url if isinstance(url, str) else None) if isinstance(key, str) and key else None
+        return Login(key, url if isinstance(url, str) else None)
+
+    def _move(self) -> None:
+        """Into the keyring, what is in plain."""
+        plain = {name: key for name, entry in self._entries().items() if (key := _plain(entry))}
+        if plain and self._keyrings.found():
+            with suppress(OSError), self._locked() as entries:
+                plain = {name: key for name, entry in entries.items() if (key := _plain(entry))}
+                moved = [name for name, key in plain.items() if self._keyrings.keep(name, key)]
+                if moved:
+                    entries |= {name: {"url": entries[name].get("url"), "keyring": True} for name in moved}
+                    self._write(entries)
+                    plain = {name: key for name, key in plain.items() if name not in moved}
+        if plain and not self._warned:
+            self._warned = True
+            _log.warning(_IN_PLAIN, self._file, ", ".join(plain))
 
     @contextmanager
     def _locked(self) -> Generator[dict[str, dict[str, Any]]]:
-        """The entries, written back at the end; no other process changes them meanwhile."""
+        """The entries; no other process changes them meanwhile."""
         self._file.parent.mkdir(parents=True, exist_ok=True)
         with self._file.with_suffix(".lock").open("ab") as lock:
             _lock(lock.fileno())
-            entries = self._entries()
-            yield entries
-            self._write(json.dumps(entries, indent=1))
+            yield self._entries()
 
-    def _write(self, text: str) -> None:
+    def _write(self, entries: dict[str, dict[str, Any]]) -> None:
         """In one piece or not at all, and never readable by others, not for a moment."""
         fresh = self._file.with_suffix(f".{os.getpid()}")
         with suppress(FileNotFoundError):
             fresh.unlink()
         descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
-            stream.write(text)
+            stream.write(json.dumps(entries, indent=1))
             stream.flush()
             os.fsync(stream.fileno())
         fresh.replace(self._file)
-
-    # -- the keyring
-
-    def _keyring(self) -> Ring | None:
-        if not self._looked:
-            self._looked = True
-            try:
-                import keyring
-            except ImportError:
-                return None
-            self._ring = cast("Ring", keyring)
-        return self._ring
-
-    def _keep(self, provider: str, key: str) -> bool:
-        """Whether it is in the keyring now; some take a key and forget it."""
-        if (ring := self._keyring()) is None:
-            return False
-        try:
-            ring.set_password(SERVICE, provider, key)
-            return ring.get_password(SERVICE, provider) == key
-        except Exception as error:  # noqa: BLE001  # somebody else's plug: backends raise what they like
-            _log.info("the keyring does not work (%s): the key goes into a file", type(error).__name__)
-            return False
-
-    def _fetch(self, provider: str) -> str | None:
-        if (ring := self._keyring()) is None:
-            _log.warning("the key for %s is in the keyring, and `keyring` is not installed any more", provider)
-            return None
-        try:
-            return ring.get_password(SERVICE, provider)
-        except Exception as error:  # noqa: BLE001  # as above
-            _log.warning("the keyring does not give the key for %s (%s)", provider, type(error).__name__)
-            return None
-
-    def _drop(self, provider: str) -> None:
-        if (ring := self._keyring()) is not None:
-            try:
-                ring.delete_password(SERVICE, provider)
-            except Exception as error:  # noqa: BLE001  # as above; without our entry nobody asks for it again
-                _log.warning("the keyring keeps the key for %s (%s)", provider, type(error).__name__)
 
 
 class InMemory(Credentials):
     """Of this process, as long as it runs. No file and no keyring is touched, not even read: what an earlier user left
     there is not this one's."""
 
-    lasting = False
+    may_last = False
+
+    def lasts(self) -> bool:
+        return False
 
     def load(self) -> None:
         pass
 
-    def store(self, provider: str, login: Login) -> None:
+    def store(self, provider: str, login: Login) -> bool:
         secrecy.know(login.key)
-        self._known[provider] = login
+        self._remember(provider, login)
+        return False
 
     def forget(self, provider: str) -> None:
-        self._known.pop(provider, None)
+        self._remember(provider, None)
 
 
 def beside(database: Path) -> Credentials:
@@ -211,3 +230,9 @@ def _lock(descriptor: int) -> None:
         import fcntl
 
         fcntl.flock(descriptor, fcntl.LOCK_EX)
+
+
+def _plain(entry: dict[str, Any]) -> str | None:
+    """Of an earlier version."""
+    key = entry.get("key")
+    return key if isinstance(key, str) and not entry.get("keyring") else None

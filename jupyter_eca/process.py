@@ -39,6 +39,9 @@ if TYPE_CHECKING:
 # Seconds between two looks at whether the editor still lives; stdin usually tells at once.
 PARENT_EVERY = 2.0
 
+# How long a key lasts that is kept in the memory of one command: it helps no other.
+_COMMAND = "this command ends, and the next one does not know it"
+
 
 @contextmanager
 def _alone() -> Generator[None]:
@@ -83,9 +86,11 @@ class ProcessDoor:
     browser = Loopback()
     kernel = None
 
-    def __init__(self, folder: Path, only: Path | None) -> None:
+    def __init__(self, folder: Path, only: Path | None, until: str = "") -> None:
+        """`until`: what ends this process, when it is no server."""
         self._folder = folder
         self._only = only
+        self._until = until
         self._asked: asyncio.Queue[tuple[InitializeParams, asyncio.Future[Host]]] = asyncio.Queue()
 
     async def run(self) -> None:
@@ -97,6 +102,7 @@ class ProcessDoor:
             folders = [folder for folder in named if folder is not None] or [self._folder]
             try:
                 async with running(folders, self._only, params.initialization_options) as host:
+                    host.logins.until = self._until or host.logins.until
                     made.set_result(host)
                     await _gone(params.process_id)
                     return
@@ -134,8 +140,10 @@ def _lives(process: int) -> bool:
 
 
 @asynccontextmanager
-async def _door(folder: Path, only: Path | None) -> AsyncGenerator[tuple[ProcessDoor, asyncio.Task[None]]]:
-    door = ProcessDoor(folder, only)
+async def _door(
+    folder: Path, only: Path | None, until: str = ""
+) -> AsyncGenerator[tuple[ProcessDoor, asyncio.Task[None]]]:
+    door = ProcessDoor(folder, only, until)
     keeping = asyncio.create_task(door.run())
     try:
         yield door, keeping
@@ -175,7 +183,7 @@ async def connected(
     """A client of an engine of its own in this process. Raises: ConfigError, RemoteError."""
     ours, theirs = pair()
     with _alone():
-        async with _door(folder, only) as (door, _), asyncio.TaskGroup() as tasks:
+        async with _door(folder, only, _COMMAND) as (door, _), asyncio.TaskGroup() as tasks:
             tasks.create_task(EcaSession(theirs, door).run())
             client = Client(ours, "jupyter_eca", answer_questions=answer_questions, lending=LENT)
             tasks.create_task(client.run())

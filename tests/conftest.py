@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import importlib
+import os
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
+
+# Nobody's own keyring is asked or written to, here and in the processes of tests.
+os.environ["PYTHON_KEYRING_BACKEND"] = "keyring.backends.fail.Keyring"
 
 # Examples are small; a slow one tells of a busy machine, not of the code.
 settings.register_profile("here", deadline=None)
@@ -21,3 +26,18 @@ def sdk() -> None:
     importlib.import_module("anthropic")
     importlib.import_module("openai")
     importlib.import_module("genai_prices")
+
+
+@pytest.fixture
+def system_keyring(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """One that works, of this process and of those that it starts; `filering.read` tells what is in it."""
+    from keyring import core
+
+    from tests import filering
+
+    file, paths = tmp_path / "system-keyring", (str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH", ""))
+    monkeypatch.setenv("PYTHON_KEYRING_BACKEND", filering.NAME)
+    monkeypatch.setenv(filering.VARIABLE, str(file))
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, paths)))
+    monkeypatch.setattr(core, "_keyring_backend", None)  # the package asks the environment once
+    return file

@@ -46,6 +46,8 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     "protocol": frozenset({"errors"}),
     "engine": frozenset({"errors", "protocol"}),
     **dict.fromkeys(SHELL, CORE | SHELL),
+    "keyrings": frozenset(),
+    "credentials": CORE | SHELL | {"keyrings"},
     "links": frozenset({"errors", "protocol", "secrecy"}),
     "client": frozenset({"", "errors", "protocol", "links"}),
     "audience": CORE | SHELL,
@@ -75,7 +77,7 @@ ONLY_IN: dict[str, tuple[str, ...]] = {
     "sqlite3": ("store",),
     "mcp": ("workspace/mcp", "fronts/mcp"),
     "mcp_types": ("workspace/mcp", "fronts/mcp"),
-    "keyring": ("credentials.py",),
+    "keyring": ("keyrings.py",),
     "starlette": ("fronts/rest", "fronts/mcp", "fronts/plugged.py"),
     "uvicorn": ("fronts/serving.py",),
 }

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import stat
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +12,8 @@ import pytest
 from jupyter_eca.protocol.jsonrpc import Notification
 from tests.desk import settings
 from tests.editor import Editor, editor
+from tests.filering import read
+from tests.test_credentials import holding
 from tests.workspace.mcp.door import SECRET, state_of
 from tests.workspace.mcp.web import web
 
@@ -37,7 +38,6 @@ def visited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "browser.py").write_text(BROWSER)
     book = tmp_path / "visited"
     monkeypatch.setenv("BROWSER", f"{sys.executable} {tmp_path / 'browser.py'} {book} %s")
-    monkeypatch.setenv("PYTHON_KEYRING_BACKEND", "keyring.backends.fail.Keyring")
     return book
 
 
@@ -80,9 +80,9 @@ async def secretive(at: Editor) -> bool:
     return SECRET not in logged + "".join(map(repr, at.heard))
 
 
-async def test_an_editors_user_signs_in_once_and_out(tmp_path: Path, visited: Path) -> None:
+async def test_an_editors_user_signs_in_once_and_out(tmp_path: Path, visited: Path, system_keyring: Path) -> None:
     async with web(gated=True) as site:
-        folder, kept = workspace(tmp_path, site.url), tmp_path / "ws" / "data" / "eca" / "auth.json"
+        folder = workspace(tmp_path, site.url)
         async with editor(folder) as at:
             await at.initialize(folder)
             assert (await shown(at, "requires-auth"))["hasAuth"] is False
@@ -95,16 +95,16 @@ async def test_an_editors_user_signs_in_once_and_out(tmp_path: Path, visited: Pa
             assert told["message"].startswith("Sign in to the MCP server 'far': http")
             assert told["message"].rpartition(" ")[2] == text(visited).strip()
             assert await secretive(at)
-        assert stat.S_IMODE(kept.stat().st_mode) == 0o600
-        others = [path for path in kept.parent.rglob("*") if path.is_file() and path != kept]
-        assert [path for path in others if SECRET.encode() in path.read_bytes()] == []
+        assert SECRET in str(read(system_keyring))
+        assert holding(tmp_path, SECRET) == []
         async with editor(folder) as at:
             await at.initialize(folder)
             assert (await shown(at, "running"))["hasAuth"] is True
             await tell(at, "mcp/logoutServer")
             assert (await shown(at, "requires-auth"))["hasAuth"] is False
-            assert SECRET not in text(kept)
+            assert SECRET not in str(read(system_keyring))
             assert await secretive(at)
+        assert holding(tmp_path, SECRET) == []
         assert len(text(visited).splitlines()) == 1
 
 

@@ -34,6 +34,7 @@ class EmbeddedDoor:
         self.own: dict[str, ChatId] = {}
         """The chats that the cells and the panels of this kernel asked in."""
         self._host = Host(config.read((folder,)), workspace, database())
+        self._host.logins.until = "this kernel ends"
 
     def beside(self) -> EmbeddedDoor:
         """For a panel: whoever sits at it has all chats of this folder, as they have in the side panel of Lab."""

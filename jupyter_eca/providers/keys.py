@@ -41,9 +41,9 @@ def find(
         return Key(settings, "config")
     if not isinstance(plug, Keyed):
         return Key(settings)
-    if login is not None and settings.url in {None, login.url}:
-        return Key(_with(settings, login.key, login.url), "login")
     names = (*_variables(name, plug, settings), *filter(None, (also,)))
+    if login is not None and settings.url in {None, login.url}:
+        return Key(_with(settings, login.key, login.url), "login", names[0])
     for one in names:
         if value := variable(one).strip():
             return Key(_with(settings, value, settings.url), "env", one)

@@ -31,12 +31,16 @@ API_KEY: Final = "api-key"
 _LABEL = "Enter an API key"
 _KEY = "API key"
 # In the label, which every client shows; a message at this step is not in the protocol.
-_KEY_FOR_NOW = "API key (kept in memory only: it is gone when this server ends)"
+_KEY_FOR_NOW = "API key (kept in memory only: it is gone when {until})"
 # Ours: ECA has no such way for OpenRouter, and its clients show whatever there is.
 BROWSER: Final = "browser"
 _BROWSER_LABEL = "Sign in in the browser"
 _SIGN_IN = "Sign in to {label} in the browser. It comes back here by itself."
-_FOR_NOW = " The key is kept in memory only: it is gone when this server ends."
+_FOR_NOW = "The key is kept in memory only: it is gone when {until}."
+_TO_LAST = 'To have it last, `pip install "jupyter-eca[keyring]"` where the system has a keyring'
+_OR_SET = ", or set `{variable}` in the environment"
+_AND_URL = " and `providers.{name}.url` in the configuration"
+_SIGNED_IN = "You are signed in to {label}."
 
 _NO_PROVIDER = "There is no provider {name!r}. Known are {known}."
 _NO_KEY_WANTED = "{name} wants no key: there is nothing to sign in to."
@@ -69,6 +73,8 @@ class Logins:
         self._credentials = credentials
         self._changed = changed
         self._away: dict[str, tuple[Attempt, asyncio.Task[None]]] = {}
+        self.until = "this server ends"
+        """How long a key lasts that is in the memory of this process."""
 
     async def list(self) -> tuple[wire.ProviderStatus, ...]:
         """Every provider somebody could use here; one that only the configuration can make useful is left out until it
@@ -98,7 +104,8 @@ class Logins:
             raise LocalError(_NO_METHOD.format(name=name, method=method, known=keys))
         if method == BROWSER and user is not None:
             return await self._send(name, entry, user)
-        fields = [wire.LoginField(key="key", label=_KEY if self._credentials.lasting else _KEY_FOR_NOW, type="secret")]
+        label = _KEY if await self._lasts() else _KEY_FOR_NOW.format(until=self.until)
+        fields = [wire.LoginField(key="key", label=label, type="secret")]
         if _asks_for_url(entry):
             fields.append(wire.LoginField(key="url", label="Address of the server"))
         return wire.LoginStep(action=wire.LoginAction.INPUT, fields=tuple(fields))
@@ -106,6 +113,9 @@ class Logins:
     async def _send(self, name: str, entry: Entry, user: User) -> wire.LoginStep:
         """The sign-in goes on when this has returned; one that was begun before is over."""
         label = entry.label or name
+        message = _SIGN_IN.format(label=label)
+        if not await self._lasts():
+            message = f"{message} {self._for_now}"
         attempt = await granting.begin(label, entry.settings.url or "", user)
         self._give_up(name)
 
@@ -115,7 +125,6 @@ class Logins:
         task = user.start(attempt.run(user, keep))
         self._away[name] = attempt, task
         task.add_done_callback(partial(self._returned, name, attempt))
-        message = _SIGN_IN.format(label=label) + ("" if self._credentials.lasting else _FOR_NOW)
         return wire.LoginStep(action=wire.LoginAction.AUTHORIZE, url=attempt.address, message=message)
 
     def _returned(self, name: str, attempt: Attempt, task: asyncio.Task[None]) -> None:
@@ -140,9 +149,27 @@ class Logins:
         if entry.key.source == "config":
             said = _CONFIGURED.format(name=name)
         before = await self._catalog.default()
-        await self._write(lambda: self._credentials.store(name, Login(key, url)))
+        kept = await self._write(lambda: self._credentials.store(name, Login(key, url)))
         await self._tell(name, before)
+        if not kept and self._credentials.may_last:
+            said = said or _SIGNED_IN.format(label=entry.label or name)
+            said = f"{said} {self._for_now} {self._to_last(name, entry)}"
         return wire.LoginStep(action=wire.LoginAction.DONE, message=said)
+
+    @property
+    def _for_now(self) -> str:
+        return _FOR_NOW.format(until=self.until)
+
+    def _to_last(self, name: str, entry: Entry) -> str:
+        """Of the two ways, those that there are; with a key alone nobody finds a server."""
+        variable, configured = entry.key.variable, self._catalog.config.providers.get(name)
+        found = entry.has_address or (configured is not None and configured.url is not None)
+        set_too = _OR_SET.format(variable=variable) if variable else ""
+        url_too = _AND_URL.format(name=name) if variable and not found else ""
+        return f"{_TO_LAST}{set_too}{url_too}."
+
+    async def _lasts(self) -> bool:
+        return await asyncio.to_thread(self._credentials.lasts)
 
     async def logout(self, name: str) -> None:
         """Forget what was typed in; twice is once. Raises: LocalError for a provider that is not there."""
@@ -152,9 +179,9 @@ class Logins:
         await self._write(lambda: self._credentials.forget(name))
         await self._tell(name, before)
 
-    async def _write(self, work: Callable[[], None]) -> None:
+    async def _write(self, work: Callable[[], bool | None]) -> bool | None:
         try:
-            await asyncio.to_thread(work)
+            return await asyncio.to_thread(work)
         except OSError as error:
             raise LocalError(_NOT_KEPT.format(reason=error.strerror)) from error
 

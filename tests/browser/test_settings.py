@@ -20,6 +20,7 @@ from tests.browser.lab import LabSettings
 from tests.commands.test_granting import CODE, OpenRouter
 from tests.loopback import Fault, LoopbackAnthropic
 from tests.providers.ask import KEY as ROUTER_KEY
+from tests.test_credentials import holding
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -84,7 +85,7 @@ def lab_settings(tmp_path_factory: pytest.TempPathFactory, vendor: LoopbackAnthr
     house = {"api": "anthropic", "url": vendor.url, "models": {"claude-opus-5-5": None}}
     providers = {"scripted": {"models": models}, "house": house, "openrouter": {"url": f"{router.url}/api/v1"}}
     eca = {"defaultModel": "scripted/settings", "providers": providers}
-    return LabSettings(eca=eca, env={"PYTHON_KEYRING_BACKEND": "keyring.backends.fail.Keyring"})
+    return LabSettings(eca=eca)
 
 
 def keep(page: Page, name: str, folder: Path) -> None:
@@ -145,7 +146,7 @@ def test_a_key_is_typed_in_the_provider_becomes_usable_and_the_page_keeps_nothin
     body = manage(page, "providers")
     card = body.get_by_role("listitem", name="house", exact=True)
     card.get_by_role("button", name="Sign in…").click(timeout=SECONDS * 1000)
-    field = card.get_by_label("API key")
+    field = card.get_by_label("API key (kept in memory only: it is gone when this server ends)")
     field.fill("wrong")
     card.get_by_role("button", name="Sign in", exact=True).click()
     expect(card.get_by_role("alert")).to_contain_text("did not take this key", timeout=FIRST_KEY_SECONDS * 1000)
@@ -153,11 +154,12 @@ def test_a_key_is_typed_in_the_provider_becomes_usable_and_the_page_keeps_nothin
     field.fill(KEY)
     card.get_by_role("button", name="Sign in", exact=True).click()
     expect(card.locator(".eca-Badge")).to_have_text("signed in", timeout=SECONDS * 1000)
+    expect(card).to_contain_text("or set `HOUSE_API_KEY` in the environment.")
     keep(page, "3-signed-in", tmp_path)
     stored = page.evaluate("() => JSON.stringify([{ ...localStorage }, { ...sessionStorage }])")
     assert KEY not in stored + page.content()
     assert not any(KEY in file.read_text() for file in (lab.root.parent / "config").rglob("*.jupyterlab-settings"))
-    assert KEY not in mine(lab).read_text()
+    assert holding(lab.root.parent, KEY) == []
     expect(panel.node.get_by_label("Model", exact=True)).to_contain_text(
         "house/claude-opus-5-5", timeout=SECONDS * 1000
     )

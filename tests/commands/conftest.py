@@ -4,7 +4,6 @@ an answer, and not where there are tests without it."""
 from __future__ import annotations
 
 import importlib
-import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -14,6 +13,7 @@ from tests.providers.ask import KEY, says
 
 if TYPE_CHECKING:
     from collections.abc import Generator
+    from pathlib import Path
 
 
 @pytest.fixture(scope="session")
@@ -23,11 +23,10 @@ def sdk() -> None:
 
 
 @pytest.fixture
-def keyless(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No key but those that are typed in, and these go to the file beside the chats."""
+def keyless(monkeypatch: pytest.MonkeyPatch, system_keyring: Path) -> None:  # noqa: ARG001  # it is there
+    """No key but those that are typed in, and these go to a keyring."""
     for name in ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL"):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setitem(sys.modules, "keyring", None)
 
 
 @pytest.fixture

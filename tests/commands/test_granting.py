@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import stat
 from base64 import urlsafe_b64encode
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from jupyter_eca.config import Config
 from jupyter_eca.protocol.jsonrpc import Failure, Message, Notification, Result
 from jupyter_eca.providers import granting
 from tests.desk import Desk, desk
+from tests.filering import read
 from tests.fronts.line import Line, line
 from tests.loopback import Fault, Recorded
 from tests.loopback_openai import LoopbackOpenAI
@@ -97,9 +97,10 @@ class Table:
         return _text(found)
 
     @property
-    def kept(self) -> dict[str, Any]:
-        file = self.folder / "auth.json"
-        return json.loads(file.read_text()) if file.exists() else {}
+    def kept(self) -> list[str]:
+        """The keys that are there after the next start; none is in a file."""
+        assert [file for file in self.folder.rglob("*") if file.is_file() and KEY.encode() in file.read_bytes()] == []
+        return list(read(self.folder / "system-keyring").values())
 
 
 def _type(message: Notification) -> object:
@@ -139,8 +140,7 @@ async def test_a_user_signs_in_with_a_browser_and_the_key_is_kept_as_if_it_was_t
         status, page = await at.browse(address)
         assert (status, "You are signed in to OpenRouter." in page) == (200, True)
         assert await at.message("info") == "You are signed in to OpenRouter."
-        assert at.kept["openrouter"]["key"] == KEY
-        assert stat.S_IMODE((tmp_path / "auth.json").stat().st_mode) == 0o600
+        assert at.kept == [KEY]
         (updated,) = at.client.told("providers/updated")
         assert (updated["id"], updated["auth"]["source"]) == ("openrouter", "login")
         heard = "".join(map(repr, at.client.heard))
@@ -196,7 +196,7 @@ async def test_what_goes_wrong_is_told_once_in_the_client_and_on_the_page(
         assert why in message
         assert (status, "Not signed in" in page) == (400, True)
         assert len(at.client.told("$/showMessage")) == 1
-        assert at.kept == {}
+        assert at.kept == []
 
 
 async def test_whoever_does_not_come_back_is_told_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -216,7 +216,7 @@ async def test_a_sign_in_that_is_begun_anew_ends_the_one_before_and_signing_out_
         await at.client.ask("providers/logout", {"provider": "openrouter"})
         with pytest.raises(OSError, match="refused"):
             await at.browse(second)
-        assert at.kept == {}
+        assert at.kept == []
 
 
 async def test_a_provider_that_cannot_be_reached_is_named(tmp_path: Path) -> None:
@@ -234,4 +234,4 @@ async def test_the_command_offers_the_browser_and_gives_the_address(tmp_path: Pa
         await at.client.ask("chat/prompt", prompt | {"message": "1"})
         (address,) = [word for word in (await at.said("/auth?callback_url=")).split() if "/auth?" in word]
         assert (await at.browse(address))[0] == 200
-        assert at.kept["openrouter"]["key"] == KEY
+        assert at.kept == [KEY]

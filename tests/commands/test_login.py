@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -12,8 +11,10 @@ from jupyter_eca import commands
 from jupyter_eca.commands import Answer
 from jupyter_eca.commands.login import CANCELLED, NO_KEYS_HERE
 from jupyter_eca.config import Config
+from jupyter_eca.keyrings import SERVICE
 from jupyter_eca.protocol.jsonrpc import Message, Request, Result
 from tests.desk import desk
+from tests.filering import read
 from tests.fronts.line import Line, line
 from tests.providers.ask import KEY
 
@@ -28,10 +29,10 @@ CAN: dict[str, Any] = {"chatCapabilities": {"askQuestion": True}}
 MODELS: dict[str, Any] = {"claude-haiku-5-5": None}
 
 
-def kept(folder: Path) -> dict[str, Any]:
-    """The keys on the disk, by provider."""
-    file = folder / "auth.json"
-    return {name: entry["key"] for name, entry in json.loads(file.read_text()).items()} if file.exists() else {}
+def kept(folder: Path) -> dict[str, str]:
+    """The keys in the keyring, by provider; none is in a file."""
+    assert [file for file in folder.rglob("*") if file.is_file() and KEY.encode() in file.read_bytes()] == []
+    return {name.removeprefix(f"{SERVICE} "): key for name, key in read(folder / "system-keyring").items()}
 
 
 async def talk(client: Line, *answers: str | None) -> list[dict[str, Any]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +11,7 @@ from jupyter_eca.commands.dialogue import UNSEEN
 from jupyter_eca.commands.login import BY_HAND, CANCELLED
 from jupyter_eca.config import Config
 from tests.desk import Desk, desk, said
+from tests.filering import read
 from tests.providers.ask import KEY
 from tests.raw import Raw, raw
 
@@ -50,8 +50,8 @@ async def say(at: Raw, message: str) -> tuple[str, str]:
 
 
 def kept(folder: Path) -> str:
-    """All that was written anywhere but to the file of the keys."""
-    files = [file for file in folder.rglob("*") if file.is_file() and file.name != "auth.json"]
+    """All that was written anywhere."""
+    files = [file for file in folder.rglob("*") if file.is_file()]
     return "".join(file.read_bytes().decode("latin-1") for file in files)
 
 
@@ -67,12 +67,10 @@ async def test_a_client_that_cannot_be_asked_signs_in_by_its_next_messages(
         assert await say(at, f" {KEY}\n") == ("login", "You are signed in to anthropic.")
         assert (await at.result("chat/list"))["chats"][0]["status"] == "idle"
         assert await say(at, "hi") == ("prompting", "Hello")
-        assert json.loads((tmp_path / "auth.json").read_text())["anthropic"]["key"] == KEY
+        assert list(read(tmp_path / "system-keyring").values()) == [KEY]
 
 
-async def test_a_key_that_was_typed_is_in_no_message_and_in_no_file_but_its_own(
-    tmp_path: Path, vendor: LoopbackAnthropic
-) -> None:
+async def test_a_key_that_was_typed_is_in_no_message_and_in_no_file(tmp_path: Path, vendor: LoopbackAnthropic) -> None:
     async with seed_client(tmp_path, vendor) as (table, at):
         await say(at, "/login anthropic")
         await say(at, KEY)

@@ -41,7 +41,7 @@ async def test_the_user_is_told_before_typing_and_no_file_has_the_key(
     assert asked[0]["question"] == "API key (kept in memory only: it is gone when this server ends)"
     assert asked[0]["secret"]
     assert holding(tmp_path, KEY) == []
-    assert not (tmp_path / "auth.json").exists()
+    assert not any((tmp_path / name).exists() for name in ("auth.json", "system-keyring"))
 
 
 async def test_it_is_used_forgotten_by_logout_and_gone_with_the_server(
@@ -71,3 +71,4 @@ async def test_it_is_used_forgotten_by_logout_and_gone_with_the_server(
             await asked(client, "providers/loginInput", provider="house", data={"key": KEY})
     assert (tmp_path / "auth.json").read_bytes() == before
     assert holding(tmp_path, KEY) == []
+    assert not (tmp_path / "system-keyring").exists()

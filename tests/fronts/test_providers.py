@@ -13,8 +13,10 @@ from jupyter_eca.fronts.eca import EcaSession
 from jupyter_eca.links.memory import MemoryLink, pair
 from jupyter_eca.protocol.jsonrpc import Failure, FrameError, Message, Notification, Request, Result
 from tests.desk import PATIENCE, Desk, Door, answer, desk, said
+from tests.filering import read
 from tests.loopback import LoopbackAnthropic
 from tests.providers.ask import says
+from tests.test_credentials import holding
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable
@@ -30,8 +32,6 @@ HELLO: list[dict[str, Any]] = [{"message": "", "reply": [{"text": "Hello"}]}]
 def _no_keys(monkeypatch: pytest.MonkeyPatch) -> None:  # pyright: ignore[reportUnusedFunction]  # autouse
     for name in ("ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL"):
         monkeypatch.delenv(name, raising=False)
-    # Nobody's real keyring is written to; the package is asked for its backend only once.
-    monkeypatch.setenv("PYTHON_KEYRING_BACKEND", "keyring.backends.fail.Keyring")
 
 
 class Client:
@@ -129,7 +129,40 @@ async def test_signing_in_asks_for_the_key_in_a_secret_field(tmp_path: Path) -> 
     async with signing(tmp_path) as (_, client, _server):
         reply = await client.ask("providers/login", provider="anthropic", method="manual")
         assert isinstance(reply, Result)
+        label = "API key (kept in memory only: it is gone when this server ends)"
+        assert reply.result == {"action": "input", "fields": [{"key": "key", "label": label, "type": "secret"}]}
+
+
+async def test_with_a_keyring_nothing_more_is_said_of_a_key(tmp_path: Path, system_keyring: Path) -> None:
+    async with signing(tmp_path) as (_, client, _server):
+        reply = await client.ask("providers/login", provider="house")
+        assert isinstance(reply, Result)
         assert reply.result == {"action": "input", "fields": [{"key": "key", "label": "API key", "type": "secret"}]}
+        reply = await client.ask("providers/loginInput", provider="house", data={"key": KEY})
+        assert isinstance(reply, Result)
+        assert reply.result == {"action": "done"}
+    assert list(read(system_keyring).values()) == [KEY]
+    assert holding(tmp_path, KEY) == []
+
+
+async def test_without_one_it_is_told_what_makes_a_key_last_and_the_next_start_does_not_know_it(
+    tmp_path: Path,
+) -> None:
+    async with signing(tmp_path) as (_, client, server):
+        for _ in range(2):
+            reply = await client.ask("providers/loginInput", provider="house", data={"key": KEY})
+            assert isinstance(reply, Result)
+            assert reply.result["message"] == (
+                "You are signed in to house. The key is kept in memory only: it is gone when this server ends. "
+                'To have it last, `pip install "jupyter-eca[keyring]"` where the system has a keyring, '
+                "or set `HOUSE_API_KEY` in the environment."
+            )
+        url = server.url
+    assert holding(tmp_path, KEY) == []
+    async with signing(tmp_path) as (table, client, _server):
+        config = table.host.config.model_validate({"providers": {"house": {"api": "anthropic", "url": url}}})
+        table.host.catalog.configure(config)
+        assert "source" not in status_of(await client.ask("providers/list"), "house")["auth"]
 
 
 async def test_a_server_without_an_address_asks_for_it_too(tmp_path: Path) -> None:
@@ -140,7 +173,10 @@ async def test_a_server_without_an_address_asks_for_it_too(tmp_path: Path) -> No
         assert isinstance(reply, Result)
         assert [field["key"] for field in reply.result["fields"]] == ["key", "url"]
         data = {"key": KEY, "url": server.url}
-        assert isinstance(await client.ask("providers/loginInput", provider="mine", data=data), Result)
+        reply = await client.ask("providers/loginInput", provider="mine", data=data)
+        assert isinstance(reply, Result)
+        ways = "set `MINE_API_KEY` in the environment and `providers.mine.url` in the configuration."
+        assert reply.result["message"].endswith(ways)
         mine = status_of(await client.ask("providers/list"), "mine")
         assert (mine["auth"]["status"], mine["auth"]["source"]) == ("authenticated", "login")
 
@@ -150,7 +186,7 @@ async def test_signing_in_is_told_to_all_and_the_model_answers(tmp_path: Path) -
         other = await connect(table)
         reply = await client.ask("providers/loginInput", provider="house", data={"key": f" {KEY}\n"})
         assert isinstance(reply, Result)
-        assert reply.result == {"action": "done"}
+        assert reply.result["action"] == "done"
         for one in (client, other):
             update = await one.told("providers/updated")
             assert (update["id"], update["auth"]["source"]) == ("house", "login")
@@ -173,7 +209,7 @@ async def test_a_wrong_key_is_refused_and_not_kept_and_never_repeated(
         assert "sk-ant-wrong" not in str(client.heard)
     ours = [record.getMessage() for record in caplog.records if record.name.startswith("jupyter_eca")]
     assert [line for line in ours if "sk-ant-wrong" in line] == []
-    assert not (tmp_path / "auth.json").exists()
+    assert holding(tmp_path, "sk-ant-wrong") == []
 
 
 async def test_a_key_that_cannot_be_tried_is_kept_and_that_is_said(tmp_path: Path) -> None:
@@ -182,6 +218,7 @@ async def test_a_key_that_cannot_be_tried_is_kept_and_that_is_said(tmp_path: Pat
         assert isinstance(reply, Result)
         assert reply.result["action"] == "done"
         assert "could not be tried" in reply.result["message"]
+        assert reply.result["message"].endswith("or set `HOUSE_API_KEY` in the environment.")
         assert KEY not in str(reply.result)
 
 
@@ -220,7 +257,7 @@ async def test_signing_out_forgets_the_key_and_twice_is_once(tmp_path: Path) -> 
             assert isinstance(reply, Result)
             assert reply.result == {}
         assert "source" not in (await client.told("providers/updated"))["auth"]
-        assert KEY not in (tmp_path / "auth.json").read_text()
+        assert holding(tmp_path, KEY) == []
 
 
 async def test_agents_variants_and_warnings_of_the_configuration_reach_the_client(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from jupyter_eca.credentials import Credentials, Login
 from jupyter_eca.providers.anthropic import AnthropicProvider
 from jupyter_eca.providers.catalog import Catalog
 from jupyter_eca.providers.ollama import OllamaProvider
-from tests.test_credentials import NoRing
+from tests.keyrings import Ring
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,7 +25,7 @@ HOUSE = {"house": {"api": "anthropic", "url": "https://house.example"}}
 
 @pytest.fixture
 def credentials(tmp_path: Path) -> Credentials:
-    return Credentials(tmp_path / "auth.json", NoRing())
+    return Credentials(tmp_path / "auth.json", Ring())
 
 
 def entry(credentials: Credentials, name: str = "anthropic", **given: Any) -> Entry:

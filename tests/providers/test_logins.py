@@ -15,9 +15,9 @@ from jupyter_eca.providers.anthropic import AnthropicProvider
 from jupyter_eca.providers.catalog import Catalog
 from jupyter_eca.providers.local import LocalProvider
 from jupyter_eca.providers.logins import Logins
+from tests.keyrings import NoRing, Ring
 from tests.loopback import LoopbackAnthropic
 from tests.providers.ask import KEY, says
-from tests.test_credentials import NoRing
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -37,8 +37,8 @@ class Told:
         self.defaults.append(default)
 
 
-def logins(folder: Path, url: str | None, told: Told, *names: str) -> Logins:
-    credentials = Credentials(folder / "auth.json", NoRing())
+def logins(folder: Path, url: str | None, told: Told, *names: str, ring: Ring | NoRing | None = None) -> Logins:
+    credentials = Credentials(folder / "auth.json", ring or Ring())
     one = {"api": "anthropic", "models": {"claude-haiku-5-5": None}} | ({"url": url} if url else {})
     providers = dict.fromkeys(names or ("house",), one)
     catalog = Catalog({"a": AnthropicProvider()}, Config.model_validate({"providers": providers}), credentials)
@@ -56,11 +56,11 @@ async def test_the_first_model_there_is_becomes_the_default_and_leaves_with_its_
 
 
 async def test_sign_ins_at_once_are_all_kept(tmp_path: Path) -> None:
-    names = [f"house-{n}" for n in range(8)]
+    names, ring = [f"house-{n}" for n in range(8)], Ring()
     with LoopbackAnthropic(says("Hi"), key=KEY) as server:
-        mine = logins(tmp_path, server.url, Told(), *names)
+        mine = logins(tmp_path, server.url, Told(), *names, ring=ring)
         await asyncio.gather(*(mine.enter(name, {"key": KEY}) for name in names))
-    later = logins(tmp_path, None, Told(), *names)
+    later = logins(tmp_path, None, Told(), *names, ring=ring)
     assert [(await later.status(name)).auth.source for name in names] == ["login"] * len(names)
 
 
@@ -73,7 +73,7 @@ async def test_a_key_for_an_address_that_is_none_is_not_sent_anywhere(tmp_path: 
 
 async def test_a_key_in_the_configuration_comes_first_and_that_is_said(tmp_path: Path) -> None:
     with LoopbackAnthropic(says("Hi"), key=KEY) as server:
-        credentials = Credentials(tmp_path / "auth.json", NoRing())
+        credentials = Credentials(tmp_path / "auth.json", Ring())
         config = Config.model_validate({"providers": {"anthropic": {"key": "configured", "url": server.url}}})
         mine = Logins(Catalog({"a": AnthropicProvider()}, config, credentials), credentials, Told().changed)
         step = await mine.enter("anthropic", {"key": KEY})
@@ -89,7 +89,7 @@ async def test_a_settings_page_is_told_which_models_in_this_process_can_call_too
     able = {"path": "m.gguf", "chatTemplate": "t.jinja", "tools": True}
     local = {"folder": str(tmp_path), "models": {"able": able, "plain": {"path": "m.gguf"}}}
     config = Config.model_validate({"providers": {"local": local}})
-    credentials = Credentials(tmp_path / "auth.json", NoRing())
+    credentials = Credentials(tmp_path / "auth.json", Ring())
     mine = Logins(Catalog({"l": LocalProvider()}, config, credentials), credentials, Told().changed)
     told = {model.id: model.capabilities.tools for model in (await mine.status("local")).models}
     assert (told["able"], told["plain"]) == (True, False)

@@ -122,7 +122,6 @@ ENVIRONMENT = {
     "MINE": secret("env"),
     "PAYLOAD_TOKEN": secret("payload"),
     "MCP_TOKEN": secret("mcp-args"),
-    "PYTHON_KEYRING_BACKEND": "keyring.backends.null.Keyring",  # typed-in keys go to the file, which is looked at
 }
 
 # A provider that says its key wherever it can.

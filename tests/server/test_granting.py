@@ -9,12 +9,11 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 from tests.commands.test_granting import CODE, OpenRouter
 from tests.providers.ask import KEY
 from tests.server.test_sign_in import opened, token
+from tests.test_credentials import holding
 from tests.workspace.mcp.door import visit
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    import pytest
 
     from tests.server.test_sign_in import Fetch
 
@@ -22,9 +21,8 @@ __all__ = ["token"]
 
 
 async def test_a_key_is_granted_to_who_comes_back_through_jupyters_own_door(
-    jp_root_dir: Path, jp_ws_fetch: Fetch, jp_base_url: str, token: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    jp_root_dir: Path, jp_ws_fetch: Fetch, jp_base_url: str, token: str, tmp_path: Path
 ) -> None:
-    monkeypatch.setenv("PYTHON_KEYRING_BACKEND", "keyring.backends.fail.Keyring")
     file = jp_root_dir / ".eca" / "config.json"
     with OpenRouter([], key=KEY) as router:
         config = json.loads(file.read_text())
@@ -43,5 +41,4 @@ async def test_a_key_is_granted_to_who_comes_back_through_jupyters_own_door(
             updated = await page.next(lambda method, _: method == "providers/updated")
             assert (updated["id"], updated["auth"]["source"]) == ("openrouter", "login")
         assert not any(secret in json.dumps(page.heard) for secret in (KEY, CODE))
-        kept = tmp_path / "data" / "eca"
-        assert [one.name for one in kept.iterdir() if KEY.encode() in one.read_bytes()] == ["auth.json"]
+        assert holding(tmp_path, KEY) == []

@@ -13,6 +13,7 @@ import pytest
 
 from tests.server.cells import PATIENCE
 from tests.server.test_websocket import START, reply
+from tests.test_credentials import holding
 from tests.workspace.mcp.door import SECRET, visit
 from tests.workspace.mcp.web import web
 
@@ -85,7 +86,6 @@ async def opened(fetch: Fetch, **headers: str) -> AsyncGenerator[Page]:
 @asynccontextmanager
 async def gated(root: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncGenerator[Web]:
     """A server behind OAuth, in the configuration of this Jupyter."""
-    monkeypatch.setenv("PYTHON_KEYRING_BACKEND", "keyring.backends.fail.Keyring")
     monkeypatch.setenv("BROWSER", "false")
     file = root / ".eca" / "config.json"
     async with web(gated=True) as site:
@@ -124,11 +124,10 @@ async def test_the_browser_comes_back_through_jupyters_own_door(
         assert any("oauth/callback" in line for line in ours)
         assert [record for record in caplog.records if record.levelno >= logging.ERROR] == []
         assert [line for line in ours if SECRET in line] == []
-        kept = tmp_path / "data" / "eca"
-        assert [file.name for file in kept.iterdir() if SECRET.encode() in file.read_bytes()] == ["auth.json"]
+        assert holding(tmp_path, SECRET) == []
         await page.tell("mcp/logoutServer")
         assert (await page.shown("requires-auth"))["hasAuth"] is False
-        assert SECRET not in (kept / "auth.json").read_text()
+        assert holding(tmp_path, SECRET) == []
 
 
 async def test_the_browser_comes_back_to_where_its_user_has_this_server(

@@ -30,7 +30,10 @@ _UNKNOWN: Final = (
     "Start it again where you began."
 )
 _SLOW: Final = "The sign-in is not finished yet. How it ends shows where you began."
-_DONE: Final = "You are signed in to {where}. This page can be closed."
+_DONE: Final = "You are signed in to {where}.{lasts} This page can be closed."
+_FOR_NOW: Final = (
+    " There is no system keyring to keep that in: it is over when the program ends that you signed in from."
+)
 _FAILED: Final = "The sign-in to {where} did not work: {why}."
 
 
@@ -72,13 +75,14 @@ class Browser(Protocol):
 @dataclass(eq=False)
 class Visit:
     """One attempt to sign in to the server `name`; `say` tells whoever asked for it. `kind` is what stands before the
-    name on the page."""
+    name on the page. `lasts`: what comes of it is there after the next start."""
 
     name: str
     landing: Landing
     say: Say
     kind: str = "the MCP server "
     sent: bool = False
+    lasts: bool = True
     held: Mapping[str, str] = field(default_factory=dict[str, str])
     _came: asyncio.Future[Mapping[str, str]] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
     _outcome: asyncio.Future[str | None] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
@@ -109,7 +113,8 @@ class Visit:
         except TimeoutError:
             return Page(202, "Not finished yet", _SLOW)
         if why is None:
-            return Page(200, "Signed in", _DONE.format(where=self.kind + self.name))
+            lasts = "" if self.lasts else _FOR_NOW
+            return Page(200, "Signed in", _DONE.format(where=self.kind + self.name, lasts=lasts))
         return Page(400, "Not signed in", _FAILED.format(where=self.kind + self.name, why=why))
 
     def end(self, why: str | None) -> None:

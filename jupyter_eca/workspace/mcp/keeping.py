@@ -1,5 +1,5 @@
-"""What is kept of sign-ins from one start to the next, by the server's address: beside the keys of providers, in the
-same keyring or file. Knows what it keeps only as JSON; no SDK."""
+"""What is kept of sign-ins, by the server's address: where the keys of providers are, in a keyring or in the memory of
+this process. Knows what it keeps only as JSON; no SDK."""
 
 from __future__ import annotations
 
@@ -60,8 +60,9 @@ class Keeping:
         except ValidationError:
             return Kept()
 
-    async def grant(self, url: str, grant: Grant) -> None:
-        await self._change(url, lambda kept: kept.model_copy(update={"grant": grant}))
+    async def grant(self, url: str, grant: Grant) -> bool:
+        """Whether it is there after the next start."""
+        return await self._change(url, lambda kept: kept.model_copy(update={"grant": grant}))
 
     async def register(self, url: str, address: str, client: dict[str, Any] | None) -> None:
         """None: we are not known there any more."""
@@ -78,16 +79,17 @@ class Keeping:
         async with self._writing:
             await asyncio.to_thread(self._store.forget, _key(url))
 
-    async def _change(self, url: str, change: Callable[[Kept], Kept]) -> None:
-        def write() -> None:
+    async def _change(self, url: str, change: Callable[[Kept], Kept]) -> bool:
+        def write() -> bool:
             self._store.load()
-            self._store.store(_key(url), Login(change(self.known(url)).model_dump_json()))
+            return self._store.store(_key(url), Login(change(self.known(url)).model_dump_json()))
 
         async with self._writing:
             try:
-                await asyncio.to_thread(write)
+                return await asyncio.to_thread(write)
             except OSError as error:
                 _log.warning("the sign-in to %s is not kept for the next start: %s", _key(url), error.strerror)
+                return False
 
 
 def _key(url: str) -> str:

@@ -157,7 +157,9 @@ class Login:
         self.stale = False
         if (refusals := wire.REFUSAL.get()) is not None:
             refusals.clear()  # they were answered: what goes wrong from now on has another reason
-        await self._keeping.grant(self.url, self.grant)
+        lasts = await self._keeping.grant(self.url, self.grant)
+        if self.visit is not None:
+            self.visit.lasts = lasts
         self.end(None)
 
     async def get_client_info(self) -> OAuthClientInformationFull | None:

@@ -22,7 +22,7 @@ export function Providers({ session }: { readonly session: Session }): React.Rea
   return (
     <>
       <p className="eca-Note">
-        {trans.__('A key goes to the server alone, which keeps it in the keyring or in a file that only you can read.')}
+        {trans.__('A key goes to the server alone, which keeps it in its keyring, else in memory until it ends.')}
       </p>
       {shown.length === 0 && <p className="eca-Note">{trans.__('Looking…')}</p>}
       <ul className="eca-Cards">

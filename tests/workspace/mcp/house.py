@@ -19,8 +19,8 @@ from jupyter_eca.workspace.base import Files
 from jupyter_eca.workspace.mcp import Manager
 from jupyter_eca.workspace.mcp.behalf import Sampled, Sampling, Stop
 from jupyter_eca.workspace.mcp.server import Pace
+from tests.keyrings import NoRing, Ring
 from tests.patience import PATIENCE
-from tests.test_credentials import NoRing
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable
@@ -136,7 +136,9 @@ async def house(
     pace: Pace = QUICK,
     read: tuple[Path, ...] = (),
     user: User | None = None,
+    ring: Ring | NoRing | None = None,
 ) -> AsyncGenerator[House]:
+    """`ring` is this machine's keyring."""
     built = House(folder, user or User())
     config = Config.model_validate({"mcpServers": servers, "sources": [str(file) for file in read]})
     built.manager = Manager(
@@ -144,7 +146,7 @@ async def house(
         (folder,),
         built.changed,
         built.removed,
-        Store(folder / "data" / "auth.json", NoRing()),
+        Store(folder / "data" / "auth.json", ring or NoRing()),
         built.user,
         pace=pace,
         home=folder / "home",

@@ -19,6 +19,8 @@ from jupyter_eca.protocol.mcp import ServerStatus
 from jupyter_eca.workspace.mcp.callback import Arrivals, Landing
 from jupyter_eca.workspace.mcp.loopback import Loopback
 from jupyter_eca.workspace.mcp.server import Pace
+from tests.keyrings import Ring
+from tests.test_credentials import holding
 from tests.workspace.mcp.door import SECRET, visit
 from tests.workspace.mcp.house import PATIENCE, House, house, raw
 from tests.workspace.mcp.web import Web, web
@@ -30,6 +32,8 @@ if TYPE_CHECKING:
     import httpx2
 
 pytestmark = pytest.mark.asyncio
+
+FOR_NOW = "There is no system keyring to keep that in"
 
 
 @dataclass
@@ -63,8 +67,8 @@ class User:
 
 
 @asynccontextmanager
-async def gated(folder: Path) -> AsyncGenerator[tuple[Web, House, User]]:
-    async with web(gated=True) as site, house(folder, {"far": {"url": site.url}}) as at:
+async def gated(folder: Path, ring: Ring | None = None) -> AsyncGenerator[tuple[Web, House, User]]:
+    async with web(gated=True) as site, house(folder, {"far": {"url": site.url}}, ring=ring) as at:
         await at.come("far", ServerStatus.REQUIRES_AUTH)
         yield site, at, User()
 
@@ -75,11 +79,12 @@ async def test_a_user_signs_in_with_a_browser_and_out_again(tmp_path: Path) -> N
         page = await user.signs_in(at)
         assert (page.status_code, "Signed in" in page.text) == (200, True)
         assert at.shown("far").has_auth
+        assert holding(tmp_path, SECRET) == []
         assert (await at.call("far__add", a=1, b=2)).text == "3"
         assert all(SECRET not in told.model_dump_json() for told in at.told)
         await at.manager.logout("far")
         assert (await at.come("far", ServerStatus.REQUIRES_AUTH)).has_auth is False
-        assert SECRET not in (tmp_path / "data" / "auth.json").read_text()
+        assert holding(tmp_path, SECRET) == []
         at.manager.start("far")
         await at.come("far", ServerStatus.REQUIRES_AUTH)
         assert len(site.gate.granted) == 1
@@ -107,13 +112,40 @@ async def test_a_program_has_nothing_to_sign_in_to(tmp_path: Path) -> None:
 
 
 async def test_after_a_restart_of_the_program_its_user_is_still_signed_in(tmp_path: Path) -> None:
-    async with gated(tmp_path) as (site, at, user):
-        await user.signs_in(at)
-        async with house(tmp_path, {"far": {"url": f"{site.url}/?another=query"}}) as again:
+    ring = Ring()
+    async with gated(tmp_path, ring) as (site, at, user):
+        assert FOR_NOW not in (await user.signs_in(at)).text
+        async with house(tmp_path, {"far": {"url": f"{site.url}/?another=query"}}, ring=ring) as again:
             assert again.told[0].has_auth
-        async with house(tmp_path, {"far": {"url": site.url}}) as again:
+        async with house(tmp_path, {"far": {"url": site.url}}, ring=ring) as again:
             assert (await again.running("far")).has_auth
         assert site.gate.granted == ["authorization_code"]
+    assert holding(tmp_path, SECRET) == []
+
+
+async def test_without_a_keyring_a_sign_in_is_renewed_while_the_program_runs_and_gone_with_it(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    async with gated(tmp_path) as (site, at, user):
+        assert FOR_NOW in (await user.signs_in(at)).text
+        for _ in range(2):
+            site.gate.good.clear()
+            assert (await at.call("far__add", a=1, b=2)).text == "3"
+        at.manager.stop("far")
+        await at.come("far", ServerStatus.STOPPED)
+        at.manager.start("far")
+        assert (await at.running("far")).has_auth
+        assert site.gate.granted == ["authorization_code", "refresh_token", "refresh_token"]
+        await user.signs_in(at)
+        assert len(site.gate.registered) == 1
+        async with house(tmp_path, {"far": {"url": site.url}}) as again:
+            assert (await again.come("far", ServerStatus.REQUIRES_AUTH)).has_auth is False
+        assert holding(tmp_path, SECRET) == []
+    ours = [record.getMessage() for record in caplog.records if record.name.startswith("jupyter_eca")]
+    assert [line for line in ours if "keyring" in line] == [
+        "the keyring does not work (RuntimeError): keys are kept in memory"
+    ]
 
 
 @pytest.mark.parametrize("hours", [0, 2])
@@ -121,18 +153,19 @@ async def test_after_a_restart_a_token_that_does_not_count_any_more_is_renewed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hours: int
 ) -> None:
     """When the server says so; before it is used, once it has run out."""
-    async with gated(tmp_path) as (site, at, user):
+    ring = Ring()
+    async with gated(tmp_path, ring) as (site, at, user):
         await user.signs_in(at)
         site.gate.good.clear()
         site.seen.clear()
         now = time.time
         monkeypatch.setattr(time, "time", lambda: now() + hours * 3600)
-        async with house(tmp_path, {"far": {"url": site.url}}) as again:
+        async with house(tmp_path, {"far": {"url": site.url}}, ring=ring) as again:
             await again.running("far")
             assert (await again.call("far__add", a=1, b=2)).text == "3"
         assert site.gate.granted == ["authorization_code", "refresh_token"]
         assert any("token-0" in request for request in site.seen) is (hours == 0)
-        async with house(tmp_path, {"far": {"url": site.url}}) as again:
+        async with house(tmp_path, {"far": {"url": site.url}}, ring=ring) as again:
             await again.running("far")
         assert len(site.gate.granted) == 2
 
