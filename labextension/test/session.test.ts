@@ -302,7 +302,7 @@ test('what becomes of a call is drawn at once, also when something was drawn a m
     const last = session.chat.blocks.at(-1);
     shown.push(last?.kind === 'tool' ? last.status : '');
   });
-  const call = { id: 't1', name: 'run_code', server: 'eca', origin: 'native' };
+  const call = { id: 't1', name: 'run_code', server: 'eca', origin: 'native' } as const;
   world.server.say('c1', 'assistant', { type: 'text', text: 'Let me.' }, 1);
   world.server.say('c1', 'assistant', { type: 'toolCallRun', ...call, arguments: {}, manualApproval: true }, 2);
   world.server.say('c1', 'assistant', { type: 'toolCallRunning', ...call, arguments: {} }, 3);
