@@ -356,8 +356,10 @@ function each(state: State, change: (chat: Chat) => Chat): State['chats'] {
   return Object.fromEntries(Object.entries(state.chats).map(([id, chat]) => [id, change(chat)]));
 }
 
+/** What comes of a decision: somebody has just clicked, here or elsewhere. */
+const DECIDED: ReadonlySet<string> = new Set(['toolCallRunning', 'toolCallRejected']);
+
 /** Whether it is shown at once: not what streams, of which more follows, and not what a replay is made of. */
 export function pressing(state: State, { chatId, content }: ChatContentReceivedParams): boolean {
-  const streams = content.type === 'toolCallPrepare' || !content.type.startsWith('toolCall');
-  return !streams && state.chats[String(chatId)]?.replay === undefined;
+  return DECIDED.has(content.type) && state.chats[String(chatId)]?.replay === undefined;
 }

@@ -294,7 +294,7 @@ test('pieces that come quickly are drawn together', async () => {
   expect(drawn).toBe(2);
 });
 
-test('what becomes of a call is drawn at once, also when something was drawn a moment ago', async () => {
+test('what comes of a decision is drawn at once, also when something was drawn a moment ago', async () => {
   const [session, world] = await connected();
   world.tick();
   const shown: string[] = [];
@@ -307,7 +307,7 @@ test('what becomes of a call is drawn at once, also when something was drawn a m
   world.server.say('c1', 'assistant', { type: 'toolCallRun', ...call, arguments: {}, manualApproval: true }, 2);
   world.server.say('c1', 'assistant', { type: 'toolCallRunning', ...call, arguments: {} }, 3);
   await until(() => shown.includes('running'));
-  expect(shown).toEqual(['', 'waiting', 'running']);
+  expect(shown).toEqual(['', 'running']);
 });
 
 test('an address that the server tells is offered apart from its words, and only one of the web', async () => {
