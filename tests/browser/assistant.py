@@ -40,6 +40,11 @@ class Panel:
     def open(cls, page: Page, lab: Lab, path: str = "") -> Self:
         """In a Lab that shows `path`, a notebook say, or nothing yet."""
         page.goto(lab.address(path))
+        if not path:
+            # Lab opens it last, and gives it the keyboard, whoever has it by then.
+            expect(page.locator(".jp-Launcher:focus-within, .jp-Launcher:focus")).to_have_count(
+                1, timeout=SECONDS * 1000
+            )
         return cls.show(page)
 
     @classmethod
