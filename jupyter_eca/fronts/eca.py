@@ -46,7 +46,6 @@ if TYPE_CHECKING:
     from jupyter_eca.workspace.base import Editor, Kernel, Notebooks
     from jupyter_eca.workspace.mcp.callback import Browser
 
-
 # Revisions whose clients show a subagent's chat within its parent's.
 _NESTING: Final = frozenset({dialect.Dialect.CURRENT, dialect.Dialect.OWN})
 
@@ -152,8 +151,10 @@ class EcaSession:
         return self.approves(chat) and self.can.chat_capabilities.ask_question
 
     def _hears(self, chat: str) -> bool:
+        if self.asking is None or chat in self.asking:
+            return True
         parent = self.host.subagents.parent(chat)
-        return self.asking is None or chat in self.asking or (parent != "" and self._hears(parent))
+        return parent != "" and self._hears(parent)
 
     def show(self, events: list[Event]) -> None:
         self._behind += [event for event in events if self._hears(event.chat)]
