@@ -43,8 +43,8 @@ def test_a_host_at_rest_after_a_turn_does_nothing(tmp_path: Path) -> None:
             client = await table.client()
             for _ in range(3):
                 await answer(client, "you")
+                await rest()  # what ends with the turn is over then
                 tasks.append(len(asyncio.all_tasks()))
-            await rest()  # what ends with the turn is over then
             before = selector.woken
             await rest()
             return selector.woken - before, tasks
