@@ -7,7 +7,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PYTHON ?= python3
 UV = VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/uv pip install -q
-SOURCES := pyproject.toml $(wildcard jupyter_eca/kernel/spec/* labextension/package*.json labextension/*.mjs labextension/src/* labextension/src/view/* labextension/src/widget/* labextension/style/* labextension/schema/*)
+SOURCES := pyproject.toml $(wildcard jupyter_eca/apps/kernel/spec/* labextension/package*.json labextension/*.mjs labextension/src/*.ts* labextension/src/*/* labextension/style/* labextension/schema/*)
 # Jupyter wants to be told that it runs as root, as in most containers.
 ROOT = $(if $(filter 0,$(shell id -u)),--allow-root)
 # Tests and notebooks must not meet the chats, the configuration or the keys of whoever runs them.
@@ -38,7 +38,7 @@ $(BIN)/uv: | needs
 
 # Anew when the TypeScript changes: an editable install copies the bundle, and never builds over an old one.
 $(VENV)/.installed: $(SOURCES) | $(BIN)/uv
-	rm -rf jupyter_eca/labextension jupyter_eca/kernel/static
+	rm -rf jupyter_eca/labextension jupyter_eca/apps/kernel/static
 	@# pandas is for the stories.
 	$(UV) -e '.[local]' 'jupyterlab>=4.6,<5' 'pandas>=2'
 	@# Without its dependencies: one of them compiles for minutes, and xllamacpp reads the weights as well.
@@ -91,4 +91,4 @@ conformance-client: $(VENV)/.tested
 	$(CLEAN) $(BIN)/python -m tests.suite.client $(VENV)/suite
 
 clean:
-	rm -rf $(VENV) jupyter_eca/labextension jupyter_eca/kernel/static labextension/lib labextension/node_modules tests/npm/node_modules
+	rm -rf $(VENV) jupyter_eca/labextension jupyter_eca/apps/kernel/static labextension/lib labextension/node_modules tests/npm/node_modules

@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
-    from jupyter_eca.api import Chat, connect
-    from jupyter_eca.kernel.panel import Panel
-    from jupyter_eca.lending import tool
+    from jupyter_eca.apps.api import Chat, connect
+    from jupyter_eca.apps.kernel.panel.widget import Panel
+    from jupyter_eca.apps.python_tools import tool
 
 __all__ = ["Chat", "Panel", "__version__", "connect", "tool"]
 
 __version__ = "0.1.0"
 
 _FROM = {
-    "Chat": "jupyter_eca.api",
-    "Panel": "jupyter_eca.kernel.panel",
-    "connect": "jupyter_eca.api",
-    "tool": "jupyter_eca.lending",
+    "Chat": "jupyter_eca.apps.api",
+    "Panel": "jupyter_eca.apps.kernel.panel.widget",
+    "connect": "jupyter_eca.apps.api",
+    "tool": "jupyter_eca.apps.python_tools",
 }
 
 
@@ -34,20 +34,20 @@ def __getattr__(name: str) -> Any:
 
 def load_ipython_extension(shell: InteractiveShell) -> None:
     """Install `%eca` and `%%eca`, and tell a Jupyter server that this kernel can be reached."""
-    from jupyter_eca.kernel import load
+    from jupyter_eca.apps.kernel import load
 
     load(shell)
 
 
 def unload_ipython_extension(shell: InteractiveShell) -> None:
     """Take `%eca` and `%%eca` away again and end what they started."""
-    from jupyter_eca.kernel import unload
+    from jupyter_eca.apps.kernel import unload
 
     unload(shell)
 
 
 def _jupyter_server_extension_points() -> list[dict[str, Any]]:  # pyright: ignore[reportUnusedFunction]  # called by jupyter-server
-    from jupyter_eca.server.extension import EcaApp
+    from jupyter_eca.apps.server.extension import EcaApp
 
     return [{"module": "jupyter_eca", "app": EcaApp}]
 

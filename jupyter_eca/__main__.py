@@ -4,6 +4,6 @@ from __future__ import annotations
 
 import sys
 
-from jupyter_eca.cli import main
+from jupyter_eca.apps.cli import main
 
 sys.exit(main())

@@ -7,7 +7,7 @@ import { build } from 'esbuild';
 
 import { fallbacks } from './fallbacks.mjs';
 
-const OUT = '../jupyter_eca/kernel/static';
+const OUT = '../jupyter_eca/apps/kernel/static';
 /** All that a page loads of it, compressed. */
 const MOST = 150 * 1024;
 

@@ -8,25 +8,25 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from jupyter_eca.client import Client, Decision
 from jupyter_eca.config import Config
-from jupyter_eca.fronts.eca import EcaSession
-from jupyter_eca.host import Host
-from jupyter_eca.links.memory import pair
+from jupyter_eca.fronts.eca.session import EcaSession
+from jupyter_eca.host.host import Host
+from jupyter_eca.mcp_client.loopback_browser import Loopback
 from jupyter_eca.protocol.content import TextContent, ToolCallContent, ToolCallRunContent
 from jupyter_eca.protocol.notebook import KernelExecuteResult, KernelVariablesResult, RunStatus, Variable
-from jupyter_eca.workspace.base import Files, Workspace
-from jupyter_eca.workspace.mcp.loopback import Loopback
+from jupyter_eca.transport.eca_client import Client, Decision
+from jupyter_eca.transport.memory import pair
+from jupyter_eca.workspace.ports import Files, Workspace
 from tests.patience import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable
     from pathlib import Path
 
+    from jupyter_eca.mcp_client.sign_in import Browser
     from jupyter_eca.protocol.chat import ChatContentReceivedParams, ChatLock
     from jupyter_eca.protocol.lifecycle import InitializeParams
-    from jupyter_eca.workspace.base import Notebooks
-    from jupyter_eca.workspace.mcp.callback import Browser
+    from jupyter_eca.workspace.ports import Notebooks
 
 
 @dataclass

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable
     from pathlib import Path
 
-    from jupyter_eca.client import Client, Decision
     from jupyter_eca.protocol.chat import ChatContentReceivedParams
+    from jupyter_eca.transport.eca_client import Client, Decision
 
 RULES: list[dict[str, Any]] = [
     {

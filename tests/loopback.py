@@ -26,16 +26,16 @@ from http import HTTPStatus
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from jupyter_eca.engine.delta import ReasoningDelta, TextDelta, ToolCallDelta
-from jupyter_eca.engine.spec import ChatMessage, ModelRequest, Part, TextPart, ToolResultPart, ToolUsePart
+from jupyter_eca.engine.model.delta import ReasoningDelta, TextDelta, ToolCallDelta
+from jupyter_eca.engine.model.request import ChatMessage, ModelRequest, Part, TextPart, ToolResultPart, ToolUsePart
 from jupyter_eca.errors import ProviderError
-from jupyter_eca.providers import scripted
+from jupyter_eca.plugins.providers import scripted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from types import TracebackType
 
-    from jupyter_eca.providers.scripted import ReplyPart, Script
+    from jupyter_eca.plugins.providers.scripted import ReplyPart, Script
 
 Json = dict[str, Any]
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from jupyter_eca.providers.scripted import Script
+from jupyter_eca.plugins.providers.scripted import Script
 from tests.loopback import Fault, Json, LoopbackAnthropic, Recorded
 
 if TYPE_CHECKING:

@@ -8,24 +8,24 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from jupyter_eca.client import Decision
 from jupyter_eca.errors import RemoteError, ToolError
-from jupyter_eca.fronts.eca import EcaSession
-from jupyter_eca.links.memory import pair
-from jupyter_eca.links.peer import Peer
+from jupyter_eca.fronts.eca.session import EcaSession
 from jupyter_eca.protocol import notebook as wire
 from jupyter_eca.protocol.editor import EditorGetDiagnosticsParams
 from jupyter_eca.protocol.methods import METHODS
+from jupyter_eca.transport.eca_client import Decision
+from jupyter_eca.transport.memory import pair
+from jupyter_eca.transport.peer import Peer
 from tests.desk import Desk, Door, answer, desk
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Sequence
     from pathlib import Path
 
-    from jupyter_eca.client import Client
     from jupyter_eca.protocol.chat import ChatContentReceivedParams
     from jupyter_eca.protocol.content import ToolCalledContent, ToolCallRunContent
-    from jupyter_eca.workspace.base import Heard
+    from jupyter_eca.transport.eca_client import Client
+    from jupyter_eca.workspace.ports import Heard
 
 PATH = "work/nb.ipynb"
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
-from jupyter_eca.fronts.eca import EcaSession
-from jupyter_eca.links.memory import MemoryLink, pair
+from jupyter_eca.fronts.eca.session import EcaSession
 from jupyter_eca.protocol.jsonrpc import Failure, Notification, Request, Result
+from jupyter_eca.transport.memory import MemoryLink, pair
 from tests.desk import PATIENCE, Desk, Door
 
 if TYPE_CHECKING:

@@ -10,18 +10,18 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import jupyter_eca
-from jupyter_eca.client import Decision
+from jupyter_eca.apps.python_tools import LENT
 from jupyter_eca.errors import LocalError, RemoteError, TurnError
-from jupyter_eca.lending import LENT
 from jupyter_eca.protocol.content import TextContent
+from jupyter_eca.transport.eca_client import Decision
 from tests.desk import PATIENCE, settings
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterator
     from pathlib import Path
 
-    from jupyter_eca.api import Connection
-    from jupyter_eca.kernel.transcript import Call
+    from jupyter_eca.apps.api import Connection
+    from jupyter_eca.apps.kernel.answer.transcript import Call
 
 pytestmark = pytest.mark.asyncio
 

@@ -211,7 +211,7 @@ def test_a_wrong_import_is_told_with_its_file_and_line() -> None:
     found = list(_imports(path, ast.parse("import math\ndef f():\n    from jupyter_eca import host\n")))
     assert [str(one) for one in found] == [
         "jupyter_eca/engine/imagined.py:1: imports math",
-        "jupyter_eca/engine/imagined.py:3: imports jupyter_eca.host",
+        "jupyter_eca/engine/imagined.py:3: imports jupyter_eca.host.host",
     ]
     assert (found[1].part, found[1].ours, found[1].lazy) == ("engine", "host", True)
 

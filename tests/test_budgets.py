@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from jupyter_eca.client import Client
-from jupyter_eca.engine.budget import GO_ON, STOP
-from jupyter_eca.fronts.eca import EcaSession
-from jupyter_eca.links.memory import pair
+from jupyter_eca.engine.model.budget import GO_ON, STOP
+from jupyter_eca.fronts.eca.session import EcaSession
+from jupyter_eca.host.store import Spending
 from jupyter_eca.protocol.chat import ChatLock
 from jupyter_eca.protocol.content import ToolCalledContent
 from jupyter_eca.protocol.costs import ChatCostsParams, ChatCostsResult
 from jupyter_eca.protocol.question import ChatAskQuestionParams, ChatAskQuestionResult
-from jupyter_eca.store import Spending
+from jupyter_eca.transport.eca_client import Client
+from jupyter_eca.transport.memory import pair
 from tests.desk import Desk, Door, answer, outcomes, said
 from tests.patience import PATIENCE
 from tests.purse import HELLO, priced

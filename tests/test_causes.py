@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from jupyter_eca import commands
-from jupyter_eca.client import Decision
-from jupyter_eca.commands.base import Answer
-from jupyter_eca.engine.spec import ToolResultPart
-from jupyter_eca.fronts.project import content_of
+from jupyter_eca.engine.model.request import ToolResultPart
+from jupyter_eca.fronts.eca.projection import content_of
+from jupyter_eca.host import commands
+from jupyter_eca.host.commands.base import Answer
 from jupyter_eca.protocol.content import Cause, ToolCallRejectedContent, ToolCallRunContent
+from jupyter_eca.transport.eca_client import Decision
 from tests.desk import answer, desk
 
 if TYPE_CHECKING:

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from jupyter_eca.checkpoints import MAX_BYTES, Checkpoints, Keeper, Restored
-from jupyter_eca.store import Store
-from jupyter_eca.tools.base import ToolContext
-from jupyter_eca.tools.files import edit_file, move_file, write_file
-from jupyter_eca.workspace.base import Files
+from jupyter_eca.host.checkpoints.checkpoints import MAX_BYTES, Checkpoints, Keeper, Restored
+from jupyter_eca.host.store import Store
+from jupyter_eca.plugins.tools.base import ToolContext
+from jupyter_eca.plugins.tools.files import edit_file, move_file, write_file
+from jupyter_eca.workspace.ports import Files
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
     from pathlib import Path
 
-    from jupyter_eca.tools.base import Tool
+    from jupyter_eca.plugins.tools.base import Tool
 
 pytestmark = pytest.mark.asyncio
 

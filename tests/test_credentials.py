@@ -16,9 +16,9 @@ from keyring import core
 from keyring.backends import fail, null
 from keyring.backends.chainer import ChainerBackend
 
-from jupyter_eca import secrecy
-from jupyter_eca.credentials import Credentials, InMemory, Login
-from jupyter_eca.keyrings import SERVICE
+from jupyter_eca import redaction
+from jupyter_eca.config.credentials import Credentials, InMemory, Login
+from jupyter_eca.config.keyring_backend import SERVICE
 from tests.filering import read
 from tests.keyrings import NoRing, Ring
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from jupyter_eca.keyrings import Ring as Backend
+    from jupyter_eca.config.keyring_backend import Ring as Backend
 
 KEY = "sk-very-secret"
 LOGIN = Login(KEY, "https://api.example")
@@ -143,7 +143,7 @@ def test_a_keyring_that_takes_no_more_has_the_older_key_no_longer(file: Path) ->
 def test_what_is_stored_is_hidden_from_then_on(file: Path, credentials: type[Credentials]) -> None:
     key = f"sk-hidden-{credentials.__name__}"
     credentials(file, NoRing()).store("anthropic", Login(key))
-    assert secrecy.hide(f"so {key}") == f"so {secrecy.HIDDEN}"
+    assert redaction.hide(f"so {key}") == f"so {redaction.HIDDEN}"
 
 
 @pytest.mark.parametrize("name", ["keyring.backends.null.Keyring", "tests.filering.NoSuch", "no.such.package"])

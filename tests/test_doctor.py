@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from jupyter_eca.doctor import report
+from jupyter_eca.host.doctor import report
 from tests.desk import desk
 
 if TYPE_CHECKING:

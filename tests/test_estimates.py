@@ -20,7 +20,7 @@ from tests.purse import RATES, priced
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from jupyter_eca.client import Client
+    from jupyter_eca.transport.eca_client import Client
 
 pytestmark = pytest.mark.asyncio
 

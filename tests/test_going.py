@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from jupyter_eca.client import Decision
-from jupyter_eca.engine.plan import CARRY_OUT
-from jupyter_eca.fronts.project import content_of
+from jupyter_eca.engine.model.task_plan import CARRY_OUT
+from jupyter_eca.fronts.eca.projection import content_of
 from jupyter_eca.protocol.content import (
     FileChangeDetails,
     ProgressContent,
@@ -18,6 +17,7 @@ from jupyter_eca.protocol.content import (
     TaskDetails,
     ToolCallRunContent,
 )
+from jupyter_eca.transport.eca_client import Decision
 from tests.desk import answer, desk, outcomes, said
 from tests.fronts.line import line
 from tests.page import Room, called, code, room

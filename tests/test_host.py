@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from jupyter_eca.client import Decision
 from jupyter_eca.errors import RemoteError
 from jupyter_eca.protocol.chats import ChatListParams, ChatListResult, ChatOpenParams, ChatOpenResult
 from jupyter_eca.protocol.content import ProgressContent, TextContent, ToolCallRunContent
+from jupyter_eca.transport.eca_client import Decision
 from tests.desk import PATIENCE, Notebook, answer, desk, outcomes, said, tool_states
 
 if TYPE_CHECKING:

@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from jupyter_eca.config import Config
-from jupyter_eca.ledger import midnight
-from jupyter_eca.live import Prompt
+from jupyter_eca.host.chat.live_chat import Prompt
+from jupyter_eca.host.costs.ledger import midnight
+from jupyter_eca.host.store.schema import MIGRATIONS, connect
+from jupyter_eca.host.store.spending import Extent, total
 from jupyter_eca.protocol.base import Done
 from jupyter_eca.protocol.chat import ChatLock
 from jupyter_eca.protocol.chats import ChatDeleteParams
 from jupyter_eca.protocol.content import UsageContent
 from jupyter_eca.protocol.context import CursorContext, Position, Range
 from jupyter_eca.protocol.costs import ChatCostsParams, ChatCostsResult
-from jupyter_eca.store.schema import MIGRATIONS, connect
-from jupyter_eca.store.spending import Extent, total
 from tests.desk import answer
 from tests.dialects.speaking import Speaking
 from tests.loopback import LoopbackAnthropic
@@ -29,9 +29,9 @@ from tests.purse import HELLO, priced
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from jupyter_eca.client import Client
     from jupyter_eca.protocol.chat import ChatContentReceivedParams
     from jupyter_eca.protocol.costs import Cost
+    from jupyter_eca.transport.eca_client import Client
 
 
 TOOL: list[dict[str, Any]] = [

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 
-@pytest.mark.parametrize("module", ["jupyter_eca.kernel.magic", "jupyter_eca.server.extension"])
+@pytest.mark.parametrize("module", ["jupyter_eca.apps.kernel.magic", "jupyter_eca.apps.server.extension"])
 def test_loading_us_imports_nothing_heavy_that_jupyter_has_not(module: str) -> None:
     code = f"""
 import sys, IPython, ipykernel.ipkernel, jupyter_server.serverapp, jupyter_server.extension.application

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from jupyter_eca.client import Decision
-from jupyter_eca.engine.spec import ToolResultPart, ToolUsePart
-from jupyter_eca.fronts.project import content_of
+from jupyter_eca.engine.model.request import ToolResultPart, ToolUsePart
+from jupyter_eca.fronts.eca.projection import content_of
 from jupyter_eca.protocol.chat import ChatLock
 from jupyter_eca.protocol.content import UsageContent
+from jupyter_eca.transport.eca_client import Decision
 from tests.desk import outcomes, said, tool_states
 from tests.locking import ALLOWED, RULES, SILENT, cells, replayed, shown
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from jupyter_eca.client import Decision
 from jupyter_eca.protocol.chat import ChatLock
 from jupyter_eca.protocol.notebook import KernelExecuteResult, RunStatus
+from jupyter_eca.transport.eca_client import Decision
 from tests.desk import Notebook, outcomes, said
 from tests.locking import DENIED, SILENT, cells, replayed, shown
 

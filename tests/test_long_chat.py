@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from jupyter_eca.engine.exporting import document
-from jupyter_eca.engine.prompt import SUMMARY
+from jupyter_eca.engine.chat.export import document
+from jupyter_eca.engine.model.texts import SUMMARY
 from tests.conformance.seat import ALLOW_ALL, prompt, seat, words
 
 if TYPE_CHECKING:

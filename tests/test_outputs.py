@@ -10,22 +10,22 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from jupyter_eca.config.keys import OutputConfig
+from jupyter_eca.config.schema import OutputConfig
 from jupyter_eca.errors import RemoteError, ToolError
-from jupyter_eca.outputs import Outputs, id_of
+from jupyter_eca.host.tools.outputs import Outputs, id_of
+from jupyter_eca.plugins.tools.base import ToolContext, ToolResult, tool
 from jupyter_eca.protocol.base import Done
 from jupyter_eca.protocol.chat import ChatToolOutputParams, ChatToolOutputResult
 from jupyter_eca.protocol.chats import ChatDeleteParams, ChatForkParams, ChatListParams, ChatListResult
 from jupyter_eca.protocol.content import Role, TextContent, ToolCalledContent
-from jupyter_eca.tools.base import ToolContext, ToolResult, tool
 from tests.desk import PATIENCE, Desk, answer, desk, said
 from tests.fronts.line import line
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from jupyter_eca.client import Client
     from jupyter_eca.protocol.chat import ChatContentReceivedParams
+    from jupyter_eca.transport.eca_client import Client
 
 pytestmark = pytest.mark.asyncio
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from jupyter_eca import plugins
-from jupyter_eca.tools.base import NativeTool
+from jupyter_eca.plugins import loader
+from jupyter_eca.plugins.tools.base import NativeTool
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -29,13 +29,13 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_our_own_providers_are_found_by_their_modules() -> None:
-    found = plugins.find("providers", "PROVIDER")
+    found = loader.find("providers", "PROVIDER")
     assert {"anthropic", "ollama", "local", "scripted"} <= found.keys()
     assert not {"base", "catalog", "messages"} & found.keys()
 
 
 def test_our_own_tools_are_found_and_their_names_are_unique() -> None:
-    tools = [tool for module in plugins.find("tools", "TOOLS").values() for tool in module]
+    tools = [tool for module in loader.find("tools", "TOOLS").values() for tool in module]
     assert tools
     assert all(isinstance(tool, NativeTool) for tool in tools)
     names = [tool.spec.name for tool in tools]
@@ -46,7 +46,7 @@ def test_our_own_tools_are_found_and_their_names_are_unique() -> None:
 def test_a_plug_of_somebody_else_is_found_by_its_entry_point(site: Path) -> None:
     (site / "somebodys_plug.py").write_text("PROVIDER = 'a provider'\n")
     install(site, "providers", theirs="somebodys_plug:PROVIDER")
-    found = plugins.find("providers", "PROVIDER")
+    found = loader.find("providers", "PROVIDER")
     assert found["theirs"] == "a provider"
     assert "scripted" in found
 
@@ -67,7 +67,7 @@ def test_a_plug_that_cannot_be_loaded_is_logged_and_left_out(
     (site / "somebodys_broken_plug.py").write_text(source + "\n")
     (site / "somebodys_plug.py").write_text("PROVIDER = 'a provider'\n")
     install(site, "providers", broken=value, fine="somebodys_plug:PROVIDER")
-    found = plugins.find("providers", "PROVIDER")
+    found = loader.find("providers", "PROVIDER")
     assert "broken" not in found
     assert found["fine"] == "a provider"
     assert f"the providers plug broken of {value} cannot be loaded" in caplog.text
@@ -75,4 +75,4 @@ def test_a_plug_that_cannot_be_loaded_is_logged_and_left_out(
 
 def test_entry_points_of_another_kind_are_left_alone(site: Path) -> None:
     install(site, "tools", theirs="a_module_that_is_not_there:TOOLS")
-    assert "theirs" not in plugins.find("providers", "PROVIDER")
+    assert "theirs" not in loader.find("providers", "PROVIDER")

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from jupyter_eca.audience import Notice
-from jupyter_eca.fronts.behind import put
+from jupyter_eca.fronts.eca.send_queue import put
+from jupyter_eca.host.subscribers import Notice
+from jupyter_eca.plugins.tools.base import Report, ToolContext, tool
 from jupyter_eca.protocol.chat import ChatToolCallProgressParams
 from jupyter_eca.protocol.content import ToolCalledContent
 from jupyter_eca.protocol.jsonrpc import Notification
-from jupyter_eca.tools.base import Report, ToolContext, tool
 from tests.desk import PATIENCE, Desk, desk
 from tests.fronts.line import line
 
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from jupyter_eca.client import Progress
-    from jupyter_eca.fronts.behind import Item
+    from jupyter_eca.fronts.eca.send_queue import Item
+    from jupyter_eca.transport.eca_client import Progress
 
 pytestmark = pytest.mark.asyncio
 

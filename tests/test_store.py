@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from jupyter_eca.apps.process import ask, running
 from jupyter_eca.errors import ConfigError, RemoteError
-from jupyter_eca.process import ask, running
+from jupyter_eca.host.store import Selection, Store, alive
+from jupyter_eca.host.store.schema import MIGRATIONS
 from jupyter_eca.protocol.content import (
     Content,
     MetadataContent,
@@ -24,8 +26,6 @@ from jupyter_eca.protocol.content import (
     UsageContent,
 )
 from jupyter_eca.protocol.event import Event, Outcome
-from jupyter_eca.store import Selection, Store, alive
-from jupyter_eca.store.schema import MIGRATIONS
 from tests.patience import PATIENCE
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ def user_version(path: Path) -> int:
 async def test_pieces_of_an_answer_that_follow_closely_are_shown_together_and_what_is_no_piece_at_once(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("jupyter_eca.store.store.PACE", 3600)
+    monkeypatch.setattr("jupyter_eca.host.store.store.PACE", 3600)
     async with opened(path) as book, asyncio.timeout(PATIENCE):
         running = asyncio.create_task(book.store.run())
         for text in ("one ", "two ", "three"):

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from jupyter_eca.whole import whole
+from jupyter_eca.workspace.shielded import whole
 from tests.patience import PATIENCE
 
 pytestmark = pytest.mark.asyncio

@@ -1,12 +1,12 @@
 """The configuration, in ECA's own files and keys (ECA 3.13): what it holds, where it is read from, the agents."""
 
-from jupyter_eca.config.agentcheck import place, problems
+from jupyter_eca.config.agent_checks import place, problems
 from jupyter_eca.config.agents import Agent, agent, agents, primary, spawnable
-from jupyter_eca.config.holding import held, make_known
-from jupyter_eca.config.keys import AgentConfig, Config, McpServerConfig, ToolCallConfig, VariantSet
 from jupyter_eca.config.layers import read
-from jupyter_eca.config.merging import merge
-from jupyter_eca.config.vendors import ModelConfig, ProviderConfig, RetryRule
+from jupyter_eca.config.merge import merge
+from jupyter_eca.config.provider_schema import ModelConfig, ProviderConfig, RetryRule
+from jupyter_eca.config.schema import AgentConfig, Config, McpServerConfig, ToolCallConfig, VariantSet
+from jupyter_eca.config.secret_fields import held, make_known
 from jupyter_eca.config.watch import watch
 
 __all__ = [

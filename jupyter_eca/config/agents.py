@@ -9,13 +9,13 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
-from jupyter_eca.config.keys import ALIASES, AgentConfig, AgentMode
-from jupyter_eca.engine.approval import Policy, key, merged
+from jupyter_eca.config.schema import ALIASES, AgentConfig, AgentMode
+from jupyter_eca.engine.approval.policy import Policy, key, merged
 from jupyter_eca.protocol.base import Model
 
 if TYPE_CHECKING:
-    from jupyter_eca.config.keys import Config
-    from jupyter_eca.engine.spec import ToolSpec
+    from jupyter_eca.config.schema import Config
+    from jupyter_eca.engine.model.request import ToolSpec
 
 _log = logging.getLogger(__name__)
 

@@ -17,13 +17,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from jupyter_eca import secrecy
-from jupyter_eca.config.keys import state
+from jupyter_eca import redaction
+from jupyter_eca.config.schema import state
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from jupyter_eca.config.keys import State
+    from jupyter_eca.config.schema import State
 
 # A password manager may ask its owner; more than this is a command that waits for nobody.
 COMMAND_SECONDS = 30.0
@@ -83,7 +83,7 @@ class Layer:
                 return sys.executable
             case "env":
                 name, _, default = what.partition(":")
-                secrecy.know_named(name, self.environment.get(name, ""))
+                redaction.know_named(name, self.environment.get(name, ""))
                 return self.environment.get(name) or default
             case "file":
                 return _secret(self._file(what))
@@ -156,7 +156,7 @@ class Layer:
 def _secret(value: str) -> str:
     """Unless it reads like a text or a place: a prompt may lie in a file of its own, too."""
     if not (re.search(r"\s", value) or value.startswith(("/", "~", "http"))):
-        secrecy.know(value)
+        redaction.know(value)
     return value
 
 

@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any, cast
 
 from pydantic import ValidationError
 
-from jupyter_eca.config import markdown
-from jupyter_eca.config.customtools import CustomToolConfig
+from jupyter_eca.config import front_matter
+from jupyter_eca.config.custom_tools import CustomToolConfig
 from jupyter_eca.config.interpolation import Found, Layer
-from jupyter_eca.config.keys import ALIASES, AgentConfig, Config
-from jupyter_eca.config.merging import merge
+from jupyter_eca.config.merge import merge
+from jupyter_eca.config.schema import ALIASES, AgentConfig, Config
 from jupyter_eca.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -164,7 +164,7 @@ class _Reading:
             self.found.watch(path)
             try:
                 layer = self._layer(str(path), path.parent, own=own, within=within)
-                written = layer.filled(markdown.agent(path.read_text(encoding="utf-8")))
+                written = layer.filled(front_matter.agent(path.read_text(encoding="utf-8")))
                 AgentConfig.model_validate(written)
             except (OSError, ValueError) as error:
                 self.found.warnings.append(f"{path} is no agent and was left out: {_reason(error)}.")

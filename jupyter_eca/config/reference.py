@@ -24,9 +24,9 @@ from typing import TYPE_CHECKING, Any, Final, get_args
 from pydantic.alias_generators import to_camel
 
 from jupyter_eca.config.examples import EXAMPLES
-from jupyter_eca.config.keys import Config
+from jupyter_eca.config.hooks import Hook
 from jupyter_eca.config.layers import ALLOWED
-from jupyter_eca.hooks.reading import Hook
+from jupyter_eca.config.schema import Config
 from jupyter_eca.protocol.base import Model
 
 if TYPE_CHECKING:

@@ -6,13 +6,13 @@ import asyncio
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from jupyter_eca.config.keys import state
+from jupyter_eca.config.schema import state
 from jupyter_eca.errors import ConfigError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable
 
-    from jupyter_eca.config.keys import Config, State
+    from jupyter_eca.config.schema import Config, State
 
 # ECA's own interval (3.13).
 EVERY_SECONDS = 3.0

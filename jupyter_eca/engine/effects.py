@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from jupyter_eca.engine.spec import ModelRequest, ToolSpec
+    from jupyter_eca.engine.model.request import ModelRequest, ToolSpec
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,10 +10,10 @@ from jupyter_eca.protocol.content import RejectReason
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from jupyter_eca.engine.approval import Adjusted, Policy, Verdict
-    from jupyter_eca.engine.delta import Delta
-    from jupyter_eca.engine.retrying import Failure
-    from jupyter_eca.engine.spec import DocumentPart, ImagePart, ToolSpec
+    from jupyter_eca.engine.approval.policy import Adjusted, Policy, Verdict
+    from jupyter_eca.engine.model.delta import Delta
+    from jupyter_eca.engine.model.request import DocumentPart, ImagePart, ToolSpec
+    from jupyter_eca.engine.model.retry import Failure
     from jupyter_eca.protocol.content import (
         Content,
         FlagContent,

@@ -5,17 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from jupyter_eca.engine.compacting import Window
 from jupyter_eca.engine.inputs import Noted, Setup, Steered
+from jupyter_eca.engine.model.compaction import Window
 from jupyter_eca.engine.turn import TurnStatus
 from jupyter_eca.errors import IllegalSignal
 
 if TYPE_CHECKING:
-    from jupyter_eca.engine.compacting import Summing
-    from jupyter_eca.engine.history import History
-    from jupyter_eca.engine.plan import Tasks
-    from jupyter_eca.engine.retrying import Retry
-    from jupyter_eca.engine.toolcall import ToolCall
+    from jupyter_eca.engine.model.compaction import Summing
+    from jupyter_eca.engine.model.history import History
+    from jupyter_eca.engine.model.retry import Retry
+    from jupyter_eca.engine.model.task_plan import Tasks
+    from jupyter_eca.engine.tool_call import ToolCall
     from jupyter_eca.protocol.content import UsageContent
 
 NO_SETUP = Setup(model="")

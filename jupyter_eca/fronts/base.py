@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
-    from jupyter_eca.host import Host
+    from jupyter_eca.host.host import Host
 
 
 class Front(Protocol):

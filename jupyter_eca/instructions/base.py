@@ -9,9 +9,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from jupyter_eca.config import Agent, Config
-    from jupyter_eca.engine.prompt import Section
-    from jupyter_eca.instructions.interpreters import Interpreters
-    from jupyter_eca.workspace.base import Files, Kernel, Kernels, Notebooks
+    from jupyter_eca.engine.model.texts import Section
+    from jupyter_eca.instructions.installed_packages import Interpreters
+    from jupyter_eca.workspace.ports import Files, Kernel, Kernels, Notebooks
 
 
 @dataclass(frozen=True, slots=True)

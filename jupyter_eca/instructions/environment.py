@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Final
 
-from jupyter_eca.engine.prompt import Section
+from jupyter_eca.engine.model.texts import Section
 from jupyter_eca.errors import ToolError
-from jupyter_eca.instructions.interpreters import PACKAGES
+from jupyter_eca.instructions.installed_packages import PACKAGES
 
 if TYPE_CHECKING:
     from jupyter_eca.instructions.base import Place
     from jupyter_eca.protocol.notebook import KernelState
-    from jupyter_eca.workspace.base import Kernel
+    from jupyter_eca.workspace.ports import Kernel
 
 # Seconds that a kernel has to say what it is: a question waits for it.
 STATE_SECONDS: Final = 1.0

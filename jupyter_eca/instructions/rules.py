@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from jupyter_eca.config import folders
-from jupyter_eca.config.keys import ALIASES
-from jupyter_eca.config.markdown import headed
-from jupyter_eca.config.vendors import compiled
-from jupyter_eca.engine.prompt import Section
-from jupyter_eca.instructions import globs, texts
+from jupyter_eca.config.front_matter import headed
+from jupyter_eca.config.provider_schema import compiled
+from jupyter_eca.config.schema import ALIASES
+from jupyter_eca.engine.model.texts import Section
+from jupyter_eca.instructions import globs, text_files
 from jupyter_eca.instructions.template import rendered
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from jupyter_eca.config import Config
     from jupyter_eca.instructions.base import Place
-    from jupyter_eca.workspace.base import Files
+    from jupyter_eca.workspace.ports import Files
 
 FETCH: Final = "fetch_rule"
 CATALOGUE: Final = "Rules for paths"
@@ -133,12 +133,12 @@ def _files(files: Files, config: Config, warn: Callable[[str], None]) -> Iterato
             listed = sorted(one for one in place.rglob("*") if one.is_file()) if place.is_dir() else [place]
             # As in `folders`: what lies in a project may not lead out of it.
             inside = any(place.is_relative_to(root) for root in (*roots, *files.roots))
-            yield from (one for one in listed if not inside or texts.within(one, roots))
+            yield from (one for one in listed if not inside or text_files.within(one, roots))
 
 
 def _read(path: Path, name: str, root: Path | None) -> Rule:
     """Raises: ValueError that says what is wrong."""
-    front, text = headed(texts.read(path))
+    front, text = headed(text_files.read(path))
     rule = Rule(
         str(path),
         name,

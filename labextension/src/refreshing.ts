@@ -6,7 +6,7 @@ import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 
 import type { Refresher } from './refresh';
 
-/** Of `jupyter_eca/server/touched.py`. */
+/** Of `jupyter_eca/apps/server/file_events.py`. */
 const SCHEMA_ID = 'https://events.jupyter.org/jupyter_eca/files/v1';
 
 export const refreshing: JupyterFrontEndPlugin<void> = {

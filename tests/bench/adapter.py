@@ -13,16 +13,16 @@ from anthropic import AsyncAnthropic
 from openai import AsyncOpenAI
 
 from jupyter_eca.config import ProviderConfig
-from jupyter_eca.engine.delta import TextDelta
-from jupyter_eca.engine.spec import ChatMessage, ModelRequest, TextPart
-from jupyter_eca.providers import anthropic, openai, openai_chat
+from jupyter_eca.engine.model.delta import TextDelta
+from jupyter_eca.engine.model.request import ChatMessage, ModelRequest, TextPart
+from jupyter_eca.plugins.providers import anthropic, openai, openai_chat
 from tests.bench.figure import Figure, list_of, ratios
 from tests.bench.processes import loopback
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from jupyter_eca.providers.base import Provider
+    from jupyter_eca.plugins.providers.base import Provider
 
 CHUNKS = 2000
 CHUNK = "some words, "

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 from anthropic import AsyncAnthropic
 
 from jupyter_eca.engine import inputs
-from jupyter_eca.engine.chat import ChatState, step
-from jupyter_eca.engine.delta import TextDelta
-from jupyter_eca.fronts.eca import EcaSession
-from jupyter_eca.links.memory import pair
+from jupyter_eca.engine.model.delta import TextDelta
+from jupyter_eca.engine.step import ChatState, step
+from jupyter_eca.fronts.eca.session import EcaSession
 from jupyter_eca.protocol.jsonrpc import Notification, Request
+from jupyter_eca.transport.memory import pair
 from tests.bench import sdk
 from tests.bench.figure import Figure, list_of, ratios
 from tests.bench.page import Heard, Page, page

@@ -15,7 +15,7 @@ from tests.desk import desk
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from jupyter_eca.client import Client
+    from jupyter_eca.transport.eca_client import Client
 
 FOLDERS, FILES = 500, 100
 

@@ -9,9 +9,9 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 
 from jupyter_eca.protocol.notebook import CellState, CellType, NotebookCell, NotebookDocument
-from jupyter_eca.workspace.base import Files
-from jupyter_eca.workspace.diagnostics import gathering, program, ruff, standing, tracebacks, ty
+from jupyter_eca.workspace.diagnostics import collect, linter_process, notebook_state, ruff, tracebacks, ty
 from jupyter_eca.workspace.diagnostics.kernel import Known
+from jupyter_eca.workspace.ports import Files
 from tests.bench.figure import Figure, list_of
 
 if TYPE_CHECKING:
@@ -32,14 +32,14 @@ async def figures() -> list[Figure]:
         for _ in range(ROUNDS):
             whole.append(await _timed(_gather(document, files)))
             began = perf_counter()
-            code = standing.sheets(document)
-            standing.found(document, code, frozenset({"df", "gone"}))
+            code = notebook_state.sheets(document)
+            notebook_state.found(document, code, frozenset({"df", "gone"}))
             tracebacks.found(document, lambda _file: None)
             own.append((perf_counter() - began) * 1000)
             by_ruff.append(await _timed(ruff.of_notebook("nb.ipynb", code, folder / "nb.ipynb")))
             by_ty.append(await _timed(ty.of_notebook("nb.ipynb", code, folder / "nb.ipynb", folder, sys.executable)))
-        linter = program.find("ruff") or "ruff"
-        started = [await _timed(program.run([linter, "--version"], folder)) for _ in range(ROUNDS)]
+        linter = linter_process.find("ruff") or "ruff"
+        started = [await _timed(linter_process.run([linter, "--version"], folder)) for _ in range(ROUNDS)]
     beside = f"ours alone {list_of(own, 'ms')}, ruff {list_of(by_ruff, 'ms')}, ty {list_of(by_ty, 'ms')}"
     return [
         Figure(f"diagnostics of {CELLS} cells", whole, "ms", 100, beside),
@@ -51,7 +51,7 @@ async def _gather(document: NotebookDocument, files: Files) -> None:
     async def known() -> Known:
         return Known(frozenset({"df", "gone"}), sys.executable)
 
-    report = await gathering.of_notebook(document, files, known())
+    report = await collect.of_notebook(document, files, known())
     if not report.found or report.notes:
         raise RuntimeError(f"it was not looked at: {report.notes}")
 

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from playwright.async_api import async_playwright
 
+from jupyter_eca.host.store import Store
 from jupyter_eca.protocol.content import MetadataContent, ProgressContent, Role, TextContent
 from jupyter_eca.protocol.event import Event, Outcome
-from jupyter_eca.store import Store
 from tests.browser.conftest import CHROMIUM_OPTIONS
 from tests.browser.lab import LabSettings, running_lab
 

@@ -9,15 +9,15 @@ from tempfile import TemporaryDirectory
 from time import process_time
 from typing import TYPE_CHECKING
 
-from jupyter_eca.reporting import Reporter
-from jupyter_eca.tools.attending import EVERY, Watch
-from jupyter_eca.workspace.local import LocalKernel
-from jupyter_eca.workspace.tail import Tail
+from jupyter_eca.host.tools.progress import Reporter
+from jupyter_eca.plugins.tools.waited_code import EVERY, Watch
+from jupyter_eca.workspace.kernels.local import LocalKernel
+from jupyter_eca.workspace.kernels.tail import Tail
 from tests.bench.figure import Figure, list_of, ratios
 
 if TYPE_CHECKING:
-    from jupyter_eca.audience import Notice
-    from jupyter_eca.workspace.base import Heard
+    from jupyter_eca.host.subscribers import Notice
+    from jupyter_eca.workspace.ports import Heard
 
 LINES, ROUNDS = 100_000, 5
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from mcp import Client, StdioServerParameters
 
-from jupyter_eca.tools.base import ToolContext
-from jupyter_eca.workspace.base import Files
+from jupyter_eca.plugins.tools.base import ToolContext
+from jupyter_eca.workspace.ports import Files
 from tests.bench.figure import Figure, differences, list_of
 from tests.workspace.mcp.house import house, puppet
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from jupyter_client.kernelspec import KernelSpecManager
 from jupyter_client.manager import start_new_async_kernel
 
-from jupyter_eca.workspace.kernel import ClientKernel
+from jupyter_eca.workspace.kernels.client import ClientKernel
 from tests.bench.figure import Figure, list_of
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from playwright.sync_api import expect
 
-from jupyter_eca.providers.scripted import Script
+from jupyter_eca.plugins.providers.scripted import Script
 from tests.browser.axe import complaints
 from tests.browser.lab import LabSettings
 from tests.browser.notebook import SECONDS, Notebook

@@ -14,12 +14,12 @@ import pytest_asyncio
 from playwright.async_api import async_playwright
 
 from jupyter_eca.errors import RemoteError
-from jupyter_eca.fronts.linked import LinkNotebooks
-from jupyter_eca.links.peer import Peer
-from jupyter_eca.links.websocket import WebSocketLink
+from jupyter_eca.fronts.eca.client_ports import LinkNotebooks
 from jupyter_eca.protocol.chats import ChatListResult
 from jupyter_eca.protocol.jsonrpc import Code
 from jupyter_eca.protocol.lifecycle import InitializeResult
+from jupyter_eca.transport.peer import Peer
+from jupyter_eca.transport.websocket import WebSocketLink
 from tests.browser.conftest import CHROMIUM_OPTIONS
 from tests.workspace.notebooks.answers import Answer, write
 from tests.workspace.notebooks.books import node

@@ -13,8 +13,8 @@ from urllib.parse import parse_qs, urlencode
 import pytest
 from playwright.sync_api import expect
 
-from jupyter_eca.providers.scripted import Script
-from jupyter_eca.workspace.mcp.jsonc import parse
+from jupyter_eca.config.jsonc import parse
+from jupyter_eca.plugins.providers.scripted import Script
 from tests.browser.assistant import SECONDS, Panel
 from tests.browser.lab import LabSettings
 from tests.commands.test_granting import CODE, OpenRouter

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import nbformat
 import pytest
 
-from jupyter_eca import commands
-from jupyter_eca.commands import Answer
-from jupyter_eca.commands.secrets import MASK, masked
 from jupyter_eca.config import ModelConfig, ProviderConfig
-from jupyter_eca.engine.commands import NATIVE
+from jupyter_eca.config.masking import MASK, masked
+from jupyter_eca.engine.text.slash_commands import NATIVE
+from jupyter_eca.host import commands
+from jupyter_eca.host.commands import Answer
 from jupyter_eca.protocol.jsonrpc import Result
 from tests.desk import answer, desk, said
 from tests.fronts.line import line
@@ -22,7 +22,7 @@ from tests.providers.ask import KEY, says
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from jupyter_eca.host import Host
+    from jupyter_eca.host.host import Host
 
 pytestmark = pytest.mark.asyncio
 

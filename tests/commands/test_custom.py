@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from jupyter_eca import commands
-from jupyter_eca.commands import Replacement
+from jupyter_eca.host import commands
+from jupyter_eca.host.commands import Replacement
 from tests.desk import desk
 from tests.fronts.line import line
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from jupyter_eca.host import Host
+    from jupyter_eca.host.host import Host
     from jupyter_eca.protocol.command import ChatCommand
 
 pytestmark = pytest.mark.asyncio

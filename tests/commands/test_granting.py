@@ -16,8 +16,8 @@ from urllib.request import urlopen
 import pytest
 
 from jupyter_eca.config import Config
+from jupyter_eca.plugins.providers import browser_sign_in
 from jupyter_eca.protocol.jsonrpc import Failure, Message, Notification, Result
-from jupyter_eca.providers import granting
 from tests.desk import Desk, desk
 from tests.filering import read
 from tests.fronts.line import Line, line
@@ -200,7 +200,7 @@ async def test_what_goes_wrong_is_told_once_in_the_client_and_on_the_page(
 
 
 async def test_whoever_does_not_come_back_is_told_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(granting, "AWAY_SECONDS", 0.05)
+    monkeypatch.setattr(browser_sign_in, "AWAY_SECONDS", 0.05)
     async with table(tmp_path) as at:
         address = await at.begin()
         assert "nobody came back" in await at.message("error")

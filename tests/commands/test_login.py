@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from jupyter_eca import commands
-from jupyter_eca.commands import Answer
-from jupyter_eca.commands.login import CANCELLED, NO_KEYS_HERE
 from jupyter_eca.config import Config
-from jupyter_eca.keyrings import SERVICE
+from jupyter_eca.config.keyring_backend import SERVICE
+from jupyter_eca.host import commands
+from jupyter_eca.host.commands import Answer
+from jupyter_eca.host.commands.login import CANCELLED, NO_KEYS_HERE
 from jupyter_eca.protocol.jsonrpc import Message, Request, Result
 from tests.desk import desk
 from tests.filering import read

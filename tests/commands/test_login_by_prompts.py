@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from jupyter_eca.commands.dialogue import UNSEEN
-from jupyter_eca.commands.login import BY_HAND, CANCELLED
 from jupyter_eca.config import Config
+from jupyter_eca.host.chat.dialogue import UNSEEN
+from jupyter_eca.host.commands.login import BY_HAND, CANCELLED
 from tests.desk import Desk, desk, said
 from tests.filering import read
 from tests.providers.ask import KEY

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from jupyter_eca import process
-from jupyter_eca.commands import Answer
-from jupyter_eca.kernel.embedded import EmbeddedDoor
+from jupyter_eca.apps import process
+from jupyter_eca.apps.kernel.engine.embedded_host import EmbeddedDoor
+from jupyter_eca.host.commands import Answer
 from jupyter_eca.protocol.lifecycle import InitializeParams
 from jupyter_eca.protocol.question import ChatAskQuestionParams, ChatAskQuestionResult
 from tests.commands.test_granting import table

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from jupyter_eca.commands import Answer
 from jupyter_eca.config import Config
-from jupyter_eca.credentials import MEMORY_ONLY
+from jupyter_eca.config.credentials import MEMORY_ONLY
+from jupyter_eca.host.commands import Answer
 from jupyter_eca.protocol.jsonrpc import Result
 from tests.commands.test_login import MODELS, dialogue
 from tests.desk import desk

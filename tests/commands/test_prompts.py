@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from jupyter_eca import commands
-from jupyter_eca.commands import Answer, Replacement
+from jupyter_eca.host import commands
+from jupyter_eca.host.commands import Answer, Replacement
 from jupyter_eca.protocol.jsonrpc import Message, Notification
 from jupyter_eca.protocol.mcp import ToolServerUpdatedParams
 from tests.desk import Desk, desk

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from jupyter_eca.config import Config, agent, agents, place, primary, problems, read
-from jupyter_eca.engine.approval import Decision, decide
-from jupyter_eca.engine.spec import ToolSpec
+from jupyter_eca.engine.approval.policy import Decision, decide
+from jupyter_eca.engine.model.request import ToolSpec
 from tests.config.files import globally, write
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from jupyter_eca.config import Config, ProviderConfig, merge, read
-from jupyter_eca.engine.approval import Decision
+from jupyter_eca.engine.approval.policy import Decision
 from jupyter_eca.errors import ConfigError
 from tests.config.files import globally, locally, write
 

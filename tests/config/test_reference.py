@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, cast
 import json5
 import pytest
 
-from jupyter_eca import hooks
 from jupyter_eca.config import read
 from jupyter_eca.config.examples import EXAMPLES
 from jupyter_eca.config.reference import main, page, sections, slug
+from jupyter_eca.host import hooks
 
 if TYPE_CHECKING:
     from jupyter_eca.config.reference import Key, Section

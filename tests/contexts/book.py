@@ -6,15 +6,15 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from jupyter_eca import around
-from jupyter_eca.contexts.gathering import materials, mentioned
 from jupyter_eca.errors import RemoteError
-from jupyter_eca.fronts.eca import EcaSession
-from jupyter_eca.links.memory import pair
-from jupyter_eca.links.peer import Peer
+from jupyter_eca.fronts.eca.session import EcaSession
+from jupyter_eca.host.turn import tool_context
+from jupyter_eca.plugins.contexts.resolve import materials, mentioned
 from jupyter_eca.protocol import notebook as wire
 from jupyter_eca.protocol.context import ChatQueryContextParams, ChatQueryContextResult
 from jupyter_eca.protocol.methods import METHODS
+from jupyter_eca.transport.memory import pair
+from jupyter_eca.transport.peer import Peer
 from tests.desk import Desk, Door, answer, desk, said
 from tests.page import Nobody
 
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
     from pathlib import Path
 
-    from jupyter_eca.client import Client
-    from jupyter_eca.contexts.base import Material
+    from jupyter_eca.plugins.contexts.base import Material
     from jupyter_eca.protocol.context import ChatContext
+    from jupyter_eca.transport.eca_client import Client
 
 PATH = "work/orbits.ipynb"
 
@@ -122,7 +122,7 @@ class Room:
         return said(await answer(who or self.strict, message))
 
     async def material(self, message: str) -> list[Material]:
-        there = around.contexts(self.table.host, "chat", None)
+        there = tool_context.contexts(self.table.host, "chat", None)
         return await materials(there, await mentioned(there, message))
 
     async def offered(self, query: str, who: Client | Peer | None = None) -> list[ChatContext]:

@@ -6,11 +6,11 @@ import asyncio
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
-from jupyter_eca.contexts.base import Material, Surroundings
-from jupyter_eca.contexts.gathering import materials
+from jupyter_eca.plugins.contexts.base import Material, Surroundings
+from jupyter_eca.plugins.contexts.resolve import materials
 from jupyter_eca.protocol.context import ChatQueryContextParams
-from jupyter_eca.workspace.base import Files
-from jupyter_eca.workspace.index import Index
+from jupyter_eca.workspace.files.index import Index
+from jupyter_eca.workspace.ports import Files
 from tests.patience import PATIENCE
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from jupyter_eca.protocol.context import ChatContext
-    from jupyter_eca.workspace.base import McpServers
+    from jupyter_eca.workspace.ports import McpServers
 
 
 @asynccontextmanager

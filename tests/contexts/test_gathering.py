@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from jupyter_eca.contexts.gathering import mentioned, offered
-from jupyter_eca.engine.spec import ImagePart
+from jupyter_eca.engine.model.request import ImagePart
 from jupyter_eca.errors import ToolError
+from jupyter_eca.plugins.contexts.resolve import mentioned, offered
 from jupyter_eca.protocol.mcp import ServerResource, ToolServerUpdatedParams
 from tests.contexts.near import given, near, sent
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from jupyter_eca.workspace.mcp.templates import Template, Typed
+    from jupyter_eca.workspace.uri_templates import Template, Typed
 
 pytestmark = pytest.mark.asyncio
 

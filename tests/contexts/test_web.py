@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from jupyter_eca.contexts.reading import fetch as fetching
-from jupyter_eca.contexts.reading.fetch import Address, Reach, fetch, is_public
-from jupyter_eca.contexts.reading.page import readable
-from jupyter_eca.contexts.web import WebPlug
 from jupyter_eca.errors import ToolError
+from jupyter_eca.plugins.contexts.web import WebPlug
 from jupyter_eca.protocol.context import WebContext
+from jupyter_eca.workspace.reading import web_fetch as fetching
+from jupyter_eca.workspace.reading.html_text import readable
+from jupyter_eca.workspace.reading.web_fetch import Address, Reach, fetch, is_public
 from tests.contexts.near import given, near
 
 if TYPE_CHECKING:

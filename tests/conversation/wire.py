@@ -7,8 +7,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from jupyter_eca.fronts.eca import EcaSession
-from jupyter_eca.links.memory import pair
+from jupyter_eca.fronts.eca.session import EcaSession
+from jupyter_eca.transport.memory import pair
 from tests import desk as memory
 from tests.editor import PATIENCE as PROCESS_PATIENCE
 from tests.editor import Editor, editor
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager
     from pathlib import Path
 
-    from jupyter_eca.links.memory import MemoryLink
     from jupyter_eca.protocol.jsonrpc import Message
+    from jupyter_eca.transport.memory import MemoryLink
 
 
 class Wire(Protocol):

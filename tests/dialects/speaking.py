@@ -16,9 +16,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from jupyter_eca.engine.delta import ReasoningDelta, TextDelta, ToolCallDelta
-from jupyter_eca.engine.spec import ChatMessage, ModelRequest, Part, TextPart, ToolResultPart, ToolUsePart
-from jupyter_eca.providers import scripted
+from jupyter_eca.engine.model.delta import ReasoningDelta, TextDelta, ToolCallDelta
+from jupyter_eca.engine.model.request import ChatMessage, ModelRequest, Part, TextPart, ToolResultPart, ToolUsePart
+from jupyter_eca.plugins.providers import scripted
 from tests import loopback
 from tests.dialects import strict
 from tests.dialects.caching import Automatic, Marked, Share
@@ -28,7 +28,7 @@ from tests.providers.ask import KEY
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from jupyter_eca.providers.scripted import ReplyPart, Script
+    from jupyter_eca.plugins.providers.scripted import ReplyPart, Script
 
 # How each is configured, where it listens and what it refuses.
 _SPEAKS = {

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from jupyter_eca.client import Decision
-from jupyter_eca.providers.scripted import Script
+from jupyter_eca.plugins.providers.scripted import Script
+from jupyter_eca.transport.eca_client import Decision
 from tests.desk import answer, desk, outcomes
 from tests.dialects.speaking import DIALECTS, Speaking
 

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from jupyter_eca.client import Decision
+from jupyter_eca.plugins.providers.scripted import Script
 from jupyter_eca.protocol.content import ToolCallRunningContent
-from jupyter_eca.providers.scripted import Script
+from jupyter_eca.transport.eca_client import Decision
 from tests.desk import answer, desk, outcomes, said
 from tests.dialects.speaking import DIALECTS, Speaking
 from tests.loopback import Fault

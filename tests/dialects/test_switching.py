@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from jupyter_eca.plugins.providers.modalities import NO_EYES, NO_READER
+from jupyter_eca.plugins.providers.scripted import Script
 from jupyter_eca.protocol.context import FileContext, ImageContext
-from jupyter_eca.providers.scripted import Script
-from jupyter_eca.providers.senses import NO_EYES, NO_READER
 from tests.conformance.seat import ALLOW_ALL
 from tests.desk import answer, desk, outcomes, said
 from tests.dialects.speaking import DIALECTS, Speaking

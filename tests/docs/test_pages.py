@@ -14,13 +14,13 @@ import pytest
 from mcp_types import version as mcp
 from PIL import Image
 
-from jupyter_eca.cli import parser
+from jupyter_eca.apps.cli import parser
+from jupyter_eca.apps.kernel import options
 from jupyter_eca.config import Config
 from jupyter_eca.config.reference import slug
-from jupyter_eca.contexts.gathering import LIVE
-from jupyter_eca.engine.commands import NATIVE
-from jupyter_eca.going import WORDS
-from jupyter_eca.kernel import options
+from jupyter_eca.engine.text.slash_commands import NATIVE
+from jupyter_eca.host.turn.plan_mode import WORDS
+from jupyter_eca.plugins.contexts.resolve import LIVE
 from jupyter_eca.protocol.ahp import VERSION
 from tests.handbook import PAGES, ROOT, blocks, page, prose
 

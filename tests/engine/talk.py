@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, TypeVar
 import pytest
 
 from jupyter_eca.engine import inputs
-from jupyter_eca.engine.approval import Policy, Rule
-from jupyter_eca.engine.chat import ChatState, step
-from jupyter_eca.engine.delta import Delta, TextDelta, ToolCallDelta
+from jupyter_eca.engine.approval.policy import Policy, Rule
 from jupyter_eca.engine.effects import CallModel, Effect
-from jupyter_eca.engine.spec import ChatMessage, ImagePart, TextPart, ToolSpec
+from jupyter_eca.engine.model.delta import Delta, TextDelta, ToolCallDelta
+from jupyter_eca.engine.model.request import ChatMessage, ImagePart, TextPart, ToolSpec
+from jupyter_eca.engine.step import ChatState, step
 from jupyter_eca.errors import IllegalSignal
 from jupyter_eca.protocol.content import Content, Origin, ReasonTextContent, RejectReason, Role, TextContent
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from jupyter_eca.engine.inputs import Input
-    from jupyter_eca.engine.retrying import Failure
+    from jupyter_eca.engine.model.retry import Failure
     from jupyter_eca.protocol.event import Event, Outcome
 
 RAN = ["toolCallPrepare", "toolCallRun", "toolCallRunning", "toolCalled"]

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from jupyter_eca.engine.approval import Decision, Policy, Rule, decide, hidden, key, merged, rememberable
-from jupyter_eca.engine.spec import Remembers, ToolSpec
+from jupyter_eca.engine.approval.policy import Decision, Policy, Rule, decide, hidden, key, merged, rememberable
+from jupyter_eca.engine.model.request import Remembers, ToolSpec
 from jupyter_eca.protocol.content import Origin
 
 OURS = ToolSpec("shell", "", {})

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from jupyter_eca.engine.delta import ReasoningDelta, ReasoningEnd, Remark, ToolCallDelta, UsageDelta
 from jupyter_eca.engine.effects import AskUser, CallModel, RunTool
-from jupyter_eca.engine.prompt import NOT_JSON, NOTHING_SAID, REJECTED
-from jupyter_eca.engine.spec import ChatMessage, ReasoningPart, TextPart, ToolResultPart, ToolUsePart
+from jupyter_eca.engine.model.delta import ReasoningDelta, ReasoningEnd, Remark, ToolCallDelta, UsageDelta
+from jupyter_eca.engine.model.request import ChatMessage, ReasoningPart, TextPart, ToolResultPart, ToolUsePart
+from jupyter_eca.engine.model.texts import NOT_JSON, NOTHING_SAID, REJECTED
 from jupyter_eca.engine.turn import TurnStatus
 from jupyter_eca.protocol.content import (
     MetadataContent,

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from jupyter_eca.engine import inputs
-from jupyter_eca.engine.delta import ToolCallDelta
+from jupyter_eca.engine.chat.recovery import restore
 from jupyter_eca.engine.effects import CallModel, CancelGathering, Gather
-from jupyter_eca.engine.recovery import restore
-from jupyter_eca.engine.spec import ChatMessage, ImagePart, TextPart, ToolResultPart
+from jupyter_eca.engine.model.delta import ToolCallDelta
+from jupyter_eca.engine.model.request import ChatMessage, ImagePart, TextPart, ToolResultPart
 from jupyter_eca.engine.turn import TurnStatus
 from jupyter_eca.errors import IllegalSignal
 from jupyter_eca.protocol.content import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from jupyter_eca.engine.effects import AskUser, CancelTool, RunTool
-from jupyter_eca.engine.spec import TextPart, ToolResultPart
+from jupyter_eca.engine.model.request import TextPart, ToolResultPart
 from jupyter_eca.engine.turn import TurnStatus
 from jupyter_eca.errors import IllegalSignal
 from jupyter_eca.protocol.content import RejectReason, ToolCalledContent, ToolCallRejectedContent

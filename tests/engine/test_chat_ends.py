@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from jupyter_eca.engine.delta import UsageDelta
 from jupyter_eca.engine.effects import CancelModel, CancelTool
 from jupyter_eca.engine.inputs import ModelFailed
-from jupyter_eca.engine.prompt import STOPPED_CALL
-from jupyter_eca.engine.spec import ChatMessage, TextPart
+from jupyter_eca.engine.model.delta import UsageDelta
+from jupyter_eca.engine.model.request import ChatMessage, TextPart
+from jupyter_eca.engine.model.texts import STOPPED_CALL
 from jupyter_eca.protocol.content import (
     RejectReason,
     Role,

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jupyter_eca.engine import inputs
-from jupyter_eca.engine.delta import Paused, ReasoningDelta, ReasoningEnd, Remark, TextDelta, ToolCallDelta, UsageDelta
+from jupyter_eca.engine.chat.recovery import restore
 from jupyter_eca.engine.effects import (
     AskUser,
     CallModel,
@@ -22,10 +22,18 @@ from jupyter_eca.engine.effects import (
     RunTool,
     Wait,
 )
-from jupyter_eca.engine.recovery import restore
-from jupyter_eca.engine.retrying import Failure
-from jupyter_eca.engine.spec import ImagePart, TextPart, ToolResultPart, ToolUsePart
-from jupyter_eca.engine.toolcall import ToolCallStatus
+from jupyter_eca.engine.model.delta import (
+    Paused,
+    ReasoningDelta,
+    ReasoningEnd,
+    Remark,
+    TextDelta,
+    ToolCallDelta,
+    UsageDelta,
+)
+from jupyter_eca.engine.model.request import ImagePart, TextPart, ToolResultPart, ToolUsePart
+from jupyter_eca.engine.model.retry import Failure
+from jupyter_eca.engine.tool_call import ToolCallStatus
 from jupyter_eca.engine.turn import TurnStatus
 from jupyter_eca.errors import IllegalSignal
 from jupyter_eca.protocol.content import FlagContent, RejectReason, ToolCallContent, ToolCallRunContent
@@ -33,8 +41,8 @@ from jupyter_eca.protocol.event import Event, merged
 from tests.engine.talk import FAR, Talk
 
 if TYPE_CHECKING:
-    from jupyter_eca.engine.delta import Delta
-    from jupyter_eca.engine.history import History
+    from jupyter_eca.engine.model.delta import Delta
+    from jupyter_eca.engine.model.history import History
 
 IMAGE = ImagePart("image/png", "aW1hZ2U=")
 

@@ -6,10 +6,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jupyter_eca.commands.dispatch import native
-from jupyter_eca.engine.commands import NATIVE, Called, expand, matching, meant, mixed, parse, placeholders, shown
-from jupyter_eca.engine.exporting import file_name
-from jupyter_eca.engine.rewriting import insertion, replacement, split, unfenced
+from jupyter_eca.engine.chat.export import file_name
+from jupyter_eca.engine.model.rewrite import insertion, replacement, split, unfenced
+from jupyter_eca.engine.text.slash_commands import (
+    NATIVE,
+    Called,
+    expand,
+    matching,
+    meant,
+    mixed,
+    parse,
+    placeholders,
+    shown,
+)
+from jupyter_eca.host.commands.dispatch import native
 
 
 @pytest.mark.parametrize(

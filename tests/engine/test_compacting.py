@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jupyter_eca.engine.compacting import KEPT_RESULTS, MIN_REPLIES, Window, covered, is_due, pruned, weight
-from jupyter_eca.engine.delta import ReasoningDelta, UsageDelta
+from jupyter_eca.engine.chat.recovery import restore
 from jupyter_eca.engine.effects import CallModel, CancelModel
-from jupyter_eca.engine.prompt import NOTHING_TO_SUMMARISE, PRUNED_RESULT, SUMMARISED, SUMMARY
-from jupyter_eca.engine.recovery import restore
-from jupyter_eca.engine.spec import ChatMessage, ImagePart, TextPart, ToolResultPart
+from jupyter_eca.engine.model.compaction import KEPT_RESULTS, MIN_REPLIES, Window, covered, is_due, pruned, weight
+from jupyter_eca.engine.model.delta import ReasoningDelta, UsageDelta
+from jupyter_eca.engine.model.request import ChatMessage, ImagePart, TextPart, ToolResultPart
+from jupyter_eca.engine.model.texts import NOTHING_TO_SUMMARISE, PRUNED_RESULT, SUMMARISED, SUMMARY
 from jupyter_eca.engine.turn import TurnStatus
 from jupyter_eca.protocol.content import Role, UsageContent
 from jupyter_eca.protocol.event import Outcome

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jupyter_eca.engine.mentions import Live, live, mentions, split
+from jupyter_eca.engine.text.mentions import Live, live, mentions, split
 
 NAME = st.text("abcdefgh_-0123456789", min_size=1, max_size=8)
 PATH = st.lists(NAME, min_size=1, max_size=4).map("/".join)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from jupyter_eca.engine import inputs
-from jupyter_eca.engine.recovery import restore
+from jupyter_eca.engine.chat.recovery import restore
 from jupyter_eca.protocol.content import ProgressContent, Role, TextContent
 from tests.engine.talk import Talk, call
 
 if TYPE_CHECKING:
-    from jupyter_eca.engine.history import History
+    from jupyter_eca.engine.model.history import History
 
 NOTE = inputs.Noted(5000, "It is done.", "[job-1 is done]")
 

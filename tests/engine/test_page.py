@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jupyter_eca.engine.page import Page, from_message, page
+from jupyter_eca.engine.chat.pagination import Page, from_message, page
 from jupyter_eca.protocol.content import Role, TextContent
 from jupyter_eca.protocol.event import Event
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from jupyter_eca.engine import inputs
-from jupyter_eca.engine.approval import Decision, Verdict
-from jupyter_eca.engine.delta import ReasoningDelta, ReasoningEnd, Remark, UsageDelta
-from jupyter_eca.engine.recording import Ran, Refused, Reply, Said, deltas, replies
-from jupyter_eca.engine.spec import ImagePart
+from jupyter_eca.engine.approval.policy import Decision, Verdict
+from jupyter_eca.engine.chat.recording import Ran, Refused, Reply, Said, deltas, replies
+from jupyter_eca.engine.model.delta import ReasoningDelta, ReasoningEnd, Remark, UsageDelta
+from jupyter_eca.engine.model.request import ImagePart
 from jupyter_eca.protocol.content import Origin, RejectReason
 from tests.engine.talk import TOOLS, Talk, call
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jupyter_eca.engine.effects import CallModel, CancelWait, Wait
-from jupyter_eca.engine.retrying import LIMITS, MAX_RETRIES, MAX_WAIT_SECONDS, Failure, Retry, planned
+from jupyter_eca.engine.model.retry import LIMITS, MAX_RETRIES, MAX_WAIT_SECONDS, Failure, Retry, planned
 from jupyter_eca.engine.turn import TurnStatus
 from jupyter_eca.errors import FailureKind, IllegalSignal
 from jupyter_eca.protocol.content import ProgressContent

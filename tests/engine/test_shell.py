@@ -11,7 +11,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from jupyter_eca.engine.shell import ParsedCommand, approval_keys, commands
+from jupyter_eca.engine.approval.shell_parser import ParsedCommand, approval_keys, commands
 
 KEYS = {
     "ls -la": ["ls"],

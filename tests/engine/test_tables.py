@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from jupyter_eca.engine.toolcall import TERMINAL, TOOL_CALLS, ToolCallMove, ToolCallSignal, ToolCallStatus
+from jupyter_eca.engine.tool_call import TERMINAL, TOOL_CALLS, ToolCallMove, ToolCallSignal, ToolCallStatus
 from jupyter_eca.engine.turn import TURNS, TurnMove, TurnSignal, TurnStatus
 from jupyter_eca.errors import IllegalSignal
 

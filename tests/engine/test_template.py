@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jupyter_eca.engine.template import Document, Part, Place, fill, parse
+from jupyter_eca.engine.text.shell_template import Document, Part, Place, fill, parse
 
 BASH = shutil.which("bash") or ""
 SHOW = "printf '<%s>' "

@@ -5,9 +5,9 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jupyter_eca.engine.prompt import context_text
-from jupyter_eca.engine.spec import ChatMessage, ModelRequest, TextPart, ToolResultPart, ToolSpec, ToolUsePart
-from jupyter_eca.engine.window import BAR_SQUARES, breakdown, drawn
+from jupyter_eca.engine.model.context_window import BAR_SQUARES, breakdown, drawn
+from jupyter_eca.engine.model.request import ChatMessage, ModelRequest, TextPart, ToolResultPart, ToolSpec, ToolUsePart
+from jupyter_eca.engine.model.texts import context_text
 from jupyter_eca.protocol.content import Limit, UsageContent
 
 ASKED = "word" * 10 + context_text("a.py", "file" * 20)

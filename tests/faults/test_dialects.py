@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from jupyter_eca.client import Decision
 from jupyter_eca.protocol.content import ReasonTextContent, UsageContent
+from jupyter_eca.transport.eca_client import Decision
 from tests.desk import answer, desk, outcomes, said, tool_states
 from tests.loopback_openai import LoopbackOpenAI, Stream, recording, refusal
 from tests.providers.ask import KEY

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from jupyter_eca.client import Decision
 from jupyter_eca.config import Config, read
-from jupyter_eca.host import Host
+from jupyter_eca.host.host import Host
 from jupyter_eca.protocol.base import Done
 from jupyter_eca.protocol.chats import ChatDeleteParams, ChatListParams, ChatListResult
 from jupyter_eca.protocol.content import ProgressContent, Role, TextContent
 from jupyter_eca.protocol.event import Event, Outcome
 from jupyter_eca.protocol.notebook import Inspection, KernelExecuteResult, KernelState, KernelVariablesResult, RunStatus
-from jupyter_eca.workspace.base import Files, Workspace
+from jupyter_eca.transport.eca_client import Decision
+from jupyter_eca.workspace.ports import Files, Workspace
 from tests.desk import PATIENCE, answer, desk, outcomes, said
 from tests.raw import raw
 from tests.test_plugins import install
@@ -25,9 +25,9 @@ from tests.workspace.mcp.house import raw as mcp
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from jupyter_eca.client import Client
     from jupyter_eca.protocol.content import ToolCallRunContent
-    from jupyter_eca.workspace.base import Heard
+    from jupyter_eca.transport.eca_client import Client
+    from jupyter_eca.workspace.ports import Heard
 
 pytestmark = pytest.mark.asyncio
 
@@ -181,7 +181,7 @@ async def test_the_tools_are_worked_out_once_a_turn_and_not_once_a_piece(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "somebodys_counting_tool.py").write_text(
-        "from jupyter_eca.tools.base import ToolContext, tool\n"
+        "from jupyter_eca.plugins.tools.base import ToolContext, tool\n"
         "@tool(reads=True)\n"
         "async def counted(context: ToolContext) -> str:\n"
         "    'Counts.'\n"

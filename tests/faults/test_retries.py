@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from jupyter_eca.client import Decision
 from jupyter_eca.protocol.chat import ChatPromptParams, ChatPromptResult, ChatPromptStopParams
 from jupyter_eca.protocol.content import ProgressContent
+from jupyter_eca.transport.eca_client import Decision
 from tests.desk import PATIENCE, answer, desk, outcomes, said, tool_states
 from tests.faults.vendor import Fault, vendor
 from tests.providers.ask import script

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from jupyter_eca.client import Decision
-from jupyter_eca.commands import dispatch
+from jupyter_eca.host.commands import dispatch
 from jupyter_eca.protocol.chats import ChatListParams, ChatListResult
 from jupyter_eca.protocol.content import TextContent, ToolCalledContent, ToolCallRunContent
+from jupyter_eca.transport.eca_client import Decision
 from tests.contexts.near import sent
 from tests.desk import PATIENCE, Notebook, answer, desk, outcomes, said, tool_states
 from tests.faults.vendor import Fault, shows, vendor
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator
     from pathlib import Path
 
-    from jupyter_eca.client import Client
+    from jupyter_eca.transport.eca_client import Client
 
 pytestmark = pytest.mark.asyncio
 
@@ -123,7 +123,7 @@ async def test_a_server_of_tools_that_never_starts_holds_up_neither_a_turn_nor_t
 
 async def test_a_tool_that_raises_ends_its_call_and_not_the_turn(plug: Path) -> None:
     (plug / "somebodys_tool.py").write_text(
-        "from jupyter_eca.tools.base import ToolContext, tool\n"
+        "from jupyter_eca.plugins.tools.base import ToolContext, tool\n"
         "@tool(reads=True)\n"
         "async def boom(context: ToolContext) -> str:\n"
         "    'Fails.'\n"

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from jupyter_eca.client import Decision
 from jupyter_eca.protocol.chats import ChatOpenParams, ChatOpenResult
 from jupyter_eca.protocol.content import ToolCalledContent, UsageContent
 from jupyter_eca.protocol.context import FileContext, ImageContext, TextContext
+from jupyter_eca.transport.eca_client import Decision
 from tests.desk import answer, outcomes, said, tool_states
 from tests.faults.vendor import Fault, events, shows, vendor
 from tests.providers.ask import script

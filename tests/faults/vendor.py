@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterable
     from pathlib import Path
 
-    from jupyter_eca.client import Client
-    from jupyter_eca.providers.scripted import Script
+    from jupyter_eca.plugins.providers.scripted import Script
+    from jupyter_eca.transport.eca_client import Client
 
 MODEL = "anthropic/claude-sonnet-5-5"
 __all__ = ["MODEL", "Fault", "events", "shows", "vendor"]

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from jupyter_eca.errors import RemoteError
-from jupyter_eca.fronts.eca import EcaSession
-from jupyter_eca.links.memory import MemoryLink, pair
-from jupyter_eca.links.peer import Peer
+from jupyter_eca.fronts.eca.session import EcaSession
 from jupyter_eca.protocol.jsonrpc import Code
+from jupyter_eca.transport.memory import MemoryLink, pair
+from jupyter_eca.transport.peer import Peer
 from tests.desk import PATIENCE, Door
 
 if TYPE_CHECKING:

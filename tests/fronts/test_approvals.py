@@ -9,23 +9,23 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from jupyter_eca.client import Decision
 from jupyter_eca.config import read
+from jupyter_eca.config.jsonc import parse
 from jupyter_eca.errors import RemoteError
-from jupyter_eca.host import Host
+from jupyter_eca.host.host import Host
 from jupyter_eca.protocol import approval
 from jupyter_eca.protocol.base import Done, Empty
 from jupyter_eca.protocol.content import ToolCallRunContent
 from jupyter_eca.protocol.tool import ToolSwitchParams
-from jupyter_eca.workspace.base import Files, Workspace
-from jupyter_eca.workspace.mcp.jsonc import parse
+from jupyter_eca.transport.eca_client import Decision
+from jupyter_eca.workspace.ports import Files, Workspace
 from tests.desk import Desk, answer, desk, desk_of, said, settings
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
     from pathlib import Path
 
-    from jupyter_eca.client import Client
+    from jupyter_eca.transport.eca_client import Client
 
 pytestmark = pytest.mark.asyncio
 

@@ -12,10 +12,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from jupyter_eca.errors import FrameError
-from jupyter_eca.links.memory import pair
-from jupyter_eca.links.peer import Peer
 from jupyter_eca.protocol.jsonrpc import Code, Failure, FrameReader, Notification, Request, Result
 from jupyter_eca.protocol.methods import METHODS, Sender
+from jupyter_eca.transport.memory import pair
+from jupyter_eca.transport.peer import Peer
 from tests.desk import PATIENCE, desk
 from tests.raw import Raw, raw
 

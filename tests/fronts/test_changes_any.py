@@ -14,16 +14,16 @@ from typing import TYPE_CHECKING, Any
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from jupyter_eca import around
-from jupyter_eca.checkpoints import Keeper
-from jupyter_eca.engine.review import CHANGED
+from jupyter_eca.engine.changes.review import CHANGED
 from jupyter_eca.errors import ToolError
+from jupyter_eca.host.checkpoints.checkpoints import Keeper
+from jupyter_eca.host.turn import tool_context
+from jupyter_eca.plugins.tools.base import ToolContext
 from jupyter_eca.protocol.changes import ChangeExtent
 from jupyter_eca.protocol.content import Role, TextContent
 from jupyter_eca.protocol.event import Event
-from jupyter_eca.tools.base import ToolContext
-from jupyter_eca.workspace.base import Files
-from jupyter_eca.workspace.notebookfile import NotebookFiles
+from jupyter_eca.workspace.notebooks.file import NotebookFiles
+from jupyter_eca.workspace.ports import Files
 from tests.desk import desk
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ class Story:
         host, turn = self.table.host, f"t{self.turn}"
         host.store.append([Event(chat="chat", turn=turn, role=Role.ASSISTANT, content=TextContent(text=tool))])
         keeper = Keeper(host.checkpoints, "chat", turn)
-        files, notebooks = host.workspace.files, around.notebooks(host, "chat")
+        files, notebooks = host.workspace.files, tool_context.notebooks(host, "chat")
         context = ToolContext("chat", files, f"k{self.calls}", notebooks=notebooks, keeper=keeper)
         found = host.toolbox.get(tool)
         assert found is not None
@@ -128,7 +128,7 @@ async def told(acts: Sequence[Act], folder: Path) -> None:
         for act in acts:
             await story.act(*act)
         turns = await host.checkpoints.turns("chat")
-        back = await host.checkpoints.restore("chat", turns, host.workspace.files, around.notebooks(host, "chat"))
+        back = await host.checkpoints.restore("chat", turns, host.workspace.files, tool_context.notebooks(host, "chat"))
         now = story.cells()
         assert story.texts() == {NAMES[0]: "first"}
         assert {why for _, why in back.left} <= {CHANGED}

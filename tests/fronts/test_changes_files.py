@@ -15,7 +15,7 @@ from tests.page import script, yes
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from jupyter_eca.client import Client
+    from jupyter_eca.transport.eca_client import Client
     from tests.desk import Desk
     from tests.page import Room
 

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from jupyter_eca.errors import FrameError, RemoteError
-from jupyter_eca.fronts.eca import EcaSession, handlers
-from jupyter_eca.links.memory import MemoryLink, pair
-from jupyter_eca.links.peer import Peer
+from jupyter_eca.fronts.eca.session import EcaSession, handlers
 from jupyter_eca.protocol.jsonrpc import Code, Failure, Message, Notification, Request, Result
 from jupyter_eca.protocol.methods import METHODS, Sender
+from jupyter_eca.transport.memory import MemoryLink, pair
+from jupyter_eca.transport.peer import Peer
 from tests.desk import PATIENCE, Desk, Door, desk
 from tests.raw import raw
 

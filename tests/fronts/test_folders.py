@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from jupyter_eca.fronts.eca import EcaSession
-from jupyter_eca.links.memory import pair
+from jupyter_eca.fronts.eca.session import EcaSession
+from jupyter_eca.transport.memory import pair
 from tests.desk import Desk, Door, desk
 from tests.raw import Raw, raw
 

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from jupyter_eca.client import Decision
 from jupyter_eca.protocol.base import Empty
 from jupyter_eca.protocol.content import TaskDetails, ToolCalledContent, ToolCallRunContent
 from jupyter_eca.protocol.job import JobParams, JobsKillResult, JobsListResult, JobsReadOutputResult, JobStatus
 from jupyter_eca.protocol.jsonrpc import Message, Notification
+from jupyter_eca.transport.eca_client import Decision
 from tests.desk import PATIENCE, answer, desk, said
 from tests.fronts.line import line
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from jupyter_eca.client import Client
+    from jupyter_eca.transport.eca_client import Client
 
 pytestmark = pytest.mark.asyncio
 

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from jupyter_eca.client import Decision
-from jupyter_eca.fronts.eca import EcaSession
-from jupyter_eca.links.memory import pair
-from jupyter_eca.links.peer import Peer
+from jupyter_eca.fronts.eca.session import EcaSession
 from jupyter_eca.protocol.content import Origin, ToolCalledContent
+from jupyter_eca.transport.eca_client import Decision
+from jupyter_eca.transport.memory import pair
+from jupyter_eca.transport.peer import Peer
 from tests.desk import Desk, Door, answer, desk, said
 from tests.workspace.mcp.house import HERE, PATIENCE, raw
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from jupyter_eca.fronts.eca import EcaSession
-from jupyter_eca.links.memory import MemoryLink, pair
+from jupyter_eca.fronts.eca.session import EcaSession
 from jupyter_eca.protocol.jsonrpc import Failure, FrameError, Message, Notification, Request, Result
+from jupyter_eca.transport.memory import MemoryLink, pair
 from tests.desk import PATIENCE, Desk, Door, answer, desk, said
 from tests.filering import read
 from tests.loopback import LoopbackAnthropic

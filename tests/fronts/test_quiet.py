@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from jupyter_eca.client import Client
-from jupyter_eca.fronts.eca import EcaSession
-from jupyter_eca.links.memory import pair
+from jupyter_eca.fronts.eca.session import EcaSession
+from jupyter_eca.transport.eca_client import Client
+from jupyter_eca.transport.memory import pair
 from tests.desk import Door, answer, desk, outcomes, said
 
 if TYPE_CHECKING:

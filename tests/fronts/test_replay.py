@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from jupyter_eca.fronts.eca import EcaSession
-from jupyter_eca.links.memory import pair
+from jupyter_eca.fronts.eca.session import EcaSession
 from jupyter_eca.protocol.content import Role, TextContent
 from jupyter_eca.protocol.event import Event
 from jupyter_eca.protocol.jsonrpc import Notification
 from jupyter_eca.protocol.lifecycle import InitializeParams
+from jupyter_eca.transport.memory import pair
 from tests.desk import PATIENCE, Door, desk
 
 if TYPE_CHECKING:

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from jupyter_eca.engine.delta import Delta, Remark, TextDelta
-from jupyter_eca.fronts.assist import Assist
+from jupyter_eca.engine.model.delta import Delta, Remark, TextDelta
+from jupyter_eca.fronts.eca.cursor_help import Assist
+from jupyter_eca.plugins.providers.catalog import Catalog
 from jupyter_eca.protocol.jsonrpc import Code, Failure, Message, Notification, Result
-from jupyter_eca.providers.catalog import Catalog
 from tests.desk import PATIENCE, answer, desk, said
 from tests.fronts.line import Line, line
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from jupyter_eca.config import ProviderConfig
-    from jupyter_eca.engine.spec import ModelRequest
+    from jupyter_eca.engine.model.request import ModelRequest
 
 pytestmark = pytest.mark.asyncio
 

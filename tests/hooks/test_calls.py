@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from jupyter_eca import outside
+from jupyter_eca.host.turn import direct_calls
 from jupyter_eca.protocol.content import HookActionFinishedContent, ToolCalledContent, ToolCallRejectedContent
 from tests.conformance.seat import prompt, seat, words
 from tests.hooks.written import KEEPS, blocks, given, hook, says
@@ -178,7 +178,9 @@ async def test_a_call_from_outside_has_to_pass_the_same_hooks(tmp_path: Path) ->
         tool = table.host.toolbox.get("read_file")
         assert tool is not None
         for path in ("alpha.txt", "a.txt"):
-            chat = await outside.call(table.host, outside.Request("o", tool, {"path": path}, "A program asks"))
+            chat = await direct_calls.call(
+                table.host, direct_calls.Request("o", tool, {"path": path}, "A program asks")
+            )
             await asyncio.gather(*chat.tasks.values())
         contents = [event.content for event in await table.host.stored("o")]
         ended = [one for one in contents if isinstance(one, ToolCallRejectedContent | ToolCalledContent)]

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jupyter_eca.engine.approval import Adjusted, Decision, Verdict
-from jupyter_eca.hooks import HookType, Reply, chained, effects, lines
+from jupyter_eca.engine.approval.policy import Adjusted, Decision, Verdict
+from jupyter_eca.host.hooks import HookType, Reply, chained, effects, lines
 
 WORDS = st.text(max_size=8)
 FIELDS = st.fixed_dictionaries(

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from jupyter_eca import hooking
-from jupyter_eca.engine.prompt import SUMMARY
+from jupyter_eca.engine.model.texts import SUMMARY
+from jupyter_eca.host.hooks import runner
 from tests.conformance.seat import prompt, seat, words
 from tests.hooks.written import KEEPS, given, hook, says
 
@@ -64,7 +64,7 @@ async def test_the_status_of_a_chat_is_told_once_each_time_it_changes(tmp_path: 
 async def test_the_end_of_the_server_waits_for_no_hook_for_ever(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(hooking, "END_SECONDS", 0.2)
+    monkeypatch.setattr(runner, "END_SECONDS", 0.2)
     before = time.monotonic()
     async with seat(tmp_path, STORY, hooks={"end": hook("sessionEnd", "sleep 60")}):
         pass

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from jupyter_eca.config import read as read_config
-from jupyter_eca.hooks import Hook, HookType, matches, read
+from jupyter_eca.host.hooks import Hook, HookType, matches, read
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from jupyter_eca import moments
+from jupyter_eca.host.hooks import turn_hooks
 from tests.conformance.seat import prompt, seat, words
 from tests.hooks.written import KEEPS, blocks, given, hook, says
 
@@ -148,7 +148,7 @@ async def test_a_subagents_chat_has_moments_of_its_own(tmp_path: Path) -> None:
     kinds = ("chatStart", "subagentStart", "postRequest", "subagentPostRequest")
     hooks = {kind: hook(kind, KEEPS) for kind in kinds}
     async with seat(tmp_path, COUNT, hooks=hooks) as (table, at):
-        moments.subagent_start(table.host, "c", "parent")
+        turn_hooks.subagent_start(table.host, "c", "parent")
         await prompt(at, "Explore")
         seen = [(one["hook_type"], one.get("parent_chat_id")) for one in given(tmp_path)]
         assert seen == [("subagentStart", "parent"), ("postRequest", None), ("subagentPostRequest", "parent")]
@@ -173,7 +173,7 @@ async def test_a_follow_up_is_a_prompt_of_the_same_chat_and_never_a_command(tmp_
 async def test_hooks_that_always_go_on_are_not_let_go_on_for_ever(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(moments, "MAX_FOLLOW_UPS", 2)
+    monkeypatch.setattr(turn_hooks, "MAX_FOLLOW_UPS", 2)
     async with seat(tmp_path, ECHO, hooks={"on": hook("postRequest", "echo More >&2; exit 2")}) as (table, at):
         await prompt(at, "Hello")
         await at.finished()

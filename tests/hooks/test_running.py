@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import psutil
 import pytest
 
-from jupyter_eca.hooks import Hook, Ran, read, run
+from jupyter_eca.host.hooks import Hook, Ran, read, run
 from tests.hooks.written import lives
 from tests.patience import PATIENCE
 

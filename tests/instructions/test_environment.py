@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, cast
 import pytest
 
 from jupyter_eca.errors import ToolError
-from jupyter_eca.instructions.words import ours
+from jupyter_eca.instructions.prompt_texts import ours
 from jupyter_eca.protocol.notebook import KernelState, NotebookInfo
 from tests.desk import desk
 from tests.instructions.told import HELLO
@@ -20,7 +20,7 @@ from tests.instructions.told import HELLO
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from jupyter_eca.workspace.base import Kernel, Kernels, Notebooks
+    from jupyter_eca.workspace.ports import Kernel, Kernels, Notebooks
 
 pytestmark = pytest.mark.asyncio
 

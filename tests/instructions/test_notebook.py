@@ -15,8 +15,8 @@ from tests.instructions.told import HELLO
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from jupyter_eca.host import Host
-    from jupyter_eca.workspace.base import Notebooks
+    from jupyter_eca.host.host import Host
+    from jupyter_eca.workspace.ports import Notebooks
 
 pytestmark = pytest.mark.asyncio
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from jupyter_eca import commands
-from jupyter_eca.commands import Answer
-from jupyter_eca.instructions.words import ours
-from jupyter_eca.providers.scripted import Script
+from jupyter_eca.host import commands
+from jupyter_eca.host.commands import Answer
+from jupyter_eca.instructions.prompt_texts import ours
+from jupyter_eca.plugins.providers.scripted import Script
 from tests.contexts.near import sent
 from tests.desk import answer, desk
 from tests.faults.vendor import shows, vendor
@@ -20,7 +20,7 @@ from tests.instructions.told import HELLO, put
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from jupyter_eca.host import Host
+    from jupyter_eca.host.host import Host
 
 pytestmark = pytest.mark.asyncio
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from jupyter_eca.providers.scripted import Script
+from jupyter_eca.plugins.providers.scripted import Script
 from tests.kernel.book import PATIENCE, opened, surround
 from tests.loopback import Fault, LoopbackAnthropic
 

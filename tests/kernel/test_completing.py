@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jupyter_eca.kernel.completing import Word, word_at
+from jupyter_eca.apps.kernel.completion import Word, word_at
 
 
 @pytest.mark.parametrize(

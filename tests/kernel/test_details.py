@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from jupyter_eca.kernel.approve import typed
-from jupyter_eca.kernel.details import SHOWN_LINES
-from jupyter_eca.kernel.pictures import MAX_BASE64, MAX_PICTURES, shown
-from jupyter_eca.kernel.transcript import Transcript
+from jupyter_eca.apps.kernel.answer.pictures import MAX_BASE64, MAX_PICTURES, shown
+from jupyter_eca.apps.kernel.answer.terminal_approval import typed
+from jupyter_eca.apps.kernel.answer.tool_details import SHOWN_LINES
+from jupyter_eca.apps.kernel.answer.transcript import Transcript
 from jupyter_eca.protocol.chat import ChatContentReceivedParams
 from tests.kernel.page import COMMONMARK, NASTY, Page, problems
 from tests.kernel.test_transcript import FOLDS, called, run, transcript

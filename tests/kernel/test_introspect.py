@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from jupyter_eca.workspace.introspect import MAX_VARIABLES, PREVIEW_CHARS, SAMPLE_CHARS, describe
+from jupyter_eca.workspace.kernels.introspect import MAX_VARIABLES, PREVIEW_CHARS, SAMPLE_CHARS, describe
 
 
 def about(value: object) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 
 import pytest
 
-from jupyter_eca.workspace.introspect import MAX_SHOWN, MAX_VARIABLES, SAMPLE_CHARS, describe
+from jupyter_eca.workspace.kernels.introspect import MAX_SHOWN, MAX_VARIABLES, SAMPLE_CHARS, describe
 
 
 def told(*names: str, **namespace: object) -> dict[str, dict[str, Any]]:

@@ -1,5 +1,5 @@
 """Every ipykernel that we promise to run on, with a real kernel each. `approval` is asked for in the way that arrives
-there: see `jupyter_eca/kernel/clicks.py`."""
+there: see `jupyter_eca/apps/kernel/answer/clicks.py`."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from jupyter_eca.providers.scripted import Script
+from jupyter_eca.plugins.providers.scripted import Script
 from tests.desk import settings
 from tests.kernel.book import LOAD, PATIENCE, surround
 from tests.loopback import LoopbackAnthropic

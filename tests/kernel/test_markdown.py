@@ -8,7 +8,7 @@ import time
 import pytest
 from hypothesis import given
 
-from jupyter_eca.kernel.markdown import block, code, inert, prose
+from jupyter_eca.apps.kernel.answer.inert_markdown import block, code, inert, prose
 from tests.kernel.page import COMMONMARK, NASTY, RENDERERS, Page, problems
 
 

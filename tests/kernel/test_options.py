@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jupyter_eca.kernel.options import COMMANDS, HELP, Ask, Command, Misuse, parse
+from jupyter_eca.apps.kernel.options import COMMANDS, HELP, Ask, Command, Misuse, parse
 
 
 @pytest.mark.parametrize(

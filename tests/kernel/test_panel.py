@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from jupyter_eca.kernel.joining import Recorder
-from jupyter_eca.kernel.record import Record
+from jupyter_eca.apps.kernel.panel.link import Recorder
+from jupyter_eca.apps.kernel.panel.record import Record
 from tests.desk import settings
 from tests.kernel.book import opened, surround
 

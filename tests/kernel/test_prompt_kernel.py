@@ -11,7 +11,7 @@ import pytest
 import pytest_asyncio
 from nbclient import NotebookClient
 
-from jupyter_eca.cli import main
+from jupyter_eca.apps.cli import main
 from tests.desk import settings
 from tests.kernel.book import PATIENCE, surround
 from tests.kernel.prompts import Seat, book, seated

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from jupyter_eca.kernel.transcript import Transcript
+from jupyter_eca.apps.kernel.answer.transcript import Transcript
 from jupyter_eca.protocol.chat import ChatContentReceivedParams
 from tests.kernel.page import problems
 

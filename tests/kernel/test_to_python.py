@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from jupyter_eca.apps.kernel.to_python import converted, write
 from jupyter_eca.errors import LocalError
-from jupyter_eca.kernel.topython import converted, write
 from tests.kernel.prompts import book
 
 if TYPE_CHECKING:

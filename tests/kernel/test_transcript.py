@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from jupyter_eca.kernel.details import SHOWN_CHARS
-from jupyter_eca.kernel.transcript import Transcript
+from jupyter_eca.apps.kernel.answer.tool_details import SHOWN_CHARS
+from jupyter_eca.apps.kernel.answer.transcript import Transcript
 from jupyter_eca.protocol.chat import ChatContentReceivedParams, ChatToolCallProgressParams
 from tests.kernel.page import COMMONMARK, NASTY, Page, problems
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from IPython.core.inputtransformer2 import TransformerManager
 
-from jupyter_eca.kernel.transform import NAME, transform
+from jupyter_eca.apps.kernel.transform import NAME, transform
 
 
 def shell_transforms(cell: str) -> str:

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from jupyter_eca.links.comm import CommLink
 from jupyter_eca.protocol.jsonrpc import Notification, Request
+from jupyter_eca.transport.comm import CommLink
 
 pytestmark = pytest.mark.asyncio
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from jupyter_eca.links.memory import MemoryLink, pair
-from jupyter_eca.links.peer import Peer
 from jupyter_eca.protocol.jsonrpc import CANCEL, Code, Failure, Notification, Request, Result
+from jupyter_eca.transport.memory import MemoryLink, pair
+from jupyter_eca.transport.peer import Peer
 from tests.patience import PATIENCE
 
 if TYPE_CHECKING:

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jupyter_eca.engine.history import remember
+from jupyter_eca.engine.model.history import remember
 from jupyter_eca.protocol.content import Content, ProgressContent, ReasonTextContent, Role, TextContent
 from jupyter_eca.protocol.event import Event, Outcome, merged
 
 if TYPE_CHECKING:
-    from jupyter_eca.engine.history import History
+    from jupyter_eca.engine.model.history import History
 
 contents: st.SearchStrategy[Content] = st.one_of(
     st.builds(TextContent, text=st.text(max_size=3), content_id=st.sampled_from([None, None, None, "c"])),

@@ -7,13 +7,13 @@ from contextlib import aclosing
 from typing import TYPE_CHECKING, Any
 
 from jupyter_eca.config import ProviderConfig
-from jupyter_eca.engine.delta import Delta, TextDelta
-from jupyter_eca.engine.spec import ChatMessage, ModelRequest, Part, TextPart, ToolSpec
-from jupyter_eca.providers.anthropic import PROVIDER
-from jupyter_eca.providers.scripted import Script
+from jupyter_eca.engine.model.delta import Delta, TextDelta
+from jupyter_eca.engine.model.request import ChatMessage, ModelRequest, Part, TextPart, ToolSpec
+from jupyter_eca.plugins.providers.anthropic import PROVIDER
+from jupyter_eca.plugins.providers.scripted import Script
 
 if TYPE_CHECKING:
-    from jupyter_eca.providers.base import Provider
+    from jupyter_eca.plugins.providers.base import Provider
     from tests.loopback import LoopbackAnthropic
 
 MODEL = "claude-sonnet-5-5"

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from jupyter_eca.config import ProviderConfig
-from jupyter_eca.engine.delta import (
+from jupyter_eca.engine.model.delta import (
     Delta,
     ReasoningDelta,
     ReasoningEnd,
@@ -19,8 +19,8 @@ from jupyter_eca.engine.delta import (
     ToolCallDelta,
     UsageDelta,
 )
-from jupyter_eca.engine.spec import ReasoningPart, ToolResultPart, ToolUsePart
-from jupyter_eca.providers.anthropic import MODELS, PROVIDER
+from jupyter_eca.engine.model.request import ReasoningPart, ToolResultPart, ToolUsePart
+from jupyter_eca.plugins.providers.anthropic import MODELS, PROVIDER
 from tests.loopback import Fault, LoopbackAnthropic
 from tests.providers.ask import KEY, MODEL, answer, asking, assistant, at, says, script, text_of, user
 
@@ -45,7 +45,8 @@ async def answer_of(*events: dict[str, Any]) -> list[Delta]:
 
 
 def test_importing_the_provider_does_not_import_the_sdk() -> None:
-    code = "import sys, jupyter_eca.providers.ollama; print({'anthropic', 'httpx2', 'genai_prices'} & set(sys.modules))"
+    heavy = "{'anthropic', 'httpx2', 'genai_prices'}"
+    code = f"import sys, jupyter_eca.plugins.providers.ollama; print({heavy} & set(sys.modules))"
     said = subprocess.check_output([sys.executable, "-c", code], text=True, timeout=30)  # our own code
     assert said.strip() == "set()"
 

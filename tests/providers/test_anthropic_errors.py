@@ -13,15 +13,15 @@ import pytest
 
 from jupyter_eca.config import ProviderConfig
 from jupyter_eca.errors import FailureKind, ProviderError
-from jupyter_eca.providers import failures
-from jupyter_eca.providers.anthropic import PROVIDER, AnthropicProvider
-from jupyter_eca.providers.connecting import Patience
+from jupyter_eca.plugins.providers import failures
+from jupyter_eca.plugins.providers.anthropic import PROVIDER, AnthropicProvider
+from jupyter_eca.plugins.providers.sdk_clients import Patience
 from tests.loopback import Fault, LoopbackAnthropic
 from tests.providers.ask import KEY, answer, at, says, script, text_of
 
 if TYPE_CHECKING:
-    from jupyter_eca.engine.delta import Delta
-    from jupyter_eca.providers.base import Provider
+    from jupyter_eca.engine.model.delta import Delta
+    from jupyter_eca.plugins.providers.base import Provider
 
 
 async def failure_of(fault: Fault, provider: Provider = PROVIDER, into: list[Delta] | None = None) -> ProviderError:

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from jupyter_eca.config import Config, ModelConfig, ProviderConfig
-from jupyter_eca.engine.delta import TextDelta
-from jupyter_eca.engine.prompt import NO_MODEL
+from jupyter_eca.engine.model.delta import TextDelta
+from jupyter_eca.engine.model.texts import NO_MODEL
 from jupyter_eca.errors import ProviderError
-from jupyter_eca.providers.base import Preset
-from jupyter_eca.providers.catalog import Catalog
+from jupyter_eca.plugins.providers.base import Preset
+from jupyter_eca.plugins.providers.catalog import Catalog
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
 
-    from jupyter_eca.engine.delta import Delta
-    from jupyter_eca.engine.spec import ModelRequest
+    from jupyter_eca.engine.model.delta import Delta
+    from jupyter_eca.engine.model.request import ModelRequest
 
 
 @dataclass

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from jupyter_eca.client import Decision
-from jupyter_eca.engine.spec import ToolResultPart, ToolUsePart
-from jupyter_eca.providers.completions.request import UNSIGNED
-from jupyter_eca.providers.openai_chat import PROVIDER
+from jupyter_eca.engine.model.request import ToolResultPart, ToolUsePart
+from jupyter_eca.plugins.providers.completions.request import UNSIGNED
+from jupyter_eca.plugins.providers.openai_chat import PROVIDER
+from jupyter_eca.transport.eca_client import Decision
 from tests.desk import answer, desk, outcomes
 from tests.loopback_openai import LoopbackOpenAI, Stream, recording
 from tests.providers.ask import KEY, asking, assistant, at, user

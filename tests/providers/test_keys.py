@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from jupyter_eca.config import Config
-from jupyter_eca.credentials import Credentials, Login
-from jupyter_eca.providers.anthropic import AnthropicProvider
-from jupyter_eca.providers.catalog import Catalog
-from jupyter_eca.providers.ollama import OllamaProvider
+from jupyter_eca.config.credentials import Credentials, Login
+from jupyter_eca.plugins.providers.anthropic import AnthropicProvider
+from jupyter_eca.plugins.providers.catalog import Catalog
+from jupyter_eca.plugins.providers.ollama import OllamaProvider
 from tests.keyrings import Ring
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from jupyter_eca.providers.base import Provider
-    from jupyter_eca.providers.catalog import Entry
+    from jupyter_eca.plugins.providers.base import Provider
+    from jupyter_eca.plugins.providers.catalog import Entry
 
 CONFIGURED = {"anthropic": {"key": "from-config"}}
 HOUSE = {"house": {"api": "anthropic", "url": "https://house.example"}}

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from jupyter_eca.config import ProviderConfig
-from jupyter_eca.engine.delta import Delta, UsageDelta
-from jupyter_eca.engine.spec import ChatMessage, ModelRequest
+from jupyter_eca.engine.model.delta import Delta, UsageDelta
+from jupyter_eca.engine.model.request import ChatMessage, ModelRequest
 from jupyter_eca.errors import ProviderError
-from jupyter_eca.providers import anthropic, openai_chat
+from jupyter_eca.plugins.providers import anthropic, openai_chat
 from tests.providers.ask import KEY, answer, assistant, text_of, user
 
 if TYPE_CHECKING:

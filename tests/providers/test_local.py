@@ -13,11 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jupyter_eca.config import ModelConfig, ProviderConfig
-from jupyter_eca.engine.delta import Delta, ReasoningDelta, ReasoningEnd, Remark, TextDelta, UsageDelta
-from jupyter_eca.engine.spec import ChatMessage, ModelRequest, Part, TextPart, ToolResultPart, ToolUsePart
+from jupyter_eca.engine.model.delta import Delta, ReasoningDelta, ReasoningEnd, Remark, TextDelta, UsageDelta
+from jupyter_eca.engine.model.request import ChatMessage, ModelRequest, Part, TextPart, ToolResultPart, ToolUsePart
 from jupyter_eca.errors import ProviderError
-from jupyter_eca.providers.llama.prompt import SHORT_SYSTEM, first_kept, prompt
-from jupyter_eca.providers.local import (
+from jupyter_eca.plugins.providers.llama.prompt import SHORT_SYSTEM, first_kept, prompt
+from jupyter_eca.plugins.providers.local import (
     BATCH_TOKENS,
     BUNDLED,
     CONTEXT_TOKENS,
@@ -276,10 +276,10 @@ def refuse(*_): raise AssertionError("a connection was tried")
 socket.socket.connect = socket.socket.connect_ex = socket.getaddrinfo = refuse
 
 from jupyter_eca.config import ProviderConfig
-from jupyter_eca.engine.delta import TextDelta
-from jupyter_eca.engine.spec import ChatMessage, ModelRequest, TextPart
+from jupyter_eca.engine.model.delta import TextDelta
+from jupyter_eca.engine.model.request import ChatMessage, ModelRequest, TextPart
 from jupyter_eca.errors import ProviderError
-from jupyter_eca.providers.local import PROVIDER
+from jupyter_eca.plugins.providers.local import PROVIDER
 
 folder = Path(sys.argv[1])
 light = "xllamacpp" not in sys.modules

@@ -13,15 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from jupyter_eca import tools as native
 from jupyter_eca.config import ModelConfig, ProviderConfig
-from jupyter_eca.engine.delta import Delta, Remark, TextDelta, ToolCallDelta, UsageDelta
-from jupyter_eca.engine.spec import ChatMessage, ModelRequest, TextPart, ToolResultPart, ToolSpec, ToolUsePart
+from jupyter_eca.engine.model.delta import Delta, Remark, TextDelta, ToolCallDelta, UsageDelta
+from jupyter_eca.engine.model.request import ChatMessage, ModelRequest, TextPart, ToolResultPart, ToolSpec, ToolUsePart
 from jupyter_eca.errors import ProviderError
-from jupyter_eca.protocol.content import Origin
-from jupyter_eca.providers.llama.calls import Calls, told
-from jupyter_eca.providers.llama.prompt import NO_TOOLS, prompt
-from jupyter_eca.providers.local import (
+from jupyter_eca.plugins import tools as native
+from jupyter_eca.plugins.providers.llama.calls import Calls, told
+from jupyter_eca.plugins.providers.llama.prompt import NO_TOOLS, prompt
+from jupyter_eca.plugins.providers.local import (
     BUNDLED,
     PROVIDER,
     TOOLS_CONTEXT_TOKENS,
@@ -32,11 +31,12 @@ from jupyter_eca.providers.local import (
     load,
     weights,
 )
+from jupyter_eca.protocol.content import Origin
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
 
-    from jupyter_eca.config.vendors import Payload
+    from jupyter_eca.config.provider_schema import Payload
 
 # Not the usual 5: a model computes here, on a machine that may be busy with other things.
 PATIENCE = 60

@@ -10,11 +10,11 @@ from pkgutil import iter_modules
 
 import pytest
 
-from jupyter_eca import tools as native
-from jupyter_eca.client import Decision
 from jupyter_eca.config import Config
+from jupyter_eca.plugins import tools as native
+from jupyter_eca.plugins.providers.local import BUNDLED
 from jupyter_eca.protocol.content import ToolCalledContent, ToolCallRunContent
-from jupyter_eca.providers.local import BUNDLED
+from jupyter_eca.transport.eca_client import Decision
 from tests.desk import desk
 
 pytestmark = [pytest.mark.asyncio, pytest.mark.weights, pytest.mark.nightly]

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from jupyter_eca.config import Config
-from jupyter_eca.credentials import Credentials
+from jupyter_eca.config.credentials import Credentials
 from jupyter_eca.errors import LocalError
-from jupyter_eca.providers.anthropic import AnthropicProvider
-from jupyter_eca.providers.catalog import Catalog
-from jupyter_eca.providers.local import LocalProvider
-from jupyter_eca.providers.logins import Logins
+from jupyter_eca.plugins.providers.anthropic import AnthropicProvider
+from jupyter_eca.plugins.providers.catalog import Catalog
+from jupyter_eca.plugins.providers.local import LocalProvider
+from jupyter_eca.plugins.providers.sign_in import Logins
 from tests.keyrings import NoRing, Ring
 from tests.loopback import LoopbackAnthropic
 from tests.providers.ask import KEY, says

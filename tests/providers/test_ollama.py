@@ -3,9 +3,9 @@ from __future__ import annotations
 import pytest
 
 from jupyter_eca.config import ProviderConfig
-from jupyter_eca.engine.delta import UsageDelta
+from jupyter_eca.engine.model.delta import UsageDelta
 from jupyter_eca.errors import ProviderError
-from jupyter_eca.providers.ollama import PROVIDER
+from jupyter_eca.plugins.providers.ollama import PROVIDER
 from tests.loopback import Fault, LoopbackAnthropic
 from tests.providers.ask import KEY, answer, asking, at, says, text_of
 

@@ -13,17 +13,17 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from jupyter_eca.config import ProviderConfig
-from jupyter_eca.engine.delta import TextDelta, UsageDelta
-from jupyter_eca.engine.spec import ImagePart, ReasoningPart, ToolResultPart, ToolUsePart
+from jupyter_eca.engine.model.delta import TextDelta, UsageDelta
+from jupyter_eca.engine.model.request import ImagePart, ReasoningPart, ToolResultPart, ToolUsePart
 from jupyter_eca.errors import FailureKind, ProviderError
-from jupyter_eca.providers import openai, openai_chat
+from jupyter_eca.plugins.providers import openai, openai_chat
 from tests.loopback import Fault
 from tests.loopback_openai import LoopbackOpenAI, Stream, recording, refusal
 from tests.providers.ask import KEY, RUN_CODE, answer, asking, assistant, at, text_of, user
 
 if TYPE_CHECKING:
-    from jupyter_eca.engine.spec import ChatMessage
-    from jupyter_eca.providers.openai import OpenAIProvider
+    from jupyter_eca.engine.model.request import ChatMessage
+    from jupyter_eca.plugins.providers.openai import OpenAIProvider
 
 CHAT, RESPONSES = openai_chat.PROVIDER, openai.PROVIDER
 HELLO = {CHAT.name: recording("chat", "text_comes_in_pieces_and_usage_after_it")[0]}
@@ -46,9 +46,8 @@ async def failure_of(provider: OpenAIProvider, fault: Fault, **more: Any) -> Pro
 
 
 def test_importing_the_providers_does_not_import_the_sdk() -> None:
-    code = (
-        "import sys, jupyter_eca.providers.openai_chat; print({'openai', 'httpx2', 'genai_prices'} & set(sys.modules))"
-    )
+    heavy = "{'openai', 'httpx2', 'genai_prices'}"
+    code = f"import sys, jupyter_eca.plugins.providers.openai_chat; print({heavy} & set(sys.modules))"
     said = subprocess.check_output([sys.executable, "-c", code], text=True, timeout=30)  # our own code
     assert said.strip() == "set()"
 

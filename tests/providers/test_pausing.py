@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from jupyter_eca.engine.delta import Paused
 from jupyter_eca.engine.effects import CallModel
-from jupyter_eca.engine.prompt import NOTHING_SAID, PAUSED
+from jupyter_eca.engine.model.delta import Paused
+from jupyter_eca.engine.model.texts import NOTHING_SAID, PAUSED
 from jupyter_eca.engine.state import MAX_PAUSES
 from jupyter_eca.protocol.content import ReasonTextContent, Role
 from tests.desk import answer, desk, outcomes, said

@@ -1,8 +1,8 @@
 from __future__ import annotations
 
-from jupyter_eca.engine.delta import UsageDelta
-from jupyter_eca.providers.anthropic import MODELS
-from jupyter_eca.providers.prices import cost
+from jupyter_eca.engine.model.delta import UsageDelta
+from jupyter_eca.plugins.providers.anthropic import MODELS
+from jupyter_eca.plugins.providers.prices import cost
 
 
 def test_every_built_in_model_has_a_price() -> None:

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from jupyter_eca.config import ProviderConfig
-from jupyter_eca.engine.delta import Delta, ReasoningDelta, ReasoningEnd, TextDelta, ToolCallDelta, UsageDelta
-from jupyter_eca.engine.spec import ToolResultPart, ToolUsePart
+from jupyter_eca.engine.model.delta import Delta, ReasoningDelta, ReasoningEnd, TextDelta, ToolCallDelta, UsageDelta
+from jupyter_eca.engine.model.request import ToolResultPart, ToolUsePart
 from jupyter_eca.errors import ProviderError
-from jupyter_eca.providers.scripted import PROVIDER
+from jupyter_eca.plugins.providers.scripted import PROVIDER
 from tests.providers.ask import answer, asking, assistant, text_of, user
 
 if TYPE_CHECKING:

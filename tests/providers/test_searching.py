@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from jupyter_eca.config import ModelConfig, ProviderConfig
-from jupyter_eca.config.vendors import RatesConfig
-from jupyter_eca.engine.delta import Delta, ReasoningEnd, UsageDelta
-from jupyter_eca.engine.spec import ReasoningPart
+from jupyter_eca.config.provider_schema import RatesConfig
+from jupyter_eca.engine.model.delta import Delta, ReasoningEnd, UsageDelta
+from jupyter_eca.engine.model.request import ReasoningPart
+from jupyter_eca.plugins.providers import anthropic, ollama, openai
+from jupyter_eca.plugins.providers.base import ShowsRequest
+from jupyter_eca.plugins.providers.prices import billed, cost
 from jupyter_eca.protocol.chat import ChatPromptParams, ChatPromptResult, ChatPromptStopParams
-from jupyter_eca.providers import anthropic, ollama, openai
-from jupyter_eca.providers.base import ShowsRequest
-from jupyter_eca.providers.prices import billed, cost
 from tests.desk import PATIENCE, answer, desk, outcomes, said
 from tests.dialects import strict
 from tests.dialects.speaking import Speaking
@@ -28,7 +28,7 @@ from tests.providers.ask import answer as ask
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from jupyter_eca.providers.base import Provider
+    from jupyter_eca.plugins.providers.base import Provider
 
 pytestmark = pytest.mark.asyncio
 

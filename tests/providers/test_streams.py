@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from jupyter_eca.engine.delta import (
+from jupyter_eca.engine.model.delta import (
     Delta,
     Paused,
     ReasoningDelta,
@@ -17,7 +17,7 @@ from jupyter_eca.engine.delta import (
     UsageDelta,
 )
 from jupyter_eca.errors import ProviderError
-from jupyter_eca.providers import anthropic, openai, openai_chat
+from jupyter_eca.plugins.providers import anthropic, openai, openai_chat
 from tests.loopback_openai import RECORDINGS, LoopbackOpenAI, recording
 from tests.providers.ask import answer, asking, at
 

@@ -8,11 +8,11 @@ import pytest
 
 from jupyter_eca.config import Config
 from jupyter_eca.errors import ConfigError, ProviderError
-from jupyter_eca.providers.anthropic import MODELS, AnthropicProvider
-from jupyter_eca.providers.catalog import Catalog
-from jupyter_eca.providers.messages.request import MAX_TOKENS, body
-from jupyter_eca.providers.ollama import OllamaProvider
-from jupyter_eca.providers.variants import laid
+from jupyter_eca.plugins.providers.anthropic import MODELS, AnthropicProvider
+from jupyter_eca.plugins.providers.catalog import Catalog
+from jupyter_eca.plugins.providers.messages.request import MAX_TOKENS, body
+from jupyter_eca.plugins.providers.ollama import OllamaProvider
+from jupyter_eca.plugins.providers.variants import laid
 from tests.providers.ask import asking
 
 EFFORTS = ("low", "medium", "high", "xhigh", "max")

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from jupyter_eca.errors import ProviderError
+from jupyter_eca.plugins.providers import anthropic, openai, openai_chat
+from jupyter_eca.plugins.providers.base import Warms
 from jupyter_eca.protocol.chat import ChatSelectedModelChangedParams
-from jupyter_eca.providers import anthropic, openai, openai_chat
-from jupyter_eca.providers.base import Warms
 from tests.desk import PATIENCE, answer, desk, outcomes
 from tests.dialects.speaking import Speaking
 from tests.providers.ask import answer as ask
@@ -35,9 +35,9 @@ class Finder:
             seen.setdefault(name, threading.current_thread() is threading.main_thread())
 sys.meta_path.insert(0, Finder())
 from jupyter_eca.config import ProviderConfig
-from jupyter_eca.engine.spec import ChatMessage, ModelRequest, TextPart
-from jupyter_eca.host import Host
-from jupyter_eca.providers import anthropic, openai, openai_chat
+from jupyter_eca.engine.model.request import ChatMessage, ModelRequest, TextPart
+from jupyter_eca.host.host import Host
+from jupyter_eca.plugins.providers import anthropic, openai, openai_chat
 at_start = dict(seen)
 async def main():
     for plug in (anthropic.PROVIDER, openai.PROVIDER, openai_chat.PROVIDER):

@@ -14,11 +14,11 @@ from jupyter_eca.protocol.content import Role
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
 
-    from jupyter_eca.audience import Again, Notice
-    from jupyter_eca.host import Host
+    from jupyter_eca.host.host import Host
+    from jupyter_eca.host.subscribers import Again, Notice
     from jupyter_eca.protocol.event import Event
     from jupyter_eca.protocol.question import ChatAskQuestionParams, ChatAskQuestionResult
-    from jupyter_eca.workspace.base import Editor, Kernel, Notebooks
+    from jupyter_eca.workspace.ports import Editor, Kernel, Notebooks
 
 PATIENCE = 60.0
 

@@ -12,9 +12,9 @@ import pytest
 from tornado.httpclient import HTTPClientError, HTTPRequest
 from tornado.websocket import websocket_connect
 
-from jupyter_eca.links.websocket import WebSocketLink
 from jupyter_eca.protocol.ahp import ROOT
 from jupyter_eca.protocol.jsonrpc import encode
+from jupyter_eca.transport.websocket import WebSocketLink
 from tests.desk import settings
 from tests.fronts.ahp.place import RULES, Client, calls_of, text_of
 from tests.server.cells import PATIENCE, kernel

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from jupyter_eca.client import Client
-from jupyter_eca.links.memory import pair
 from jupyter_eca.protocol.base import Done
 from jupyter_eca.protocol.chat import ChatToolCallBackgroundParams
+from jupyter_eca.transport.eca_client import Client
+from jupyter_eca.transport.memory import pair
 from tests.page import called, result, script
 from tests.server.cells import PATIENCE, Watcher
 from tests.server.test_notebook_kernels import opened
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
     from pathlib import Path
 
-    from jupyter_eca.client import Progress
+    from jupyter_eca.transport.eca_client import Progress
 
 # Runs until somebody writes into the pipe; what it says before is drawn over like a progress bar.
 SLOW = """\

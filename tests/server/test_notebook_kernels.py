@@ -12,17 +12,17 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from jupyter_client.kernelspec import KernelSpecManager
 
-from jupyter_eca import around
 from jupyter_eca.errors import ToolError
+from jupyter_eca.host.turn import tool_context
+from jupyter_eca.plugins.tools.diagnostics import editor_diagnostics
 from jupyter_eca.protocol.notebook import RunStatus
-from jupyter_eca.tools.diagnostics import editor_diagnostics
 from jupyter_eca.workspace.diagnostics.kernel import Known, known
 from tests.server.cells import PATIENCE, PageKernel, Watcher
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
 
-    from jupyter_eca.workspace.base import Workspace
+    from jupyter_eca.workspace.ports import Workspace
 
 # Found before a test has folders of its own.
 R: str | None = KernelSpecManager().find_kernel_specs().get("ir")
@@ -185,7 +185,7 @@ async def test_a_kernel_whose_cell_asks_runs_code_but_no_cells_and_is_not_ended(
             await host.workspace.notebooks.run(chat, "b.ipynb", ("cell-0",))
         live = host.live(chat)
         assert live is not None
-        kernels = around.kernels(host, live.kernel)
+        kernels = tool_context.kernels(host, live.kernel)
         assert kernels is not None
         async with asyncio.timeout(PATIENCE):
             same, other = await kernels.of("b.ipynb"), await kernels.of("a.ipynb")
@@ -208,7 +208,7 @@ async def test_what_is_wrong_is_told_with_the_names_of_the_kernel_and_without_wh
     begun = jp_root_dir / "begun"
     async with opened(jp_serverapp, jp_root_dir, "a.ipynb", "print(gone)") as at, asyncio.timeout(PATIENCE):
         await at.run("gone = 1")
-        context = around.tools(host, "chat", None)
+        context = tool_context.tools(host, "chat", None)
         assert context.kernels is not None
         assert (await (await context.kernels.of("a.ipynb")).state()).python == sys.executable
         told = (await editor_diagnostics.run(context, {"path": "a.ipynb"})).text
@@ -232,7 +232,7 @@ async def test_the_python_of_a_cell_that_asks_is_the_one_whose_imports_are_looke
         chat = (await watcher.until("text")).chat
         live = watcher.host.live(chat)
         assert live is not None
-        context = around.tools(watcher.host, chat, live.kernel)
+        context = tool_context.tools(watcher.host, chat, live.kernel)
         assert context.notebooks is not None
         document = await context.notebooks.read("a.ipynb")
         assert await known(chat, document, context.kernels, live.kernel) == Known(frozenset({"gone"}), sys.executable)

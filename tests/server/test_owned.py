@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from jupyter_eca.server.kernels import KernelWatch
-from jupyter_eca.server.rooms import Rooms
+from jupyter_eca.apps.server.app import Rooms
+from jupyter_eca.apps.server.kernel_comms import KernelWatch
 from tests.server.cells import kernel
 from tests.server.panels import Panels
 

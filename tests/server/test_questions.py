@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from jupyter_eca.plugins.providers.scripted import Script
 from jupyter_eca.protocol.question import ChatAskQuestionParams, ChatAskQuestionResult
-from jupyter_eca.providers.scripted import Script
 from tests.desk import settings
 from tests.loopback import LoopbackAnthropic
 from tests.server.cards import Cards
@@ -190,7 +190,9 @@ async def test_where_no_page_draws_the_card_it_is_asked_by_input_and_from_then_o
 ) -> None:
     asked: list[str] = []
     async with kernel(jp_serverapp) as at:
-        await at.run("%load_ext jupyter_eca\nimport jupyter_eca.kernel.asking as asking\nasking.PATIENCE = 0.2")
+        await at.run(
+            "%load_ext jupyter_eca\nimport jupyter_eca.apps.kernel.answer.questions as asking\nasking.PATIENCE = 0.2"
+        )
 
         def reads(message: dict[str, Any]) -> None:
             asked.append(message["content"]["prompt"])

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from jupyter_eca.server.touched import SCHEMA_ID
+from jupyter_eca.apps.server.file_events import SCHEMA_ID
 from tests.server.cells import PATIENCE
 from tests.server.test_websocket import START, prompt, reply, until_finished
 

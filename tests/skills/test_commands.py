@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from jupyter_eca import commands
-from jupyter_eca.commands import Answer, Replacement
+from jupyter_eca.host import commands
+from jupyter_eca.host.commands import Answer, Replacement
 from tests.desk import answer, desk, said
 from tests.skills.write import skill
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from jupyter_eca.host import Host
+    from jupyter_eca.host.host import Host
 
 pytestmark = [pytest.mark.asyncio, pytest.mark.usefixtures("home")]
 

@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from jupyter_eca import skills
 from jupyter_eca.config import Config
-from jupyter_eca.skills.base import MAX_BYTES, Origin
-from jupyter_eca.workspace.base import Files
+from jupyter_eca.instructions import skills
+from jupyter_eca.instructions.skills.model import MAX_BYTES, Origin
+from jupyter_eca.workspace.ports import Files
 from tests.skills.write import skill
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from jupyter_eca.skills import Skill
+    from jupyter_eca.instructions.skills import Skill
 
 pytestmark = [pytest.mark.asyncio, pytest.mark.usefixtures("home")]
 

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from jupyter_eca import skills
 from jupyter_eca.config import Config, read
+from jupyter_eca.instructions import skills
 from jupyter_eca.protocol.content import ToolCalledContent, ToolCallRunContent
-from jupyter_eca.workspace.base import Files
+from jupyter_eca.workspace.ports import Files
 from tests.desk import answer, desk, said, tool_states
 from tests.fronts.line import line
 from tests.skills.write import skill

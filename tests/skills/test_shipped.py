@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 import pytest
 from hatchling.builders.wheel import WheelBuilder
 
-from jupyter_eca import plugins
-from jupyter_eca.config.markdown import headed
-from jupyter_eca.skills.finding import SHIPPED
+from jupyter_eca.config.front_matter import headed
+from jupyter_eca.instructions.skills.registry import SHIPPED
+from jupyter_eca.plugins import loader
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 FILES = sorted(SHIPPED.glob("*/SKILL.md"))
-TOOLS = {tool.spec.name for tools in plugins.find("tools", "TOOLS").values() for tool in tools}
+TOOLS = {tool.spec.name for tools in loader.find("tools", "TOOLS").values() for tool in tools}
 
 # The keys of agentskills.io.
 KEYS = {"name", "description", "license", "compatibility", "metadata", "allowed-tools"}

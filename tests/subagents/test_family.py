@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from jupyter_eca.client import Decision
-from jupyter_eca.engine.recording import replies
-from jupyter_eca.live import Choice
+from jupyter_eca.engine.chat.recording import replies
+from jupyter_eca.host.chat.live_chat import Choice
 from jupyter_eca.protocol.content import ToolCallRejectedContent, ToolCallRunContent, UsageContent
+from jupyter_eca.transport.eca_client import Decision
 from tests.desk import PATIENCE, Notebook, answer, outcomes, said, tool_states
 from tests.subagents.family import children, house, mine, result, results, spawn
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from jupyter_eca.client import Decision
+from jupyter_eca.transport.eca_client import Decision
 from tests.desk import answer
 from tests.fronts.ahp.place import calls_of, place, text_of
 from tests.raw import raw

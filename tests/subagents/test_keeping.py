@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from jupyter_eca.engine.subagents import Task
+from jupyter_eca.engine.chat.subagents import Task
 from tests.fronts.book import Book, book
 from tests.subagents.family import house, spawn
 

@@ -15,8 +15,8 @@ from tests.subagents.family import children, house, mine, results, spawn
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from jupyter_eca.client import Client
     from jupyter_eca.protocol.chat import ChatContentReceivedParams as Received
+    from jupyter_eca.transport.eca_client import Client
 
 pytestmark = pytest.mark.asyncio
 

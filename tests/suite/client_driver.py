@@ -15,20 +15,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from jupyter_eca.errors import EcaError, SamplingRefusal
+from jupyter_eca.mcp_client.loopback_browser import Loopback
+from jupyter_eca.mcp_client.server import Pace
+from jupyter_eca.mcp_client.sign_in import Landing
 from jupyter_eca.protocol.mcp import ServerStatus
 from jupyter_eca.protocol.question import ChatAskQuestionResult
-from jupyter_eca.workspace.mcp.callback import Landing
-from jupyter_eca.workspace.mcp.loopback import Loopback
-from jupyter_eca.workspace.mcp.server import Pace
 from tests.workspace.mcp.door import visit
 from tests.workspace.mcp.house import User, house
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from jupyter_eca.mcp_client.caller import Sampled, Sampling
     from jupyter_eca.protocol.lifecycle import MessageType
     from jupyter_eca.protocol.question import ChatAskQuestionParams
-    from jupyter_eca.workspace.mcp.behalf import Sampled, Sampling
     from tests.workspace.mcp.house import House
 
 SAMPLE: dict[str, Any] = {"string": "x", "integer": 2, "number": 2, "boolean": True, "array": [], "object": {}}

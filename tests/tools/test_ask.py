@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from jupyter_eca.errors import ToolError
+from jupyter_eca.plugins.tools.ask import ask_user
+from jupyter_eca.plugins.tools.base import ToolContext
 from jupyter_eca.protocol.question import ChatAskQuestionParams, ChatAskQuestionResult, QuestionOption
-from jupyter_eca.tools.ask import ask_user
-from jupyter_eca.tools.base import ToolContext
-from jupyter_eca.workspace.base import Files
+from jupyter_eca.workspace.ports import Files
 from tests.patience import PATIENCE
 
 if TYPE_CHECKING:

@@ -19,9 +19,9 @@ from tests.page import PATH, Nobody, Page, Room, called, code, result, room, scr
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from jupyter_eca.client import Progress
-    from jupyter_eca.engine.spec import ModelRequest
+    from jupyter_eca.engine.model.request import ModelRequest
     from jupyter_eca.protocol.job import Job
+    from jupyter_eca.transport.eca_client import Progress
 
 pytestmark = pytest.mark.asyncio
 

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import psutil
 import pytest
 
-from jupyter_eca.client import Decision
 from jupyter_eca.config import Config, read
 from jupyter_eca.protocol.content import ShellCommandDetails, ToolCalledContent, ToolCallRunContent
+from jupyter_eca.transport.eca_client import Decision
 from tests.desk import PATIENCE, Desk, answer, desk, outcomes, tool_states
 from tests.fronts.line import line
 

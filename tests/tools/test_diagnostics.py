@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from jupyter_eca.errors import ToolError
+from jupyter_eca.plugins.tools.base import ToolContext
+from jupyter_eca.plugins.tools.diagnostics import editor_diagnostics
 from jupyter_eca.protocol.notebook import CellState, NotebookDocument
-from jupyter_eca.tools.base import ToolContext
-from jupyter_eca.tools.diagnostics import editor_diagnostics
-from jupyter_eca.workspace.base import Files
-from jupyter_eca.workspace.diagnostics import program
-from jupyter_eca.workspace.local import LocalKernel
-from jupyter_eca.workspace.notebookfile import NotebookFiles
+from jupyter_eca.workspace.diagnostics import linter_process
+from jupyter_eca.workspace.kernels.local import LocalKernel
+from jupyter_eca.workspace.notebooks.file import NotebookFiles
+from jupyter_eca.workspace.ports import Files
 from tests.page import PATH, Nobody, Page, code, printed, result, room, text
 from tests.patience import PATIENCE
 
@@ -173,7 +173,7 @@ async def test_imports_are_looked_for_where_the_kernel_would_find_them(tmp_path:
 async def test_without_linters_python_looks_for_what_it_cannot_read_and_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(program, "find", nothing)
+    monkeypatch.setattr(linter_process, "find", nothing)
     found = await told(tmp_path, *ran("%time x = 1\nls?\ny = x", "if x\n  pass"))
     assert found[0] == "cell 2 [c2] 1:5: error: SyntaxError: expected ':' [python]"
     assert found[1] == MISSING
@@ -182,7 +182,7 @@ async def test_without_linters_python_looks_for_what_it_cannot_read_and_says_so(
 
 @pytest.mark.parametrize("cancelled", [True, False])
 async def test_a_linter_that_hangs_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cancelled: bool) -> None:
-    monkeypatch.setattr(program, "LIMIT_SECONDS", 30.0 if cancelled else 0.3)
+    monkeypatch.setattr(linter_process, "LIMIT_SECONDS", 30.0 if cancelled else 0.3)
     hangs = tmp_path / "hangs"
     hangs.write_text(
         f"#!{sys.executable}\nimport os, time\nopen({str(tmp_path / 'pid')!r}, 'a').write('x')\ntime.sleep(60)\n"
@@ -192,7 +192,7 @@ async def test_a_linter_that_hangs_is_killed(tmp_path: Path, monkeypatch: pytest
     def find(name: str) -> str | None:
         return str(hangs) if name == "ruff" else None
 
-    monkeypatch.setattr(program, "find", find)
+    monkeypatch.setattr(linter_process, "find", find)
     work = asyncio.create_task(told(tmp_path, *ran("x = 1")))
     if cancelled:
         async with asyncio.timeout(PATIENCE):

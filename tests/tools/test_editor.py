@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from jupyter_eca.errors import ToolError
+from jupyter_eca.plugins.tools import editor as tools
+from jupyter_eca.plugins.tools.base import Tool, ToolContext
+from jupyter_eca.plugins.tools.diagnostics import editor_diagnostics
 from jupyter_eca.protocol.context import Position
 from jupyter_eca.protocol.editor import EditorGetDiagnosticsResult, EditorLookupResult
 from jupyter_eca.protocol.lifecycle import EditorCapabilities
-from jupyter_eca.tools import editor as tools
-from jupyter_eca.tools.base import Tool, ToolContext
-from jupyter_eca.tools.diagnostics import editor_diagnostics
-from jupyter_eca.workspace.base import Files
+from jupyter_eca.workspace.ports import Files
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from jupyter_eca.protocol.notebook import Inspection, KernelState
-from jupyter_eca.workspace.base import Files
-from jupyter_eca.workspace.notebookfile import NotebookFiles
+from jupyter_eca.workspace.notebooks.file import NotebookFiles
+from jupyter_eca.workspace.ports import Files
 from tests.desk import Notebook, answer, desk
 from tests.page import Page, called, result, yes
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from jupyter_eca.client import Decision
 from jupyter_eca.protocol.content import FileChangeDetails, ToolCallRunContent
+from jupyter_eca.transport.eca_client import Decision
 from tests.desk import tool_states
 from tests.page import PATH, Page, called, code, printed, result, room, text, yes
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from jupyter_eca.config import read
+from jupyter_eca.plugins.tools.cell_names import id_of
+from jupyter_eca.plugins.tools.cell_preview import preview_notebook_change
 from jupyter_eca.protocol.content import FileChangeDetails, ToolCallRunContent
 from jupyter_eca.protocol.notebook import DeleteCell, EditCell, InsertCell, MoveCell
-from jupyter_eca.tools.cellpreview import preview_notebook_change
-from jupyter_eca.tools.cells import id_of
 from tests.desk import answer
 from tests.page import Room, called, code, result, room, script, text, yes
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from jupyter_eca.client import Decision
-from jupyter_eca.contexts.reading.notebook import readable
 from jupyter_eca.protocol.content import FileChangeDetails, ToolCallRunContent
+from jupyter_eca.transport.eca_client import Decision
+from jupyter_eca.workspace.reading.notebook_text import readable
 from tests.page import PATH, Page, code, result, room
 
 if TYPE_CHECKING:

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from jupyter_eca.errors import ToolError
+from jupyter_eca.plugins.tools.base import NativeTool, ToolContext
+from jupyter_eca.plugins.tools.files import TOOLS, edit_file, move_file, preview_file_change, write_file
 from jupyter_eca.protocol.content import FileChangeDetails
-from jupyter_eca.tools.base import NativeTool, ToolContext
-from jupyter_eca.tools.files import TOOLS, edit_file, move_file, preview_file_change, write_file
-from jupyter_eca.workspace.base import Files
+from jupyter_eca.workspace.ports import Files
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jupyter_eca.errors import ToolError
-from jupyter_eca.tools.replacing import replace
+from jupyter_eca.workspace.files.text_replace import replace
 
 around = st.text(alphabet="ab \t\r\n\x0c\u2028é😀")
 

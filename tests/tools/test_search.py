@@ -13,11 +13,11 @@ import pytest
 import pytest_asyncio
 
 from jupyter_eca.errors import ToolError
-from jupyter_eca.tools import process
-from jupyter_eca.tools.base import Tool, ToolContext
-from jupyter_eca.tools.search import grep
-from jupyter_eca.tools.tree import MAX_ENTRIES, directory_tree
-from jupyter_eca.workspace.base import Files
+from jupyter_eca.plugins.tools.base import Tool, ToolContext
+from jupyter_eca.plugins.tools.search import grep
+from jupyter_eca.plugins.tools.tree import MAX_ENTRIES, directory_tree
+from jupyter_eca.workspace.files import programs as process
+from jupyter_eca.workspace.ports import Files
 from tests.patience import PATIENCE
 
 if TYPE_CHECKING:

@@ -14,12 +14,12 @@ import psutil
 import pytest
 
 from jupyter_eca.errors import ToolError
+from jupyter_eca.plugins.tools.base import MAX_RESULT_CHARS, ToolContext, ToolResult
+from jupyter_eca.plugins.tools.files import read_file
+from jupyter_eca.plugins.tools.shell import bg_job, shell_command
 from jupyter_eca.protocol.content import ShellCommandDetails, ShellCommandPart
-from jupyter_eca.tools.base import MAX_RESULT_CHARS, ToolContext, ToolResult
-from jupyter_eca.tools.files import read_file
-from jupyter_eca.tools.shell import bg_job, shell_command
-from jupyter_eca.workspace.base import Files
-from jupyter_eca.workspace.jobs import BackgroundJobs
+from jupyter_eca.workspace.jobs.background import BackgroundJobs
+from jupyter_eca.workspace.ports import Files
 from tests.patience import PATIENCE
 
 if TYPE_CHECKING:

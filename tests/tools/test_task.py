@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from jupyter_eca.engine.plan import Plan, restored
+from jupyter_eca.engine.model.task_plan import Plan, restored
 from jupyter_eca.errors import ToolError
+from jupyter_eca.plugins.tools.base import ToolContext, ToolResult
+from jupyter_eca.plugins.tools.task import task
 from jupyter_eca.protocol.content import TaskDetails, TextContent, ToolCalledContent
-from jupyter_eca.tools.base import ToolContext, ToolResult
-from jupyter_eca.tools.task import task
-from jupyter_eca.workspace.base import Files
+from jupyter_eca.workspace.ports import Files
 
 if TYPE_CHECKING:
     from pathlib import Path

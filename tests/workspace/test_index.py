@@ -13,11 +13,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jupyter_eca.workspace import index as indexing
-from jupyter_eca.workspace.base import Files
-from jupyter_eca.workspace.index import Entry, Index
-from jupyter_eca.workspace.listing import listed
-from jupyter_eca.workspace.ranking import Fit, Names, fit
+from jupyter_eca.workspace.files import index as indexing
+from jupyter_eca.workspace.files.index import Entry, Index
+from jupyter_eca.workspace.files.listing import listed
+from jupyter_eca.workspace.files.name_search import Fit, Names, fit
+from jupyter_eca.workspace.ports import Files
 from tests.patience import PATIENCE
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from jupyter_client.manager import start_new_async_kernel
 
 from jupyter_eca.errors import ToolError
 from jupyter_eca.protocol.notebook import RunStatus
-from jupyter_eca.workspace.kernel import ClientKernel
-from jupyter_eca.workspace.local import LocalKernel
+from jupyter_eca.workspace.kernels.client import ClientKernel
+from jupyter_eca.workspace.kernels.local import LocalKernel
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator

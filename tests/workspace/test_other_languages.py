@@ -12,8 +12,8 @@ from jupyter_client.manager import start_new_async_kernel
 
 from jupyter_eca.errors import ToolError
 from jupyter_eca.protocol.notebook import Column, RunStatus
-from jupyter_eca.workspace import languages
-from jupyter_eca.workspace.kernel import ClientKernel
+from jupyter_eca.workspace.kernels import languages
+from jupyter_eca.workspace.kernels.client import ClientKernel
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from jupyter_eca.workspace.outputs import Outputs, plain
+from jupyter_eca.workspace.kernels.output_text import Outputs, plain
 
 
 def told(*messages: tuple[str, dict[str, Any]]) -> str:

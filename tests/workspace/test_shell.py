@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import psutil
 import pytest
 
-from jupyter_eca.workspace import shell
+from jupyter_eca.workspace.jobs import shell
 from tests.patience import PATIENCE
 
 if TYPE_CHECKING:

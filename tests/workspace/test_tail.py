@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from jupyter_eca.workspace.tail import MAX_CHARS, Tail
+from jupyter_eca.workspace.kernels.tail import MAX_CHARS, Tail
 
 
 def printed(text: str) -> dict[str, Any]:

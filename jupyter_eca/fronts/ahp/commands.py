@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from jupyter_eca.errors import RemoteError
-from jupyter_eca.fronts.ahp import completing, settings
+from jupyter_eca.fronts.ahp import completions as completing
 from jupyter_eca.fronts.ahp.dialect import chat_of, snapped
 from jupyter_eca.fronts.ahp.reducers.base import items, record
-from jupyter_eca.fronts.ahp.rules import configured
+from jupyter_eca.fronts.ahp.session import config
+from jupyter_eca.fronts.ahp.session.action_rules import configured
 from jupyter_eca.protocol.ahp import PROVIDER
 from jupyter_eca.protocol.ahp import commands as asked
 from jupyter_eca.protocol.ahp.commands import Code
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from jupyter_eca.fronts.ahp.connection import Connection
     from jupyter_eca.fronts.ahp.front import Front
     from jupyter_eca.fronts.ahp.reducers.base import Json
-    from jupyter_eca.fronts.ahp.session import Session
+    from jupyter_eca.fronts.ahp.session.session import Session
     from jupyter_eca.protocol.ahp.base import Ahp
 
 # Turns of one answer, where none and where too many are asked for: those of the protocol's own host.
@@ -64,7 +65,7 @@ async def create_session(to: Connection, params: asked.CreateSession) -> None:
         raise RemoteError("activeClient: that is another client.", Code.INVALID_PARAMS)
     if await front.exists(uri):
         raise RemoteError(f"{uri} exists.", Code.SESSION_ALREADY_EXISTS)
-    described = settings.schema(front.host, params.model.id if params.model else "")
+    described = config.schema(front.host, params.model.id if params.model else "")
     if params.config and (reason := configured({"schema": described}, params.config)):
         raise RemoteError(reason, Code.INVALID_PARAMS)
     if params.fork is not None:
@@ -110,8 +111,8 @@ async def completions(to: Connection, params: asked.Completions) -> Json:
 async def resolve_config(to: Connection, params: asked.ResolveSessionConfig) -> Json:
     _provider(params.provider)
     host = to.front.host
-    described = settings.schema(host, await host.catalog.default())
-    return {"schema": described, "values": settings.completed(described, params.config or {})}
+    described = config.schema(host, await host.catalog.default())
+    return {"schema": described, "values": config.completed(described, params.config or {})}
 
 
 async def config_completions(to: Connection, params: asked.SessionConfigCompletions) -> Json:

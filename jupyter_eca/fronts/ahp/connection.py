@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from pydantic import ValidationError
 
-from jupyter_eca import secrecy
+from jupyter_eca import redaction
 from jupyter_eca.errors import BusyError, EcaError, FrameError, RemoteError, UnknownChat
 from jupyter_eca.fronts.ahp import dialect, locales
 from jupyter_eca.fronts.ahp.commands import COMMANDS
-from jupyter_eca.fronts.ahp.completing import TRIGGERS
+from jupyter_eca.fronts.ahp.completions import TRIGGERS
 from jupyter_eca.fronts.ahp.hub import Envelope, Origin
 from jupyter_eca.protocol.ahp import ROOT, VERSION, actions
 from jupyter_eca.protocol.ahp import commands as asked
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
     from jupyter_eca.fronts.ahp.front import Front
     from jupyter_eca.fronts.ahp.reducers.base import Json
-    from jupyter_eca.links.base import Link
     from jupyter_eca.protocol.ahp.base import Ahp
+    from jupyter_eca.transport.link import Link
 
 _log = logging.getLogger(__name__)
 
@@ -182,13 +182,13 @@ class Connection:
         try:
             answer: Message = Result(request.id, await self._result(request))
         except RemoteError as error:
-            answer = Failure(request.id, error.code, secrecy.hide(str(error)), error.data)
+            answer = Failure(request.id, error.code, redaction.hide(str(error)), error.data)
         except EcaError as error:
             code = next((code for kind, code in _CODES.items() if isinstance(error, kind)), Code.INTERNAL)
-            answer = Failure(request.id, code, secrecy.hide(str(error)))
+            answer = Failure(request.id, code, redaction.hide(str(error)))
         except Exception as error:  # noqa: BLE001  # the boundary to a peer: a bug of ours must be answered, not hang it
             _log.exception("%s failed", request.method)
-            answer = Failure(request.id, Code.INTERNAL, secrecy.hide(f"{request.method} failed inside: {error!r}"))
+            answer = Failure(request.id, Code.INTERNAL, redaction.hide(f"{request.method} failed inside: {error!r}"))
         self._push(answer)
 
     def _result(self, request: Request) -> Awaitable[Json | None]:

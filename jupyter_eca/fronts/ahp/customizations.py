@@ -5,18 +5,18 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from jupyter_eca import announce
-from jupyter_eca.commands import custom, skills
 from jupyter_eca.config import agents
 from jupyter_eca.fronts.ahp.reducers.base import Json, items, present, record
+from jupyter_eca.host import notifications
+from jupyter_eca.host.commands import markdown_commands, skills
 from jupyter_eca.instructions import rules
+from jupyter_eca.instructions.skills.model import Origin
 from jupyter_eca.protocol.mcp import ServerStatus
-from jupyter_eca.skills.base import Origin
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable
 
-    from jupyter_eca.host import Host
+    from jupyter_eca.host.host import Host
 
     Source = Callable[[Host], Awaitable[Iterable[Json]]]
 
@@ -43,7 +43,7 @@ async def customizations(host: Host) -> list[Json]:
 
 async def _servers(host: Host) -> list[Json]:
     found: list[Json] = []
-    for server in announce.tool_servers(host):
+    for server in notifications.tool_servers(host):
         if server.type == "mcp":
             said = (server.instructions or "").partition("\n")[0]
             shown = _one(server_uri(server.name), server.name, said, status=_STATUS.get(server.status))
@@ -52,7 +52,7 @@ async def _servers(host: Host) -> list[Json]:
 
 
 async def _commands(host: Host) -> list[Json]:
-    found = await custom.find(host.workspace.files, host.config, host.audiences.warn)
+    found = await markdown_commands.find(host.workspace.files, host.config, host.audiences.warn)
     return [_one(f"command:{name}", f"/{name}", command.description) for name, command in found.items()]
 
 

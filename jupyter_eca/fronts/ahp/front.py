@@ -6,37 +6,38 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING, Final
 
-from jupyter_eca.audience import Notice
 from jupyter_eca.errors import RemoteError
-from jupyter_eca.fronts.ahp import notes, settings
-from jupyter_eca.fronts.ahp.beside import tools, with_switches
 from jupyter_eca.fronts.ahp.customizations import customizations
 from jupyter_eca.fronts.ahp.dialect import chat_of, session_uri
 from jupyter_eca.fronts.ahp.hub import Hub
-from jupyter_eca.fronts.ahp.keeping import Keeping
+from jupyter_eca.fronts.ahp.persistence import Keeping
 from jupyter_eca.fronts.ahp.reducers.base import Json, present, record
-from jupyter_eca.fronts.ahp.resources import Resources
-from jupyter_eca.fronts.ahp.session import Session
-from jupyter_eca.fronts.ahp.terminals import Terminals
+from jupyter_eca.fronts.ahp.resources.files import Resources
+from jupyter_eca.fronts.ahp.session import config as settings
+from jupyter_eca.fronts.ahp.session import notes
+from jupyter_eca.fronts.ahp.session.extras import tools, with_switches
+from jupyter_eca.fronts.ahp.session.session import Session
+from jupyter_eca.fronts.ahp.terminals.terminals import Terminals
+from jupyter_eca.host.subscribers import Notice
+from jupyter_eca.host.turn.effect_runner import now
 from jupyter_eca.protocol.ahp import PROVIDER, ROOT
 from jupyter_eca.protocol.ahp.commands import Code
 from jupyter_eca.protocol.chat import SUBAGENT
 from jupyter_eca.protocol.lifecycle import ConfigUpdatedParams
 from jupyter_eca.protocol.mcp import ToolServerRemovedParams, ToolServerUpdatedParams
-from jupyter_eca.work import now
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine
     from typing import Any
 
-    from jupyter_eca.audience import Again
-    from jupyter_eca.fronts.ahp.terminals import Shells
-    from jupyter_eca.host import Host
+    from jupyter_eca.fronts.ahp.terminals.terminals import Shells
+    from jupyter_eca.host.host import Host
+    from jupyter_eca.host.store import ChatRow
+    from jupyter_eca.host.subscribers import Again
     from jupyter_eca.protocol.ahp import commands
     from jupyter_eca.protocol.event import Event
     from jupyter_eca.protocol.question import ChatAskQuestionParams, ChatAskQuestionResult
-    from jupyter_eca.store import ChatRow
-    from jupyter_eca.workspace.base import Editor, Kernel, Notebooks
+    from jupyter_eca.workspace.ports import Editor, Kernel, Notebooks
 
 _log = logging.getLogger(__name__)
 

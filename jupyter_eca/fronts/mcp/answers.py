@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 import mcp_types as types
 from mcp_types.version import is_version_at_least
 
-from jupyter_eca.fronts.mcp.base import Answer, Refused
+from jupyter_eca.fronts.mcp.offers_base import Answer, Refused
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -12,24 +12,25 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from jupyter_eca import outside, plugins
-from jupyter_eca.engine.spec import ToolSpec
+from jupyter_eca.engine.model.request import ToolSpec
 from jupyter_eca.errors import ToolError
-from jupyter_eca.fronts.mcp import approval, native
-from jupyter_eca.fronts.mcp.base import About, Answer, Offers, Refused
-from jupyter_eca.fronts.mcp.listeners import Listeners
-from jupyter_eca.fronts.mcp.told import FAILED, STOPPED, Told, refusal
+from jupyter_eca.fronts.mcp import approval, native_tools
+from jupyter_eca.fronts.mcp.offers_base import About, Answer, Offers, Refused
+from jupyter_eca.fronts.mcp.turn_listeners import Listeners
+from jupyter_eca.fronts.mcp.turn_result import FAILED, STOPPED, Told, refusal
+from jupyter_eca.host.turn import direct_calls
+from jupyter_eca.plugins import loader
+from jupyter_eca.plugins.tools.base import ToolResult, capped
 from jupyter_eca.protocol.content import MetadataContent, ToolCallRunContent
-from jupyter_eca.tools.base import ToolResult, capped
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from jupyter_eca.fronts.mcp.base import Call, Caller, Changed, Offer, Outcome
-    from jupyter_eca.fronts.mcp.listeners import Listener
-    from jupyter_eca.host import Host
-    from jupyter_eca.live import Choice, Prompt
-    from jupyter_eca.tools.base import Need, Preview, Tool, ToolContext
+    from jupyter_eca.fronts.mcp.offers_base import Call, Caller, Changed, Offer, Outcome
+    from jupyter_eca.fronts.mcp.turn_listeners import Listener
+    from jupyter_eca.host.chat.live_chat import Choice, Prompt
+    from jupyter_eca.host.host import Host
+    from jupyter_eca.plugins.tools.base import Need, Preview, Tool, ToolContext
 
 PREFIX: Final = "eca"
 
@@ -59,7 +60,7 @@ class Assistant:
         self.drafts: dict[str, Draft] = {}
         self._heard: list[Changed] = []
         self._listeners = Listeners(self._changed)
-        self._plugs = tuple(plugins.find("fronts.mcp.offers", "OFFERS").values())
+        self._plugs = tuple(loader.find("fronts.mcp.offers", "OFFERS").values())
         self._chats: defaultdict[str, list[str]] = defaultdict(list)
         self._taken: set[str] = set()
         host.join(self._listeners)
@@ -74,7 +75,7 @@ class Assistant:
     def offers(self) -> Offers:
         tools = tuple(tool for plug in self._plugs for tool in plug.tools)
         return Offers(
-            (*native.offers(self.host), *tools),
+            (*native_tools.offers(self.host), *tools),
             tuple(shelf for plug in self._plugs for shelf in plug.shelves),
             tuple(prompts for plug in self._plugs for prompts in plug.prompts),
         )
@@ -114,7 +115,7 @@ class Assistant:
             with self._listeners.listening(chat, caller) as listener:
                 message = f"{name} calls {tool.spec.name} over MCP"
                 try:
-                    live = await outside.call(self.host, outside.Request(chat, witness, arguments, message))
+                    live = await direct_calls.call(self.host, direct_calls.Request(chat, witness, arguments, message))
                     told = Told(live.state.turn)
                     await self._follow(listener, told)
                 except asyncio.CancelledError:

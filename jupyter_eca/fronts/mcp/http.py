@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from starlette.types import ASGIApp, Receive, Scope, Send
 
-    from jupyter_eca.fronts.mcp.base import Backend
+    from jupyter_eca.fronts.mcp.offers_base import Backend
 
 
 def end_of_streams_is_ours() -> None:

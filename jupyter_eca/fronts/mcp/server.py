@@ -21,9 +21,9 @@ from mcp.shared.exceptions import MCPError
 
 from jupyter_eca import __version__
 from jupyter_eca.errors import EcaError, ToolError
-from jupyter_eca.fronts.mcp import answers, base
-from jupyter_eca.fronts.mcp.base import Answer, Call
-from jupyter_eca.fronts.mcp.rounds import PATIENCE, Rounds
+from jupyter_eca.fronts.mcp import answers, offers_base
+from jupyter_eca.fronts.mcp.offers_base import Answer, Call
+from jupyter_eca.fronts.mcp.pending_calls import PATIENCE, Rounds
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from mcp.server.context import ServerRequestContext
     from mcp.server.session import ServerSession
 
-    from jupyter_eca.fronts.mcp.base import Backend, Changed, Offer, Offers, Outcome
-    from jupyter_eca.fronts.mcp.rounds import Round
+    from jupyter_eca.fronts.mcp.offers_base import Backend, Changed, Offer, Offers, Outcome
+    from jupyter_eca.fronts.mcp.pending_calls import Round
 
     Context = ServerRequestContext[Any, Any]
 
@@ -165,9 +165,9 @@ class Front:
 
     async def _changed(self, what: str) -> None:
         match what:
-            case base.TOOLS:
+            case offers_base.TOOLS:
                 await self._bus.publish(ToolsListChanged())
-            case base.PROMPTS:
+            case offers_base.PROMPTS:
                 await self._bus.publish(PromptsListChanged())
             case uri:
                 await self._bus.publish(ResourceUpdated(uri))

@@ -13,7 +13,7 @@ import anyio
 import mcp_types as types
 from mcp.shared.message import SessionMessage
 
-from jupyter_eca.links.stdio import claimed
+from jupyter_eca.transport.stdio import claimed
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator

@@ -10,20 +10,20 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
-from jupyter_eca import announce
-from jupyter_eca.engine.approval import Decision, Policy
+from jupyter_eca.engine.approval.policy import Decision, Policy
 from jupyter_eca.errors import EcaError, UnknownChat
 from jupyter_eca.fronts.rest.projection import Item, Projection
 from jupyter_eca.fronts.rest.readers import Reader, Readers
-from jupyter_eca.live import Bounds, Choice, Prompt
+from jupyter_eca.host import notifications
+from jupyter_eca.host.chat.live_chat import Bounds, Choice, Prompt
+from jupyter_eca.mcp_client.tool_names import tool_name
 from jupyter_eca.protocol import rest
 from jupyter_eca.protocol.mcp import ServerStatus, ToolServerRemovedParams
-from jupyter_eca.workspace.mcp.naming import tool_name
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Generator
 
-    from jupyter_eca.host import Host
+    from jupyter_eca.host.host import Host
     from jupyter_eca.protocol.mcp import ToolServerUpdatedParams
 
 # What the host calls this front's conversations: a client sees these only, and only these can it delete.
@@ -151,7 +151,7 @@ class Front:
         return next((server for server in self._host.mcp.servers() if server.name == name), None)
 
     def _tools(self, server: ToolServerUpdatedParams) -> tuple[rest.Tool, ...]:
-        tools = announce.seen(self._host, server, "").tools or ()
+        tools = notifications.seen(self._host, server, "").tools or ()
         return tuple(rest.Tool(name=tool.name, description=tool.description) for tool in tools if not tool.disabled)
 
     # -- chats

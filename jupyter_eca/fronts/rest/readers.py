@@ -12,10 +12,10 @@ from jupyter_eca.protocol.event import merged
 from jupyter_eca.protocol.mcp import ToolServerRemovedParams, ToolServerUpdatedParams
 
 if TYPE_CHECKING:
-    from jupyter_eca.audience import Again, Notice
+    from jupyter_eca.host.subscribers import Again, Notice
     from jupyter_eca.protocol.event import Event
     from jupyter_eca.protocol.question import ChatAskQuestionParams, ChatAskQuestionResult
-    from jupyter_eca.workspace.base import Editor, Kernel, Notebooks
+    from jupyter_eca.workspace.ports import Editor, Kernel, Notebooks
 
 # Events a reader may be behind before its text is joined to longer pieces: what is held for one that has stopped
 # reading is then hardly more than the answer itself.

@@ -2,9 +2,9 @@
 (`said`), and how much of them it can read at once (`short`). Our models speak the newest one; nothing outside of here
 knows of any other."""
 
-from jupyter_eca.protocol.dialect.heard import diagnostics, incoming
-from jupyter_eca.protocol.dialect.said import outgoing, result
-from jupyter_eca.protocol.dialect.short import most, shortened
-from jupyter_eca.protocol.dialect.which import Dialect, choose, learned
+from jupyter_eca.protocol.dialect.detect import Dialect, choose, learned
+from jupyter_eca.protocol.dialect.incoming import diagnostics, incoming
+from jupyter_eca.protocol.dialect.outgoing import outgoing, result
+from jupyter_eca.protocol.dialect.truncate import most, shortened
 
 __all__ = ["Dialect", "choose", "diagnostics", "incoming", "learned", "most", "outgoing", "result", "shortened"]

@@ -12,7 +12,7 @@ from jupyter_eca.errors import ToolError
 
 if TYPE_CHECKING:
     from jupyter_eca.protocol.notebook import NotebookDocument
-    from jupyter_eca.workspace.base import Kernel, Kernels
+    from jupyter_eca.workspace.ports import Kernel, Kernels
 
 # A kernel that is idle answers in milliseconds; one that became busy just now is not waited for.
 LIMIT_SECONDS: Final = 1.0

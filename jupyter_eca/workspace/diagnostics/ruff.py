@@ -8,16 +8,16 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from jupyter_eca.protocol.editor import Severity
-from jupyter_eca.workspace.diagnostics import program
-from jupyter_eca.workspace.diagnostics.book import hidden, quoted, written
-from jupyter_eca.workspace.diagnostics.place import at, in_cell
+from jupyter_eca.workspace.diagnostics import linter_process
+from jupyter_eca.workspace.diagnostics.location import at, in_cell
+from jupyter_eca.workspace.diagnostics.notebook_source import hidden, quoted, written
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
     from jupyter_eca.protocol.editor import EditorDiagnostic
-    from jupyter_eca.workspace.diagnostics.standing import Sheet
+    from jupyter_eca.workspace.diagnostics.notebook_state import Sheet
 
 SOURCE: Final = "ruff"
 SYNTAX: Final = "invalid-syntax"
@@ -51,16 +51,16 @@ async def of_file(uri: str, real: Path, text: str) -> list[EditorDiagnostic]:
 
 
 async def _run(text: str, real: Path) -> list[dict[str, Any]]:
-    binary = program.find("ruff")
+    binary = linter_process.find("ruff")
     if binary is None:
-        raise program.ProgramError("ruff is not installed (`pip install 'jupyter-eca[lint]'`)")
+        raise linter_process.ProgramError("ruff is not installed (`pip install 'jupyter-eca[lint]'`)")
     rules = [] if _has_rules(real.parent) else ["--select", SELECT, "--ignore", IGNORE]
     words = ["check", "--no-cache", "--no-fix", "--quiet", "--exit-zero", "--output-format", "json"]
-    ended = await program.run([binary, *words, *rules, "--stdin-filename", str(real), "-"], _folder(real), text)
+    ended = await linter_process.run([binary, *words, *rules, "--stdin-filename", str(real), "-"], _folder(real), text)
     try:
         return list(json.loads(ended.checked(SOURCE, 0) or "[]"))
     except ValueError as error:
-        raise program.ProgramError("ruff answered with what is no JSON") from error
+        raise linter_process.ProgramError("ruff answered with what is no JSON") from error
 
 
 def _has_rules(folder: Path) -> bool:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from jupyter_eca.protocol.editor import Severity
 from jupyter_eca.protocol.notebook import CellState
-from jupyter_eca.workspace.diagnostics.place import at, in_cell
-from jupyter_eca.workspace.outputs import plain
+from jupyter_eca.workspace.diagnostics.location import at, in_cell
+from jupyter_eca.workspace.kernels.output_text import plain
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

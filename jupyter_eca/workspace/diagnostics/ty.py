@@ -16,15 +16,15 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Final
 
 from jupyter_eca.protocol.editor import Severity
-from jupyter_eca.workspace.diagnostics import program
-from jupyter_eca.workspace.diagnostics.book import hidden, quoted, written
-from jupyter_eca.workspace.diagnostics.place import at, in_cell
+from jupyter_eca.workspace.diagnostics import linter_process
+from jupyter_eca.workspace.diagnostics.location import at, in_cell
+from jupyter_eca.workspace.diagnostics.notebook_source import hidden, quoted, written
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from jupyter_eca.protocol.editor import EditorDiagnostic
-    from jupyter_eca.workspace.diagnostics.standing import Sheet
+    from jupyter_eca.workspace.diagnostics.notebook_state import Sheet
 
 SOURCE: Final = "ty"
 
@@ -77,14 +77,14 @@ def environment(root: Path) -> str | None:
 
 
 async def _run(file: Path, root: Path, python: str | None, beside: Path) -> list[dict[str, str]]:
-    binary = program.find("ty")
+    binary = linter_process.find("ty")
     if binary is None:
-        raise program.ProgramError("ty is not installed (`pip install 'jupyter-eca[lint]'`)")
+        raise linter_process.ProgramError("ty is not installed (`pip install 'jupyter-eca[lint]'`)")
     words = ["check", "--project", str(root), "--output-format", "concise", "--no-progress", "--exit-zero"]
     if beside != root and await asyncio.to_thread(beside.is_dir):
         words += ["--extra-search-path", str(beside)]
     words += ["--python", python] if python else []
-    output = (await program.run([binary, *words, str(file)], root)).checked(SOURCE, 0)
+    output = (await linter_process.run([binary, *words, str(file)], root)).checked(SOURCE, 0)
     return [match.groupdict() for match in _LINE.finditer(output)]
 
 

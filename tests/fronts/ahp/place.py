@@ -13,20 +13,20 @@ from jupyter_eca.config import Config
 from jupyter_eca.fronts.ahp.connection import Connection
 from jupyter_eca.fronts.ahp.front import Front
 from jupyter_eca.fronts.ahp.reducers import reduce_root, reduce_session, reduce_terminal
-from jupyter_eca.host import Host
-from jupyter_eca.links.memory import pair
+from jupyter_eca.host.host import Host
 from jupyter_eca.protocol.ahp import ROOT, VERSION
 from jupyter_eca.protocol.jsonrpc import Failure, Notification, Request, Result
-from jupyter_eca.workspace.base import Files, Workspace
+from jupyter_eca.transport.memory import pair
+from jupyter_eca.workspace.ports import Files, Workspace
 from tests.desk import PATIENCE, Desk, settings
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable
     from pathlib import Path
 
-    from jupyter_eca.fronts.ahp.terminals import Shells
-    from jupyter_eca.links.memory import MemoryLink
+    from jupyter_eca.fronts.ahp.terminals.terminals import Shells
     from jupyter_eca.protocol.jsonrpc import Message
+    from jupyter_eca.transport.memory import MemoryLink
 
 Json = dict[str, Any]
 

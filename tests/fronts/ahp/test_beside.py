@@ -11,11 +11,11 @@ import pytest
 
 from jupyter_eca.config import Config
 from jupyter_eca.fronts.ahp.hub import Hub
-from jupyter_eca.fronts.ahp.keeping import RESERVED, Keeping
-from jupyter_eca.fronts.ahp.patching import patched, side
+from jupyter_eca.fronts.ahp.persistence import RESERVED, Keeping
+from jupyter_eca.fronts.ahp.resources.unified_diff import patched, side
+from jupyter_eca.host.store import Store
 from jupyter_eca.protocol.ahp import ROOT
-from jupyter_eca.store import Store
-from jupyter_eca.tools.textfile import change
+from jupyter_eca.workspace.files.text_file import change
 from tests.desk import settings
 from tests.fronts.ahp.place import calls_of, place
 

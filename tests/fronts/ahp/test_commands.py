@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from jupyter_eca.fronts.ahp.resources import MOST
+from jupyter_eca.fronts.ahp.resources.files import MOST
 from tests.fronts.ahp.place import Client, Refused, fails, place
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ import pytest
 
 from jupyter_eca.fronts.ahp.connection import Connection
 from jupyter_eca.fronts.ahp.hub import KEPT
-from jupyter_eca.links.websocket import WebSocketLink
 from jupyter_eca.protocol.ahp import ROOT
 from jupyter_eca.protocol.jsonrpc import Notification, Request
+from jupyter_eca.transport.websocket import WebSocketLink
 from tests.fronts.ahp.place import Client, Refused, place, text_of
 from tests.patience import PATIENCE
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 
 from jupyter_eca.errors import EcaError
-from jupyter_eca.live import Prompt
+from jupyter_eca.host.chat.live_chat import Prompt
 from jupyter_eca.protocol.ahp import ROOT
 from jupyter_eca.protocol.ahp.content import ToolSchema
 from jupyter_eca.protocol.ahp.state import RootState, SessionState

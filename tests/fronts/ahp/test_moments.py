@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from jupyter_eca.fronts.ahp.rules import session_refusal
+from jupyter_eca.fronts.ahp.session.action_rules import session_refusal
 from jupyter_eca.protocol.ahp import ROOT, actions
 from jupyter_eca.protocol.jsonrpc import Request
 from tests.fronts.ahp.place import DENY, Client, Json, calls_of, fails, place, text_of

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from jupyter_eca.errors import LocalError
-from jupyter_eca.fronts.ahp import terminals
+from jupyter_eca.fronts.ahp.terminals import terminals
 from jupyter_eca.protocol.ahp import ROOT
 from tests.fronts.ahp.place import Client, fails, place
 

@@ -12,8 +12,8 @@ from mcp import Client
 
 from jupyter_eca.fronts.mcp.assistant import Assistant
 from jupyter_eca.fronts.mcp.server import Front
-from jupyter_eca.workspace.base import Files
-from jupyter_eca.workspace.notebookfile import NotebookFiles
+from jupyter_eca.workspace.notebooks.file import NotebookFiles
+from jupyter_eca.workspace.ports import Files
 from tests.desk import Desk, desk
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ import mcp_types as types
 from mcp.shared.exceptions import MCPError
 from pydantic import Field
 
-from jupyter_eca.fronts.mcp.base import Call, Hints, Offers, Refused, offer
+from jupyter_eca.fronts.mcp.offers_base import Call, Hints, Offers, Refused, offer
 from tests.fronts.mcp.suite_rounds import PROMPT, ROUNDS
 from tests.workspace.mcp.sdk_server import PIXEL
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import mcp_types as types
 
-from jupyter_eca.fronts.mcp.base import PROMPTS, TOOLS, Call, Hints, Offer, offer
+from jupyter_eca.fronts.mcp.offers_base import PROMPTS, TOOLS, Call, Hints, Offer, offer
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -11,9 +11,9 @@ import mcp_types as types
 import pytest
 from mcp.shared.exceptions import MCPError
 
-from jupyter_eca import plugins
-from jupyter_eca.client import Decision
+from jupyter_eca.plugins import loader
 from jupyter_eca.protocol.content import ToolCallRunContent
+from jupyter_eca.transport.eca_client import Decision
 from tests.desk import PATIENCE
 from tests.fronts.mcp.room import LEGACY, MODERN, User, allowed, call, ok, room
 from tests.skills.write import skill
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable
     from pathlib import Path
 
-    from jupyter_eca.client import Client as PanelClient
     from jupyter_eca.protocol.chat import ChatContentReceivedParams
+    from jupyter_eca.transport.eca_client import Client as PanelClient
 
 pytestmark = pytest.mark.asyncio
 
@@ -33,7 +33,7 @@ KERNEL = {"run_code", "variables", "inspect", "kernel_state", "kernel_interrupt"
 
 
 async def test_every_native_tool_and_the_assistant_are_there_by_the_naming_convention(tmp_path: Path) -> None:
-    native = {tool.spec.name for tools in plugins.find("tools", "TOOLS").values() for tool in tools}
+    native = {tool.spec.name for tools in loader.find("tools", "TOOLS").values() for tool in tools}
     async with room(tmp_path) as here, here.client() as client:
         names = [tool.name for tool in (await client.list_tools()).tools]
         known = await ok(client, "eca_tool_list")
@@ -46,7 +46,7 @@ async def test_every_native_tool_and_the_assistant_are_there_by_the_naming_conve
 
 
 def _assistants() -> set[str]:
-    return {tool.name for plug in plugins.find("fronts.mcp.offers", "OFFERS").values() for tool in plug.tools}
+    return {tool.name for plug in loader.find("fronts.mcp.offers", "OFFERS").values() for tool in plug.tools}
 
 
 async def test_tools_are_annotated_by_the_three_patterns(tmp_path: Path) -> None:

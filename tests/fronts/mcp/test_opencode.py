@@ -156,7 +156,7 @@ async def test_all_tools_work_and_fail_over_http_beside_another_client(live: dic
 
 def test_the_text_of_an_answer_is_json() -> None:
     from jupyter_eca.fronts.mcp import answers
-    from jupyter_eca.fronts.mcp.base import Answer
+    from jupyter_eca.fronts.mcp.offers_base import Answer
 
     (text,) = answers.result(Answer({"a": ["ä"]}), "2024-11-05").content
     assert isinstance(text, types.TextContent)

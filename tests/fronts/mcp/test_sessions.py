@@ -125,9 +125,9 @@ async def test_whoever_listens_hears_that_a_chat_went_on(tmp_path: Path) -> None
 
 
 async def test_a_picture_is_an_item_for_newer_versions_and_base64_for_the_oldest(tmp_path: Path) -> None:
-    from jupyter_eca.engine.spec import ImagePart
+    from jupyter_eca.engine.model.request import ImagePart
     from jupyter_eca.fronts.mcp import answers
-    from jupyter_eca.fronts.mcp.base import Answer
+    from jupyter_eca.fronts.mcp.offers_base import Answer
 
     del tmp_path
     answered = Answer({"text": "A plot."}, (ImagePart("image/png", "aW1hZ2U="),))

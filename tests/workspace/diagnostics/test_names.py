@@ -6,7 +6,7 @@ import ast
 
 import pytest
 
-from jupyter_eca.workspace.diagnostics import names
+from jupyter_eca.workspace.diagnostics import name_analysis
 from jupyter_eca.workspace.diagnostics.magics import MAX_SOURCE, read
 
 
@@ -40,7 +40,7 @@ from jupyter_eca.workspace.diagnostics.magics import MAX_SOURCE, read
 def test_the_names_of_a_cell(source: str, binds: str, takes: str, later: str) -> None:
     tree = read(source).tree
     assert isinstance(tree, ast.Module)
-    found = names.of(tree)
+    found = name_analysis.of(tree)
     assert (found.binds, set(found.takes), set(found.later)) == (
         set(binds.split()),
         set(takes.split()),

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from jupyter_eca.protocol.notebook import CellState, CellType, NotebookCell, NotebookDocument
-from jupyter_eca.workspace.diagnostics import standing, tracebacks
-from jupyter_eca.workspace.diagnostics.place import cell_of
+from jupyter_eca.workspace.diagnostics import notebook_state, tracebacks
+from jupyter_eca.workspace.diagnostics.location import cell_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -34,7 +34,7 @@ def short(found: Iterable[EditorDiagnostic]) -> list[str]:
 def told(*cells: NotebookCell, kernel: Iterable[str] | None = None, language: str = "python") -> list[EditorDiagnostic]:
     document = NotebookDocument(path="nb.ipynb", cells=cells, language=language)
     names = None if kernel is None else frozenset(kernel)
-    return standing.found(document, standing.sheets(document), names)
+    return notebook_state.found(document, notebook_state.sheets(document), names)
 
 
 @pytest.mark.parametrize(

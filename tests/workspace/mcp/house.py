@@ -10,15 +10,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from jupyter_eca.config import Config
-from jupyter_eca.credentials import Credentials as Store
+from jupyter_eca.config.credentials import Credentials as Store
 from jupyter_eca.errors import SamplingRefusal
+from jupyter_eca.mcp_client import Manager
+from jupyter_eca.mcp_client.caller import Sampled, Sampling, Stop
+from jupyter_eca.mcp_client.server import Pace
+from jupyter_eca.plugins.tools.base import Tool, ToolContext, ToolResult
 from jupyter_eca.protocol.mcp import ServerStatus, ToolServerUpdatedParams
 from jupyter_eca.protocol.question import ChatAskQuestionParams, ChatAskQuestionResult
-from jupyter_eca.tools.base import Tool, ToolContext, ToolResult
-from jupyter_eca.workspace.base import Files
-from jupyter_eca.workspace.mcp import Manager
-from jupyter_eca.workspace.mcp.behalf import Sampled, Sampling, Stop
-from jupyter_eca.workspace.mcp.server import Pace
+from jupyter_eca.workspace.ports import Files
 from tests.keyrings import NoRing, Ring
 from tests.patience import PATIENCE
 

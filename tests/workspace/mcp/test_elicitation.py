@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from jupyter_eca.errors import ToolError
-from jupyter_eca.workspace.mcp.asking import ACCEPT, DECLINE, LEAVE_OUT, OPENED
+from jupyter_eca.mcp_client.server_requests import ACCEPT, DECLINE, LEAVE_OUT, OPENED
 from tests.patience import PATIENCE
 from tests.workspace.mcp.house import QUICK, User, house, puppet
 

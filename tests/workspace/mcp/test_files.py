@@ -10,9 +10,9 @@ import pytest
 
 from jupyter_eca import config
 from jupyter_eca.config import Config
+from jupyter_eca.config.jsonc import parse
 from jupyter_eca.errors import ConfigError, McpRefusal
 from jupyter_eca.protocol.mcp import McpAddServerParams, McpUpdateServerParams, ServerStatus
-from jupyter_eca.workspace.mcp.jsonc import parse
 from tests.workspace.mcp.house import House, house, raw
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from jupyter_eca.errors import ToolError
+from jupyter_eca.plugins.tools.base import ToolContext
 from jupyter_eca.protocol.mcp import ServerStatus
-from jupyter_eca.tools.base import ToolContext
-from jupyter_eca.workspace.base import Files
+from jupyter_eca.workspace.ports import Files
 from tests.patience import PATIENCE
 from tests.workspace.mcp.house import QUICK, house, raw
 

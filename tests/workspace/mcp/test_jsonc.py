@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from jupyter_eca.config.jsonc import drop, parse, put
 from jupyter_eca.errors import ConfigError
-from jupyter_eca.workspace.mcp.jsonc import drop, parse, put
 
 FILE = """\
 // my set-up, do not lose this

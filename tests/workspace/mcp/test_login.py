@@ -12,13 +12,13 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from jupyter_eca import secrecy
+from jupyter_eca import redaction
 from jupyter_eca.errors import McpRefusal, ToolError
+from jupyter_eca.mcp_client.loopback_browser import Loopback
+from jupyter_eca.mcp_client.server import Pace
+from jupyter_eca.mcp_client.sign_in import Arrivals, Landing
 from jupyter_eca.protocol.lifecycle import MessageType
 from jupyter_eca.protocol.mcp import ServerStatus
-from jupyter_eca.workspace.mcp.callback import Arrivals, Landing
-from jupyter_eca.workspace.mcp.loopback import Loopback
-from jupyter_eca.workspace.mcp.server import Pace
 from tests.keyrings import Ring
 from tests.test_credentials import holding
 from tests.workspace.mcp.door import SECRET, visit
@@ -101,7 +101,7 @@ async def test_no_token_of_a_sign_in_is_logged_and_errors_that_quote_one_are_cle
     tokens = (f"{SECRET}token-0", f"{SECRET}refresh-0")
     assert "mcp.client" in told
     assert [token for token in tokens if token in told] == []
-    assert secrecy.hide(" ".join(tokens)) == f"{secrecy.HIDDEN} {secrecy.HIDDEN}"
+    assert redaction.hide(" ".join(tokens)) == f"{redaction.HIDDEN} {redaction.HIDDEN}"
 
 
 async def test_a_program_has_nothing_to_sign_in_to(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jupyter_eca.workspace.mcp.naming import LONGEST, tool_name
+from jupyter_eca.mcp_client.tool_names import LONGEST, tool_name
 
 WORDS = st.text(alphabet="ab_-. é", min_size=1, max_size=5) | st.text(min_size=60, max_size=70)
 PAIRS = st.tuples(WORDS, WORDS)

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from jupyter_eca.tools.base import Report, ToolContext
-from jupyter_eca.workspace.base import Files
-from jupyter_eca.workspace.mcp.asking import DECLINE
+from jupyter_eca.mcp_client.server_requests import DECLINE
+from jupyter_eca.plugins.tools.base import Report, ToolContext
+from jupyter_eca.workspace.ports import Files
 from tests.workspace.mcp.house import User, house
 
 if TYPE_CHECKING:

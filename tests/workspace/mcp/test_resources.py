@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from jupyter_eca.workspace.mcp.templates import Template, Typed
+from jupyter_eca.workspace.uri_templates import Template, Typed
 from tests.conformance.seat import ALLOW_ALL, prompt, seat, told
 from tests.workspace.mcp.house import house, puppet, sdk
 

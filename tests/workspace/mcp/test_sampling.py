@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from jupyter_eca.host.turn.sampling import ALLOW, ALLOW_CHAT, DENY
 from jupyter_eca.protocol.jsonrpc import Request
-from jupyter_eca.sampling import ALLOW, ALLOW_CHAT, DENY
 from tests.conformance.seat import ALLOW_ALL, TODAY, asked, seat, told, words
 from tests.workspace.mcp.house import User, house, puppet
 

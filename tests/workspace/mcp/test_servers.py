@@ -142,8 +142,8 @@ async def test_no_server_costs_no_import_of_the_sdk(tmp_path: Path) -> None:
 import asyncio, sys
 from pathlib import Path
 from jupyter_eca.config import Config
-from jupyter_eca.credentials import Credentials
-from jupyter_eca.workspace.mcp import Manager
+from jupyter_eca.config.credentials import Credentials
+from jupyter_eca.mcp_client import Manager
 async def main():
     folder = Path({str(tmp_path)!r})
     manager = Manager(Config(), (folder,), print, print, Credentials(folder / "auth.json"), None)

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 import nbformat
 import pytest
 
-from jupyter_eca.fronts.linked import LinkNotebooks
-from jupyter_eca.links.memory import pair
-from jupyter_eca.links.peer import Peer
-from jupyter_eca.workspace.base import Files
-from jupyter_eca.workspace.local import LocalKernel
-from jupyter_eca.workspace.notebookfile import NotebookFiles
+from jupyter_eca.fronts.eca.client_ports import LinkNotebooks
+from jupyter_eca.transport.memory import pair
+from jupyter_eca.transport.peer import Peer
+from jupyter_eca.workspace.kernels.local import LocalKernel
+from jupyter_eca.workspace.notebooks.file import NotebookFiles
+from jupyter_eca.workspace.ports import Files
 from tests.workspace.notebooks.books import node
 from tests.workspace.notebooks.inkernel import kernel_notebooks
 from tests.workspace.notebooks.page import Page
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable
     from pathlib import Path
 
-    from jupyter_eca.workspace.base import Notebooks
+    from jupyter_eca.workspace.ports import Notebooks
 
 # It says little of its types.
 _nbformat: Any = nbformat
@@ -129,7 +129,7 @@ async def _page(folder: Path) -> AsyncGenerator[Answer]:
 async def _shared(folder: Path) -> AsyncGenerator[Answer]:
     if importlib.util.find_spec(SHARING) is None:
         pytest.skip("jupyter-collaboration is not installed")
-    from jupyter_eca.workspace.collaboration import SharedNotebooks
+    from jupyter_eca.workspace.notebooks.shared_document import SharedNotebooks
 
     async with sharing_server(folder) as sharing:
         kernel = LocalKernel(folder)

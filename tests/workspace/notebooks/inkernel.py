@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Sequence
     from pathlib import Path
 
-    from jupyter_eca.workspace.base import Heard
+    from jupyter_eca.workspace.ports import Heard
 
 _CHANGES: TypeAdapter[tuple[CellChange, ...]] = TypeAdapter(tuple[CellChange, ...])
 
@@ -26,9 +26,9 @@ _BEGIN = """import json
 from pathlib import Path
 from pydantic import TypeAdapter
 from jupyter_eca.errors import ToolError
-from jupyter_eca.kernel.executed import ExecutedNotebooks
+from jupyter_eca.apps.kernel.engine.executed_notebook import ExecutedNotebooks
 from jupyter_eca.protocol.notebook import CellChange
-from jupyter_eca.workspace.base import Files
+from jupyter_eca.workspace.ports import Files
 changes = TypeAdapter(tuple[CellChange, ...])
 notebooks = ExecutedNotebooks(Files((Path.cwd(),)), get_ipython())"""
 

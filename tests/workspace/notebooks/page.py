@@ -10,7 +10,6 @@ from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, DeadKernelError
 
 from jupyter_eca.errors import RemoteError
-from jupyter_eca.links.peer import Peer
 from jupyter_eca.protocol.base import Done
 from jupyter_eca.protocol.notebook import (
     NotebookCell,
@@ -21,11 +20,12 @@ from jupyter_eca.protocol.notebook import (
     NotebookRunParams,
     NotebookRunResult,
 )
+from jupyter_eca.transport.peer import Peer
 from tests.workspace.notebooks.books import node
 
 if TYPE_CHECKING:
-    from jupyter_eca.links.base import Link
     from jupyter_eca.protocol.base import Model
+    from jupyter_eca.transport.link import Link
 
 _SHOWN = ("id", "cell_type", "source", "metadata", "execution_count", "outputs", "attachments")
 

@@ -11,8 +11,8 @@ import pytest
 
 from jupyter_eca.errors import ToolError
 from jupyter_eca.protocol.notebook import EditCell, InsertCell, MoveCell, NewCell
-from jupyter_eca.workspace.base import Files
-from jupyter_eca.workspace.notebookfile import NotebookFiles
+from jupyter_eca.workspace.notebooks.file import NotebookFiles
+from jupyter_eca.workspace.ports import Files
 from tests.workspace.notebooks.answers import write
 from tests.workspace.notebooks.books import book, code, stream, text, usual
 

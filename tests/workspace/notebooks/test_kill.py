@@ -22,8 +22,8 @@ KILLED = """
 import asyncio, os, sys
 from pathlib import Path
 from jupyter_eca.protocol.notebook import EditCell
-from jupyter_eca.workspace.base import Files
-from jupyter_eca.workspace.notebookfile import NotebookFiles
+from jupyter_eca.workspace.ports import Files
+from jupyter_eca.workspace.notebooks.file import NotebookFiles
 
 where = sys.argv[1]
 

@@ -10,9 +10,9 @@ import pytest
 
 from jupyter_eca.errors import ToolError
 from jupyter_eca.protocol.notebook import DeleteCell, EditCell, InsertCell, MoveCell, NewCell
-from jupyter_eca.workspace.base import Files
-from jupyter_eca.workspace.collaboration import SharedNotebooks
-from jupyter_eca.workspace.notebookfile import NotebookFiles
+from jupyter_eca.workspace.notebooks.file import NotebookFiles
+from jupyter_eca.workspace.notebooks.shared_document import SharedNotebooks
+from jupyter_eca.workspace.ports import Files
 from tests.workspace.notebooks.answers import SHARING, sharing_server, write
 from tests.workspace.notebooks.books import book, code
 

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import Field
 
 from jupyter_eca.config import agents as everyone
-from jupyter_eca.fronts.mcp.base import Call, Hints, Offers, Refused, offer
-from jupyter_eca.live import Choice, Prompt
+from jupyter_eca.fronts.mcp.offers_base import Call, Hints, Offers, Refused, offer
+from jupyter_eca.host.chat.live_chat import Choice, Prompt
 
 if TYPE_CHECKING:
     from jupyter_eca.fronts.mcp.assistant import Assistant
-    from jupyter_eca.fronts.mcp.base import Answer
+    from jupyter_eca.fronts.mcp.offers_base import Answer
 
     Assisted = Call[Assistant]
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import Field
 
 from jupyter_eca.config import agents
-from jupyter_eca.fronts.mcp import settings
-from jupyter_eca.fronts.mcp.base import Call, Hints, Offers, Refused, offer
+from jupyter_eca.fronts.mcp import project_settings
+from jupyter_eca.fronts.mcp.offers_base import Call, Hints, Offers, Refused, offer
 
 if TYPE_CHECKING:
     from jupyter_eca.fronts.mcp.assistant import Assistant
@@ -40,7 +40,10 @@ async def update(
     changes = {(name,): value for name, value in (("defaultModel", model), ("defaultAgent", defaultAgent)) if value}
     if not changes:
         raise Refused("Nothing was to be changed.", "Give a model, a defaultAgent, or both.")
-    return {"changed": {path[0]: value for path, value in changes.items()}, "file": await settings.put(host, changes)}
+    return {
+        "changed": {path[0]: value for path, value in changes.items()},
+        "file": await project_settings.put(host, changes),
+    }
 
 
 OFFERS = Offers((get, update))

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field
 
-from jupyter_eca.fronts.mcp import settings
-from jupyter_eca.fronts.mcp.base import Call, Hints, Offers, Refused, offer
+from jupyter_eca.fronts.mcp import project_settings
+from jupyter_eca.fronts.mcp.offers_base import Call, Hints, Offers, Refused, offer
 
 if TYPE_CHECKING:
     from jupyter_eca.fronts.mcp.assistant import Assistant
@@ -40,7 +40,7 @@ async def configure(
         known = ", ".join(sorted(call.backend.host.catalog.entries()))
         raise Refused(f"There is no provider {provider!r}.", f"There are: {known}.")
     path = ("providers", provider, "models", model, "extraPayload")
-    file = await settings.put(call.backend.host, {path: options})
+    file = await project_settings.put(call.backend.host, {path: options})
     return {"provider": provider, "model": model, "options": options, "file": file}
 
 

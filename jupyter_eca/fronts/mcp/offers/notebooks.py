@@ -8,10 +8,10 @@ from urllib.parse import quote, unquote
 
 import mcp_types as types
 
-from jupyter_eca import around
 from jupyter_eca.fronts.mcp import answers
-from jupyter_eca.fronts.mcp.base import Offers, Refused
-from jupyter_eca.fronts.mcp.listeners import CHAT
+from jupyter_eca.fronts.mcp.offers_base import Offers, Refused
+from jupyter_eca.fronts.mcp.turn_listeners import CHAT
+from jupyter_eca.host.turn import tool_context
 from jupyter_eca.protocol.content import (
     ReasonTextContent,
     Role,
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from jupyter_eca.fronts.mcp.assistant import Assistant
     from jupyter_eca.protocol.event import Event
     from jupyter_eca.protocol.notebook import NotebookCell, NotebookDocument, NotebookInfo
-    from jupyter_eca.workspace.base import Notebooks
+    from jupyter_eca.workspace.ports import Notebooks
 
 JSON: Final = "application/json"
 
@@ -109,14 +109,14 @@ def _resource(template: str, path: str, description: str) -> types.Resource:
 
 
 def _notebooks(backend: Assistant) -> Notebooks:
-    there = around.notebooks(backend.host, "")
+    there = tool_context.notebooks(backend.host, "")
     if there is None:
         raise Refused("There are no notebooks here.")
     return there
 
 
 async def _opened(backend: Assistant) -> Sequence[NotebookInfo]:
-    there = around.notebooks(backend.host, "")
+    there = tool_context.notebooks(backend.host, "")
     return await there.list() if there is not None else ()
 
 
@@ -137,7 +137,7 @@ def _told(document: NotebookDocument, cell: NotebookCell) -> dict[str, Any]:
 
 
 async def _kernel(backend: Assistant, path: str) -> dict[str, Any]:
-    kernels = around.kernels(backend.host, None)
+    kernels = tool_context.kernels(backend.host, None)
     kernel = await kernels.of(path) if kernels is not None else backend.host.workspace.kernel
     if kernel is None:
         raise Refused("There is no kernel here.")

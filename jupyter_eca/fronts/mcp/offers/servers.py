@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field
 
-from jupyter_eca import around, setups
-from jupyter_eca.fronts.mcp.base import Call, Hints, Offers, Refused, offer
+from jupyter_eca.fronts.mcp.offers_base import Call, Hints, Offers, Refused, offer
+from jupyter_eca.host.turn import setup, tool_context
 
 if TYPE_CHECKING:
     from jupyter_eca.fronts.mcp.assistant import Assistant
@@ -50,7 +50,7 @@ async def enable(
 async def tools(call: Assisted) -> dict[str, Any]:
     """The tools that the assistant works with, by the names that its approval rules use."""
     host = call.backend.host
-    there = around.promised(host)
+    there = tool_context.promised(host)
     return {
         "tools": [
             {
@@ -59,7 +59,7 @@ async def tools(call: Assisted) -> dict[str, Any]:
                 "description": tool.spec.description,
                 "onlyReads": tool.reads,
             }
-            for tool in setups.offered(host, "", there)
+            for tool in setup.offered(host, "", there)
         ]
     }
 

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import Field
 
 from jupyter_eca.fronts.mcp.assistant import Draft
-from jupyter_eca.fronts.mcp.base import Call, Hints, Offers, Refused, offer
-from jupyter_eca.live import Choice, Prompt
+from jupyter_eca.fronts.mcp.offers_base import Call, Hints, Offers, Refused, offer
+from jupyter_eca.host.chat.live_chat import Choice, Prompt
 from jupyter_eca.protocol.content import Role, TextContent
 from jupyter_eca.protocol.context import FileContext
 
 if TYPE_CHECKING:
     from jupyter_eca.fronts.mcp.assistant import Assistant
-    from jupyter_eca.fronts.mcp.base import Answer
-    from jupyter_eca.store import ChatRow
+    from jupyter_eca.fronts.mcp.offers_base import Answer
+    from jupyter_eca.host.store import ChatRow
 
     Assisted = Call[Assistant]
 

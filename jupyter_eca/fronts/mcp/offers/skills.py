@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import mcp_types as types
 from pydantic import Field
 
-from jupyter_eca.commands import custom
-from jupyter_eca.commands import skills as own
-from jupyter_eca.engine.commands import Called, expand, placeholders
-from jupyter_eca.fronts.mcp.base import Call, Hints, Offers, Refused, offer
+from jupyter_eca.engine.text.slash_commands import Called, expand, placeholders
+from jupyter_eca.fronts.mcp.offers_base import Call, Hints, Offers, Refused, offer
+from jupyter_eca.host.commands import markdown_commands
+from jupyter_eca.host.commands import skills as own
 from jupyter_eca.protocol.command import CommandKind
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from jupyter_eca.fronts.mcp.assistant import Assistant
-    from jupyter_eca.host import Host
+    from jupyter_eca.host.host import Host
     from jupyter_eca.protocol.command import ChatCommand, CommandArgument
 
     Assisted = Call[Assistant]
@@ -93,8 +93,8 @@ class Written:
 OFFERS = Offers((skills, create), prompts=(Written(),))
 
 
-async def _written(host: Host) -> Mapping[str, custom.CustomCommand]:
-    return await custom.find(host.workspace.files, host.config, host.audiences.warn)
+async def _written(host: Host) -> Mapping[str, markdown_commands.CustomCommand]:
+    return await markdown_commands.find(host.workspace.files, host.config, host.audiences.warn)
 
 
 async def _listed(host: Host) -> list[ChatCommand]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 import httpx2
 
 from jupyter_eca.errors import ConfigError
-from jupyter_eca.fronts.mcp.base import Refused
+from jupyter_eca.fronts.mcp.offers_base import Refused
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

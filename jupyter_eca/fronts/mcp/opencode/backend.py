@@ -9,14 +9,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from jupyter_eca import plugins
-from jupyter_eca.fronts.mcp.base import About, Offers, Refused
+from jupyter_eca.fronts.mcp.offers_base import About, Offers, Refused
 from jupyter_eca.fronts.mcp.opencode.api import Api
+from jupyter_eca.plugins import loader
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Mapping
 
-    from jupyter_eca.fronts.mcp.base import Call, Changed, Offer, Outcome
+    from jupyter_eca.fronts.mcp.offers_base import Call, Changed, Offer, Outcome
 
 _ABOUT: Final = About(
     "opencode",
@@ -48,7 +48,7 @@ class OpenCode:
         self.default_model = environment.get("OPENCODE_DEFAULT_MODEL", "")
         self._project = environment.get("OPENCODE_DEFAULT_PROJECT", "")
         self._folder = folder
-        plugs: list[Offers] = list(plugins.find("fronts.mcp.opencode.offers", "OFFERS").values())
+        plugs: list[Offers] = list(loader.find("fronts.mcp.opencode.offers", "OFFERS").values())
         self._offers = Offers(tuple(tool for plug in plugs for tool in plug.tools))
 
     @property

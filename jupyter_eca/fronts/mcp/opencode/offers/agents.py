@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field
 
-from jupyter_eca.fronts.mcp.base import Call, Hints, Offers, offer
+from jupyter_eca.fronts.mcp.offers_base import Call, Hints, Offers, offer
 from jupyter_eca.fronts.mcp.opencode.offers.run import message, of, said
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, cast
 
 from pydantic import Field
 
-from jupyter_eca.fronts.mcp.base import Call, Hints, Offers, Refused, offer
+from jupyter_eca.fronts.mcp.offers_base import Call, Hints, Offers, Refused, offer
 from jupyter_eca.fronts.mcp.opencode.offers.run import known_agent, known_model
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field
 
-from jupyter_eca.fronts.mcp.base import Call, Hints, Offers, Refused, offer
+from jupyter_eca.fronts.mcp.offers_base import Call, Hints, Offers, Refused, offer
 
 if TYPE_CHECKING:
     from jupyter_eca.fronts.mcp.opencode.backend import OpenCode

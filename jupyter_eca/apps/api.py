@@ -1,0 +1,226 @@
+"""The assistant from Python: `async with jupyter_eca.connect() as eca: print(await eca.ask("…"))`.
+
+In a notebook it is the engine that `%%eca` asks, with the live kernel; in a script one of its own, over the folder.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import os
+import sys
+import uuid
+from contextlib import aclosing, asynccontextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from jupyter_eca.apps.kernel.answer.transcript import Transcript
+from jupyter_eca.apps.kernel.answer.turn import answer_of
+from jupyter_eca.engine.text.mentions import live, split
+from jupyter_eca.errors import LocalError, RemoteError, TurnError
+from jupyter_eca.plugins.contexts.resolve import LIVE
+from jupyter_eca.protocol.base import Model
+from jupyter_eca.protocol.context import DirectoryContext, FileContext, LinesRange, WebContext
+from jupyter_eca.protocol.event import Outcome
+from jupyter_eca.transport.eca_client import Decision
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Generator, Iterable
+
+    from jupyter_eca.apps.kernel.answer.transcript import Call
+    from jupyter_eca.apps.kernel.answer.turn import Answer
+    from jupyter_eca.transport.eca_client import Client, Received
+
+    Approve = Callable[[Call], "bool | Decision | Awaitable[bool | Decision]"]
+
+# Seconds that the engine has to end a turn that nobody waits for any more.
+_STOP_PATIENCE: Final = 5.0
+
+_UNASKED: Final = "The program that asked approves nothing: it was connected without `approve`."
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    message: str
+    contexts: tuple[Model, ...] = ()
+    model: str = ""
+    agent: str = ""
+    variant: str = ""
+
+
+class Reply:
+    """A question that is asked as soon as it is awaited, for the `Answer`, or iterated over, for its events.
+
+    Raises: TurnError when there is no answer, or only a part; RemoteError when the prompt is refused.
+    """
+
+    def __init__(self, chat: Chat, question: Question) -> None:
+        self._chat = chat
+        self._question = question
+        self._transcript = Transcript()
+        self._events: AsyncGenerator[Received] | None = None
+
+    @property
+    def text(self) -> str:
+        """As far as it has come."""
+        return self._transcript.text
+
+    @property
+    def answer(self) -> Answer:
+        """As far as it has come."""
+        return answer_of(self._transcript, self._chat.id)
+
+    def __await__(self) -> Generator[Any, None, Answer]:
+        return self._whole().__await__()
+
+    async def _whole(self) -> Answer:
+        """Also behind a loop that has come to its end."""
+        if self._transcript.outcome is None:
+            async for _ in self:
+                pass
+        self._check()
+        return self.answer
+
+    def __aiter__(self) -> AsyncGenerator[Received]:
+        """Once; leaving it early stops the turn. Raises: LocalError the second time."""
+        if self._events is not None:
+            raise LocalError("This was asked already. Ask again for another answer.")
+        self._events = self._asked()
+        return self._events
+
+    async def _asked(self) -> AsyncGenerator[Received]:
+        client, chat, question = self._chat.client, self._chat.id, self._question
+        asked: set[str] = set()
+        events = client.ask(
+            chat, question.message, question.model, question.agent, question.variant, contexts=question.contexts
+        )
+        async with aclosing(events):
+            try:
+                async for event in events:
+                    self._transcript.add(event)
+                    yield event
+                    for call in self._transcript.waiting:
+                        if call.id not in asked:
+                            asked.add(call.id)
+                            await client.decide(chat, call.id, await self._chat.decided(call))
+            except RemoteError:
+                raise
+            except BaseException:  # also a cancelled program, one that leaves the loop, an `approve` that raises
+                await self._end(events)
+                raise
+        self._check()
+
+    def _check(self) -> None:
+        if self._transcript.outcome is not Outcome.COMPLETED:
+            raise TurnError(self._transcript.remark or "The turn was stopped.")
+
+    async def _end(self, events: AsyncIterator[Received]) -> None:
+        """The next question finds the chat at rest."""
+        await self._chat.stop()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_STOP_PATIENCE):
+                async for event in events:
+                    self._transcript.add(event)
+
+
+class Chat:
+    """A conversation: each question knows the ones before. One of that `id` from elsewhere is gone on with."""
+
+    def __init__(self, client: Client, approve: Approve | None = None, id: str = "") -> None:
+        self.id = id or uuid.uuid4().hex
+        self.client = client
+        self._approve = approve
+
+    def ask(
+        self,
+        message: str,
+        contexts: Iterable[str | Model] = (),
+        *,
+        model: str = "",
+        agent: str = "",
+        variant: str = "",
+    ) -> Reply:
+        """`contexts` are as after `@` in a prompt: paths, `var:df`, `cell:3`, `error`, addresses; or ECA's models."""
+        return Reply(self, Question(message, tuple(map(context, contexts)), model, agent, variant))
+
+    async def stop(self) -> None:
+        await self.client.stop(self.id)
+
+    async def decided(self, call: Call) -> Decision:
+        if self._approve is None:
+            return Decision(False, reason=_UNASKED)
+        said = self._approve(call)
+        said = await said if inspect.isawaitable(said) else said
+        return said if isinstance(said, Decision) else Decision(said)
+
+
+class Connection(Chat):
+    """What `connect` gives: a chat of its own, and others."""
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        return self.client.setup.models
+
+    @property
+    def agents(self) -> tuple[str, ...]:
+        return self.client.setup.agents
+
+    def chat(self, id: str = "") -> Chat:
+        return Chat(self.client, self._approve, id)
+
+
+@asynccontextmanager
+async def connect(
+    *, approve: Approve | None = None, folder: Path | str | None = None, config_file: Path | str | None = None
+) -> AsyncGenerator[Connection]:
+    """`approve` decides about tool calls that the rules ask about: it is given the call, and says True, False or a
+    `Decision`; it may be a coroutine function. Without it they are refused. With `folder` or `config_file` (in place of
+    the global and project ones) a notebook gets an engine of its own, too.
+
+    Raises: RemoteError with the reason when there is no engine to be had.
+    """
+    shell = None if folder or config_file else _shell()
+    if shell is not None:
+        yield Connection(await _of_the_notebook(shell, asks=approve is not None), approve)
+        return
+    from jupyter_eca.apps.process import connected
+
+    async with connected(_absolute(folder or os.curdir), _absolute(config_file) if config_file else None) as client:
+        yield Connection(client, approve)
+
+
+def _absolute(path: Path | str) -> Path:
+    return Path(path).absolute()
+
+
+async def _of_the_notebook(shell: Any, *, asks: bool) -> Client:
+    """Shared with the cells of the kernel: where nobody watches them the first to connect says whether anybody asks."""
+    from jupyter_eca.apps.kernel import load, loaded
+    from jupyter_eca.apps.kernel.surroundings import Surroundings, look
+
+    load(shell)
+    client = await loaded(shell).connected(unattended=not asks and look(shell) is Surroundings.UNATTENDED)
+    await client.setup.known.wait()
+    return client
+
+
+def _shell() -> Any:
+    """The one of a kernel, or of a terminal whose loop runs."""
+    if (module := sys.modules.get("IPython")) is None:
+        return None
+    return module.get_ipython()
+
+
+def context(word: str | Model) -> Model:
+    if isinstance(word, Model):
+        return word
+    word = word.removeprefix("@")
+    if word.startswith(("http://", "https://")):
+        return WebContext(url=word)
+    if (meant := live(word)) is not None:
+        return LIVE[meant.kind](meant.name)
+    path, start, end = split(word)
+    if path.endswith("/"):
+        return DirectoryContext(path=path)
+    return FileContext(path=path, lines_range=LinesRange(start=start, end=end) if start else None)

@@ -1,0 +1,124 @@
+"""`jupyter-eca`, also as `jupyter eca`: the engine on the command line. Each command imports only what it needs."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import logging
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from jupyter_eca import __version__
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+# Where the frontends of this API are while they are being developed.
+_FRONTEND = "http://localhost:3000"
+
+_LEVELS = {"error": logging.ERROR, "warn": logging.WARNING, "info": logging.INFO, "debug": logging.DEBUG}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The exit status: 0, or 1 when there was no answer; argparse exits with 2 for what it does not understand."""
+    given = parser().parse_args(arguments)
+    logging.basicConfig(level=_LEVELS[given.log_level], stream=sys.stderr, format="%(levelname)s %(name)s: %(message)s")
+    from jupyter_eca import redaction
+    from jupyter_eca.errors import EcaError
+
+    for handler in logging.getLogger().handlers:
+        handler.addFilter(redaction.VEIL)
+
+    try:
+        return asyncio.run(_run(given))
+    except EcaError as error:
+        print(error, file=sys.stderr)  # noqa: T201  # a command line's way of speaking
+        return 1
+    except KeyboardInterrupt:
+        return 130
+
+
+async def _run(given: argparse.Namespace) -> int:
+    from jupyter_eca.apps import process
+
+    folder = Path.cwd()
+    match given.command:
+        case "to-python":
+            from jupyter_eca.apps.kernel.to_python import write
+
+            print(await asyncio.to_thread(write, given.notebook, given.output))  # noqa: T201  # a command line's way of speaking
+            return 0
+        case "server":
+            return await process.serve(folder, given.config_file)
+        case "ask":
+            return await process.ask(folder, given.config_file, given.question, given.model, given.agent, given.chat)
+        case "rest":
+            return await process.rest(folder, given.config_file, given)
+        case "mcp":
+            return await process.mcp(folder, given.config_file, given.backend)
+        case _:
+            return await process.doctor(folder, given.config_file)
+
+
+def parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser("jupyter-eca", description="An AI assistant for Jupyter.")
+    # The form that ECA's editors expect (ECA 3.16).
+    parser.add_argument("--version", action="version", version=f"eca {__version__}")
+    shared = argparse.ArgumentParser(add_help=False)
+    shared.add_argument("--config-file", type=Path, help="read this file instead of the global and project ones")
+    shared.add_argument("--log-level", choices=sorted(_LEVELS), default="warn", help="what is written to stderr")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    commands.add_parser("server", parents=[shared], help="speak the ECA protocol on stdin and stdout, for an editor")
+    ask = commands.add_parser("ask", parents=[shared], help="answer one question in the terminal")
+    ask.add_argument("question")
+    ask.add_argument("-m", "--model", default="", help="PROVIDER/MODEL")
+    ask.add_argument("-b", "--agent", default="", help="code acts, plan only looks and plans; or one of yours")
+    ask.add_argument("-c", "--chat", default="", help="go on with this chat; `%%eca status` in a notebook shows its id")
+    _add_rest(commands.add_parser("rest", parents=[shared], help="the MCP chat API (REST and SSE), for chat frontends"))
+    _add_mcp(commands.add_parser("mcp", parents=[shared], help="be an MCP server, for agents and their editors"))
+    plain = commands.add_parser(
+        "to-python", parents=[shared], help="write a notebook as one of plain Python, which runs without the assistant"
+    )
+    plain.add_argument("notebook", type=Path, help="as it was last saved")
+    plain.add_argument("-o", "--output", type=Path, help="a new file (default: NAME-python.ipynb beside the notebook)")
+    commands.add_parser("doctor", parents=[shared], help="what is set up, what is missing, what to do about it")
+    return parser
+
+
+def _add_mcp(mcp: argparse.ArgumentParser) -> None:
+    mcp.description = (
+        "An MCP server on stdin and stdout. With MCP_TRANSPORT=http in the environment it is one over HTTP on this "
+        "machine, at MCP_HTTP_PORT (3000); the token that clients must send is written to stderr, or is the one in "
+        "MCP_HTTP_TOKEN."
+    )
+    mcp.add_argument(
+        "--backend",
+        choices=("eca", "opencode"),
+        default="eca",
+        help="whose tools: this assistant's, or those of a running OpenCode server (OPENCODE_SERVER_URL)",
+    )
+
+
+def _add_rest(rest: argparse.ArgumentParser) -> None:
+    rest.add_argument("--port", type=int, default=8000, help="0 is any free one (default: %(default)s)")
+    rest.add_argument("--host", default="127.0.0.1", help="another than a loopback address needs a token")
+    rest.add_argument(
+        "--cors-origin",
+        nargs="+",
+        default=[_FRONTEND],
+        metavar="ORIGIN",
+        help=f"pages that may come in (default: {_FRONTEND})",
+    )
+    rest.add_argument(
+        "--approve",
+        choices=("allow", "deny", "rules"),
+        default="rules",
+        help="tool calls: all that the rules do not deny, none, or those that the rules allow (default: %(default)s)",
+    )
+    rest.add_argument(
+        "--token",
+        default=os.environ.get("JUPYTER_ECA_REST_TOKEN", ""),
+        help="what clients must send; better in the environment, as JUPYTER_ECA_REST_TOKEN",
+    )

@@ -1,0 +1,9 @@
+"""`python -m jupyter_eca.apps.kernel -f FILE`: the kernel `eca`, as its kernelspec starts it."""
+
+from __future__ import annotations
+
+from ipykernel.kernelapp import IPKernelApp
+
+from jupyter_eca.apps.kernel.prompt_kernel import EcaKernel
+
+IPKernelApp.launch_instance(kernel_class=EcaKernel)

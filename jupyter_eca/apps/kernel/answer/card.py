@@ -1,0 +1,181 @@
+"""What a turn asks of whoever sits at its cell, as a widget that draws it as the panel does: the same bundle, the same
+reducer, the same views. It is shown while something is to be decided, and leaves no trace in the notebook.
+
+Each page that shows it is told only what waits: the contents of those calls, and the questions. What is decided is the
+desk's business.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from contextlib import suppress
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+
+import traitlets
+
+from jupyter_eca.apps.kernel.panel.multi_page_widget import Paged
+from jupyter_eca.errors import RemoteError
+from jupyter_eca.protocol.chats import ChatListResult
+from jupyter_eca.protocol.jsonrpc import Code, to_json
+from jupyter_eca.protocol.lifecycle import InitializeResult
+from jupyter_eca.protocol.question import ChatAskQuestionResult
+from jupyter_eca.transport.comm import CommLink
+from jupyter_eca.transport.peer import Peer
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from jupyter_eca.apps.kernel.answer.screen import Publisher
+    from jupyter_eca.protocol.chat import ChatContentReceivedParams
+    from jupyter_eca.protocol.jsonrpc import Message
+    from jupyter_eca.protocol.question import ChatAskQuestionParams
+
+
+class Desk(Protocol):
+    """Who carries out what is decided in a card."""
+
+    def heed(self, method: str, params: Any) -> None:
+        """Raises: RemoteError, and pydantic's ValidationError."""
+        ...
+
+
+class Card(Paged):
+    """Of one turn; it can be shown and hidden again and again."""
+
+    # By this the bundle tells it from a panel.
+    card = traitlets.Bool(default_value=True).tag(sync=True)
+
+    drawn: ClassVar[bool | None] = None
+    """Whether the pages of this kernel draw cards; None as long as that is not known."""
+
+    def __init__(self, publisher: Publisher, chat: str, desk: Desk, told: Sequence[ChatContentReceivedParams]) -> None:
+        """Made within the cell that it is for. `told` is what a page that comes is told of the calls."""
+        super().__init__()
+        self.opened = asyncio.Event()
+        self.desk = desk
+        self.told = told
+        self.questions: list[tuple[ChatAskQuestionParams, asyncio.Future[ChatAskQuestionResult]]] = []
+        self._publisher = publisher
+        self._chat = chat
+        self._id = uuid.uuid4().hex
+        self._published = self._shown = False
+        self._pages: dict[str, _Page] = {}
+
+    # -- in the notebook
+
+    def show(self, text: str) -> None:
+        """`text` stands in for it where there are no widgets."""
+        if not self._shown:
+            view = {"version_major": 2, "version_minor": 0, "model_id": self.model_id}
+            self._publish({"application/vnd.jupyter.widget-view+json": view, "text/plain": text})
+            self._shown = True
+
+    def hide(self) -> None:
+        if self._shown:
+            self._publish({"text/plain": ""})
+            self._shown = False
+
+    def close(self) -> None:
+        """Twice is once. It goes for good: JupyterLab may save the state of every widget that is open."""
+        self.hide()
+        # One that the page has closed is not known here any more.
+        with suppress(KeyError):
+            self.layout.close()  # pyright: ignore[reportUnknownMemberType, reportAttributeAccessIssue]  # untyped library
+        with suppress(KeyError):
+            super().close()
+
+    def _publish(self, data: dict[str, Any]) -> None:
+        publish = partial(self._publisher.publish, data, transient={"display_id": self._id}, update=self._published)
+        # To the cell, whoever decides.
+        self._context.copy().run(publish)
+        self._published = True
+
+    # -- what it shows
+
+    def tell(self, received: ChatContentReceivedParams) -> None:
+        for page in self._pages.values():
+            self.start(page.tell(received))
+
+    async def ask(self, asked: ChatAskQuestionParams) -> ChatAskQuestionResult:
+        """The first answer that a page gives. Cancel it to take the question back."""
+        answer: asyncio.Future[ChatAskQuestionResult] = self._loop.create_future()
+        self.questions.append((asked, answer))
+        for page in self._pages.values():
+            self.start(page.ask(asked, answer))
+        try:
+            return await answer
+        finally:
+            answer.cancel()
+            self.questions = [one for one in self.questions if one[1] is not answer]
+
+    # -- what pages say
+
+    async def _serve(self, channel: str) -> None:
+        """One page, until it leaves or the card goes."""
+        page = self._pages[channel] = _Page(self, partial(self._say, channel))
+        self._links[channel] = page.line
+        Card.drawn = True
+        self.opened.set()
+        self._say(channel, {"opened": True, "chat": self._chat})
+        try:
+            await page.run()
+        finally:
+            del self._pages[channel], self._links[channel]
+
+
+class _Line(CommLink):
+    """Nothing is held back: code that was approved may block the kernel before a timer ends."""
+
+    async def send(self, message: Message) -> None:
+        if not self.closed:
+            self._write({"messages": [to_json(message)]})
+
+
+class _Page:
+    """To one that shows the card it is a server of one chat, which has begun when the page came."""
+
+    def __init__(self, card: Card, write: partial[None]) -> None:
+        self.line = _Line(write, lambda: None)
+        self._card = card
+        self._peer = Peer(self.line, self._answer, self._heed)
+        self._ready = False
+
+    async def run(self) -> None:
+        await self._peer.run()
+
+    async def tell(self, received: ChatContentReceivedParams) -> None:
+        if self._ready:
+            await self._peer.notify("chat/contentReceived", received.wire())
+
+    async def ask(self, asked: ChatAskQuestionParams, answer: asyncio.Future[ChatAskQuestionResult]) -> None:
+        """Until it is answered here or elsewhere; a page that leaves, or answers nonsense, has not answered."""
+        if not self._ready:
+            return
+        request = asyncio.ensure_future(self._peer.request("chat/askQuestion", asked.wire()))
+        await asyncio.wait((request, answer), return_when=asyncio.FIRST_COMPLETED)
+        if not request.done():
+            request.cancel()
+        elif request.exception() is None and not answer.done():
+            answer.set_result(ChatAskQuestionResult.model_validate(request.result() or {"cancelled": True}))
+
+    async def _answer(self, method: str, _params: Any) -> Any:
+        match method:
+            case "initialize":
+                return InitializeResult().wire()
+            case "chat/list":
+                return ChatListResult(chats=()).wire()
+            case _:
+                # Rules, too: a kernel's link is not to write any, for what runs in the kernel could.
+                raise RemoteError(f"there is no {method!r} here", Code.METHOD_NOT_FOUND)
+
+    def _heed(self, method: str, params: Any) -> None:
+        if method != "initialized":
+            self._card.desk.heed(method, params)
+            return
+        self._ready = True
+        for received in self._card.told:
+            self._card.start(self.tell(received))
+        for asked, answer in self._card.questions:
+            self._card.start(self.ask(asked, answer))

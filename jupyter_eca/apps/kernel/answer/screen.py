@@ -1,0 +1,115 @@
+"""Where an answer is shown: one display in a notebook, redrawn at most ten times a second; once, where nobody watches;
+or as running text, where there is only a terminal.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+import uuid
+from typing import TYPE_CHECKING, Any, Protocol
+
+from jupyter_eca.apps.kernel.answer.pictures import shown
+from jupyter_eca.apps.kernel.answer.tool_details import plain_checklist
+from jupyter_eca.apps.kernel.answer.transcript import Call, Words, plain
+
+if TYPE_CHECKING:
+    from jupyter_eca.apps.kernel.answer.transcript import Transcript
+
+# Seconds. JupyterLab needs milliseconds to render a long text; 2,000 single updates took it 5-9 s, and some were lost.
+REDRAW = 0.1
+
+
+class Publisher(Protocol):
+    """What is needed of IPython's DisplayPublisher."""
+
+    def publish(
+        self,
+        data: dict[str, Any],
+        metadata: dict[str, Any] | None = None,
+        *,
+        transient: dict[str, str] | None = None,
+        update: bool = False,
+    ) -> None: ...
+
+
+class Screen(Protocol):
+    def draw(self, transcript: Transcript, *, now: bool = False) -> None:
+        """Called often; draws when it is time to, or `now`."""
+        ...
+
+    def finish(self, transcript: Transcript) -> None:
+        """The last, complete drawing."""
+        ...
+
+
+class NotebookScreen:
+    """One output with a display id; it keeps the publisher of its cell, since code that the assistant runs meanwhile
+    has its displays captured."""
+
+    def __init__(self, publisher: Publisher) -> None:
+        self._publisher = publisher
+        self._id = uuid.uuid4().hex
+        self._drawn = ""
+        self._next = 0.0
+
+    def draw(self, transcript: Transcript, *, now: bool = False) -> None:
+        if now or time.monotonic() >= self._next:
+            self._show(transcript)
+            self._next = time.monotonic() + REDRAW
+
+    def finish(self, transcript: Transcript) -> None:
+        self._show(transcript, final=True)
+        _show_pictures(self._publisher, transcript)
+
+    def _show(self, transcript: Transcript, *, final: bool = False) -> None:
+        text = transcript.markdown(final=final)
+        kept = transcript.kept if final else {}
+        if text != self._drawn or kept:
+            data = {"text/markdown": text, "text/plain": transcript.plain()}
+            self._publisher.publish(data, kept, transient={"display_id": self._id}, update=bool(self._drawn))
+            self._drawn = text
+
+
+class FinalScreen:
+    """nbclient, papermill, nbval: exactly one display of text, since they compare or keep the first."""
+
+    def __init__(self, publisher: Publisher) -> None:
+        self._publisher = publisher
+
+    def draw(self, transcript: Transcript, *, now: bool = False) -> None:
+        pass
+
+    def finish(self, transcript: Transcript) -> None:
+        data = {"text/markdown": transcript.markdown(final=True), "text/plain": transcript.plain()}
+        self._publisher.publish(data, transcript.kept)
+        _show_pictures(self._publisher, transcript)
+
+
+class TerminalScreen:
+    """Prints what is new; a tool call's line when its state changes."""
+
+    def __init__(self) -> None:
+        self._printed: dict[int, str] = {}
+
+    def draw(self, transcript: Transcript, *, now: bool = False) -> None:  # noqa: ARG002  # text is cheap
+        for number, part in enumerate(transcript.shown):
+            text, before = plain(part), self._printed.get(number, "")
+            if text == before or (isinstance(part, Call) and part.state.startswith("…")):
+                continue
+            new = text.removeprefix(before) if isinstance(part, Words) else f"{text}\n"
+            sys.stdout.write("\n\n" + new if not before and number else new)
+            self._printed[number] = text
+        sys.stdout.flush()
+
+    def finish(self, transcript: Transcript) -> None:
+        self.draw(transcript)
+        plan = transcript.plan
+        sys.stdout.write(f"\n\n{plain_checklist(plan)}\n" if plan else "\n")
+        sys.stdout.flush()
+
+
+def _show_pictures(publisher: Publisher, transcript: Transcript) -> None:
+    """Each in an output of its own: of one output a page shows the text or the picture."""
+    for bundle in shown(transcript.pictures):
+        publisher.publish(bundle)

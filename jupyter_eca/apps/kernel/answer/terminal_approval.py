@@ -1,0 +1,36 @@
+"""Asking about a tool call where there is only a terminal, or a page that draws no widgets: by `input()`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from jupyter_eca.apps.kernel.answer.tool_details import plain_about
+from jupyter_eca.apps.kernel.engine.interrupt import in_input
+from jupyter_eca.transport.eca_client import Decision
+
+if TYPE_CHECKING:
+    from jupyter_eca.apps.kernel.answer.transcript import Call
+
+
+def typed(call: Call) -> Decision:
+    """The loop stands still meanwhile: nothing else can be shown, and nothing needs to be.
+
+    Raises: KeyboardInterrupt.
+    """
+    shown = "\n".join(filter(None, (plain_about(call.arguments, call.details), call.why)))
+    try:
+        with in_input():
+            answer = input(
+                f"\n{call.name} wants to run:\n{shown}\nRun it? [y]es, yes for this [s]ession, [n]o, or a reason: "
+            )
+    except EOFError:
+        return Decision(approved=False)
+    match answer.strip().lower():
+        case "y" | "yes":
+            return Decision(approved=True)
+        case "s" | "session":
+            return Decision(approved=True, session=True)
+        case "" | "n" | "no":
+            return Decision(approved=False)
+        case _:
+            return Decision(approved=False, reason=answer.strip())

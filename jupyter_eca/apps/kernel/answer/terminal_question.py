@@ -1,0 +1,53 @@
+"""A question of the assistant's, or of a dialogue such as `/login`, answered by `input()`. A secret is typed where
+nobody reads along, and is kept nowhere here."""
+
+from __future__ import annotations
+
+import getpass
+from typing import TYPE_CHECKING
+
+from jupyter_eca.apps.kernel.engine.interrupt import in_input
+from jupyter_eca.protocol.question import ChatAskQuestionResult
+
+if TYPE_CHECKING:
+    from jupyter_eca.protocol.question import ChatAskQuestionParams
+
+NOBODY = ChatAskQuestionResult(cancelled=True)
+
+
+def typed(asked: ChatAskQuestionParams) -> ChatAskQuestionResult:
+    """The loop stands still meanwhile, as it does for an approval. Only return means: no answer.
+
+    Raises: KeyboardInterrupt.
+    """
+    options = asked.options or ()
+    lines = [f"{number}. {one.label}" for number, one in enumerate(options, 1)]
+    lines = [
+        f"{line} ({one.description})" if one.description else line for line, one in zip(lines, options, strict=True)
+    ]
+    hint = "Number" + (" or answer" if asked.allow_freeform else "") if options else "Answer"
+    shown = "\n".join([asked.question, *lines])
+    try:
+        with in_input():
+            words = _secretly(f"\n{shown}\n") if asked.secret else input(f"\n{shown}\n{hint}: ")
+    except EOFError:
+        return NOBODY
+    return _meant(asked, words.strip())
+
+
+def _secretly(prompt: str) -> str:
+    """ipykernel puts its own in this place while a cell runs, so the name is looked up now."""
+    return getpass.getpass(f"{prompt}Typed here it is not shown: ")
+
+
+def _meant(asked: ChatAskQuestionParams, words: str) -> ChatAskQuestionResult:
+    """A number of the list, one of its labels (or what only that begins with), or words of one's own."""
+    labels = [option.label for option in asked.options or ()]
+    if words.isdecimal() and 1 <= int(words) <= len(labels):
+        return ChatAskQuestionResult(answer=labels[int(words) - 1])
+    free = asked.allow_freeform or not labels
+    same = [label for label in labels if label.lower() == words.lower()]
+    begun = [label for label in labels if words and not free and label.lower().startswith(words.lower())]
+    if len(found := same or begun) == 1:
+        return ChatAskQuestionResult(answer=found[0])
+    return ChatAskQuestionResult(answer=words) if words and free else NOBODY

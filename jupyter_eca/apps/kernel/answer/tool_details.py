@@ -1,0 +1,138 @@
+"""What a tool call would do, or did, as Markdown and as text: its change of a file, its command, its plan. Pure."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from typing import TYPE_CHECKING, Any, Final
+
+from jupyter_eca.apps.kernel.answer.inert_markdown import block, code, inert, prose
+from jupyter_eca.protocol.content import (
+    FileChangeDetails,
+    JsonOutputsDetails,
+    ShellCommandDetails,
+    SubagentDetails,
+    TaskDetails,
+    TaskStatus,
+)
+
+if TYPE_CHECKING:
+    from jupyter_eca.protocol.content import ShellCommandPart, ToolCallDetails
+
+# What a reader is shown of one text; all of it is in the chat.
+SHOWN_CHARS: Final = 2_000
+# Of a change, a screen or so: who wants more opens the file.
+SHOWN_LINES: Final = 40
+
+# The arguments that the details say in a better way.
+_SAID: Final[dict[type, frozenset[str]]] = {
+    FileChangeDetails: frozenset({"path", "content", "original_content", "new_content"}),
+    ShellCommandDetails: frozenset({"command", "background"}),
+    TaskDetails: frozenset({"op", "tasks", "ids", "active_summary"}),
+}
+
+
+def about(arguments: dict[str, Any], details: ToolCallDetails | None) -> str:
+    """What a call was asked to do: its change or its command, its code as code, other arguments as JSON."""
+    said = _SAID.get(type(details), frozenset())
+    source = arguments.get("code")
+    coded = isinstance(source, str)
+    others = {name: value for name, value in arguments.items() if name not in said and not (coded and name == "code")}
+    shown = block(cut(source), "python") if isinstance(source, str) else ""
+    match details:
+        case FileChangeDetails():
+            shown += block(_lines(details.diff), "diff")
+        case ShellCommandDetails():
+            shown += block(cut(_command(arguments, details)), "sh")
+        case _:
+            pass
+    return shown + (block(cut(json.dumps(others, ensure_ascii=False, indent=1)), "json") if others else "")
+
+
+def results(details: ToolCallDetails | None) -> str:
+    """What a call gave beside its text, folded."""
+    match details:
+        case JsonOutputsDetails(jsons=jsons) if jsons:
+            blocks = "".join(block(cut(_indented(one)), "json") for one in jsons)
+            return f"\n\n<details><summary>JSON</summary>{blocks}\n\n</details>"
+        case _:
+            return ""
+
+
+def headline(details: ToolCallDetails | None) -> str:
+    """A few words beside the name of the call, as Markdown; begins with a space."""
+    match details:
+        case FileChangeDetails(path=path, lines_added=added, lines_removed=removed):
+            return f" {code(path)} +{added} −{removed}"  # noqa: RUF001  # a minus sign
+        case SubagentDetails(agent_name=name, step=step, max_steps=most):
+            return f" {code(name)} step {step}" + (f" of {most}" if most else "")
+        case _:
+            return ""
+
+
+def checklist(details: TaskDetails) -> str:
+    marks = {TaskStatus.DONE: "x", TaskStatus.PENDING: " ", TaskStatus.IN_PROGRESS: " "}
+    lines = [f"- [{marks[task.status]}] {_subject(task.subject, task.status)}" for task in details.tasks]
+    return "\n".join(lines)
+
+
+def plain_checklist(details: TaskDetails) -> str:
+    marks = {TaskStatus.DONE: "x", TaskStatus.PENDING: " ", TaskStatus.IN_PROGRESS: ">"}
+    return "\n".join(f"[{marks[task.status]}] {' '.join(task.subject.split())}" for task in details.tasks)
+
+
+def plain_about(arguments: dict[str, Any], details: ToolCallDetails | None) -> str:
+    """For a terminal: what somebody must read before they say yes."""
+    match details:
+        case FileChangeDetails():
+            counts = f"{details.path} (+{details.lines_added} -{details.lines_removed})"
+            return f"{counts}\n{_lines(details.diff)}"
+        case ShellCommandDetails():
+            return _command(arguments, details)
+        case _:
+            source = arguments.get("code")
+            return source if isinstance(source, str) else json.dumps(arguments, ensure_ascii=False, indent=1)
+
+
+def folded(text: str, summary: str) -> str:
+    """Long Markdown behind its first paragraph; short Markdown as it is."""
+    if len(text.splitlines()) <= SHOWN_LINES:
+        return inert(text)
+    first, _, rest = text.partition("\n\n")
+    if len(first.splitlines()) > 3 or not rest.strip():
+        first, rest = "", text
+    fold = f"<details><summary>{code(summary)}</summary>\n\n{inert(rest)}\n\n</details>"
+    return f"{inert(first)}\n\n{fold}".strip()
+
+
+def cut(text: str) -> str:
+    return text if len(text) <= SHOWN_CHARS else f"{text[:SHOWN_CHARS]}\n… {len(text) - SHOWN_CHARS} characters more"
+
+
+def _lines(text: str) -> str:
+    lines = text.rstrip("\n").splitlines()
+    more = len(lines) - SHOWN_LINES
+    return cut("\n".join(lines if more <= 0 else [*lines[:SHOWN_LINES], f"… {more} lines more"]))
+
+
+def _command(arguments: dict[str, Any], details: ShellCommandDetails) -> str:
+    """The line as it was written, which is what runs; another server's tool may call it otherwise."""
+    written = arguments.get("command")
+    text = written if isinstance(written, str) else "\n".join(map(_joined, details.commands))
+    return f"{text}\n# in the background" if details.background else text
+
+
+def _joined(part: ShellCommandPart) -> str:
+    return shlex.join((part.command, *part.args)) if part.args else part.command
+
+
+def _indented(text: str) -> str:
+    try:
+        return json.dumps(json.loads(text), ensure_ascii=False, indent=1)
+    except ValueError:
+        return text
+
+
+def _subject(subject: str, status: TaskStatus) -> str:
+    said = prose(" ".join(subject.split()))
+    return f"**{said}**" if status is TaskStatus.IN_PROGRESS and said else said

@@ -1,0 +1,373 @@
+"""One answer as it grows, and how it looks as Markdown and as text. Pure: no display, no clock."""
+
+from __future__ import annotations
+
+import html
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from jupyter_eca.apps.kernel.answer import tool_details as details
+from jupyter_eca.apps.kernel.answer.inert_markdown import block, code, inert, prose
+from jupyter_eca.apps.kernel.answer.tool_details import cut
+from jupyter_eca.engine.approval import reason as why
+from jupyter_eca.engine.approval.policy import Decision
+from jupyter_eca.engine.model.texts import ASKING_AGAIN
+from jupyter_eca.protocol.content import (
+    FlagContent,
+    ImageContent,
+    ProgressContent,
+    ReasonFinishedContent,
+    ReasonStartedContent,
+    ReasonTextContent,
+    RejectReason,
+    Role,
+    SubagentDetails,
+    TaskDetails,
+    TextContent,
+    ToolCallContent,
+    ToolCalledContent,
+    ToolCallPrepareContent,
+    ToolCallRejectedContent,
+    ToolCallRunContent,
+    ToolCallRunningContent,
+    UrlContent,
+    UsageContent,
+)
+from jupyter_eca.protocol.event import Outcome
+
+if TYPE_CHECKING:
+    from jupyter_eca.protocol.chat import ChatContentReceivedParams, ChatToolCallProgressParams
+    from jupyter_eca.protocol.content import ToolCallDetails
+
+
+@dataclass
+class Words:
+    """`role` is assistant or system (a remark of the server's)."""
+
+    role: Role
+    text: str = ""
+
+
+@dataclass
+class Reasoning:
+    id: str
+    text: str = ""
+    took_ms: int | None = None
+
+
+@dataclass
+class Call:
+    """A tool call as its contents told of it; the last one is its state. `chat` is that of the subagent whose call it
+    is; `inside` is what the subagent did that it spawned; `why` says what decided that it may run."""
+
+    id: str
+    name: str
+    last: ToolCallContent
+    arguments: dict[str, Any] = field(default_factory=dict[str, Any])
+    details: ToolCallDetails | None = None
+    progress: ChatToolCallProgressParams | None = None
+    why: str = ""
+    chat: str = ""
+    inside: Transcript | None = None
+
+    @property
+    def key(self) -> str:
+        """Calls of different chats may have the same id."""
+        return f"{self.chat}-{self.id}" if self.chat else self.id
+
+    @property
+    def waits(self) -> bool:
+        return isinstance(self.last, ToolCallRunContent) and self.last.manual_approval
+
+    @property
+    def runs(self) -> bool:
+        return isinstance(self.last, ToolCallRunningContent)
+
+    @property
+    def ended(self) -> bool:
+        return isinstance(self.last, ToolCalledContent | ToolCallRejectedContent)
+
+    @property
+    def state(self) -> str:
+        match self.last:
+            case ToolCallPrepareContent():
+                return "… preparing"
+            case ToolCallRunContent():
+                return "? waits for your approval" if self.waits else "… starting"
+            case ToolCallRunningContent():
+                return "▸ running"
+            case ToolCalledContent(error=error, total_time_ms=took):
+                return f"{'✗ failed' if error else '✓ done'} in {took / 1000:.1f} s"
+            case ToolCallRejectedContent(reason=reason):
+                return _WHY_NOT[reason]
+            case _:
+                return ""
+
+    @property
+    def progressed(self) -> str:
+        """How far it is, in one line; nothing once it has ended."""
+        told = None if self.ended else self.progress
+        if told is None:
+            return ""
+        far = "" if told.progress is None else f"{told.progress:g}"
+        far = f"{far} of {told.total:g}" if far and told.total is not None else far
+        lines = [line for line in told.text.splitlines() if line.strip()]
+        return " · ".join(part for part in (far, lines[-1].strip()[:_LINE] if lines else "") if part)
+
+    @property
+    def output(self) -> str:
+        return "\n".join(o.text for o in self.last.outputs) if isinstance(self.last, ToolCalledContent) else ""
+
+
+@dataclass
+class Picture:
+    """Of a tool. The display shows it beside the text, in an output of its own."""
+
+    image: ImageContent
+
+    @property
+    def words(self) -> str:
+        return f"[{self.image.media_type}, {len(self.image.base64) * 3 // 4 / 1000:.1f} kB]"
+
+
+@dataclass
+class Flag:
+    text: str
+
+
+# Characters of a line that is told while a call runs.
+_LINE = 120
+
+# Calls of a subagent that are listed.
+_STEPS = 30
+
+_GO = "Nothing was changed yet. `%eca go` carries the plan out; or say what should be different."
+
+_WHY_NOT = {
+    RejectReason.USER: "⊘ rejected, not run",
+    RejectReason.CONFIG: "⊘ forbidden by your rules, not run",
+    RejectReason.STOP: "⊘ stopped, not run",
+    RejectReason.NOBODY: "⊘ not run: it needs approval, and nobody is there to give it",
+    RejectReason.HOOK: "⊘ forbidden by a hook, not run",
+}
+
+
+class Transcript:
+    """Feed it what is received; ask it how the answer looks now."""
+
+    def __init__(self, command: str = "", chat: str = "") -> None:
+        """`command` is the name of the `/` command that is carried out: then the server's words are the answer. `chat`
+        is a subagent's."""
+        self._chat = chat
+        self.parts: list[Part] = []
+        self._command = command
+        self.usage: UsageContent | None = None
+        self.outcome: Outcome | None = None
+        self.note = ""
+        """What the reader is told while the answer lasts: it is no part of it."""
+        self.kept: dict[str, Any] = {}
+        """What a saved notebook keeps beside the text, for programs."""
+        self.planned = False
+        """Whether the answer is a plan, which `%eca go` carries out."""
+
+    def add(self, received: ChatContentReceivedParams) -> None:
+        if received.parent_chat_id is not None and not self._chat:
+            self._within(received)
+            return
+        self.outcome = received.outcome or self.outcome
+        match received.content:
+            case TextContent(text=text) if received.role is not Role.USER:
+                self._say(received.role, text)
+            case ReasonStartedContent(id=id):
+                self.parts.append(Reasoning(id))
+            case ReasonTextContent(id=id, text=text):
+                for part in self._reasonings(id):
+                    part.text += text
+            case ReasonFinishedContent(id=id, total_time_ms=took):
+                for part in self._reasonings(id):
+                    part.took_ms = took
+            case ToolCallContent() as content:
+                self._call(content)
+            case ImageContent() as image if received.role is not Role.USER:
+                self.parts.append(Picture(image))
+            case UrlContent(title=title, url=url):
+                self._say(Role.SYSTEM, f"{title}: {url}")
+            case FlagContent(text=text):
+                self.parts.append(Flag(text))
+            case ProgressContent() as progress:
+                self.note = progress.text if progress.text.startswith(ASKING_AGAIN) else self.note
+                self.planned = self.planned or progress.plan is True
+            case UsageContent() as usage:
+                self.usage = usage
+            case _:
+                pass
+
+    def _within(self, received: ChatContentReceivedParams) -> None:
+        """Of a subagent; the call that spawned it has named its chat before."""
+        chat = str(received.chat_id)
+        for call in self.calls:
+            if isinstance(call.details, SubagentDetails) and call.details.subagent_chat_id == chat:
+                call.inside = call.inside or Transcript(chat=chat)
+                call.inside.add(received)
+
+    def progress(self, told: ChatToolCallProgressParams) -> None:
+        for call in self.calls:
+            if call.id == told.id:
+                call.progress = told
+
+    def _say(self, role: Role, text: str) -> None:
+        last = self.parts[-1] if self.parts else None
+        # A model's words come in pieces; each of the server's remarks is whole.
+        if not (isinstance(last, Words) and last.role is role is Role.ASSISTANT):
+            last = Words(role)
+            self.parts.append(last)
+        last.text += text
+
+    def _reasonings(self, id: str) -> list[Reasoning]:
+        return [part for part in self.parts if isinstance(part, Reasoning) and part.id == id]
+
+    def _call(self, content: ToolCallContent) -> None:
+        call = next((c for c in self.calls if c.id == content.id), None)
+        if call is None:
+            call = Call(content.id, content.name, content, chat=self._chat)
+            self.parts.append(call)
+        call.last = content
+        call.arguments = getattr(content, "arguments", call.arguments)
+        call.details = content.details or call.details
+        call.why = _why(content) or call.why
+
+    @property
+    def calls(self) -> list[Call]:
+        return [part for part in self.parts if isinstance(part, Call)]
+
+    @property
+    def waiting(self) -> list[Call]:
+        """With those of subagents."""
+        found = [[call] if call.waits else call.inside.waiting if call.inside else [] for call in self.calls]
+        return [call for calls in found for call in calls]
+
+    @property
+    def text(self) -> str:
+        """What the assistant said, without its reasoning, its calls and the server's remarks; or a command's answer."""
+        words = [part for part in self.parts if isinstance(part, Words)]
+        said = [part.text.strip() for part in words if part.role is Role.ASSISTANT]
+        return "\n\n".join(said or [part.text.strip() for part in words if self._command])
+
+    @property
+    def remark(self) -> str:
+        """The last thing the server said: why a turn failed."""
+        said = [part.text for part in self.parts if isinstance(part, Words) and part.role is Role.SYSTEM]
+        return said[-1] if said else ""
+
+    @property
+    def pictures(self) -> list[ImageContent]:
+        return [part.image for part in self.parts if isinstance(part, Picture)]
+
+    @property
+    def shown(self) -> list[Part]:
+        """Without the last remark of a turn that was stopped: the cell ends with the same word, as its error."""
+        return self.parts[:-1] if self.outcome is Outcome.STOPPED else self.parts
+
+    def markdown(self, *, final: bool = False) -> str:
+        """How far calls are is for who looks on, and so is why they run: it is not in the `final` one, which is kept,
+        and which is the same when a locked answer is made again, under whatever rules."""
+        parts = [_markdown(part, self._command, final=final) for part in self.shown]
+        if plan := self.plan:
+            parts.append(details.checklist(plan))
+        if self.outcome is None:
+            if self.note:
+                parts.insert(0, f"> {prose(self.note)}")
+            # A question and running text speak for themselves.
+            quiet = self.waiting or (self.parts and isinstance(self.parts[-1], Words))
+            parts.append("" if quiet else "…")
+        if self.goes:
+            parts.append(f"> {_GO}")
+        return "\n\n".join(part.strip("\n") for part in parts if part.strip())
+
+    def plain(self) -> str:
+        parts = [plain(part) for part in self.shown]
+        if plan := self.plan:
+            parts.append(details.plain_checklist(plan))
+        if self.goes:
+            parts.append(_GO)
+        return "\n\n".join(text for part in parts if (text := part.strip()))
+
+    @property
+    def goes(self) -> bool:
+        """Whether the reader is told how the plan is carried out; not behind a command of ours."""
+        return self.planned and self.outcome is Outcome.COMPLETED and not self._command
+
+    @property
+    def plan(self) -> TaskDetails | None:
+        """As it stands after the last call that changed it: one list, at the end, however often it was told."""
+        return next((call.details for call in reversed(self.calls) if isinstance(call.details, TaskDetails)), None)
+
+
+Part = Words | Reasoning | Call | Picture | Flag
+
+
+def _markdown(part: Part, command: str, *, final: bool) -> str:
+    match part:
+        case Words(role=Role.ASSISTANT, text=text):
+            return inert(text)
+        case Words(text=text) if command:
+            return details.folded(text, f"/{command}")
+        case Words(text=text):
+            # Without blocks: those of a quote stand between lines that are not blank, where `inert` makes no promise.
+            return "\n".join(f"> {line}" for line in prose(text).strip().splitlines())
+        case Reasoning(text=text, took_ms=took):
+            head = "Thinking" if took is None else f"Thought for {took / 1000:.1f} s" if took > 100 else "Thought"
+            return f"<details><summary>{head}</summary>\n\n{inert(text)}\n\n</details>" if text.strip() else ""
+        case Call():
+            return _call_markdown(part, "" if final else part.progressed, "" if final else part.why)
+        case Picture():
+            return html.escape(part.words)
+        case Flag(text=text):
+            return f"⚑ {prose(' '.join(text.split()))}"
+
+
+def _call_markdown(call: Call, progressed: str, why: str) -> str:
+    head = f"{code(call.name)}{details.headline(call.details)} {html.escape(call.state)}"
+    head += f" · {code(progressed)}" if progressed else ""
+    body = details.about(call.arguments, call.details) + (f"\n\n{prose(why)}" if why else "")
+    if call.output and not isinstance(call.details, TaskDetails):
+        body += block(cut(call.output))
+    body += details.results(call.details)
+    if call.inside is not None:
+        body = _steps(call.inside) + body
+    shown = f"<details><summary>{head}</summary>{body}\n\n</details>" if body else head
+    # What is to be decided about is not hidden in what led to it. It is folded as well: whoever decides is shown it.
+    asking = call.inside.waiting if call.inside else []
+    return "\n\n".join([shown, *(_call_markdown(one, one.progressed, one.why) for one in asking)])
+
+
+def _steps(inside: Transcript) -> str:
+    """What a subagent called, the last of it; what it said at the end is the result of its call."""
+    calls = inside.calls
+    lines = [f"- {code(one.name)} {html.escape(one.state)}" for one in calls[-_STEPS:]]
+    more = [f"- … and {len(calls) - _STEPS} before"] if len(calls) > _STEPS else []
+    return "\n\n" + "\n".join(more + lines) if lines else ""
+
+
+def _why(content: ToolCallContent) -> str:
+    match content:
+        case ToolCallRunContent(cause=cause, manual_approval=asks):
+            return why.told(Decision.ASK if asks else Decision.ALLOW, cause)
+        case ToolCallRejectedContent(cause=cause):
+            return why.told(Decision.DENY, cause)
+        case _:
+            return ""
+
+
+def plain(part: Part) -> str:
+    match part:
+        case Words(text=text):
+            return text
+        case Reasoning():
+            return ""
+        case Call():
+            return f"[{part.name}] {part.state}"
+        case Picture():
+            return part.words
+        case Flag(text=text):
+            return f"⚑ {text}"

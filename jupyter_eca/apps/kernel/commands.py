@@ -1,0 +1,204 @@
+"""The line commands of `%eca`: each gives Markdown, and what a terminal shows where that is something else."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from jupyter_eca.apps.kernel.answer.turn import patiently
+from jupyter_eca.engine.changes import undo
+from jupyter_eca.engine.model.budget import dollars
+from jupyter_eca.errors import CellError, LocalError, RemoteError
+from jupyter_eca.protocol.base import Empty
+from jupyter_eca.protocol.changes import ChatChangesParams, ChatChangesResult, ChatRevertResult, ChatReviewParams
+from jupyter_eca.protocol.chats import ChatListParams, ChatListResult, ChatStatus
+from jupyter_eca.protocol.costs import ChatCostsParams, ChatCostsResult
+from jupyter_eca.protocol.jsonrpc import Code
+from jupyter_eca.protocol.lifecycle import DoctorResult
+from jupyter_eca.workspace.notebooks.prompt_cells import Cells
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from jupyter_eca.apps.kernel.magic import Magic
+    from jupyter_eca.protocol.changes import Change
+    from jupyter_eca.protocol.costs import Cost
+    from jupyter_eca.transport.eca_client import Client
+
+Said = str | tuple[str, str]
+"""Markdown, and plain text; nothing where a command shows something itself."""
+
+
+async def _set_up(magic: Magic) -> Client:
+    """The client, once it knows the models: the engine looks for local servers first."""
+    client = await magic.client()
+    await patiently(asyncio.ensure_future(client.setup.known.wait()))
+    return client
+
+
+async def _status(magic: Magic, _argument: str) -> str:
+    client = await _set_up(magic)
+    where = "this kernel" if magic.engine.embedded else "the Jupyter server"
+    model = magic.model or client.setup.model or "none, see `%eca doctor`"
+    return f"The engine runs in {where}. Model: `{model}`. Chat: `{magic.engine.chat}`."
+
+
+async def _models(magic: Magic, _argument: str) -> str:
+    client = await _set_up(magic)
+    chosen = magic.model or client.setup.model
+    lines = [f"- `{model}`{' (in use)' if model == chosen else ''}" for model in client.setup.models]
+    return "\n".join(lines) or "No model can answer now: `%eca doctor` tells why."
+
+
+async def _use(magic: Magic, argument: str) -> str:
+    client = await _set_up(magic)
+    if not argument:
+        return "Write `%eca use MODEL`; `%eca models` lists them."
+    if "/" not in argument:
+        return f"`{argument}` is not a full name: write PROVIDER/MODEL. `%eca models` lists them."
+    magic.model = argument
+    known = argument in client.setup.models
+    return f"Answers come from `{argument}` now." + (
+        "" if known else " It is not among `%eca models`; it is tried anyway."
+    )
+
+
+async def _new(magic: Magic, _argument: str) -> str:
+    await magic.client()
+    magic.new_chat()
+    return "The next question starts a new chat."
+
+
+async def _stop(magic: Magic, _argument: str) -> str:
+    client = await magic.client()
+    listed = await patiently(asyncio.ensure_future(client.request("chat/list", ChatListParams(), ChatListResult)))
+    running = [chat for chat in listed.chats if chat.status is ChatStatus.RUNNING]
+    for chat in running:
+        await client.stop(str(chat.id))
+    return (
+        f"Stopped {len(running)} answer{'' if len(running) == 1 else 's'}." if running else "Nothing is being answered."
+    )
+
+
+async def _cost(magic: Magic, _argument: str) -> str:
+    client = await magic.client()
+    params = ChatCostsParams(chat_id=magic.engine.chat)
+    try:
+        told = await patiently(asyncio.ensure_future(client.request("chat/costs", params, ChatCostsResult)))
+    except RemoteError as error:
+        return "Nothing was asked in this chat yet." if error.code == Code.REFUSED else str(error)
+    rows = {"this message": told.message, "this chat": told.chat, "this notebook": told.notebook}
+    lines = [f"- {name}: {_spent(cost)}" for name, cost in rows.items() if cost is not None]
+    return "\n".join([*lines, f"- today, all chats: {_spent(told.today)}"])
+
+
+def _spent(cost: Cost) -> str:
+    cached = f" ({cost.cached_tokens:,} of them cached)" if cost.cached_tokens else ""
+    tokens = f"{cost.input_tokens:,} tokens in{cached}, {cost.output_tokens:,} out"
+    if not cost.unpriced:
+        return f"{dollars(cost.cost)} ({tokens})"
+    known = f"{dollars(cost.cost)} and what" if cost.cost or cost.unpriced < cost.requests else "what"
+    requests = "1 request" if cost.unpriced == 1 else f"{cost.unpriced} requests"
+    return f"{known} {requests} of unknown price cost ({tokens})"
+
+
+async def _lock(magic: Magic, argument: str) -> str:
+    locking = magic.locking
+    if argument not in {"", "on", "off", "status"}:
+        return "Write `%eca lock on`, `%eca lock off` or `%eca lock status`."
+    if argument in {"on", "off"}:
+        locking.on = argument == "on"
+    state = {True: "on", False: "off", None: "as the configuration says (`notebook.lock`)"}[locking.on]
+    notebook = Path(locking.notebook)
+    file = f"`{notebook.stem}.eca.lock`" if notebook.suffix == ".ipynb" else "the `*.eca.lock` of this folder"
+    lines = [f"Locking is {state}. The file: {file}. Replayed: {locking.replayed}, recorded: {locking.recorded}."]
+    return "\n".join([*lines, *(f"- {note}" for note in locking.notes)])
+
+
+async def _cells(magic: Magic, argument: str) -> str:
+    kernel = magic.prompt_kernel
+    if kernel is None:
+        return "The cells of this kernel are code. With the kernel ECA (Python) they can be prompts."
+    if argument in list(Cells):
+        kernel.cells = Cells(argument)
+    elif argument:
+        return "Write `%eca cells prompts` or `%eca cells code`."
+    if kernel.cells is Cells.PROMPTS:
+        return "Cells are prompts. Those that begin with `%%python` are code."
+    return "Cells are code. Those that begin with `%%eca` are prompts."
+
+
+async def _to_python(magic: Magic, argument: str) -> str:
+    from jupyter_eca.apps.kernel.to_python import write
+
+    source = argument or magic.locking.notebook
+    if not source:
+        return "Nobody tells which notebook this is: write `%eca to-python NAME.ipynb`."
+    try:
+        target = await asyncio.to_thread(write, Path(source))
+    except LocalError as error:
+        raise CellError(str(error)) from None
+    return f"Written as it was last saved, without the assistant: `{target.name}`."
+
+
+async def _doctor(magic: Magic, _argument: str) -> str:
+    client = await magic.client()
+    result = await patiently(asyncio.ensure_future(client.request("workspace/doctor", Empty(), DoctorResult)))
+    return result.text
+
+
+async def _diff(magic: Magic, argument: str) -> Said:
+    wanted = undo.wanted(argument)
+    if wanted is None:
+        return "Write `%eca diff`, or `%eca diff all` for the whole chat."
+    try:
+        changes = wanted.of(await _changes(magic, wanted))
+    except RemoteError as error:
+        return _why(error)
+    return undo.drawn(changes), undo.plain(changes)
+
+
+async def _undo(magic: Magic, argument: str) -> Said:
+    wanted = undo.wanted(argument)
+    if wanted is None:
+        return "Write `%eca undo`, `%eca undo 2 5` with the numbers that `%eca diff` shows, or `%eca undo all`."
+    client = await magic.client()
+    try:
+        changes = await _changes(magic, wanted)
+        ids = tuple(one.id for one in wanted.of(changes))
+        params = ChatReviewParams(chat_id=magic.engine.chat, changes=ids)
+        result = await patiently(asyncio.ensure_future(client.request("chat/revert", params, ChatRevertResult)))
+    except RemoteError as error:
+        return _why(error)
+    return undo.told(result, wanted.missing(changes))
+
+
+async def _changes(magic: Magic, wanted: undo.Wanted) -> tuple[Change, ...]:
+    client = await magic.client()
+    params = ChatChangesParams(chat_id=magic.engine.chat, extent=wanted.extent)
+    asked = client.request("chat/changes", params, ChatChangesResult)
+    return (await patiently(asyncio.ensure_future(asked))).changes
+
+
+def _why(error: RemoteError) -> str:
+    """A kernel may speak only about chats that it asked in, and a server that was started anew knows of none."""
+    if error.code != Code.REFUSED:
+        return str(error)
+    return "Nothing was asked here yet, or not since the server was started. `%eca /diff` and `%eca /undo` look anyway."
+
+
+COMMANDS: Final[dict[str, Callable[[Magic, str], Awaitable[Said]]]] = {
+    "status": _status,
+    "models": _models,
+    "use": _use,
+    "new": _new,
+    "stop": _stop,
+    "diff": _diff,
+    "undo": _undo,
+    "cost": _cost,
+    "lock": _lock,
+    "cells": _cells,
+    "to-python": _to_python,
+    "doctor": _doctor,
+}

@@ -1,0 +1,168 @@
+"""What Tab offers behind `%eca` and in `%%eca`: our commands and options, `/` commands, files behind `@` and `#`.
+
+The engine is asked for the last two, and a Tab must never hang: what does not come in time is not offered. A kernel's
+answer to a Tab may be awaited. A terminal's may not: its loop is at rest meanwhile, so it offers what came last.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import os
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from jupyter_eca.apps.kernel.options import COMMANDS, OPTIONS
+from jupyter_eca.apps.kernel.surroundings import kernel_of
+from jupyter_eca.errors import EcaError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from jupyter_eca.apps.kernel.magic import Magic
+    from jupyter_eca.protocol.context import ChatContext
+    from jupyter_eca.transport.eca_client import Client
+
+# Seconds until a Tab gives up: longer feels broken, and a file index has its first look within it.
+PATIENCE: Final = 1.0
+
+_CELL = re.compile(r"\s*%%eca(?![\w?])")
+_LINE = re.compile(r"\s*%eca(?![\w?])")
+# A command begins the message; what is pointed at stands anywhere, perhaps in quotes.
+_COMMAND = re.compile(r"(?:\s*%%?eca\s(?:\s*-[mbv]\s+\S+|\s*-n)*\s*|\s*)(?P<word>/[\w.:-]*)$")
+_POINTED = re.compile(r"""(?:^|(?<=[\s(\[{<']))[@#](?:"(?P<quoted>[^"\n]*)|(?P<plain>[^\s"'`@#!<>|*?]*))$""")
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """What is being typed: `mark` is `/` or `@`, and `start` where in the code what stands behind the mark begins."""
+
+    mark: str
+    text: str
+    start: int
+    quoted: bool = False
+
+
+def word_at(code: str, cursor: int) -> Word | None:
+    """The command or the file that the cursor is at, in code that asks the assistant."""
+    before = code[:cursor]
+    begin = before.rfind("\n") + 1
+    line = before[begin:]
+    in_cell = _CELL.match(code) is not None
+    if not (in_cell or _LINE.match(line)):
+        return None
+    first = not in_cell or not before.partition("\n")[2].rpartition("\n")[0].strip()
+    if first and (found := _COMMAND.match(line)):
+        return Word("/", found["word"][1:], begin + found.start("word") + 1)
+    if found := _POINTED.search(line):
+        group = "plain" if found["quoted"] is None else "quoted"
+        return Word("@", found[group], begin + found.start(group), group == "quoted")
+    return None
+
+
+class Completion:
+    """Belongs to one shell, from `install` to `remove`."""
+
+    def __init__(self, shell: Any, magic: Magic) -> None:
+        self._shell = shell
+        self._magic = magic
+        self._offered: dict[str, list[str]] = {}
+        self._connecting: asyncio.Task[Any] | None = None
+
+    def install(self) -> None:
+        for trigger in (r"%?eca", r"%%eca"):
+            self._shell.set_hook("complete_command", self._names, re_key=f"^{trigger}.*")
+        if (kernel := kernel_of(self._shell)) is not None:
+            self._before = kernel.do_complete
+            kernel.do_complete = self._complete
+
+    def remove(self) -> None:
+        """IPython has no way to take a hook back; a kernel's Tab is as before."""
+        if (kernel := kernel_of(self._shell)) is not None:
+            kernel.do_complete = self._before
+        if self._connecting is not None:
+            self._connecting.cancel()
+
+    async def _complete(self, code: str, cursor_pos: int) -> dict[str, Any]:
+        """In place of `do_complete` of ipykernel, which offers the rest."""
+        as_prompt = getattr(kernel_of(self._shell), "as_prompt", None)
+        asked, before = as_prompt(code) if as_prompt is not None else (code, 0)
+        word = word_at(asked, cursor_pos + before)
+        if word is None:
+            reply = self._before(code, cursor_pos)
+            return await reply if inspect.isawaitable(reply) else reply
+        try:
+            async with asyncio.timeout(PATIENCE):
+                found = await self._found(await self._client(), word)
+        except (EcaError, TimeoutError):
+            found = []
+        return {
+            "status": "ok",
+            "matches": found,
+            "cursor_start": word.start - before,
+            "cursor_end": cursor_pos,
+            "metadata": {},
+        }
+
+    async def _client(self) -> Client:
+        """A Tab that gives up leaves the connection to be made: the next one finds it."""
+        if self._connecting is None or self._connecting.done():
+            self._connecting = asyncio.ensure_future(self._magic.connected(unattended=False))
+        return await asyncio.shield(self._connecting)
+
+    async def _found(self, client: Client, word: Word) -> list[str]:
+        chat = self._magic.engine.chat
+        if word.mark == "/":
+            names = [command.name for command in await client.commands(chat, word.text)]
+            return [name for name in names if name.startswith(word.text)] or names
+        # Relative names are those of the engine's folder, which is this one only when it runs here.
+        here = os.getcwd() if self._magic.engine.embedded else ""  # noqa: PTH109  # as text, as it is written
+        found = await client.contexts(chat, word.text)
+        return [name for one in found if (name := _named(one, here, quoted=word.quoted))]
+
+    async def learn(self, client: Client) -> None:
+        """For a terminal: what its Tab offers until the next question."""
+        if kernel_of(self._shell) is None:
+            try:
+                async with asyncio.timeout(PATIENCE):
+                    for mark in "/@":
+                        self._offered[mark] = await self._found(client, Word(mark, "", 0))
+            except (EcaError, TimeoutError):
+                return
+
+    def _names(self, _completer: Any, event: Any) -> list[str]:
+        word = word_at(event.line, len(event.line))
+        if word is not None:
+            return _same_cut(self._offered.get(word.mark, ()), word, event.symbol)
+        words = event.line.split()
+        before = words[-1] if event.line.endswith(" ") else (words[-2] if len(words) > 1 else "")
+        setup = self._magic.engine.setup
+        match before:
+            case "use" | "-m":
+                return list(setup.models if setup else ())
+            case "-b":
+                return list(setup.agents if setup else ("code", "plan"))
+            case "-v":
+                return list(setup.variants if setup else ())
+            case _:
+                return [name.partition(" ")[0] for name in COMMANDS] + list(OPTIONS)
+
+
+def _named(one: ChatContext, here: str, *, quoted: bool) -> str:
+    """What a message calls it; empty for what only a page can send along."""
+    if one.type in {"file", "directory"}:
+        return _written(getattr(one, "path", ""), here, quoted=quoted)
+    return _written(getattr(one, "label", ""), "", quoted=quoted)
+
+
+def _written(path: str, here: str, *, quoted: bool) -> str:
+    """As it is typed behind the mark."""
+    path = path.removeprefix(f"{here}{os.sep}") if here else path
+    return f'"{path}"' if " " in path and not quoted else path
+
+
+def _same_cut(offered: Iterable[str], word: Word, symbol: str) -> list[str]:
+    """IPython replaces `symbol`, which may begin before the word (at the `/`) or behind it (at a `\"`)."""
+    prefix = symbol[: len(symbol) - len(word.text)] if symbol.endswith(word.text) else ""
+    return [f"{prefix}{name}" for name in offered]

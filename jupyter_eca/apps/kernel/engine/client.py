@@ -1,0 +1,185 @@
+"""Finding the engine: the Jupyter server's, over a comm it opens to this kernel; else one of our own, in here.
+
+The server is told of this kernel by one iopub message with a topic of its own, which it alone subscribes to. It
+answers by opening a comm: no address and no token of the server ever enters the kernel.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import uuid
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from jupyter_eca.apps.kernel.answer.clicks import reach_awaiting
+from jupyter_eca.apps.kernel.surroundings import kernel_of
+from jupyter_eca.errors import RemoteError
+from jupyter_eca.transport.comm import HELLO, TARGET, TOPIC, CommLink
+
+if TYPE_CHECKING:
+    from jupyter_eca.apps.kernel.engine.embedded_host import EmbeddedDoor
+    from jupyter_eca.apps.kernel.engine.shell_kernel import ShellKernel
+    from jupyter_eca.transport.eca_client import Answers, Client, Setup
+    from jupyter_eca.transport.link import Link
+
+_log = logging.getLogger(__name__)
+
+# Seconds to wait for the server's comm before an engine is started in the kernel.
+PATIENCE = 0.3
+
+# Seconds for an engine's first answer: a server imports for a few, on a busy machine.
+ANSWER_PATIENCE = 30.0
+
+
+class Engine:
+    """The connection of one shell; made on the first question, made anew when the server has gone."""
+
+    def __init__(self, shell: Any, answer_questions: Answers) -> None:
+        self._shell = shell
+        self._answer_questions = answer_questions
+        self._connecting = asyncio.Lock()
+        # Said in every hello: a server that has already opened a comm to this very engine opens no second one.
+        self._name = uuid.uuid4().hex
+        self._server: CommLink | None = None
+        self._opened: asyncio.Event | None = None
+        self._client: Client | None = None
+        self._roots: list[asyncio.Task[Any]] = []
+        self._door: EmbeddedDoor | None = None
+        # The comms that were asked for beside the cells' own, by the names they were asked for under.
+        self._asked: dict[str, asyncio.Future[CommLink]] = {}
+        self.embedded = False
+        self.chat = ""
+
+    # -- the server's comm
+
+    def announce(self) -> None:
+        kernel = kernel_of(self._shell)
+        # Kernels whose cells hear nothing from the server while they await answer for themselves.
+        if kernel is not None and reach_awaiting():
+            kernel.comm_manager.register_target(TARGET, self._take_comm)
+            self._say_hello(self._name)
+
+    def _say_hello(self, name: str, **more: bool) -> None:
+        kernel = kernel_of(self._shell)
+        kernel.session.send(kernel.iopub_socket, HELLO, {"target": TARGET, "from": name, **more}, ident=TOPIC)
+
+    def _take_comm(self, comm: Any, message: Any) -> None:
+        link = CommLink(comm.send, comm.close)
+        loop = asyncio.get_running_loop()
+
+        # ipykernel hands the answers to what was sent on behalf of a subshell to that subshell's thread.
+        def receive(message: Any) -> None:
+            loop.call_soon_threadsafe(link.received, message["content"]["data"])
+
+        def end(_message: Any) -> None:
+            loop.call_soon_threadsafe(link.end)
+
+        comm.on_msg(receive)
+        comm.on_close(end)
+        if (asked := self._asked.pop(message["content"]["data"].get("for", ""), None)) is not None:
+            asked.get_loop().call_soon_threadsafe(asked.set_result, link)
+            return
+        self._server = link
+        if self._opened is not None:
+            self._opened.set()
+
+    async def _find_server(self) -> CommLink | None:
+        if self._server is None or self._server.closed:
+            self._opened = asyncio.Event()
+            self.announce()
+            if kernel_of(self._shell) is not None and reach_awaiting():
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(self._opened.wait(), PATIENCE)
+        return None if self._server is None or self._server.closed else self._server
+
+    # -- the client
+
+    async def client(self, kernel: ShellKernel, *, unattended: bool) -> Client:
+        """Raises: ConfigError, RemoteError."""
+        async with self._connecting:
+            if self._client is None or self._client.left.is_set():
+                self._client = await self._connected(kernel, unattended=unattended)
+                self.new_chat()
+            return self._client
+
+    async def _connected(self, kernel: ShellKernel, *, unattended: bool) -> Client:
+        from jupyter_eca.apps.python_tools import LENT
+        from jupyter_eca.transport.eca_client import Client
+
+        link: Link | None = await self._find_server()
+        self.embedded = link is None
+        if link is None:
+            link = await self._embed()
+        client = Client(link, "jupyter_eca kernel", kernel, self._answer_questions, LENT)
+        self._root(client.run())
+        try:
+            await asyncio.wait_for(client.initialize(unattended=unattended), ANSWER_PATIENCE)
+        except (RemoteError, TimeoutError) as error:
+            # The next question begins anew, with a link of its own: the reason may be mended by then.
+            await client.close()
+            if isinstance(error, RemoteError):
+                raise
+            raise RemoteError("The assistant's engine does not answer. Restart the Jupyter server.") from None
+        return client
+
+    async def _embed(self) -> Link:
+        """A host in this process, with the rights of this kernel, over a memory link."""
+        from jupyter_eca.apps.kernel.engine.embedded_host import EmbeddedDoor
+        from jupyter_eca.fronts.eca.session import EcaSession
+        from jupyter_eca.transport.memory import pair
+
+        door = EmbeddedDoor(Path.cwd(), self._shell)
+        running = self._root(door.run())
+        ready = asyncio.ensure_future(door.ready())
+        await asyncio.wait((running, ready), return_when=asyncio.FIRST_COMPLETED)
+        if running.done():
+            ready.cancel()
+            running.result()
+        self._door = door
+        ours, theirs = pair()
+        self._root(EcaSession(theirs, door, door.own).run())
+        return ours
+
+    async def join(self) -> Link:
+        """Another link to the engine of the cells, which has been found by `client`; close it when it is not needed.
+
+        Raises: RemoteError.
+        """
+        if self.embedded and self._door is not None:
+            from jupyter_eca.fronts.eca.session import EcaSession
+            from jupyter_eca.transport.memory import pair
+
+            ours, theirs = pair()
+            self._root(EcaSession(theirs, self._door.beside(), self._door.own).run())
+            return ours
+        name = uuid.uuid4().hex
+        asked = self._asked[name] = asyncio.get_running_loop().create_future()
+        self._say_hello(name, beside=True)
+        try:
+            return await asyncio.wait_for(asked, ANSWER_PATIENCE)
+        except TimeoutError:
+            raise RemoteError("The assistant's engine does not answer. Restart the Jupyter server.") from None
+        finally:
+            self._asked.pop(name, None)
+
+    def _root(self, work: Any) -> asyncio.Task[Any]:
+        """The kernel's loop is not ours: these few tasks have it as their parent, and end with the kernel."""
+        task = asyncio.get_running_loop().create_task(work)
+        self._roots.append(task)
+        return task
+
+    def new_chat(self) -> None:
+        """The next question starts one; the old one is kept."""
+        self.chat = uuid.uuid4().hex
+
+    @property
+    def setup(self) -> Setup | None:
+        """What is known of the engine, None before the first question."""
+        return self._client.setup if self._client else None
+
+    def close(self) -> None:
+        for task in self._roots:
+            task.get_loop().call_soon_threadsafe(task.cancel)
+        self._roots.clear()

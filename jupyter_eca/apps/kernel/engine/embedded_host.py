@@ -1,0 +1,58 @@
+"""The engine inside a kernel: where there is no Jupyter server, or none of ours."""
+
+from __future__ import annotations
+
+from copy import copy
+from typing import TYPE_CHECKING
+
+from jupyter_eca import config
+from jupyter_eca.apps.kernel.engine.executed_notebook import ExecutedNotebooks
+from jupyter_eca.host.doctor import report
+from jupyter_eca.host.host import Host
+from jupyter_eca.mcp_client.loopback_browser import Loopback
+from jupyter_eca.workspace.paths import database
+from jupyter_eca.workspace.ports import Files, Workspace
+
+if TYPE_CHECKING:
+    from pathlib import Path
+    from typing import Any
+
+    from jupyter_eca.protocol.base import ChatId
+    from jupyter_eca.protocol.lifecycle import InitializeParams
+
+
+class EmbeddedDoor:
+    sees_all = False
+    follows = False
+    browser = Loopback()
+    kernel = None
+
+    def __init__(self, folder: Path, shell: Any) -> None:
+        """Raises: ConfigError."""
+        files = Files((folder,))
+        workspace = Workspace(files, notebooks=ExecutedNotebooks(files, shell))
+        self.own: dict[str, ChatId] = {}
+        """The chats that the cells and the panels of this kernel asked in."""
+        self._host = Host(config.read((folder,)), workspace, database())
+        self._host.logins.until = "this kernel ends"
+
+    def beside(self) -> EmbeddedDoor:
+        """For a panel: whoever sits at it has all chats of this folder, as they have in the side panel of Lab."""
+        door = copy(self)
+        door.sees_all = True
+        return door
+
+    async def run(self) -> None:
+        await self._host.run()
+
+    async def ready(self) -> None:
+        await self._host.ready.wait()
+
+    async def host(self, params: InitializeParams) -> Host:  # noqa: ARG002  # the kernel's own options are its files
+        return self._host
+
+    async def interrupt(self) -> None:
+        """Whoever stops a turn here does it in the same process, by an interrupt."""
+
+    async def doctor(self, host: Host) -> str:
+        return await report(host, "in this kernel (no Jupyter server with jupyter_eca was found)")

@@ -1,0 +1,57 @@
+"""Notebooks as files, seen from a kernel that a program without a page runs a notebook in: nbclient, papermill, nbval.
+
+Such a program has the notebook in its memory, where nobody else can change it, and writes it when it is through: a
+change of the file would be gone then, although it was reported as made. So it is read from its file, and not edited.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from jupyter_eca.apps.kernel.surroundings import Surroundings, look
+from jupyter_eca.errors import ToolError
+from jupyter_eca.workspace.notebooks.file import NotebookFiles
+from jupyter_eca.workspace.notebooks.prompt_cells import PROMPT
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from jupyter_eca.protocol.notebook import CellChange, NotebookDocument
+    from jupyter_eca.workspace.notebooks.cells import Held
+    from jupyter_eca.workspace.ports import Files
+
+
+class ExecutedNotebooks(NotebookFiles):
+    def __init__(self, files: Files, shell: Any) -> None:
+        super().__init__(files)
+        self._shell = shell
+
+    async def edit(self, chat: str, path: str, changes: Sequence[CellChange]) -> NotebookDocument:
+        if self._is_executed(await self.held(path)):
+            raise ToolError(
+                f"{path} is run from its first cell to its last by a program, which has it in memory and writes it at "
+                "the end: a change of its file would be lost.",
+                "Say in your answer what you would change.",
+            )
+        return await super().edit(chat, path, changes)
+
+    def last_error(self) -> list[str] | None:
+        """Where IPython and Python keep it for debuggers; also one from before we were loaded."""
+        error: BaseException | None = getattr(sys, "last_value", None)
+        if error is None:
+            return None
+        lines: list[str] = self._shell.InteractiveTB.structured_traceback(type(error), error, error.__traceback__)
+        return lines
+
+    def source(self, count: int) -> str:
+        sources: list[str] = self._shell.history_manager.input_hist_raw
+        return sources[count].strip() if 0 < count < len(sources) else ""
+
+    def _is_executed(self, cells: Sequence[Held]) -> bool:
+        """No kernel is told which file it runs: it is the one with the cell that runs now."""
+        if look(self._shell) is not Surroundings.UNATTENDED:
+            return False
+        asking: str = self._shell.history_manager.input_hist_raw[-1].removeprefix(PROMPT).strip()
+        return any(cell.source.removeprefix(PROMPT).strip() == asking for cell in cells)

@@ -1,0 +1,1 @@
+"""The panel as a widget below a cell."""

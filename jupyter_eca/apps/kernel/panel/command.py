@@ -1,0 +1,80 @@
+"""`%eca panel`, in whatever front end: the widget where a page shows it, a conversation by `input()` in a terminal,
+words where nobody looks on.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from jupyter_eca.apps.kernel.engine.interrupt import in_input
+from jupyter_eca.apps.kernel.surroundings import Surroundings
+from jupyter_eca.apps.kernel.surroundings import look_for_panels as look
+from jupyter_eca.errors import CellError
+
+if TYPE_CHECKING:
+    from jupyter_eca.apps.kernel.magic import Magic
+
+_CHAT: Final = re.compile(r"[\w-]{8,}")
+
+_WITHOUT: Final = "There are no widgets here, so we talk like this. An empty line ends it.\n"
+_NOBODY: Final = "A panel with the assistant is here for whoever runs this cell in a notebook; nobody looks on now."
+
+
+async def show(magic: Magic, chat: str) -> str:
+    """What is to be said about it; "" where the panel speaks for itself. Raises: CellError."""
+    if look(magic.shell) is not Surroundings.TERMINAL:
+        return show_at_once(magic, chat)
+    _check(chat)
+    await _converse(magic, chat)
+    return ""
+
+
+def show_at_once(magic: Magic, chat: str) -> str:
+    """As `show`, where the cell cannot wait. Raises: CellError."""
+    _check(chat)
+    match look(magic.shell):
+        case Surroundings.NOTEBOOK:
+            _display(chat)
+            return ""
+        case Surroundings.TERMINAL:
+            raise CellError(
+                "Run `%eca panel` by itself: what loads jupyter_eca in the same breath cannot wait for you."
+            )
+        case Surroundings.UNATTENDED:
+            return _NOBODY
+
+
+def _check(chat: str) -> None:
+    if chat and not _CHAT.fullmatch(chat):
+        raise CellError("Write `%eca panel`, or `%eca panel CHAT` with the id of a chat, as a saved panel names it.")
+
+
+def _display(chat: str) -> None:
+    try:
+        from jupyter_eca.apps.kernel.panel.widget import Panel
+    except ImportError as error:
+        raise CellError(f"The panel needs anywidget: `pip install anywidget` ({error}).") from None
+    except FileNotFoundError:
+        raise CellError("The panel was not built: `npm run build:widget` in `labextension`.") from None
+    Panel(chat).show()
+
+
+async def _converse(magic: Magic, chat: str) -> None:
+    """Raises: CellError."""
+    if chat:
+        await magic.run(f"/resume {chat}")
+    print(_WITHOUT)  # noqa: T201  # a terminal
+    while words := _read():
+        try:
+            await magic.run("", words)
+        except CellError as error:
+            print(error)  # noqa: T201  # a terminal
+
+
+def _read() -> str:
+    try:
+        with in_input():
+            return input("You: ").strip()
+    except (EOFError, KeyboardInterrupt):
+        return ""

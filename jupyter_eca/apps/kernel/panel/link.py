@@ -1,0 +1,64 @@
+"""What a panel needs once a page has come to it: the joint to the engine, and the record of what passes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from jupyter_eca.apps.kernel.engine.shell_kernel import ShellKernel
+from jupyter_eca.apps.kernel.panel.bridge import Joint
+from jupyter_eca.apps.kernel.panel.record import Record
+from jupyter_eca.apps.python_tools import LENT
+
+if TYPE_CHECKING:
+    import asyncio
+    from collections.abc import Callable
+
+    from jupyter_eca.apps.kernel.magic import Magic
+    from jupyter_eca.apps.kernel.panel.bridge import Ears
+    from jupyter_eca.transport.link import Link
+
+# The record is written when it has grown to this many times what it was, and at the end of a turn: all that is written
+# in the course of one answer stays in proportion to it.
+_GROWN: Final = 2
+_FIRST: Final = 500
+
+# Seconds from the end of a turn until it is in the record: the turns of a replay end together.
+_REST: Final = 0.2
+
+
+def joint(magic: Magic, page: Link, engine: Link, ears: Ears) -> Joint:
+    return Joint(page, engine, ShellKernel(magic.shell, beside=magic.kernel), LENT, ears)
+
+
+class Recorder:
+    """Hears what passes, and has it written when there is enough that is new."""
+
+    def __init__(self, write: Callable[[Record], None], loop: asyncio.AbstractEventLoop) -> None:
+        self.record = Record()
+        self._write = write
+        self._loop = loop
+        self._next = _FIRST
+        self._ended = 0
+        self._timer: asyncio.TimerHandle | None = None
+
+    def asked(self, method: str, params: Any) -> None:
+        self.record.asked(method, params)
+
+    def told(self, method: str, params: Any) -> None:
+        record = self.record
+        record.told(method, params)
+        if record.ended != self._ended:
+            self._ended = record.ended
+            self._timer = self._timer or self._loop.call_later(_REST, self._write_now)
+        elif record.size >= self._next and self._timer is None:
+            self._next = _GROWN * record.size
+            self._write_now()
+
+    def _write_now(self) -> None:
+        self._timer = None
+        self._write(self.record)
+
+    def end(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        self._write_now()

@@ -1,0 +1,78 @@
+"""A widget of which every page that shows it talks ECA, over the widget's own messages, on a channel of its own
+(`labextension/src/widget/channel.ts` has the few words around it).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from contextvars import copy_context
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from anywidget import AnyWidget  # pyright: ignore[reportMissingTypeStubs]  # ships none that pyright can read
+
+if TYPE_CHECKING:
+    from collections.abc import Coroutine
+
+    from jupyter_eca.transport.comm import CommLink
+
+_STATIC: Final = Path(__file__).parent.parent / "static"
+
+
+class Paged(AnyWidget):
+    """Made within the cell that it is for: what comes of its messages is shown there."""
+
+    _esm = _STATIC / "panel.js"
+    _css = _STATIC / "panel.css"
+
+    def __init__(self) -> None:
+        super().__init__()  # pyright: ignore[reportUnknownMemberType]  # untyped library
+        self._loop = asyncio.get_running_loop()
+        self._context = copy_context()
+        # Of the pages that are there, by their channels.
+        self._links: dict[str, CommLink] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self.on_msg(self._take)  # pyright: ignore[reportUnknownMemberType]  # untyped library
+
+    async def _serve(self, channel: str) -> None:
+        """One page, until it leaves; its link is in `_links` meanwhile."""
+        raise NotImplementedError
+
+    def _told(self, content: Any) -> None:
+        """What is of no channel."""
+
+    def _take(self, _widget: object, content: Any, _buffers: object) -> None:
+        # JupyterLab sends it by a subshell: it is on a thread of its own. What comes of it goes on in the context of
+        # the cell, whose outputs it changes: in the message's, the server's answers would go to that thread, too.
+        self._loop.call_soon_threadsafe(self._hear, content, context=self._context)
+
+    def _hear(self, content: Any) -> None:
+        match content:
+            case {"channel": str(channel), "open": True}:
+                self.start(self._serve(channel))
+            case {"channel": str(channel), "close": True}:
+                self._end(channel)
+            case {"channel": str(channel)}:
+                if link := self._links.get(channel):
+                    link.received(content)
+            case _:
+                self._told(content)
+
+    def start(self, work: Coroutine[Any, Any, None]) -> None:
+        """The kernel's loop is not ours: these tasks end with their channels."""
+        task = self._loop.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    def _say(self, channel: str, words: dict[str, Any]) -> None:
+        if self.comm is not None:
+            self.send({"channel": channel, **words})  # pyright: ignore[reportUnknownMemberType]  # untyped library
+
+    def _end(self, channel: str) -> None:
+        if link := self._links.get(channel):
+            link.end()
+
+    def close(self) -> None:
+        for channel in list(self._links):
+            self._end(channel)
+        super().close()

@@ -1,0 +1,75 @@
+"""The kernel `eca`: IPython's own, with cells that are prompts. Knows nothing of how a prompt is answered."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from ipykernel.ipkernel import IPythonKernel
+from traitlets import UseEnum
+
+from jupyter_eca import __version__
+from jupyter_eca.apps.kernel import load
+from jupyter_eca.workspace.notebooks.prompt_cells import LANGUAGE, PROMPT, Cells, is_prompt, read
+
+_PROMPTS = {
+    # Not Python: linters and language servers would read prompts as code.
+    "name": LANGUAGE,
+    "version": "1",
+    "mimetype": "text/x-ipythongfm",
+    "codemirror_mode": "ipythongfm",
+    "pygments_lexer": "markdown",
+    "nbconvert_exporter": "markdown",
+    "file_extension": ".md",
+}
+
+
+class EcaKernel(IPythonKernel):
+    """`c.EcaKernel.cells = "code"` in `ipython_kernel_config.py` makes it a Python kernel that has loaded us."""
+
+    implementation = "jupyter_eca"
+    implementation_version = __version__
+    cells: Cells = cast("Cells", UseEnum(Cells, Cells.PROMPTS, help="What cells are that do not say it.", config=True))
+
+    @property
+    def language_info(self) -> dict[str, Any]:  # pyright: ignore[reportIncompatibleVariableOverride]  # it depends on the setting
+        return _PROMPTS if self.cells is Cells.PROMPTS else IPythonKernel.language_info
+
+    @property
+    def banner(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]  # a property there, too; untyped
+        cells = "prompts; %%python begins one with code" if self.cells is Cells.PROMPTS else "code; %%eca asks"
+        return f"jupyter_eca {__version__}: cells are {cells}. %eca help\n"
+
+    def start(self) -> None:
+        load(cast("Any", self.shell))
+        super().start()
+
+    async def do_execute(self, code: str, silent: bool, store_history: bool = True, **more: Any) -> dict[str, Any]:  # pyright: ignore[reportIncompatibleMethodOverride]  # versions of ipykernel pass on different facts
+        """What is silent or leaves no history comes from a program, and is code."""
+        if store_history and not silent:
+            code = read(code, self.cells)
+        return await cast("Any", super()).do_execute(code, silent, store_history, **more)
+
+    def do_complete(self, code: str, cursor_pos: int) -> Any:
+        """What is offered in a prompt is `Completion`'s business; words of prose are no names."""
+        if is_prompt(code, self.cells):
+            return {
+                "status": "ok",
+                "matches": [],
+                "cursor_start": cursor_pos,
+                "cursor_end": cursor_pos,
+                "metadata": {},
+            }
+        return cast("Any", super()).do_complete(code, cursor_pos)
+
+    def do_is_complete(self, code: str) -> dict[str, str]:
+        """In a console Enter sends a prompt, unless its line ends in a backslash or a block of code is open."""
+        if not is_prompt(code, self.cells):
+            return cast("Any", super()).do_is_complete(code)
+        fences = sum(line.lstrip().startswith("```") for line in code.splitlines())
+        if fences % 2 or code.endswith("\\"):
+            return {"status": "incomplete", "indent": ""}
+        return {"status": "complete"}
+
+    def as_prompt(self, code: str) -> tuple[str, int]:
+        """As the shell will see the cell, and how much longer that is before the cursor."""
+        return (PROMPT + code, len(PROMPT)) if is_prompt(code, self.cells) else (code, 0)

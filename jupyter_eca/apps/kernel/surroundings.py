@@ -1,0 +1,61 @@
+"""What the cell that runs now can do: redraw, show buttons, ask by `input()`. All of the guessing is here."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import sys
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from jupyter_eca.apps.kernel.answer.screen import Screen
+
+
+class Surroundings(StrEnum):
+    """NOTEBOOK: a page that redraws and shows widgets. TERMINAL: text and `input()`. UNATTENDED: nobody answers."""
+
+    NOTEBOOK = "notebook"
+    TERMINAL = "terminal"
+    UNATTENDED = "unattended"
+
+
+def look(shell: Any) -> Surroundings:
+    """nbclient and its kin forbid stdin (measured). Notebook pages name the cell in an execute request's metadata,
+    consoles do not; where it is missing, text and `input()` work everywhere."""
+    kernel = kernel_of(shell)
+    if kernel is None:
+        return Surroundings.TERMINAL if sys.stdin is not None and sys.stdin.isatty() else Surroundings.UNATTENDED
+    request: dict[str, Any] = kernel.get_parent() or {}
+    if not request.get("content", {}).get("allow_stdin", False):
+        return Surroundings.UNATTENDED
+    widgets = importlib.util.find_spec("anywidget") is not None
+    return Surroundings.NOTEBOOK if widgets and "cellId" in request.get("metadata", {}) else Surroundings.TERMINAL
+
+
+def look_for_panels(shell: Any) -> Surroundings:
+    """As `look`, for widgets that outlive their cell: Voila runs all cells before anybody is there, and then gives the
+    page with their widgets, and the kernel, to a visitor."""
+    found = look(shell)
+    return Surroundings.NOTEBOOK if found is Surroundings.UNATTENDED and "VOILA_KERNEL_ID" in os.environ else found
+
+
+def screen_for(surroundings: Surroundings, shell: Any) -> Screen:
+    from jupyter_eca.apps.kernel.answer.screen import (  # pydantic: not at %load_ext
+        FinalScreen,
+        NotebookScreen,
+        TerminalScreen,
+    )
+
+    match surroundings:
+        case Surroundings.NOTEBOOK:
+            return NotebookScreen(shell.display_pub)
+        case Surroundings.TERMINAL:
+            return TerminalScreen()
+        case Surroundings.UNATTENDED:
+            return FinalScreen(shell.display_pub)
+
+
+def kernel_of(shell: Any) -> Any:
+    """The ipykernel behind a shell, None in plain IPython."""
+    return getattr(shell, "kernel", None)

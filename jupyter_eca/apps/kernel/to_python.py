@@ -1,0 +1,156 @@
+"""A notebook of prompts as one of plain Python, which runs without us. What was asked and answered becomes Markdown;
+code that the assistant ran becomes cells, with what came of it (see `kept`). Never overwrites a file.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any, Final
+
+from jupyter_eca.apps.kernel import options
+from jupyter_eca.apps.kernel.engine.saved_code import KEY
+from jupyter_eca.apps.kernel.transform import questions
+from jupyter_eca.errors import LocalError
+from jupyter_eca.workspace.notebooks.prompt_cells import KERNEL as KERNEL_OF_PROMPTS
+from jupyter_eca.workspace.notebooks.prompt_cells import Cells, is_prompt, read
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+Json = dict[str, Any]
+
+KERNEL: Final = {"name": "python3", "display_name": "Python 3 (ipykernel)", "language": "python"}
+
+_CELL = re.compile(r"\s*%%eca(?![\w?])([^\n]*)\n?")
+_LINE = re.compile(r"(\s*)(%eca(?![\w?])|%(?:re)?load_ext\s+jupyter_eca\b)(.*)")
+# The assistant's words hold no tags (`markdown.inert`): these are those around a tool call.
+_CALL = re.compile(r"^<details><summary>.*?^</details>$", re.M | re.S)
+
+
+def write(source: Path, target: Path | None = None) -> Path:
+    """Where it was written. Raises: LocalError for what is no notebook, and for a file that is there already."""
+    target = target or source.with_name(f"{source.stem}-python.ipynb")
+    try:
+        book = json.loads(source.read_text("utf-8"))
+        if book["nbformat"] != 4:
+            raise LocalError(f"{source.name} is of an old format: open and save it in JupyterLab first.")
+        text = json.dumps(converted(book), ensure_ascii=False, indent=1) + "\n"
+        with target.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError:
+        raise LocalError(f"{target.name} is there already: delete or rename it first.") from None
+    except OSError as error:
+        raise LocalError(f"{error.filename or source}: {error.strerror or error}.") from None
+    except (ValueError, KeyError, TypeError):
+        raise LocalError(f"{source.name} is no notebook.") from None
+    return target
+
+
+def converted(book: Json) -> Json:
+    prompts = book["metadata"].get("kernelspec", {}).get("name") == KERNEL_OF_PROMPTS
+    cells = list(_cells(book["cells"], Cells.PROMPTS if prompts else Cells.CODE))
+    metadata = book["metadata"] | {"kernelspec": KERNEL, "language_info": {"name": "python"}}
+    # Widgets were those of questions; nothing in the new notebook shows them.
+    metadata.pop("widgets", None)
+    return book | {"cells": cells, "metadata": metadata, "nbformat_minor": max(5, book.get("nbformat_minor", 0))}
+
+
+def _cells(old: list[Json], cells: Cells) -> Iterator[Json]:
+    for number, cell in enumerate(old):
+        id = str(cell.get("id", f"cell-{number}"))
+        source = _joined(cell["source"])
+        if cell["cell_type"] != "code":
+            yield cell | {"id": id}
+            continue
+        for made, one in enumerate(_parts(cell, read(source, cells))):
+            yield one | {"id": f"{id[:50]}-{made}" if made else id}
+        for line in source.splitlines() if not is_prompt(source, cells) else ():
+            asked = options.parse(found[3]) if (found := _LINE.match(line)) else None
+            if isinstance(asked, options.Command) and asked.name == "cells" and asked.argument in list(Cells):
+                cells = Cells(asked.argument)
+
+
+def _parts(cell: Json, source: str) -> Iterator[Json]:
+    """What the cell becomes; `source` is what IPython is given for it."""
+    outputs: list[Json] = cell.get("outputs", [])
+    if found := _CELL.match(source):
+        asked = options.parse(found[1].strip(), source[found.end() :])
+        yield _markdown(asked.message if isinstance(asked, options.Ask) else source)
+        yield from _answer(outputs)
+        return
+    code, asked = _without_us(source)
+    if code is None:
+        yield from map(_markdown, asked)
+        yield from _answer(outputs) if asked else ()
+        return
+    ours = {id(one) for one in outputs if KEY in one.get("metadata", {})}
+    kept = [one for one in outputs if id(one) not in ours]
+    tags = {"metadata": cell.get("metadata", {}), "execution_count": cell.get("execution_count")}
+    yield _code(code.removeprefix("# %%python\n"), kept) | tags
+    if asked:
+        yield from _runs(outputs)
+
+
+def _without_us(source: str) -> tuple[str | None, list[str]]:
+    """The code, None where nothing of it is left, and what it asked."""
+    lines, asked = source.splitlines(), list[str]()
+    at = set(questions(source.splitlines(keepends=True)))
+    left = False
+    for number, line in enumerate(lines):
+        found = _LINE.match(line) if number in at or "load_ext" in line else None
+        if found is None:
+            left = left or bool(line.strip())
+            continue
+        # A statement: it may be all that stands in a block.
+        lines[number] = f"{found[1]}pass  # {line.strip()}" if found[1] else f"# {line}"
+        question = options.parse(found[3]) if found[2] == "%eca" else None
+        asked += [question.message] if isinstance(question, options.Ask) else []
+    return ("\n".join(lines) if left or not source.strip() else None), asked
+
+
+def _answer(outputs: list[Json]) -> Iterator[Json]:
+    yield from _runs(outputs)
+    for output in outputs:
+        text = _joined(output.get("data", {}).get("text/markdown", ""))
+        if KEY not in output.get("metadata", {}) or "runs" in output["metadata"][KEY]:
+            said = _CALL.sub("", text).strip()
+            yield from [_markdown(re.sub(r"\n{3,}", "\n\n", said))] if said else ()
+
+
+def _runs(outputs: list[Json]) -> Iterator[Json]:
+    marks = [(one.get("metadata", {}).get(KEY, {}), one) for one in outputs]
+    shown = {(mark["run"], mark["output"]): one for mark, one in marks if "run" in mark}
+    for runs in (mark["runs"] for mark, _ in marks if "runs" in mark):
+        for number, run in enumerate(runs):
+            there = [_shown(number, output, shown) for output in run["outputs"]]
+            cell = _code(run["code"], [one for one in there if one is not None])
+            if any(one["output_type"] == "error" for one in cell["outputs"]):
+                # It failed when the assistant ran it, too: what follows may run all the same.
+                cell["metadata"] = {"tags": ["raises-exception"]}
+            yield cell
+
+
+def _shown(run: int, output: Json, shown: dict[tuple[int, int], Json]) -> Json | None:
+    """The output; where the notebook has it in an output of its own, that one."""
+    mark = output.get("metadata", {}).get(KEY)
+    if mark is None:
+        return output
+    found = shown.get((run, mark["output"]))
+    if found is None:
+        return None
+    metadata = {name: value for name, value in found["metadata"].items() if name != KEY}
+    return {"output_type": "display_data", "data": found["data"], "metadata": metadata}
+
+
+def _markdown(text: str) -> Json:
+    return {"cell_type": "markdown", "metadata": {}, "source": text}
+
+
+def _code(source: str, outputs: list[Json]) -> Json:
+    return {"cell_type": "code", "metadata": {}, "source": source, "outputs": outputs, "execution_count": None}
+
+
+def _joined(text: str | list[str]) -> str:
+    return text if isinstance(text, str) else "".join(text)

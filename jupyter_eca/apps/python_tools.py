@@ -1,0 +1,108 @@
+"""Python functions that the assistant may call: those that a program or a notebook has marked with `tool`."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import json
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, TypeVar, overload
+
+from jupyter_eca.errors import LocalError, ToolError
+from jupyter_eca.plugins.tools.base import arguments_of, schema_of, validated
+from jupyter_eca.protocol.tool import LentTool, ToolCallResult
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pydantic import BaseModel
+
+F = TypeVar("F", bound="Callable[..., Any]")
+
+_NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
+
+
+@dataclass(frozen=True, slots=True)
+class _Function:
+    tool: LentTool
+    arguments: type[BaseModel]
+    function: Callable[..., Any]
+
+
+class Lending:
+    """The functions of this process. `version` changes with every one that comes or is made anew."""
+
+    def __init__(self) -> None:
+        self._functions: dict[str, _Function] = {}
+        self.version = 0
+
+    def add(self, function: Callable[..., Any], *, name: str, reads: bool) -> None:
+        """Raises: LocalError when it cannot be described to a model."""
+        if not _NAME.fullmatch(name):
+            raise LocalError(f"{name!r} is no name for a tool: letters, digits, _ and - only. Give it one by `name=`.")
+        if not inspect.isfunction(function):
+            raise LocalError(f"{name} is no function of Python. Put one around it, by `def`.")
+        try:
+            arguments = arguments_of(function, behind=0)
+            schema = schema_of(arguments)
+        except Exception as error:
+            message = f"The parameters of {name} cannot be described: {error}. Annotate them with types of JSON."
+            raise LocalError(message) from error
+        described = LentTool(name=name, description=inspect.getdoc(function) or "", parameters=schema, reads=reads)
+        self._functions[name] = _Function(described, arguments, function)
+        self.version += 1
+
+    def clear(self) -> None:
+        self._functions.clear()
+        self.version += 1
+
+    def tools(self) -> tuple[LentTool, ...]:
+        return tuple(one.tool for one in self._functions.values())
+
+    async def call(self, name: str, arguments: dict[str, Any]) -> ToolCallResult:
+        """What the function returns, as the model reads it. Never raises: what goes wrong is told."""
+        if (one := self._functions.get(name)) is None:
+            return ToolCallResult(text=f"There is no function {name} any more.", error=True)
+        try:
+            given = validated(one.arguments, arguments)
+            # Beside the loop, which would hear no stop meanwhile.
+            result = await asyncio.to_thread(one.function, **given)
+            return ToolCallResult(text=_text(await result if inspect.isawaitable(result) else result))
+        except ToolError as error:
+            return ToolCallResult(text=str(error), error=True)
+        except Exception as error:  # noqa: BLE001  # the user's own code: the model is told, and goes on
+            return ToolCallResult(text=f"{name} failed: {type(error).__name__}: {error}", error=True)
+
+
+LENT: Final = Lending()
+
+
+@overload
+def tool(function: F, /) -> F: ...
+@overload
+def tool(*, name: str = "", reads: bool = False) -> Callable[[F], F]: ...
+def tool(function: F | None = None, /, *, name: str = "", reads: bool = False) -> F | Callable[[F], F]:
+    """Let the assistant call a function: `@jupyter_eca.tool` above a `def` with annotations and a docstring.
+
+    The docstring is what the model reads of it. The user is asked before each call, unless a rule for `python__NAME`
+    allows it; one that `reads` changes nothing, so plan mode has it too. A function that is no coroutine runs in a
+    thread. What it returns is told as text, or as JSON.
+
+    Raises: LocalError for a function that cannot be described to a model.
+    """
+
+    def mark(function: F) -> F:
+        LENT.add(function, name=name or function.__name__, reads=reads)
+        return function
+
+    return mark if function is None else mark(function)
+
+
+def _text(value: object) -> str:
+    if isinstance(value, str):
+        return value
+    try:
+        return json.dumps(value, ensure_ascii=False)
+    except (TypeError, ValueError):
+        return str(value)

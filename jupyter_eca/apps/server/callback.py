@@ -1,0 +1,49 @@
+"""Where a browser comes back to from a sign-in: at an MCP server, or at a provider of models."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from urllib.parse import urlencode
+
+from jupyter_server.auth.decorator import allow_unauthenticated
+from jupyter_server.base.handlers import JupyterHandler
+from tornado.web import HTTPError, authenticated
+
+from jupyter_eca.apps.server.handlers import may_execute
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from jupyter_eca.apps.server.app import Rooms
+    from jupyter_eca.mcp_client.sign_in import Arrivals
+
+
+class SignedIn(JupyterHandler):
+    """`<base_url>eca/oauth/callback`. Whoever has no session here is sent to Jupyter's login, and from there back."""
+
+    auth_resource = "eca"
+
+    def initialize(self, rooms: Rooms) -> None:
+        self._rooms = rooms
+
+    @allow_unauthenticated  # it does nothing but keep what `_answer` needs after the login
+    async def get(self) -> None:
+        arrivals = await self._rooms.arrivals()
+        from jupyter_eca.mcp_client.sign_in import FIELDS
+
+        given = {name: self.get_query_argument(name, None) for name in FIELDS}
+        found = {name: value for name, value in given.items() if value is not None}
+        if self.current_user is None:
+            self.request.uri = f"{self.request.path}?{urlencode({'state': arrivals.hold(found)})}"
+        if (answering := self._answer(arrivals, found)) is not None:
+            await answering
+
+    @authenticated
+    async def _answer(self, arrivals: Arrivals, found: Mapping[str, str]) -> None:
+        if not await may_execute(self):
+            raise HTTPError(403)
+        page = await arrivals.arrive(found)
+        self.set_status(page.status)
+        self.set_header("Cache-Control", "no-store")
+        self.set_header("Referrer-Policy", "no-referrer")
+        await self.finish(page.html)  # pyright: ignore[reportUnknownMemberType]

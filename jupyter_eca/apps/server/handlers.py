@@ -1,0 +1,93 @@
+"""The authenticated door: ECA's JSON-RPC over a WebSocket, one message a text frame."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from jupyter_server.auth.decorator import ws_authenticated
+from jupyter_server.base.handlers import JupyterHandler
+from jupyter_server.base.websocket import WebSocketMixin
+from tornado.iostream import StreamClosedError
+from tornado.web import HTTPError
+from tornado.websocket import WebSocketClosedError, WebSocketHandler
+
+from jupyter_eca.transport.websocket import WebSocketLink
+
+if TYPE_CHECKING:
+    from jupyter_eca.apps.server.app import Rooms
+
+
+async def may_execute(handler: JupyterHandler) -> bool:
+    """Whether the authorizer lets the user do what the assistant may."""
+    from jupyter_core.utils import ensure_async
+
+    return await ensure_async(
+        handler.authorizer.is_authorized(handler, handler.current_user, "execute", EcaWebSocket.auth_resource)
+    )
+
+
+# The order is jupyter-server's own; its mixin means to override `check_origin`.
+class EcaWebSocket(WebSocketMixin, WebSocketHandler, JupyterHandler):  # pyright: ignore[reportIncompatibleMethodOverride]
+    """`<base_url>eca/ws`. Jupyter checks token or cookie, the origin of pages, and its authorizer's opinion."""
+
+    auth_resource = "eca"
+
+    def initialize(self, rooms: Rooms) -> None:
+        self._rooms = rooms
+
+    def set_default_headers(self) -> None:
+        """The base class' are for pages; some of them are no part of a WebSocket handshake."""
+
+    @ws_authenticated
+    async def get(self, *args: Any, **kwargs: Any) -> None:
+        if not await self._may_execute():
+            raise HTTPError(403)
+        await super().get(*args, **kwargs)
+
+    async def _may_execute(self) -> bool:
+        return await may_execute(self)
+
+    def open(self, *_args: str, **_kwargs: str) -> None:
+        self._link = WebSocketLink(self._write, self.close)
+        self._begin()
+
+    def _begin(self) -> None:
+        self._rooms.start(self._link, origin=self._origin())
+
+    def _origin(self) -> str:
+        """What the user's browser has this server at: a proxy may change what we see ourselves, but not this."""
+        for address in (self.request.headers.get("Origin", ""), self.request.full_url()):
+            split = urlsplit(address)
+            if split.scheme in {"http", "https"} and split.netloc:
+                return f"{split.scheme}://{split.netloc}"
+        raise HTTPError(400)
+
+    async def _write(self, text: str) -> None:
+        try:
+            await self.write_message(text)
+        except (WebSocketClosedError, StreamClosedError):
+            self._link.end()
+
+    def on_message(self, message: str | bytes) -> None:
+        self._link.received(message)
+
+    def on_close(self) -> None:
+        super().on_close()
+        if hasattr(self, "_link"):
+            self._link.end()
+
+
+# One frame has to carry a file of 32 MiB in base64; Tornado ends a connection that sends more.
+LARGEST_FRAME = 48 * 1024 * 1024
+
+
+class AhpWebSocket(EcaWebSocket):  # pyright: ignore[reportIncompatibleMethodOverride]  # as above
+    """`<base_url>eca/ahp`: the Agent Host Protocol, through the same door."""
+
+    @property
+    def max_message_size(self) -> int:
+        return LARGEST_FRAME
+
+    def _begin(self) -> None:
+        self._rooms.start_ahp(self._link)

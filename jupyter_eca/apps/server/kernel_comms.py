@@ -1,0 +1,164 @@
+"""Kernels that have loaded `jupyter_eca`: the server hears their hello and opens a comm to each.
+
+A subscription of two topics per kernel: what a kernel prints and shows does not pass through here a second time. No
+token goes into a kernel; what comes over its comm can speak only as that kernel.
+"""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+import zmq
+from jupyter_client.session import Session
+
+from jupyter_eca.apps.server.notebook_chats import Books
+from jupyter_eca.transport.comm import HELLO, TARGET, TOPIC, CommLink
+
+if TYPE_CHECKING:
+    from jupyter_eca.apps.server.app import Rooms
+    from jupyter_eca.apps.server.notebook_chats import Owned
+
+KERNEL_ACTIONS = "https://events.jupyter.org/jupyter_server/kernel_actions/v1"
+
+# Seconds between two messages to a kernel of what streams. Each is answered by two changes of its status, to every page
+# that shows the notebook, and for each of these JupyterLab asks the server for another picture of its tab.
+PACE: Final = 0.1
+
+# Begins every comm id of ours, so that one subscription hears all answers and nothing else.
+PREFIX = "eca-"
+
+
+class KernelWatch:
+    def __init__(self, serverapp: Any, rooms: Rooms) -> None:
+        self._serverapp = serverapp
+        self._kernels = serverapp.kernel_manager
+        self._rooms = rooms
+        self._ears: dict[str, KernelEar] = {}
+        self._books = Books(rooms)
+
+    def start(self) -> None:
+        self._serverapp.event_logger.add_listener(schema_id=KERNEL_ACTIONS, listener=self._heard)
+
+    def stop(self) -> None:
+        self._serverapp.event_logger.remove_listener(schema_id=KERNEL_ACTIONS, listener=self._heard)
+        for ear in self._ears.values():
+            ear.close()
+        self._ears.clear()
+
+    async def _heard(self, logger: object, schema_id: str, data: dict[str, Any]) -> None:  # noqa: ARG002
+        kernel = data.get("kernel_id", "")
+        if data.get("status") != "success":
+            return
+        if data["action"] == "start" and kernel in self._kernels:
+            self._listen(kernel)
+        elif data["action"] in {"restart", "shutdown"} and (ear := self._ears.get(kernel)):
+            ear.lost()
+            if data["action"] == "shutdown":
+                self._ears.pop(kernel).close()
+
+    def _listen(self, kernel: str) -> None:
+        manager = self._kernels.get_kernel(kernel)
+        if kernel in self._ears or not hasattr(manager, "connect_iopub"):
+            return
+        ear = self._ears[kernel] = KernelEar(
+            manager, self._rooms, partial(self._interrupt, kernel), kernel, partial(self._owned, kernel)
+        )
+        # A kernel that dies and comes back is another kernel.
+        for event in ("restart", "dead"):
+            self._kernels.add_restart_callback(kernel, ear.lost, event)
+
+    async def _owned(self, kernel: str) -> Owned:
+        sessions = await self._serverapp.session_manager.list_sessions()
+        paths = (session["path"] for session in sessions if session["kernel"]["id"] == kernel)
+        return await self._books.owned(next(paths, ""), kernel)
+
+    async def _interrupt(self, kernel: str) -> None:
+        if kernel in self._kernels:
+            await self._kernels.interrupt_kernel(kernel)
+
+
+@dataclass
+class _Line:
+    """One comm to a kernel: that of its cells or, `beside` it, that of a panel's page."""
+
+    caller: str
+    link: CommLink
+    beside: bool
+    serving: bool = False
+
+
+class KernelEar:
+    """One kernel's hello, and the links to it."""
+
+    def __init__(self, manager: Any, rooms: Rooms, interrupt: Any, kernel: str, owned: Any) -> None:
+        """`owned` is awaited for the chats that sessions of this kernel share."""
+        self._rooms = rooms
+        self._interrupt = interrupt
+        self._kernel = kernel
+        self._owned = owned
+        # A session of our own: two readers of one session take each other's messages for replays.
+        self._session: Any = Session(config=manager.session.config, key=manager.session.key)
+        self._shell = manager.connect_shell()
+        self._iopub = manager.connect_iopub()
+        self._iopub.socket.setsockopt(zmq.UNSUBSCRIBE, b"")
+        self._iopub.socket.setsockopt(zmq.SUBSCRIBE, TOPIC)
+        self._iopub.socket.setsockopt(zmq.SUBSCRIBE, f"comm-{PREFIX}".encode())
+        self._iopub.on_recv(self._take)
+        self._lines: dict[str, _Line] = {}
+
+    def _take(self, frames: list[bytes]) -> None:
+        _, rest = self._session.feed_identities(frames)
+        message: dict[str, Any] = self._session.deserialize(rest)
+        kind, content = message["header"]["msg_type"], message["content"]
+        if kind == HELLO:
+            self._open(content.get("from", ""), beside=content.get("beside") is True)
+        elif (line := self._lines.get(content.get("comm_id"))) is not None:
+            if kind == "comm_close":
+                self._lost(content["comm_id"])
+            else:
+                self._hear(line, content.get("data"))
+
+    def _open(self, caller: str, *, beside: bool) -> None:
+        """A kernel says hello again when it has waited: its cells may have run before the comm reached it. Its cells
+        have one line, in place of any that an engine before theirs had; each page of a panel has another."""
+        if any(line.caller == caller for line in self._lines.values()):
+            return
+        if not beside:
+            for comm in [comm for comm, line in self._lines.items() if not line.beside]:
+                self._lost(comm)
+        comm = PREFIX + uuid.uuid4().hex
+        link = CommLink(partial(self._write, comm), partial(self._lost, comm), PACE)
+        self._lines[comm] = _Line(caller, link, beside)
+        data = {"for": caller}
+        self._session.send(self._shell, "comm_open", {"comm_id": comm, "target_name": TARGET, "data": data})
+
+    def _hear(self, line: _Line, data: Any) -> None:
+        """The session begins with the first message, so that a kernel that only loads us costs nothing."""
+        line.link.received(data)
+        if not line.serving:
+            line.serving = True
+            # Cells do not show what panels ask, and each message keeps their kernel busy for a moment.
+            self._rooms.start(line.link, self._interrupt, self._kernel, owned=self._owned, quiet=not line.beside)
+
+    def _write(self, comm: str, data: dict[str, Any]) -> None:
+        if not self._shell.closed():
+            self._session.send(self._shell, "comm_msg", {"comm_id": comm, "data": data})
+
+    def _lost(self, comm: str) -> None:
+        """The kernel's side of a comm is gone, or ours."""
+        if (line := self._lines.pop(comm, None)) is not None:
+            line.link.end()
+
+    def lost(self) -> None:
+        """The kernel is gone."""
+        for comm in list(self._lines):
+            self._lost(comm)
+
+    def close(self) -> None:
+        self.lost()
+        for stream in (self._shell, self._iopub):
+            if not stream.closed():
+                stream.close(linger=0)

@@ -1,0 +1,115 @@
+"""The rules of `toolCall.approval` as the files have them: where each is from, one more, one less."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from jupyter_eca.config.editing import WRITING, Written
+from jupyter_eca.config.layers import ALLOWED
+from jupyter_eca.config.schema import ALIASES
+from jupyter_eca.engine.approval.policy import Decision, Rule
+from jupyter_eca.engine.approval.proposed_rule import both, without
+from jupyter_eca.errors import LocalError
+from jupyter_eca.protocol import approval as wire
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from jupyter_eca.config.editing import Place
+    from jupyter_eca.config.mcp_servers import Sources
+    from jupyter_eca.config.schema import Config
+    from jupyter_eca.engine.approval.policy import Policy
+
+_APPROVAL: Final = ("toolCall", "approval")
+_NO_ROOM: Final = "{file} has another rule {rule!r} already. Change it there."
+_NOT_OURS: Final = "No file that can be changed from here has the rule {rule!r}."
+
+
+def held(config: Config, where: Sources) -> tuple[wire.ApprovalRule, ...]:
+    """All that hold: everybody's, then each agent's own. Blocks."""
+    files = Written(where)
+    common = [*_rules(files, config.tool_call.approval)]
+    for name, agent in config.agent.items():
+        common += _rules(files, agent.tool_call.approval, name)
+    return tuple(common)
+
+
+def _rules(files: Written, policy: Policy, agent: str = "") -> Iterator[wire.ApprovalRule]:
+    kinds = ((Decision.DENY, policy.deny), (Decision.ASK, policy.ask), (Decision.ALLOW, policy.allow))
+    for decision, rules in kinds:
+        for name, rule in rules.items():
+            named = [file for place in _places(agent, decision, name) for file in files.defining(place)]
+            yield wire.ApprovalRule(
+                decision=decision.value,
+                rule=name,
+                args_matchers=rule.args_matchers,
+                agent=agent or None,
+                files=tuple(map(files.shown, named)),
+                built_in=not agent and decision is Decision.ALLOW and name in ALLOWED and not named,
+                own=not agent and any(file in files.own for file in named),
+            )
+
+
+def _places(agent: str, decision: Decision, name: str) -> list[Place]:
+    """Agents have older names, and an older key."""
+    if not agent:
+        return [(*_APPROVAL, decision, name)]
+    called = [agent, *(old for old, new in ALIASES.items() if new == agent)]
+    return [(key, one, *_APPROVAL, decision, name) for key in ("agent", "behavior") for one in called]
+
+
+def places(where: Sources, rule: str) -> tuple[wire.RulePlace, ...]:
+    """The files that a rule which allows could be written to, the better one first. Blocks."""
+    files = Written(where)
+    if there := _there(files, Decision.ALLOW, rule):
+        scope = "global" if there[-1] == files.anywhere else "workspace"
+        return (wire.RulePlace(scope=scope, file=files.shown(there[-1])),)
+    return (
+        wire.RulePlace(scope="workspace", file=files.shown(files.workspace)),
+        wire.RulePlace(scope="global", file=files.shown(files.anywhere)),
+    )
+
+
+def add(where: Sources, rule: wire.ApprovalsAddParams) -> str:
+    """The file it is in now. Blocks. Raises: LocalError, ConfigError; ValueError for what is no regular expression."""
+    added = Rule(args_matchers=rule.args_matchers)
+    with WRITING:
+        files = Written(where)
+        there = _there(files, rule.decision, rule.rule)
+        file = there[-1] if there else files.workspace if rule.scope == "workspace" else files.anywhere
+        old = _read(files.at(file, (*_APPROVAL, rule.decision, rule.rule))) if there else None
+        if (made := both(old, added)) is None:
+            raise LocalError(_NO_ROOM.format(file=files.shown(file), rule=rule.rule))
+        files.put(file, (*_APPROVAL, rule.decision, rule.rule), _said(made))
+    return files.shown(file)
+
+
+def remove(where: Sources, rule: wire.RuleText) -> None:
+    """From every file of one's own. Blocks. Raises: LocalError, ConfigError."""
+    gone = Rule(args_matchers=rule.args_matchers)
+    place = (*_APPROVAL, rule.decision, rule.rule)
+    with WRITING:
+        files = Written(where)
+        there = _there(files, rule.decision, rule.rule)
+        if not there:
+            raise LocalError(_NOT_OURS.format(rule=rule.rule))
+        for file in there:
+            try:
+                left = without(_read(files.at(file, place)), gone)
+            except ValueError as error:
+                raise LocalError(_NO_ROOM.format(file=files.shown(file), rule=rule.rule)) from error
+            files.drop(file, place) if left is None else files.put(file, place, _said(left))
+
+
+def _there(files: Written, decision: str, rule: str) -> list[Path]:
+    return [file for file in files.defining((*_APPROVAL, decision, rule)) if file in files.own]
+
+
+def _read(said: Any) -> Rule:
+    return Rule.model_validate(said)
+
+
+def _said(rule: Rule) -> dict[str, Any]:
+    """As ECA writes it."""
+    return {"argsMatchers": {k: list(v) for k, v in rule.args_matchers.items()}} if rule.args_matchers else {}

@@ -1,0 +1,31 @@
+"""`disabledTools`: one tool off or on again, in the file that has the list."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from jupyter_eca.config.editing import WRITING, Written
+from jupyter_eca.errors import LocalError
+
+if TYPE_CHECKING:
+    from jupyter_eca.config.mcp_servers import Sources
+    from jupyter_eca.config.schema import Config
+
+_KEY: Final = ("disabledTools",)
+_ELSEWHERE: Final = "{name} is not switched off by `disabledTools`: an agent, a rule or its whole server is."
+_FOREIGN: Final = "`disabledTools` is in {file}, which is not changed from here."
+
+
+def switch(config: Config, where: Sources, names: frozenset[str], name: str, *, on: bool) -> None:
+    """`names` are all that the list may call the tool, `name` is what it is written as. A later file's list stands in
+    for an earlier one, so that one is changed. Blocks. Raises: LocalError, ConfigError."""
+    off = tuple(one for one in config.disabled_tools if one not in names)
+    if on and off == config.disabled_tools:
+        raise LocalError(_ELSEWHERE.format(name=name))
+    with WRITING:
+        files = Written(where)
+        there = files.defining(_KEY)
+        file = there[-1] if there else files.anywhere
+        if file not in files.own:
+            raise LocalError(_FOREIGN.format(file=files.shown(file)))
+        files.put(file, _KEY, [*off, *([] if on else [name])])

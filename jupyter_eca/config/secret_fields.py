@@ -1,0 +1,58 @@
+"""What a configuration holds that is not for everybody's eyes, and how it is made known to `secrecy`."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from typing import TYPE_CHECKING
+from urllib.parse import unquote, urlsplit
+
+from pydantic import BaseModel, SecretStr
+
+from jupyter_eca import redaction
+from jupyter_eca.config.schema import ProviderConfig
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+# Keys of the configuration under which each value has a name that somebody chose.
+_NAMED = frozenset({"extra_headers", "env", "headers", "variables"})
+
+
+def held(name: str, value: object) -> Iterator[tuple[str, str]]:
+    """Each secret with the path to it, which begins with `name`."""
+    match value:
+        case SecretStr():
+            yield name, value.get_secret_value()
+        case BaseModel():
+            for part, one in value:
+                yield from held(f"{name}.{part}".strip("."), one)
+        case dict():
+            for part, one in value.items():  # pyright: ignore[reportUnknownVariableType]  # of any kind
+                yield from held(f"{name}.{part}", one)  # pyright: ignore[reportUnknownArgumentType]
+        case tuple():
+            for one in value:  # pyright: ignore[reportUnknownVariableType]
+                yield from held(name, one)  # pyright: ignore[reportUnknownArgumentType]
+        case _:
+            pass
+
+
+def make_known(settings: BaseModel) -> None:
+    for path, secret in held("", settings):
+        above, _, name = path.rpartition(".")
+        if above.rpartition(".")[2] in _NAMED:
+            redaction.know_named(name, secret, opaque=not path.startswith("variables."))
+        else:
+            redaction.know(secret)
+    if isinstance(settings, ProviderConfig):
+        _know_password(settings.url or "")
+
+
+def _know_password(url: str) -> None:
+    try:
+        parts = urlsplit(url)
+        user, password = unquote(parts.username or ""), unquote(parts.password or "")
+    except ValueError:
+        return
+    if password:
+        sent = b64encode(f"{user}:{password}".encode()).decode()
+        redaction.know(parts.password or "", password, sent)

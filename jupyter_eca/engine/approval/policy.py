@@ -1,0 +1,241 @@
+"""Who may call what, and why: ECA's `toolCall.approval` rules, decided from data alone.
+
+Order (ECA 3.3): a `deny` rule, then what the user remembered for this chat, then `ask`, then `allow`, then the default.
+Trust turns ask into allow at the end, and never lifts a deny. Unlike upstream, what is remembered is the tool of one
+server, never a bare name that two servers could share; of a shell tool it is the commands of the line.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+from pydantic import Field, field_validator
+
+from jupyter_eca.engine.approval.shell_parser import approval_keys
+from jupyter_eca.engine.model.request import Remembers
+from jupyter_eca.protocol.base import Model
+from jupyter_eca.protocol.content import Cause, RejectReason
+
+if TYPE_CHECKING:
+    from jupyter_eca.engine.model.request import ToolSpec
+
+
+class Decision(StrEnum):
+    ALLOW = "allow"
+    ASK = "ask"
+    DENY = "deny"
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What is to become of one call. `cause` is what decided, None where no policy was asked; `reason` and `words`
+    are those of a denial."""
+
+    decision: Decision
+    reason: RejectReason = RejectReason.CONFIG
+    words: str = ""
+    cause: Cause | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Adjusted:
+    """What hooks make of a call before it is decided: other arguments, and a decision that counts where it is stricter
+    than that of the rules. `words` are for the model, when it is denied."""
+
+    arguments: dict[str, Any] | None = None
+    decision: Decision | None = None
+    words: str = ""
+
+    def over(self, verdict: Verdict) -> Verdict:
+        order = tuple(Decision)
+        if self.decision is None or order.index(self.decision) <= order.index(verdict.decision):
+            return verdict
+        return Verdict(self.decision, RejectReason.HOOK, self.words)
+
+
+class Rule(Model):
+    """What calls a selector is about: a server, `server__tool`, or the bare name of a native tool."""
+
+    args_matchers: dict[str, tuple[str, ...]] = Field(default_factory=dict[str, tuple[str, ...]])
+    """By argument, regular expressions of which one must match the whole value. Empty: every call."""
+
+    @field_validator("args_matchers")
+    @classmethod
+    def _compile(cls, value: dict[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
+        for pattern in (p for patterns in value.values() for p in patterns):
+            try:
+                re.compile(pattern)
+            except (re.error, OverflowError, RecursionError) as error:
+                raise ValueError(f"not a regular expression: {pattern!r}: {error}") from error
+        return value
+
+    @property
+    def always(self) -> bool:
+        """Whether it matches whatever the arguments are."""
+        return not self.args_matchers
+
+    @property
+    def owner(self) -> str | None:
+        """The agent whose own it is, None for everybody's."""
+        return None
+
+    def matching(self, arguments: dict[str, Any]) -> Rule | None:
+        """Itself, when it matches."""
+        matches = all(
+            any(re.fullmatch(pattern, str(arguments.get(name, "")), re.DOTALL) for pattern in patterns)
+            for name, patterns in self.args_matchers.items()
+        )
+        return self if matches else None
+
+
+class _Own(Rule):
+    """A rule of an agent's own."""
+
+    agent: str
+
+    @property
+    def owner(self) -> str | None:
+        return self.agent
+
+
+class _Either(Rule):
+    """Two rules for one selector, of which one is enough."""
+
+    rules: tuple[Rule, Rule]
+
+    @property
+    def always(self) -> bool:
+        return any(rule.always for rule in self.rules)
+
+    def matching(self, arguments: dict[str, Any]) -> Rule | None:
+        return next((found for rule in self.rules if (found := rule.matching(arguments))), None)
+
+
+Rules = Mapping[str, Rule]
+"""Keyed by selector: a server, `server__tool`, or the bare name of a native tool."""
+
+
+class Policy(Model):
+    """Rules by selector. The first that selects a call decides, in this order: `deny`, what was approved for the
+    session, `ask`, `allow`, `byDefault`."""
+
+    deny: dict[str, Rule] = Field(default_factory=dict[str, Rule])
+    """What is refused; a tool that is always refused is not offered to the model."""
+    ask: dict[str, Rule] = Field(default_factory=dict[str, Rule])
+    """What is asked about."""
+    allow: dict[str, Rule] = Field(default_factory=dict[str, Rule])
+    """What runs unasked."""
+    by_default: Decision = Decision.ASK
+    """What becomes of all others."""
+
+    @property
+    def default_of(self) -> str | None:
+        """The agent whose own the default is."""
+        return None
+
+
+class _Merged(Policy):
+    defaults_agent: str | None = None
+
+    @property
+    def default_of(self) -> str | None:
+        return self.defaults_agent
+
+
+def merged(over_all: Policy, agent: Policy, name: str = "") -> Policy:
+    """The rules of the agent of that name beside those for everybody; where both ask or allow by the same selector, the
+    agent's own. The order of `decide` still holds: what is denied to everybody stays denied, whatever an agent
+    allows."""
+    deny, ask, allow = (_owned(rules, name) for rules in (agent.deny, agent.ask, agent.allow))
+    both = {name: _Either(rules=(rule, deny[name])) for name, rule in over_all.deny.items() if name in deny}
+    own = "by_default" in agent.model_fields_set
+    return _Merged(
+        deny={**over_all.deny, **deny, **both},
+        ask={**over_all.ask, **ask},
+        allow={**over_all.allow, **allow},
+        by_default=agent.by_default if own else over_all.by_default,
+        defaults_agent=(name or None) if own else over_all.default_of,
+    )
+
+
+def _owned(rules: Rules, agent: str) -> dict[str, Rule]:
+    if not agent:
+        return dict(rules)
+    return {name: _Own(args_matchers=rule.args_matchers, agent=agent) for name, rule in rules.items()}
+
+
+def key(tool: ToolSpec) -> str:
+    """What a rule selects one tool of one server by."""
+    own = f"{tool.server}__"
+    return tool.name if tool.name.startswith(own) else f"{own}{tool.name}"
+
+
+def keys(tool: ToolSpec, arguments: dict[str, Any]) -> tuple[str | None, ...]:
+    """What "remember for this session" remembers of a call; None in the place of what can not be. Never empty."""
+    if tool.remembers is Remembers.TOOL:
+        return (key(tool),)
+    return tuple(
+        None if command is None else f"{key(tool)}:{command}"
+        for command in approval_keys(str(arguments.get("command")))
+    )
+
+
+def rememberable(tool: ToolSpec, arguments: dict[str, Any]) -> frozenset[str]:
+    return frozenset(key for key in keys(tool, arguments) if key is not None)
+
+
+def is_remembered(tool: ToolSpec, arguments: dict[str, Any], remembered: frozenset[str]) -> bool:
+    """Whether everything that the call does was remembered."""
+    return all(key in remembered for key in keys(tool, arguments))
+
+
+def decide(
+    policy: Policy, tool: ToolSpec, arguments: dict[str, Any], remembered: frozenset[str], *, trust: bool = False
+) -> Verdict:
+    """With the cause: the first of what selects the call."""
+    verdict = _decided(policy, tool, arguments, remembered)
+    if trust and verdict.decision is Decision.ASK and verdict.cause is not None:
+        return Verdict(Decision.ALLOW, cause=verdict.cause.model_copy(update={"kind": "trust"}))
+    return verdict
+
+
+def _decided(policy: Policy, tool: ToolSpec, arguments: dict[str, Any], remembered: frozenset[str]) -> Verdict:
+    if cause := _hit(policy.deny, tool, arguments):
+        return Verdict(Decision.DENY, cause=cause)
+    if is_remembered(tool, arguments, remembered):
+        return Verdict(Decision.ALLOW, cause=Cause(kind="remembered"))
+    if cause := _hit(policy.ask, tool, arguments):
+        return Verdict(Decision.ASK, cause=cause)
+    if cause := _hit(policy.allow, tool, arguments):
+        return Verdict(Decision.ALLOW, cause=cause)
+    return Verdict(policy.by_default, cause=Cause(kind="default", agent=policy.default_of))
+
+
+def hidden(policy: Policy, tool: ToolSpec) -> bool:
+    """True when every call would be denied: then the model is not told of the tool at all."""
+    return any(rule.always for selector, rule in policy.deny.items() if _selects(selector, tool))
+
+
+def conditional(policy: Policy, tool: ToolSpec) -> Iterator[tuple[Decision, str]]:
+    """The rules about a tool that look at its arguments."""
+    for decision, rules in ((Decision.DENY, policy.deny), (Decision.ASK, policy.ask), (Decision.ALLOW, policy.allow)):
+        for selector, rule in rules.items():
+            if _selects(selector, tool) and not rule.always:
+                yield decision, selector
+
+
+def _hit(rules: Rules, tool: ToolSpec, arguments: dict[str, Any]) -> Cause | None:
+    found = (
+        Cause(kind="rule", rule=selector, agent=rule.owner)
+        for selector, either in rules.items()
+        if _selects(selector, tool) and (rule := either.matching(arguments))
+    )
+    return next(found, None)
+
+
+def _selects(selector: str, tool: ToolSpec) -> bool:
+    return selector in {tool.server, key(tool)} or (tool.server == "eca" and selector == tool.name)

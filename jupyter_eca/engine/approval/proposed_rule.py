@@ -1,0 +1,55 @@
+"""What "always" writes for one call: a rule that lets such calls run unasked, no wider than what was approved. Pure.
+
+Of a shell command it is the line as it stands, in the folder where it ran: a pattern like `git.*` would match
+`git status; rm -rf .` too. Quoted characters are those that Java's regular expressions know as well, ECA's own.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from jupyter_eca.engine.approval.policy import Rule, key
+from jupyter_eca.engine.model.request import Remembers
+
+if TYPE_CHECKING:
+    from jupyter_eca.engine.approval.policy import Rules
+    from jupyter_eca.engine.model.request import ToolSpec
+
+_EXACT = ("command", "working_directory")
+
+
+def proposed(rules: Rules, tool: ToolSpec, arguments: dict[str, Any]) -> tuple[str, Rule] | None:
+    """Selector and rule, to be added to those that `allow`; None where they leave no place for it."""
+    exact = {name: (re.escape(str(arguments.get(name, ""))),) for name in _EXACT}
+    added = Rule(args_matchers=exact if tool.remembers is Remembers.COMMANDS else {})
+    names = (key(tool), tool.name) if tool.server == "eca" else (key(tool),)
+    return next(((name, added) for name in names if both(rules.get(name), added) is not None), None)
+
+
+def both(old: Rule | None, added: Rule) -> Rule | None:
+    """A rule that matches what one of them does, and nothing else; None when there is none."""
+    if old is None or old == added:
+        return added
+    before, after = old.args_matchers, added.args_matchers
+    if not before or before.keys() != after.keys() or len(_differing(old, added)) != 1:
+        return None
+    return Rule(args_matchers={name: tuple(dict.fromkeys((*before[name], *after[name]))) for name in before})
+
+
+def without(old: Rule, gone: Rule) -> Rule | None:
+    """What is left of a rule. Raises: ValueError when `gone` is no part of it."""
+    before, after = old.args_matchers, gone.args_matchers
+    if before.keys() != after.keys() or any(set(after[name]) - set(before[name]) for name in before):
+        raise ValueError("the rule is another one by now")
+    left = _differing(old, gone)
+    if not left:
+        return None
+    if len(left) > 1:
+        raise ValueError("a part of the rule cannot be taken out")
+    kept = {name: tuple(one for one in before[name] if name != left[0] or one not in after[name]) for name in before}
+    return Rule(args_matchers=kept)
+
+
+def _differing(one: Rule, other: Rule) -> list[str]:
+    return [name for name, said in one.args_matchers.items() if set(said) != set(other.args_matchers[name])]

@@ -1,0 +1,29 @@
+"""Why a call was allowed, asked about or forbidden, in words: for the reader of a cell, of a command, and the model."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from jupyter_eca.engine.approval.policy import Decision
+
+if TYPE_CHECKING:
+    from jupyter_eca.protocol.content import Cause
+
+_DONE: Final = {Decision.ALLOW: "Allowed", Decision.ASK: "Asked", Decision.DENY: "Forbidden"}
+
+
+def told(decision: Decision, cause: Cause | None) -> str:
+    """One line without its full stop; "" where no policy decided."""
+    if cause is None:
+        return ""
+    whose = f" of the agent `{cause.agent}`" if cause.agent else ""
+    match cause.kind:
+        case "rule":
+            return f"{_DONE[decision]} by the rule `{cause.rule}`{whose} (`toolCall.approval.{decision}`)"
+        case "remembered":
+            return "Allowed: you have approved it for this session"
+        case "trust":
+            would = f"the rule `{cause.rule}`{whose} would ask" if cause.rule else "nothing else allows it"
+            return f"Allowed by trust: {would}"
+        case "default":
+            return f"{_DONE[decision]}: no rule is about it (`byDefault`{whose}: {decision})"

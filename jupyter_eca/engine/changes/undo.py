@@ -1,0 +1,89 @@
+"""Changes in words, for `%eca diff`, `%eca undo` and the commands `/diff` and `/undo`: which are meant, how they look,
+what came of them. Where the words are Markdown, what others wrote stands in blocks of code."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from jupyter_eca.engine.chat.export import fenced
+from jupyter_eca.protocol.changes import ChangedCell, ChangedFile, ChangeExtent
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from jupyter_eca.protocol.changes import Change, ChatRevertResult
+
+NOTHING: Final = "Nothing that was changed stands."
+
+_WANTED = re.compile(r"(?P<all>all\b)?(?P<numbers>[\d\s,]*)")
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """No numbers: every change."""
+
+    extent: ChangeExtent
+    numbers: tuple[int, ...]
+
+    def of(self, changes: Iterable[Change]) -> list[Change]:
+        return [one for one in changes if not self.numbers or one.number in self.numbers]
+
+    def missing(self, changes: Iterable[Change]) -> list[int]:
+        there = {one.number for one in changes}
+        return [number for number in self.numbers if number not in there]
+
+
+def wanted(words: str) -> Wanted | None:
+    """`all` is the whole chat, else the last turn that changed something. None for other words."""
+    found = _WANTED.fullmatch(words.strip())
+    if found is None:
+        return None
+    numbers = tuple(int(number) for number in re.findall(r"\d+", found["numbers"]))
+    return Wanted(ChangeExtent.CHAT if found["all"] else ChangeExtent.LAST, numbers)
+
+
+def drawn(changes: Sequence[Change]) -> str:
+    """As Markdown."""
+    return "\n\n".join([f"{_head(one, '`')}\n\n{fenced(_body(one), 'diff')}" for one in changes]) or NOTHING
+
+
+def plain(changes: Sequence[Change]) -> str:
+    return "\n\n".join([f"{_head(one)}\n{_body(one)}" for one in changes]) or NOTHING
+
+
+def told(result: ChatRevertResult, missing: Sequence[int] = ()) -> str:
+    """What was put back, and what not."""
+    lines = [f"Taken back: {one.shown}" for one in result.reverted]
+    lines += [f"Left as it is: {one.shown or 'a change'} ({one.why})" for one in result.left]
+    lines += [f"There is no change {number} among them." for number in missing]
+    return "\n".join(f"- {line}" for line in lines) or NOTHING
+
+
+def _head(change: Change, tick: str = "") -> str:
+    """`tick` is put around names."""
+    counts = f"+{change.text.lines_added} -{change.text.lines_removed}" if change.text else "not shown"
+    refused = f"; cannot be taken back: {change.refused}" if change.refused else ""
+    path = f"{tick}{change.path.replace('`', '')}{tick}" if tick else change.path
+    return f"{change.number}. {path}{_where(change)}, {change.kind} ({counts}){refused}"
+
+
+def _where(change: Change) -> str:
+    match change:
+        case ChangedFile():
+            return ""
+        case ChangedCell(kind="moved", place=place, place_before=before):
+            return f" cell {place} (was {before})"
+        case ChangedCell(place=int(place)):
+            return f" cell {place}"
+        case ChangedCell(place_before=int(before)):
+            return f" cell {before} (gone)"
+        case ChangedCell(cell_id=id):
+            return f" cell [{id}]"
+
+
+def _body(change: Change) -> str:
+    """Without the two lines that name the file: it has just been named."""
+    lines = change.text.diff.splitlines()[2:] if change.text else []
+    return "\n".join(lines)

@@ -1,0 +1,1 @@
+"""A stored chat, seen from outside the step: recovery, pages, recordings, exports, subagents."""

@@ -1,0 +1,76 @@
+"""A window on a chat's events, in whole turns: a tool call is never shown without its beginning. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from jupyter_eca.engine.model.compaction import is_summary
+from jupyter_eca.protocol.content import TextContent
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from jupyter_eca.protocol.event import Event
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """`before` and `after` are the cursors of the pages next to it, None where there is nothing more; `summary` is that
+    of the chat's last summary of itself."""
+
+    events: tuple[Event, ...]
+    total: int
+    before: int | None
+    after: int | None
+    summary: int | None = None
+
+
+def page(
+    events: Sequence[Event], limit: int | None = None, before: int | None = None, after: int | None = None
+) -> Page:
+    """The newest events, at most `limit` and then to the ends of their turns; those before or after a sequence number
+    when one is given."""
+    first, last = 0, len(events)
+    if before is not None:
+        last = next((i for i, event in enumerate(events) if event.seq >= before), last)
+    if after is not None:
+        first = next((i for i, event in enumerate(events) if event.seq > after), last)
+    if limit and limit > 0 and last - first > limit:
+        if after is None:
+            first = last - limit
+        else:
+            last = first + limit
+    if after is None:
+        while 0 < first < last and _within(events, first):
+            first -= 1
+    if before is None:
+        while first < last < len(events) and _within(events, last):
+            last += 1
+    shown = tuple(events[first:last])
+    return Page(
+        shown,
+        len(events),
+        shown[0].seq if shown and first > 0 else None,
+        shown[-1].seq if shown and last < len(events) else None,
+        last_summary(events),
+    )
+
+
+def last_summary(events: Sequence[Event]) -> int | None:
+    """The sequence number of the last event that stands for all before it, None when there is none."""
+    summaries = (e.seq for e in reversed(events) if isinstance(e.content, TextContent) and is_summary(e.aside))
+    return next(summaries, None)
+
+
+def _within(events: Sequence[Event], at: int) -> bool:
+    """Whether a turn has begun before that place and goes on there; another title may stand in the middle of one."""
+    here = next((event.turn for event in events[at:] if event.turn), None)
+    before = next((event.turn for event in reversed(events[:at]) if event.turn), None)
+    return here is not None and here == before
+
+
+def from_message(events: Sequence[Event], content_id: str) -> int | None:
+    """Where the turn begins that has the user's message; None when there is no such message."""
+    turn = next((e.turn for e in events if getattr(e.content, "content_id", None) == content_id and e.turn), None)
+    return None if turn is None else next(i for i, event in enumerate(events) if event.turn == turn)

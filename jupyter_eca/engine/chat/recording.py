@@ -1,0 +1,305 @@
+"""A turn as it is recorded, to be made again without a model: what was said, and what became of the calls.
+
+It is made of the turn's events, and goes back through the engine as a model's deltas would: nothing that shows, stores
+or continues a chat can tell a replayed turn from another. Texts are lists of lines in the file, so that a reviewer can
+read the code that a call ran, and git can show what has changed. Signatures of reasonings are left out: they are a
+vendor's proof for the next minutes, and a reasoning without one is never sent back.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, cast
+
+from pydantic import BeforeValidator, Field, PlainSerializer, SerializerFunctionWrapHandler, model_serializer
+
+from jupyter_eca.engine.model.delta import (
+    Delta,
+    ReasoningDelta,
+    ReasoningEnd,
+    Remark,
+    TextDelta,
+    ToolCallDelta,
+    UsageDelta,
+)
+from jupyter_eca.engine.model.texts import REJECTED
+from jupyter_eca.protocol.base import Model
+from jupyter_eca.protocol.content import (
+    ImageContent,
+    Limit,
+    Origin,
+    ReasonFinishedContent,
+    ReasonStartedContent,
+    ReasonTextContent,
+    RejectReason,
+    Role,
+    TextContent,
+    ToolCallContent,
+    ToolCallDetails,
+    ToolCalledContent,
+    ToolCallPrepareContent,
+    ToolCallRejectedContent,
+    ToolCallRunningContent,
+    UrlContent,
+    UsageContent,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from jupyter_eca.protocol.event import Event
+
+# Of a text that is replayed, so that a long one too is shown as it grows.
+_PIECE: Final = 200
+
+
+def _lines(text: str) -> list[str]:
+    return text.splitlines(keepends=True)
+
+
+def _joined(value: object) -> object:
+    return "".join(cast("list[str]", value)) if isinstance(value, list) else value
+
+
+def _unfolded(arguments: dict[str, Any]) -> dict[str, Any]:
+    return {
+        name: {"$lines": _lines(value)} if isinstance(value, str) and "\n" in value else value
+        for name, value in arguments.items()
+    }
+
+
+def _folded(value: object) -> object:
+    if not isinstance(value, dict):
+        return value
+    return {name: _whole(one) for name, one in cast("dict[str, Any]", value).items()}
+
+
+def _whole(value: object) -> object:
+    if isinstance(value, dict) and value.keys() == {"$lines"}:
+        return _joined(cast("dict[str, Any]", value)["$lines"])
+    return cast("object", value)
+
+
+Lines = Annotated[str, PlainSerializer(_lines), BeforeValidator(_joined)]
+Arguments = Annotated[dict[str, Any], PlainSerializer(_unfolded), BeforeValidator(_folded)]
+
+
+class Brief(Model):
+    """Written without what is as it is by default."""
+
+    @model_serializer(mode="wrap")
+    def _brief(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        fields = type(self).model_fields.items()
+        unsaid = [
+            (name, field.alias)
+            for name, field in fields
+            if name != "type" and getattr(self, name) == field.get_default(call_default_factory=True)
+        ]
+        return {name: value for name, value in write(self).items() if all(name not in names for names in unsaid)}
+
+
+class Said(Brief):
+    type: Literal["text"] = "text"
+    text: Lines
+
+
+class Thought(Brief):
+    type: Literal["reasoning"] = "reasoning"
+    text: Lines = ""
+    took_ms: int = 0
+
+
+class Remarked(Brief):
+    """By the provider, for the reader."""
+
+    type: Literal["remark"] = "remark"
+    text: Lines
+
+
+class RecordedCall(Brief):
+    """`server` and `origin` are kept for calls of tools that are not there when the turn is made again."""
+
+    tool: str
+    server: str = "eca"
+    origin: Origin = Origin.NATIVE
+    arguments: Arguments = Field(default_factory=dict[str, Any])
+    details: ToolCallDetails | None = None
+
+
+class Ran(RecordedCall):
+    type: Literal["ran"] = "ran"
+    output: Lines = ""
+    error: bool = False
+    took_ms: int = 0
+    images: tuple[ImageContent, ...] = ()
+    links: tuple[UrlContent, ...] = ()
+
+
+class Refused(RecordedCall):
+    """`words` are the user's own."""
+
+    type: Literal["refused"] = "refused"
+    reason: RejectReason
+    words: Lines = ""
+
+
+Part = Annotated[Said | Thought | Remarked | Ran | Refused, Field(discriminator="type")]
+
+
+class Spent(Brief):
+    """Tokens, once."""
+
+    input: int
+    output: int
+    limit: Limit | None = None
+
+
+class Reply(Brief):
+    """Of one request to the model."""
+
+    parts: tuple[Part, ...] = ()
+    usage: Spent | None = None
+
+    @property
+    def calls(self) -> list[Ran | Refused]:
+        return [part for part in self.parts if isinstance(part, Ran | Refused)]
+
+
+# -- from events
+
+
+class _Draft:
+    """A reply in the making: the parts by an id, in their order."""
+
+    def __init__(self) -> None:
+        self.parts: dict[str, Part | None] = {}
+        self.usage: Spent | None = None
+        self.ended = ""
+        """The last call that has ended: what the model says next is another reply."""
+        self.running: set[str] = set()
+        """Calls that run: what is used meanwhile is a subagent's, and no part of the reply."""
+
+    def add(self, part: Part) -> None:
+        self.parts[f"#{len(self.parts)}"] = part
+
+    def say(self, text: str) -> None:
+        last = next(reversed(self.parts), "")
+        before = self.parts.get(last)
+        if isinstance(before, Said):
+            self.parts[last] = Said(text=before.text + text)
+        else:
+            self.add(Said(text=text))
+
+    def think(self, id: str, text: str = "", took_ms: int = 0) -> None:
+        before = self.parts.get(id)
+        said = before.text if isinstance(before, Thought) else ""
+        self.parts[id] = Thought(text=said + text, took_ms=took_ms)
+
+    def show(self, content: ImageContent | UrlContent) -> None:
+        """A picture or a link of the call that has just ended."""
+        call = self.parts.get(self.ended)
+        if isinstance(call, Ran) and isinstance(content, ImageContent):
+            self.parts[self.ended] = call.model_copy(update={"images": (*call.images, content)})
+        elif isinstance(call, Ran):
+            self.parts[self.ended] = call.model_copy(update={"links": (*call.links, content)})
+
+    @property
+    def reply(self) -> Reply:
+        return Reply(parts=tuple(part for part in self.parts.values() if part is not None), usage=self.usage)
+
+
+def replies(events: Iterable[Event]) -> tuple[Reply, ...]:
+    """Of the events of a turn since the model was first asked. The last reply is the one that has no calls."""
+    drafts = [_Draft()]
+    for event in events:
+        if drafts[-1].running and isinstance(event.content, UsageContent):
+            continue
+        if drafts[-1].ended and _is_said(event):
+            drafts.append(_Draft())
+        _take(drafts[-1], event)
+    if drafts[-1].ended:
+        drafts.append(_Draft())
+    return tuple(draft.reply for draft in drafts)
+
+
+def _is_said(event: Event) -> bool:
+    """By the model, or by its provider."""
+    words = isinstance(event.content, TextContent) and event.role is not Role.USER
+    return words or isinstance(event.content, ReasonStartedContent | ToolCallPrepareContent | UsageContent)
+
+
+def _take(draft: _Draft, event: Event) -> None:
+    match event.content:
+        case TextContent(text=text) if event.role is Role.ASSISTANT:
+            draft.say(text)
+        case TextContent(text=text) if event.role is Role.SYSTEM:
+            draft.add(Remarked(text=text))
+        case ReasonStartedContent(id=id):
+            draft.think(id)
+        case ReasonTextContent(id=id, text=text):
+            draft.think(id, text)
+        case ReasonFinishedContent(id=id, total_time_ms=took):
+            draft.think(id, took_ms=took)
+        case UsageContent(message_input_tokens=asked, message_output_tokens=answered, limit=limit):
+            draft.usage = Spent(input=asked, output=answered, limit=limit)
+        case ToolCalledContent() as called:
+            output = "\n".join(one.text for one in called.outputs)
+            took = called.total_time_ms
+            draft.ended = called.id
+            draft.running.discard(called.id)
+            draft.parts[called.id] = Ran(**_about(called), output=output, error=called.error, took_ms=took)
+        case ToolCallRejectedContent() as rejected:
+            words = event.aside.removeprefix(REJECTED[rejected.reason]).strip()
+            draft.ended = rejected.id
+            draft.parts[rejected.id] = Refused(**_about(rejected), reason=rejected.reason, words=words)
+        case ToolCallContent(id=id) as call:
+            if isinstance(call, ToolCallRunningContent):
+                draft.running.add(id)
+            draft.parts.setdefault(id, None)
+        case ImageContent() | UrlContent() as shown:
+            draft.show(shown)
+        case _:
+            pass
+
+
+def _about(call: ToolCalledContent | ToolCallRejectedContent) -> dict[str, Any]:
+    return {
+        "tool": call.name,
+        "server": call.server,
+        "origin": call.origin,
+        "arguments": call.arguments,
+        "details": call.details,
+    }
+
+
+# -- and back
+
+
+def deltas(reply: Reply, ids: Sequence[str]) -> Iterator[tuple[int, Delta]]:
+    """What a model would say, each with the milliseconds that it took. `ids` are for the calls, in their order."""
+    fresh = iter(enumerate(ids))
+    for part in reply.parts:
+        match part:
+            case Said(text=text):
+                yield from ((0, TextDelta(text[at : at + _PIECE])) for at in range(0, len(text), _PIECE))
+            case Thought(text=text, took_ms=took):
+                yield 0, ReasoningDelta(text)
+                yield took, ReasoningEnd()
+            case Remarked(text=text):
+                yield 0, Remark(text)
+            case Ran() | Refused() as call:
+                index, id = next(fresh)
+                yield 0, ToolCallDelta(index, id, call.tool, json.dumps(call.arguments))
+    if (spent := reply.usage) is not None:
+        limit = spent.limit or Limit(context=0, output=0)
+        yield (
+            0,
+            UsageDelta(
+                spent.input,
+                spent.output,
+                cost=0.0,
+                context_limit=limit.context,
+                output_limit=limit.output,
+                replayed=True,
+            ),
+        )

@@ -1,0 +1,144 @@
+"""A chat from its stored events, and the end of a turn that its server did not live to see."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import reduce
+from typing import TYPE_CHECKING, Any
+
+from jupyter_eca.engine.model.compaction import Window, is_summary
+from jupyter_eca.engine.model.history import remember
+from jupyter_eca.engine.model.task_plan import restored
+from jupyter_eca.engine.model.texts import CRASHED_CALL, CRASHED_HOOK, CRASHED_TURN, NOTED, REJECTED
+from jupyter_eca.engine.state import ChatState
+from jupyter_eca.protocol.content import (
+    Content,
+    HookActionFinishedContent,
+    HookActionStartedContent,
+    ProgressContent,
+    ReasonFinishedContent,
+    ReasonStartedContent,
+    RejectReason,
+    Role,
+    TextContent,
+    TextOutput,
+    ToolCallContent,
+    ToolCalledContent,
+    ToolCallPrepareContent,
+    ToolCallRejectedContent,
+    ToolCallRunContent,
+    ToolCallRunningContent,
+    UsageContent,
+)
+from jupyter_eca.protocol.event import Event, Outcome
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+
+@dataclass(frozen=True, slots=True)
+class Restored:
+    """`missing` are events to store after those given: they close what was open."""
+
+    state: ChatState
+    missing: tuple[Event, ...]
+
+
+def restore(chat: str, events: Sequence[Event], at: int) -> Restored:
+    calls = frozenset(event.content.id for event in events if isinstance(event.content, ToolCallContent))
+    history = reduce(remember, events, ())
+    state = ChatState(
+        chat, history=history, call_ids=calls, cost=_cost(events), window=_window(events), notes=_notes(events)
+    )
+    state = replace(state, tasks=restored(event.content for event in events).tasks, planned=_planned(events))
+    # What stands beside the turns (a flag, another title) has none.
+    last = next((event for event in reversed(events) if event.turn), None)
+    if last is None or last.outcome is not None:
+        return Restored(state, ())
+    turn = last.turn
+    state = replace(state, turn=turn)
+    missing: list[Event] = []
+    for content, aside in _closings(e for e in events if e.turn == turn):
+        event = Event(chat=chat, turn=turn, role=Role.ASSISTANT, content=content, at=at, aside=aside)
+        state = replace(state, history=remember(state.history, event))
+        missing.append(event)
+    said = Event(chat=chat, turn=turn, role=Role.SYSTEM, content=TextContent(text=CRASHED_TURN), at=at)
+    finished = ProgressContent(state="finished", plan=state.planned or None)
+    end = said.model_copy(update={"content": finished, "outcome": Outcome.FAILED})
+    return Restored(state, (*missing, said, end))
+
+
+def _notes(events: Iterable[Event]) -> tuple[str, ...]:
+    """What ended beside the turns since the model was last told of such things."""
+    notes: list[str] = []
+    for event in events:
+        match event.content:
+            case TextContent() if event.role is Role.SYSTEM and event.aside and not event.turn:
+                notes.append(event.aside)
+            case ProgressContent(text=text) if event.role is Role.USER and text == NOTED:
+                notes.clear()
+            case _:
+                pass
+    return tuple(notes)
+
+
+def _planned(events: Sequence[Event]) -> bool:
+    """As the last turn left it."""
+    ends = (event.content for event in reversed(events) if event.outcome is not None)
+    last = next(ends, None)
+    return isinstance(last, ProgressContent) and bool(last.plan)
+
+
+def _cost(events: Iterable[Event]) -> float | None:
+    costs = [e.content.session_cost for e in events if isinstance(e.content, UsageContent)]
+    last = costs[-1] if costs else "0"
+    return None if last is None else float(last)
+
+
+def _window(events: Sequence[Event]) -> Window:
+    """As the last reply left it; unknown after a summary until the next one."""
+    for event in reversed(events):
+        match event.content:
+            case TextContent() if event.role is Role.SYSTEM and is_summary(event.aside):
+                return Window()
+            case UsageContent(session_tokens=used, limit=limit) if limit is not None:
+                return Window(used, limit.context)
+            case _:
+                pass
+    return Window()
+
+
+def _closings(events: Iterable[Event]) -> list[tuple[Content, str]]:
+    """One terminal content for each call, each reasoning and each hook that has none."""
+    calls: dict[str, ToolCallContent] = {}
+    reasonings: dict[str, None] = {}
+    hooks: dict[str, str] = {}
+    for event in events:
+        match event.content:
+            case ToolCalledContent(id=id) | ToolCallRejectedContent(id=id):
+                calls.pop(id, None)
+            case ToolCallPrepareContent() | ToolCallRunContent() | ToolCallRunningContent() as content:
+                calls[content.id] = content
+            case ReasonStartedContent(id=id):
+                reasonings[id] = None
+            case ReasonFinishedContent(id=id):
+                reasonings.pop(id, None)
+            case HookActionStartedContent(id=id, name=name):
+                hooks[id] = name
+            case HookActionFinishedContent(id=id):
+                hooks.pop(id, None)
+            case _:
+                pass
+    closed: list[tuple[Content, str]] = [(ReasonFinishedContent(id=id), "") for id in reasonings]
+    ended = (HookActionFinishedContent(id=id, name=name, status=1, error=CRASHED_HOOK) for id, name in hooks.items())
+    return closed + [(one, "") for one in ended] + [_closing(call) for call in calls.values()]
+
+
+def _closing(call: ToolCallContent) -> tuple[Content, str]:
+    about: dict[str, Any] = {"id": call.id, "name": call.name, "server": call.server, "origin": call.origin}
+    if isinstance(call, ToolCallRunningContent):
+        outputs = (TextOutput(text=CRASHED_CALL),)
+        return ToolCalledContent(**about, arguments=call.arguments, error=True, outputs=outputs), ""
+    arguments = call.arguments if isinstance(call, ToolCallRunContent) else {}
+    reason = RejectReason.STOP
+    return ToolCallRejectedContent(**about, arguments=arguments, reason=reason), REJECTED[reason]

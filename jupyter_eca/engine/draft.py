@@ -1,0 +1,37 @@
+"""The request that a prompt would make, by the very steps that would make it. Pure: nothing comes of them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from jupyter_eca.engine.effects import CallModel
+from jupyter_eca.engine.inputs import Gathered, Prompted, Setup
+from jupyter_eca.engine.model.request import ChatMessage, ModelRequest, TextPart
+from jupyter_eca.engine.model.texts import noted_text
+from jupyter_eca.engine.step import step
+from jupyter_eca.engine.turn import TurnStatus
+
+if TYPE_CHECKING:
+    from jupyter_eca.engine.model.request import DocumentPart, ImagePart
+    from jupyter_eca.engine.state import ChatState
+
+
+def drafted(
+    state: ChatState,
+    setup: Setup,
+    message: str = "",
+    context: str = "",
+    images: tuple[ImagePart, ...] = (),
+    documents: tuple[DocumentPart, ...] = (),
+) -> ModelRequest:
+    """Also while the chat answers: then as if it had ended here. Without a message it is what the model knows by now. A
+    summary that would be made first is left out."""
+    if not message:
+        notes = noted_text(state.notes)
+        said = (ChatMessage("user", (TextPart(notes),)),) if notes else ()
+        return ModelRequest(setup.model, setup.system, (*state.history, *said), setup.tools, setup.variant)
+    idle = replace(state, status=TurnStatus.IDLE, calls=(), reasoning="", summing=None)
+    asked, _, _ = step(idle, Prompted(0, "draft", message, "draft", replace(setup, compact_at=0)))
+    _, _, effects = step(asked, Gathered(0, context, images, documents=documents))
+    return next(effect.request for effect in effects if isinstance(effect, CallModel))

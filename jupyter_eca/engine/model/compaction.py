@@ -1,0 +1,164 @@
+"""A conversation that has become too long for its model: when it is, what the model is asked then, and what stands in
+the place of what was said. Pure; the events stay as they are, so a reader, a rollback and a fork still see all of it.
+
+The request for the summary is the next one that would have been made anyway, with one more message at its end: the
+model's cache serves it. Loops are impossible: within one turn there is no second summary before five more replies, at
+most one removal of old results, and none is made of what is too little to be worth it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+from jupyter_eca.engine.model.context_window import CHARS_PER_TOKEN
+from jupyter_eca.engine.model.request import (
+    ChatMessage,
+    DocumentPart,
+    ImagePart,
+    Part,
+    ReasoningPart,
+    TextPart,
+    ToolResultPart,
+    ToolUsePart,
+)
+from jupyter_eca.engine.model.texts import CONTEXT, PRUNED, PRUNED_RESULT, SUMMARISE, SUMMARY, SUMMARY_FOCUS, UNANSWERED
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from jupyter_eca.engine.model.history import History
+
+# What stays of the results of tools when a model's server says that the request is too long; ECA keeps as much.
+KEPT_RESULTS: Final = 40_000 * CHARS_PER_TOKEN
+
+# Between two summaries in one turn.
+MIN_REPLIES: Final = 5
+
+# Of the window. A summary of less frees nothing: then it is the tools and the instructions that fill it.
+_WORTH: Final = 0.25
+
+# Of each result and text, when even the request for a summary must be short.
+_SHORT: Final = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """`used` tokens of `limit`, as the vendor counted them for the last reply; 0 is unknown."""
+
+    used: int = 0
+    limit: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Summing:
+    """A summary in the making. `forced`: the request was refused as too long, so there is no going on without one.
+    `focus` is what the user wants kept above all."""
+
+    text: str = ""
+    forced: bool = False
+    focus: str = ""
+
+
+def is_due(window: Window, share: int, history: History, last: int | None, steps: int) -> bool:
+    """Whether the next request would leave less than it should; `share` is in percent, 0 for never. `last` is the step
+    of this turn before which the last summary was made."""
+    if not share or not window.limit or window.used * 100 < window.limit * share:
+        return False
+    if last is not None and steps - last < MIN_REPLIES:
+        return False
+    return weight(covered(history)) >= window.limit * _WORTH
+
+
+def weight(history: History) -> int:
+    """In tokens, estimated."""
+    return sum(len(text) for message in history for part in message.parts for text in _texts(part)) // CHARS_PER_TOKEN
+
+
+def covered(history: History) -> History:
+    """What a summary is made of: all but a prompt that was not answered yet."""
+    if not _prompt(history):
+        return history
+    results = tuple(part for part in history[-1].parts if isinstance(part, ToolResultPart))
+    return (*history[:-1], replace(history[-1], parts=results)) if results else history[:-1]
+
+
+def asking(history: History, summing: Summing) -> History:
+    """What the model is asked for a summary."""
+    words = SUMMARISE + (SUMMARY_FOCUS.format(summing.focus) if summing.focus else "")
+    before = covered(history)
+    if summing.forced:
+        before = tuple(replace(message, parts=tuple(map(_shortened, message.parts))) for message in before)
+    if before and before[-1].role == "user":
+        return (*before[:-1], replace(before[-1], parts=(*before[-1].parts, TextPart(words))))
+    return (*before, ChatMessage("user", (TextPart(words),)))
+
+
+def compacted(history: History, summary: str) -> History:
+    """What a model is given afterwards: the summary, and the prompt that it is to answer yet, word for word."""
+    parts: tuple[Part, ...] = (TextPart(summary), *_prompt(history))
+    if len(parts) == 1 and history and history[-1].role == "user":
+        earlier = (_words(history[:end]) for end in range(len(history), 0, -1))
+        parts = (*parts, TextPart(UNANSWERED.format(next(filter(None, earlier), ""))))
+    return (ChatMessage("user", parts),)
+
+
+def pruned(history: History) -> History:
+    """Without the results of tools that are older than the last ones, which may be as long as `KEPT_RESULTS`."""
+    room = KEPT_RESULTS
+    messages: list[ChatMessage] = []
+    for message in reversed(history):
+        parts: list[Part] = []
+        for part in reversed(message.parts):
+            if isinstance(part, ToolResultPart):
+                room -= len(part.text)
+                if room < 0 and len(part.text) > len(PRUNED_RESULT):
+                    part = replace(part, text=PRUNED_RESULT)
+            parts.append(part)
+        messages.append(replace(message, parts=tuple(reversed(parts))))
+    made = tuple(reversed(messages))
+    return history if made == history else made
+
+
+def is_summary(aside: str) -> bool:
+    return aside.startswith(SUMMARY)
+
+
+def is_pruning(aside: str) -> bool:
+    return aside == PRUNED
+
+
+def _prompt(history: History) -> tuple[Part, ...]:
+    """What the user said and the model has not answered. A turn that was stopped leaves results before it."""
+    if not history or history[-1].role != "user":
+        return ()
+    said = tuple(part for part in history[-1].parts if not isinstance(part, ToolResultPart))
+    return said if any(isinstance(part, TextPart) for part in said) else ()
+
+
+def _words(history: History) -> str:
+    texts = (part.text for part in _prompt(history) if isinstance(part, TextPart))
+    return CONTEXT.sub("", "\n".join(texts)).strip()
+
+
+def _texts(part: Part) -> Iterable[str]:
+    match part:
+        case TextPart(text=text) | ReasoningPart(text=text) | ToolResultPart(text=text):
+            yield text
+        case ToolUsePart(name=name, arguments=arguments):
+            yield name
+            yield repr(arguments)
+        case ImagePart() | DocumentPart():
+            pass
+
+
+def _shortened(part: Part) -> Part:
+    match part:
+        case TextPart(text=text) | ToolResultPart(text=text) if len(text) > _SHORT:
+            return replace(part, text=f"{text[: _SHORT // 2]}\n[...]\n{text[-_SHORT // 2 :]}")
+        case ImagePart():
+            return TextPart("(an image)")
+        case DocumentPart(name=name):
+            return TextPart(f"(the document {name})")
+        case _:
+            return part

@@ -1,0 +1,111 @@
+"""What fills a model's context window: estimated from the request, put right by what the vendor counted."""
+
+from __future__ import annotations
+
+import json
+from itertools import accumulate, pairwise
+from typing import TYPE_CHECKING
+
+from jupyter_eca.engine.model.request import ReasoningPart, TextPart, ToolResultPart, ToolUsePart
+from jupyter_eca.engine.model.texts import CONTEXT
+from jupyter_eca.protocol.content import ContextBreakdown, ContextCategory
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from jupyter_eca.engine.model.request import ModelRequest
+    from jupyter_eca.engine.model.texts import Section
+    from jupyter_eca.protocol.content import UsageContent
+
+# The usual rule of thumb for English and code.
+CHARS_PER_TOKEN = 4
+
+# Squares, not colours of ours: they are the same in every client and theme.
+EMOJI = {
+    "System prompt": "🟦",
+    "Tools": "🟪",
+    "Files": "🟨",
+    "Messages": "🟩",
+    "Tool results": "🟧",
+}
+# For clients that draw a bar of their own: those of the squares, by their names in CSS.
+COLORS = {
+    "System prompt": "royalblue",
+    "Tools": "mediumpurple",
+    "Files": "gold",
+    "Messages": "limegreen",
+    "Tool results": "darkorange",
+}
+FREE = "⬜"
+BAR_SQUARES = 20
+
+
+def breakdown(request: ModelRequest, usage: UsageContent | None = None) -> ContextBreakdown:
+    """`usage` is the chat's last one: its sum is the truth, which the estimates then only divide."""
+    characters = dict.fromkeys(EMOJI, 0)
+    for name, text in _pieces(request):
+        characters[name] += len(text)
+    estimated = {name: -(-count // CHARS_PER_TOKEN) for name, count in characters.items()}
+    whole = sum(estimated.values())
+    used = usage.session_tokens if usage is not None and usage.session_tokens else whole
+    # Rounded as running sums, so that the parts are exactly the whole.
+    ends = [round(sum_ * used / whole) if whole else 0 for sum_ in accumulate(estimated.values(), initial=0)]
+    tokens = {name: end - start for name, (start, end) in zip(estimated, pairwise(ends), strict=True)}
+    limit = usage.limit.context if usage is not None and usage.limit is not None else None
+    return ContextBreakdown(
+        categories=tuple(
+            ContextCategory(name=name, tokens=tokens[name], color=COLORS[name], emoji=EMOJI[name]) for name in EMOJI
+        ),
+        used_tokens=used,
+        free_tokens=None if limit is None else max(limit - used, 0),
+        context_limit=limit,
+    )
+
+
+def _pieces(request: ModelRequest) -> Iterator[tuple[str, str]]:
+    yield "System prompt", request.system
+    for tool in request.tools:
+        yield "Tools", f"{tool.name}{tool.description}{json.dumps(tool.parameters)}"
+    for message in request.messages:
+        for part in message.parts:
+            match part:
+                case TextPart(text=text) if message.role == "user":
+                    files = "".join(CONTEXT.findall(text))
+                    yield "Files", files
+                    yield "Messages", text[len(files) :]
+                case TextPart(text=text) | ReasoningPart(text=text):
+                    yield "Messages", text
+                case ToolUsePart(name=name, arguments=arguments):
+                    yield "Messages", f"{name}{json.dumps(arguments)}"
+                case ToolResultPart(text=text):
+                    yield "Tool results", text
+                case _:
+                    pass  # what an image weighs is not in its characters
+
+
+def drawn(parts: ContextBreakdown, system: Sequence[Section] = ()) -> str:
+    """Markdown: a bar, and a table of shares of the window (of what is used, when its size is not known). Of the system
+    prompt, what each of its sections takes."""
+    whole = parts.context_limit or parts.used_tokens or 1
+    rows = [(one.emoji, one.name, one.tokens) for one in parts.categories]
+    if parts.free_tokens is not None:
+        rows.append((FREE, "Free", parts.free_tokens))
+    ends = accumulate((tokens for _, _, tokens in rows), initial=0)
+    squares = pairwise(end * BAR_SQUARES // whole for end in ends)
+    bar = "".join(row[0] * (end - start) for row, (start, end) in zip(rows, squares, strict=True))
+    size = f" of {parts.context_limit:,}" if parts.context_limit else ""
+    lines: list[str] = []
+    for emoji, name, tokens in rows:
+        lines.append(f"| {emoji} | {name} | {tokens:,} | {tokens / whole:.0%} |")
+        if name == "System prompt":
+            lines += [f"| ↳ | {source} | {part:,} | {part / whole:.0%} |" for source, part in _divided(system, tokens)]
+    head = f"About {parts.used_tokens:,}{size} tokens are used."
+    return "\n".join([head, "", bar[:BAR_SQUARES], "", "| | | tokens | share |", "|---|---|---:|---:|", *lines])
+
+
+def _divided(sections: Sequence[Section], tokens: int) -> Iterator[tuple[str, int]]:
+    """Exactly, as above."""
+    ends = list(accumulate((len(section.text) for section in sections), initial=0))
+    shares = pairwise(round(end * tokens / (ends[-1] or 1)) for end in ends)
+    for section, (start, end) in zip(sections, shares, strict=True):
+        yield section.source, end - start

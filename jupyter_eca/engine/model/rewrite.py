@@ -1,0 +1,91 @@
+"""Help at the cursor, in words: what a model is asked, and what of its answer is meant. Knows no stream."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from jupyter_eca.engine.model.request import ChatMessage, ModelRequest, TextPart
+
+_REWRITE = """You rewrite a piece of text in an editor. You are given the selected text and an instruction. Answer \
+with the text that takes its place, and with nothing else: no explanation, no greeting, no code fence around it. Keep \
+the language, the indentation and the style of the selection unless the instruction says otherwise."""
+
+_COMPLETE = """You complete text at the cursor of an editor. You are given what stands before and after the cursor. \
+Answer with the text to insert at the cursor, and with nothing else: no explanation, no code fence, nothing of what is \
+already there. Stop after one statement or sentence, or at most a few lines. When nothing fits, answer with nothing."""
+
+REWRITE_EMPTY = "The model sent an empty answer; the text was left as it is. Ask again, or choose another model."
+NO_COMPLETION_MODEL = (
+    "Inline completion is off: no model is chosen for it. "
+    'Set `"completion": {"model": "PROVIDER/MODEL"}` in ~/.config/eca/config.json.'
+)
+
+# What a completion may cost: about a thousand tokens of what is before the cursor and a quarter of it of what follows.
+BEFORE_CHARS = 4_000
+AFTER_CHARS = 1_000
+
+_FENCE = "```"
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """`place` tells where the text is from, empty when that is not known."""
+
+    text: str
+    instruction: str
+    place: str = ""
+
+
+def place_of(path: str | None, lines: tuple[int, int] | None) -> str:
+    """`lines` are the first and the last, counted from 0."""
+    return f"{path}, lines {lines[0] + 1} to {lines[1] + 1}" if path and lines else path or ""
+
+
+def rewriting(model: str, selection: Selection) -> ModelRequest:
+    place = f"From: {selection.place}\n\n" if selection.place else ""
+    asked = f"{place}<selection>\n{selection.text}\n</selection>\n\nInstruction: {selection.instruction}"
+    return _request(model, _REWRITE, asked)
+
+
+def completing(model: str, before: str, after: str) -> ModelRequest:
+    asked = f"<before>{before[-BEFORE_CHARS:]}</before>\n<after>{after[:AFTER_CHARS]}</after>"
+    return _request(model, _COMPLETE, asked)
+
+
+def _request(model: str, system: str, asked: str) -> ModelRequest:
+    return ModelRequest(model, system, (ChatMessage("user", (TextPart(asked),)),))
+
+
+def replacement(original: str, answer: str) -> str:
+    """The answer without the fence that a model put around it; a selection's last line break is kept."""
+    text = answer if original.lstrip().startswith(_FENCE) else unfenced(answer)
+    return f"{text}\n" if original.endswith("\n") and not text.endswith("\n") else text
+
+
+def unfenced(text: str) -> str:
+    """What is inside of a single fence around everything; a text with more than that one is left alone."""
+    lines = text.strip().split("\n")
+    fence = lines[0][: len(lines[0]) - len(lines[0].lstrip("`"))]
+    inside = [line.strip() for line in lines[1:-1]]
+    whole = len(lines) > 1 and len(fence) >= len(_FENCE) and "`" not in lines[0][len(fence) :]
+    if not whole or lines[-1].strip() != fence or any(line.startswith(fence) for line in inside):
+        return text
+    return "\n".join(lines[1:-1])
+
+
+def split(text: str, line: int, character: int) -> tuple[str, str]:
+    """What is before and after a position, counted from 0; one outside of the text is moved to its nearest end."""
+    lines = text.split("\n")
+    if line >= len(lines):
+        return text, ""
+    start = sum(len(before) + 1 for before in lines[: max(line, 0)])
+    at = start + min(max(character, 0), len(lines[max(line, 0)]))
+    return text[:at], text[at:]
+
+
+def insertion(before: str, answer: str) -> str:
+    """The answer without a fence, and without the beginning of the line that many models say again."""
+    text = unfenced(answer)
+    line = before.rpartition("\n")[2]
+    text = text.removeprefix(line) if line.strip() else text
+    return text if text.strip() else ""

@@ -1,0 +1,1 @@
+"""Text that people type, parsed: mentions, slash commands and shell templates."""

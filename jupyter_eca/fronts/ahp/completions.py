@@ -1,0 +1,62 @@
+"""What is offered while somebody types a message: contexts behind `@`, commands behind a `/` at its beginning."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from jupyter_eca.engine.text.slash_commands import matching
+from jupyter_eca.errors import RemoteError
+from jupyter_eca.fronts.ahp.resources import attachments
+from jupyter_eca.host.commands import offered as commands
+from jupyter_eca.host.turn import tool_context
+from jupyter_eca.plugins.contexts.resolve import offered
+from jupyter_eca.protocol.ahp.commands import Code
+from jupyter_eca.protocol.context import CursorContext, DirectoryContext, FileContext
+
+if TYPE_CHECKING:
+    from jupyter_eca.fronts.ahp.reducers.base import Json
+    from jupyter_eca.host.host import Host
+    from jupyter_eca.protocol.context import ChatContext
+    from jupyter_eca.workspace.ports import Files
+
+TRIGGERS: Final = ("@", "/")
+
+_COMMAND: Final = re.compile(r"/(?P<query>\S*)")
+_CONTEXT: Final = re.compile(r"(?:.*\s)?(?P<token>@(?P<query>\S*))", re.DOTALL)
+
+
+async def items(host: Host, chat: str, text: str, offset: int) -> list[Json]:
+    """`offset` counts UTF-16 code units, as do the ranges. Raises: RemoteError when it is not in the text."""
+    units = text.encode("utf-16-le", "surrogatepass")
+    if not 0 <= offset <= len(units) // 2:
+        raise RemoteError("The offset is outside of the text.", Code.INVALID_PARAMS)
+    typed = units[: 2 * offset].decode("utf-16-le", "surrogatepass")
+    if found := _COMMAND.fullmatch(typed):
+        named = matching(await commands(host), found["query"])
+        return [_item(offset, typed, f"/{one.name} ", _command(one.name, one.description)) for one in named]
+    if found := _CONTEXT.fullmatch(typed):
+        root = host.workspace.files.roots[0]
+        contexts = await offered(tool_context.contexts(host, chat, None), found["query"], live=True)
+        shown = ((one, _word(one, host.workspace.files)) for one in contexts if not isinstance(one, CursorContext))
+        return [
+            _item(offset, found["token"], f"@{word} ", attachments.offered(one, root)) for one, word in shown if word
+        ]
+    return []
+
+
+def _word(context: ChatContext, files: Files) -> str:
+    if isinstance(context, FileContext | DirectoryContext):
+        return files.shown(files.resolve(context.path))
+    wire = context.wire()
+    return str(wire.get("label") or wire.get("name") or wire.get("url") or wire.get("uri") or wire["type"])
+
+
+def _command(name: str, description: str) -> Json:
+    """Nothing is attached for a command: its name is all of it."""
+    return {"type": "simple", "label": f"/{name}", "_meta": {"description": description}}
+
+
+def _item(offset: int, token: str, insert: str, attachment: Json) -> Json:
+    start = offset - len(token.encode("utf-16-le", "surrogatepass")) // 2
+    return {"insertText": insert, "rangeStart": start, "rangeEnd": offset, "attachment": attachment}

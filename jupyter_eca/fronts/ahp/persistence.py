@@ -1,0 +1,84 @@
+"""What the front keeps on disk: notes of sessions, and numbers that are never used twice."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import TYPE_CHECKING, Final
+
+from jupyter_eca.fronts.ahp.session import notes
+from jupyter_eca.workspace.shielded import whole
+
+if TYPE_CHECKING:
+    from collections.abc import Coroutine
+
+    from jupyter_eca.fronts.ahp.reducers.base import Json
+    from jupyter_eca.fronts.ahp.session.session import Session
+    from jupyter_eca.host.store import Store
+
+# Numbers that are set aside at a time: a server that dies goes on behind them.
+RESERVED: Final = 65_536
+_COUNTER: Final = "ahp.serverSeq"
+
+
+class Keeping:
+    def __init__(self, store: Store) -> None:
+        self.notes: dict[str, Json] = {}
+        self._store = store
+        self._changed: dict[str, Session | None] = {}
+        self._wake = asyncio.Event()
+        self._reserved = 0
+
+    async def open(self) -> int:
+        """Gives the number behind which nothing was ever sent."""
+        start = await self._store.do(lambda tables: tables.reserve(_COUNTER, 0, RESERVED))
+        self._reserved = start + RESERVED
+        found = await self._store.do(lambda tables: tables.notes())
+        self.notes = {chat: notes.read(text) for chat, text in found.items()}
+        return start
+
+    async def run(self) -> None:
+        while True:
+            await self._wake.wait()
+            self._wake.clear()
+            await self.save()
+
+    def keep(self, session: Session) -> None:
+        """Its state as it will be when it is written."""
+        self._changed[session.chat] = session
+        self._wake.set()
+
+    def note(self, chat: str, note: Json) -> None:
+        self.notes[chat] = note
+        self._changed[chat] = None
+        self._wake.set()
+
+    def settle(self, session: Session) -> None:
+        """It will not be there when this is written."""
+        if session.chat in self._changed:
+            self.note(session.chat, notes.of(session.state, session.messages))
+
+    def forget(self, chat: str) -> None:
+        """Of a chat that was deleted, and its note with it."""
+        self.notes.pop(chat, None)
+        self._changed.pop(chat, None)
+
+    async def save(self) -> None:
+        changed, self._changed = self._changed, {}
+        for chat, session in changed.items():
+            if session is not None:
+                self.notes[chat] = notes.of(session.state, session.messages)
+        texts = {chat: json.dumps(self.notes[chat], ensure_ascii=False) for chat in changed}
+        if texts:
+            # They are in nobody's list of changes any more: whoever is cancelled here would lose them.
+            await whole(self._store.do(lambda tables: [tables.note(chat, text) for chat, text in texts.items()]))
+
+    @property
+    def mark(self) -> int:
+        """The number at which more are to be set aside."""
+        return self._reserved - RESERVED // 2
+
+    def widen(self) -> Coroutine[None, None, int]:
+        """The mark moves at once; what is given is to be awaited."""
+        least, self._reserved = self._reserved, self._reserved + RESERVED
+        return self._store.do(lambda tables: tables.reserve(_COUNTER, least, RESERVED))

@@ -1,0 +1,1 @@
+"""Resources of the Agent Host Protocol: files here, files at the client, attachments."""

@@ -1,0 +1,100 @@
+"""What is attached to a message, as the contexts that the model is given; and contexts as what can be attached."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from typing import TYPE_CHECKING, Any, Final
+
+from pydantic import TypeAdapter, ValidationError
+
+from jupyter_eca.fronts.ahp.reducers.base import Json, present
+from jupyter_eca.protocol.ahp.content import EmbeddedAttachment, ResourceAttachment, SimpleAttachment
+from jupyter_eca.protocol.context import (
+    ChatContext,
+    DirectoryContext,
+    FileContext,
+    ImageContext,
+    LinesRange,
+    TextContext,
+    WebContext,
+)
+from jupyter_eca.workspace.paths import path_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from jupyter_eca.protocol.ahp.content import MessageAttachment, Selected, UserMessage
+
+# In an attachment's `_meta`: what we offered, and a client sends back unchanged.
+OURS: Final = "eca"
+
+_CONTEXT: TypeAdapter[Any] = TypeAdapter(ChatContext)
+
+
+def contexts(message: UserMessage) -> tuple[ChatContext, ...]:
+    return tuple(found for one in message.attachments or () for found in _context(one))
+
+
+def _context(one: MessageAttachment) -> Iterator[ChatContext]:
+    if (ours := (one.meta or {}).get(OURS)) is not None:
+        try:
+            yield _CONTEXT.validate_python(ours)
+        except ValidationError:
+            yield TextContext(label=one.label, content=str(ours))
+        return
+    match one:
+        case SimpleAttachment(model_representation=text):
+            if text:
+                yield TextContext(label=one.label, content=text)
+        case EmbeddedAttachment():
+            yield _embedded(one)
+        case ResourceAttachment(uri=uri):
+            yield _resource(uri, lines(one.selection))
+
+
+def _embedded(one: EmbeddedAttachment) -> ChatContext:
+    if one.content_type.startswith("image/"):
+        return ImageContext(media_type=one.content_type, base64=one.data)
+    try:
+        text = base64.b64decode(one.data, validate=True).decode("utf-8")
+    except (binascii.Error, UnicodeDecodeError):
+        text = f"(This is {one.content_type}, which cannot be shown as text.)"
+    return TextContext(label=one.label, content=text)
+
+
+def lines(selected: Selected | None) -> LinesRange | None:
+    if selected is None:
+        return None
+    start, end = selected.range.start, selected.range.end
+    # An end at the beginning of a line leaves that line out.
+    last = end.line if end.character == 0 and end.line > start.line else end.line + 1
+    return LinesRange(start=start.line + 1, end=last)
+
+
+def _resource(uri: str, within: LinesRange | None) -> ChatContext:
+    path = path_of(uri)
+    if path is None:
+        return WebContext(url=uri) if uri.startswith(("http://", "https://")) else TextContext(label=uri, content=uri)
+    if within is None and path.is_dir():
+        return DirectoryContext(path=str(path))
+    return FileContext(path=str(path), lines_range=within)
+
+
+def offered(context: ChatContext, root: Path) -> Json:
+    """What a client attaches when a context was chosen; it sends `_meta` back as it is."""
+    wire: Json = context.wire()
+    meta = {OURS: wire}
+    if isinstance(context, FileContext | DirectoryContext):
+        path = root / context.path
+        kind = "directory" if isinstance(context, DirectoryContext) else "document"
+        return {
+            "type": "resource",
+            "label": path.name,
+            "uri": path.as_uri(),
+            "displayKind": kind,
+            "_meta": meta,
+        }
+    label = str(wire.get("label") or wire.get("name") or wire.get("url") or wire.get("uri") or wire["type"])
+    return present(type="simple", label=label, _meta=meta)

@@ -1,0 +1,96 @@
+"""What the addresses in the state lead to: pictures of tools, and files as a call or a session found and left them."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+from typing import TYPE_CHECKING
+
+from jupyter_eca.errors import RemoteError, ToolError
+from jupyter_eca.fronts.ahp.dialect import chat_of
+from jupyter_eca.fronts.ahp.resources import unified_diff, uris
+from jupyter_eca.protocol.ahp.commands import Code
+from jupyter_eca.protocol.changes import ChangeExtent
+from jupyter_eca.protocol.content import FileChangeDetails, ImageContent, ToolCallContent, ToolCalledContent
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from jupyter_eca.host.host import Host
+    from jupyter_eca.protocol.event import Event
+
+
+async def read(host: Host, uri: str) -> tuple[bytes, str] | None:
+    """The content and its type; None for an address that is none of ours. Raises: RemoteError."""
+    if found := uris.is_picture(uri):
+        session, seq = found
+        for event in await _events(host, session):
+            if event.seq == seq and isinstance(event.content, ImageContent):
+                return base64.b64decode(event.content.base64), event.content.media_type
+    elif found := uris.is_side(uri):
+        session, side, call = found
+        text = await _side(host, chat_of(session) or "", await _events(host, session), side, call)
+        if text is not None:
+            return text.encode("utf-8"), "text/plain"
+    elif found := uris.is_change(uri):
+        session, side, id = found
+        await _events(host, session)
+        changes = await host.changes.list(chat_of(session) or "", extent=ChangeExtent.CHAT)
+        text = next((one.text for one in changes if one.id == id), None)
+        if text is not None and (shown := text.before if side == "before" else text.after) is not None:
+            return shown.encode("utf-8"), "text/plain"
+    elif "/content/" not in uri:
+        return None
+    raise RemoteError(f"There is no content {uri}.", Code.CONTENT_NOT_FOUND)
+
+
+async def _events(host: Host, session: str) -> list[Event]:
+    chat = chat_of(session)
+    row = await host.chat(chat) if chat else None
+    if row is None or row.workspace != host.store.workspace:
+        raise RemoteError(f"There is no session {session}.", Code.CONTENT_NOT_FOUND)
+    return await host.stored(row.id)
+
+
+async def _side(host: Host, chat: str, events: Sequence[Event], side: str, call: str) -> str | None:
+    """A checkpoint is what a turn found; the changes of its calls make the rest of it."""
+    about = [e for e in events if isinstance(e.content, ToolCallContent) and e.content.id == call]
+    if not about or not isinstance(details := _details(about[-1]), FileChangeDetails):
+        return None
+    ended = isinstance(about[-1].content, ToolCalledContent)
+    text = None if details.cells is not None else await _found(host, chat, about[-1].turn, details.path, ended=ended)
+    if text is not None and ended:
+        for event in events:
+            earlier = _details(event)
+            if event.content is about[-1].content:
+                break
+            same = isinstance(earlier, FileChangeDetails) and earlier.path == details.path
+            done = isinstance(event.content, ToolCalledContent) and not event.content.error
+            if event.turn == about[-1].turn and done and same and isinstance(earlier, FileChangeDetails):
+                text = unified_diff.patched(text, earlier.diff) if text is not None else None
+    after = None if text is None else unified_diff.patched(text, details.diff)
+    if after is None:
+        return unified_diff.side(details.diff, "-" if side == "before" else "+")
+    return text if side == "before" else after
+
+
+def _details(event: Event) -> object:
+    return event.content.details if isinstance(event.content, ToolCallContent) else None
+
+
+async def _found(host: Host, chat: str, turn: str, path: str, *, ended: bool) -> str | None:
+    """What the turn found in the file; of a call that waits, what is there now."""
+    try:
+        real = host.workspace.files.resolve(path)
+    except ToolError:
+        return None
+    if ended:
+        kept = await host.store.do(lambda tables: tables.checkpoints(chat))
+        of_turn = [one for one in kept if (one.turn, one.path) == (turn, str(real))]
+        if not of_turn or (of_turn[0].before is None and of_turn[0].after == "unkept"):
+            return None
+        return (of_turn[0].before or b"").decode("utf-8", "replace")
+    try:
+        return (await asyncio.to_thread(real.read_bytes)).decode("utf-8", "replace") if real.exists() else ""
+    except OSError:
+        return None

@@ -1,0 +1,247 @@
+"""Files of the workspace for clients, and what users let them have besides. Where a path leads is decided by
+`Files.resolve`, links followed."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import binascii
+import mimetypes
+import secrets
+import shutil
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from jupyter_eca.errors import RemoteError, ToolError
+from jupyter_eca.fronts.ahp.reducers.base import Json, present
+from jupyter_eca.fronts.ahp.resources import contents
+from jupyter_eca.protocol.ahp.commands import Code
+from jupyter_eca.protocol.question import ChatAskQuestionParams, QuestionOption
+from jupyter_eca.workspace.files import atomic_write
+from jupyter_eca.workspace.paths import path_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from jupyter_eca.host.host import Host
+    from jupyter_eca.protocol.ahp import commands
+
+# Bytes of one file, either way: it is held in memory a few times over, and one frame has to carry it.
+MOST: Final = 32 * 1024 * 1024
+
+_ALLOW: Final = "Allow"
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """What a user let a client have: a file, or a folder with all that is in it."""
+
+    path: Path
+    write: bool
+
+
+@dataclass
+class Resources:
+    """Of all clients; `_grants` by client."""
+
+    _host: Host
+    _grants: dict[str, list[Grant]] = field(default_factory=dict[str, list[Grant]])
+
+    async def read(self, params: commands.ResourceRead, client: str) -> Json:
+        found = await contents.read(self._host, params.uri)
+        if found is None:
+            path = self._path(params.uri, client)
+            data = await asyncio.to_thread(_read, path, params.uri)
+            found = data, mimetypes.guess_type(path.name)[0] or ""
+        data, kind = found
+        return present(**_encoded(data, params.encoding, kind), contentType=kind or None)
+
+    async def write(self, params: commands.ResourceWrite, client: str) -> Json:
+        if len(params.data) > MOST * 4 // 3 + 4:
+            raise RemoteError(f"The content has more than {MOST} bytes.", Code.INVALID_PARAMS)
+        path = self._path(params.uri, client, write=True)
+        data = _decoded(params.data, params.encoding)
+        await asyncio.to_thread(_write, path, data, params.uri, create_only=params.create_only)
+        self._host.index.changed()
+        return {}
+
+    async def list(self, params: commands.ResourceList, client: str) -> Json:
+        return {"entries": await asyncio.to_thread(_entries, self._path(params.uri, client), params.uri)}
+
+    async def copy(self, params: commands.ResourceCopy, client: str) -> Json:
+        return await self._transfer(params, client, move=False)
+
+    async def move(self, params: commands.ResourceMove, client: str) -> Json:
+        return await self._transfer(params, client, move=True)
+
+    async def _transfer(self, params: commands.ResourceCopy, client: str, *, move: bool) -> Json:
+        source = self._entry(params.source, client, write=move)
+        destination = self._entry(params.destination, client, write=True)
+        await asyncio.to_thread(_transferred, source, destination, params, move=move)
+        self._host.index.changed()
+        return {}
+
+    async def delete(self, params: commands.ResourceDelete, client: str) -> Json:
+        await asyncio.to_thread(_delete, self._entry(params.uri, client, write=True), params)
+        self._host.index.changed()
+        return {}
+
+    async def request(self, params: commands.ResourceRequest, client: str, chats: list[str]) -> Json:
+        """Whoever looks at a session of the client is asked; where nobody does, the answer is no."""
+        write = bool(params.write)
+        real = self._real(params.uri)
+        if self._may(real, client, write=write):
+            return {}
+        for chat in chats:
+            if await self._asked(chat, client, real, write=write):
+                self._grants.setdefault(client, []).append(Grant(real, write))
+                return {}
+            break
+        raise _denied(params.uri, write=write, read=bool(params.read) or not write)
+
+    async def _asked(self, chat: str, client: str, path: Path, *, write: bool) -> bool:
+        what = "read and change" if write else "read"
+        options = (QuestionOption(label=_ALLOW), QuestionOption(label="Deny"))
+        words = f"May the client {client} {what} {path}? It is outside of the workspace."
+        question = ChatAskQuestionParams(chat_id=chat, question=words, options=options, allow_freeform=False)
+        return (await self._host.audiences.ask(chat, question)).answer == _ALLOW
+
+    # -- where a path leads
+
+    def _path(self, uri: str, client: str, *, write: bool = False) -> Path:
+        real = self._real(uri)
+        if not self._may(real, client, write=write):
+            raise _denied(uri, write=write, read=not write)
+        return real
+
+    def _entry(self, uri: str, client: str, *, write: bool) -> Path:
+        """As `_path`, but a link itself and not what it leads to, and never one of the folders themselves."""
+        real = self._path(uri, client, write=write)
+        path = path_of(uri)
+        entry = real if path is None else path.parent.resolve() / path.name
+        if write and any(
+            root.resolve().is_relative_to(one) for root in self._host.workspace.files.roots for one in (entry, real)
+        ):
+            raise RemoteError(f"{uri} is the workspace itself.", Code.PERMISSION_DENIED)
+        return entry
+
+    def _real(self, uri: str) -> Path:
+        path = path_of(uri)
+        try:
+            if path is None:
+                raise RemoteError(f"{uri} is no file.", Code.NOT_FOUND)
+            return path.resolve()
+        except (OSError, RuntimeError, ValueError) as error:
+            raise RemoteError(f"{uri} is no usable path.", Code.NOT_FOUND) from error
+
+    def _may(self, real: Path, client: str, *, write: bool) -> bool:
+        try:
+            self._host.workspace.files.resolve(str(real))
+        except ToolError:
+            granted = self._grants.get(client, ())
+            return any(real.is_relative_to(one.path) and (one.write or not write) for one in granted)
+        return True
+
+
+def _denied(uri: str, *, write: bool, read: bool) -> RemoteError:
+    """With the request that would unlock it."""
+    data = {"request": present(uri=uri, read=read or None, write=write or None)}
+    return RemoteError(f"{uri} is outside of the workspace.", Code.PERMISSION_DENIED, data)
+
+
+def _not_found(uri: str, error: OSError | None = None) -> RemoteError:
+    return RemoteError(f"{uri}: {(error and error.strerror) or 'it is not there'}.", Code.NOT_FOUND)
+
+
+def _encoded(data: bytes, wished: str | None, kind: str) -> Json:
+    """What is no UTF-8 can be written in base64 only."""
+    if wished != "base64" and not (wished is None and kind.startswith(("image/", "audio/", "video/"))):
+        try:
+            return {"data": data.decode("utf-8"), "encoding": "utf-8"}
+        except UnicodeDecodeError:
+            pass
+    return {"data": base64.b64encode(data).decode("ascii"), "encoding": "base64"}
+
+
+def _decoded(data: str, encoding: str) -> bytes:
+    try:
+        return base64.b64decode(data, validate=True) if encoding == "base64" else data.encode("utf-8")
+    except (binascii.Error, ValueError) as error:
+        raise RemoteError(f"The content is not {encoding}: {error}.", Code.INVALID_PARAMS) from error
+
+
+def _read(path: Path, uri: str) -> bytes:
+    try:
+        if not path.is_file():
+            raise _not_found(uri)
+        if path.stat().st_size > MOST:
+            raise RemoteError(f"{uri} has more than {MOST} bytes.", Code.INTERNAL)
+        return path.read_bytes()
+    except OSError as error:
+        raise _not_found(uri, error) from error
+
+
+def _write(path: Path, data: bytes, uri: str, *, create_only: bool) -> None:
+    try:
+        if create_only:
+            with path.open("xb") as file:
+                file.write(data)
+        elif path.is_dir() or not path.parent.is_dir():
+            raise _not_found(uri)
+        else:
+            atomic_write.put(path, data)
+    except FileExistsError as error:
+        raise RemoteError(f"{uri} exists.", Code.ALREADY_EXISTS) from error
+    except OSError as error:
+        raise _not_found(uri, error) from error
+
+
+def _entries(path: Path, uri: str) -> list[Json]:
+    try:
+        found = sorted(path.iterdir())
+    except OSError as error:
+        raise _not_found(uri, error) from error
+    return [{"name": one.name, "type": "directory" if one.is_dir() else "file"} for one in found]
+
+
+def _transferred(source: Path, destination: Path, params: commands.ResourceCopy, *, move: bool) -> None:
+    """The new one is whole before the old one goes."""
+    if not source.exists():
+        raise _not_found(params.source)
+    if destination.exists() and params.fail_if_exists:
+        raise RemoteError(f"{params.destination} exists.", Code.ALREADY_EXISTS)
+    if not destination.parent.is_dir():
+        raise _not_found(params.destination)
+    if source == destination:
+        return
+    if destination.is_relative_to(source) or source.is_relative_to(destination):
+        raise RemoteError("One of them is inside of the other.", Code.INVALID_PARAMS)
+    new = destination.with_name(f".eca-{secrets.token_hex(8)}")
+    try:
+        if move:
+            shutil.move(source, new)
+        elif source.is_dir():
+            shutil.copytree(source, new, symlinks=True)
+        else:
+            shutil.copy2(source, new)
+        if destination.is_dir() and not destination.is_symlink():
+            shutil.rmtree(destination)
+        new.replace(destination)
+    except (OSError, shutil.Error) as error:
+        raise RemoteError(f"{params.destination}: {error}.", Code.INTERNAL) from error
+
+
+def _delete(path: Path, params: commands.ResourceDelete) -> None:
+    try:
+        if path.is_symlink() or path.is_file():
+            path.unlink()
+        elif not path.is_dir():
+            raise _not_found(params.uri)
+        elif params.recursive:
+            shutil.rmtree(path)
+        elif any(path.iterdir()):
+            raise RemoteError(f"{params.uri} is not empty.", Code.INVALID_PARAMS)
+        else:
+            path.rmdir()
+    except OSError as error:
+        raise _not_found(params.uri, error) from error

@@ -1,0 +1,216 @@
+"""What a client's action may do now (specification, section 9): pure. Each gives the reason for a refusal, or None."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from jupyter_eca.fronts.ahp.reducers.base import Json, items, record
+from jupyter_eca.fronts.ahp.reducers.status import calls
+from jupyter_eca.fronts.ahp.session.tool_calls import OPTIONS
+from jupyter_eca.protocol.ahp import actions
+from jupyter_eca.protocol.ahp.content import Given
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from jupyter_eca.protocol.ahp.content import Answer, UserMessage
+
+# Characters of a message with all that is attached to it: everybody who watches the session is sent it, and it is kept.
+MOST: Final = 8 * 1024 * 1024
+
+_VALUES: Final = {
+    "text": "text",
+    "number": "number",
+    "integer": "number",
+    "boolean": "boolean",
+    "single-select": "selected",
+    "multi-select": "selected-many",
+}
+_PYTHON: Final[dict[str, tuple[type, ...]]] = {
+    "text": (str,),
+    "number": (int, float),
+    "boolean": (bool,),
+    "selected": (str,),
+    "selected-many": (list, tuple),
+}
+
+
+def session_refusal(state: Json, action: actions.SessionAction, client: str) -> str | None:
+    match action:
+        case actions.TurnStarted():
+            return _turn_started(state, action)
+        case actions.TurnCancelled(turn_id=turn):
+            return None if record(state, "activeTurn").get("id") == turn else "That turn is not under way."
+        case actions.Approved() | actions.Denied():
+            return _confirmed(state, action)
+        case actions.CallComplete() | actions.ContentChanged():
+            return _owned(state, action, client)
+        case actions.ResultConfirmed():
+            found = _call(state, action)
+            waits = found is not None and found["status"] == "pending-result-confirmation"
+            return None if waits else "The result of that call waits for nobody."
+        case actions.ActiveClientChanged() | actions.ActiveClientToolsChanged():
+            return _active_client(state, action, client)
+        case actions.CustomizationToggled(uri=uri):
+            return _toggled(state, uri)
+        case actions.ConfigChanged(config=config):
+            return configured(record(state, "config"), config)
+        case actions.Truncated(turn_id=turn) if turn is not None:
+            known = any(one["id"] == turn for one in items(state, "turns"))
+            return None if known else "There is no such turn."
+        case actions.PendingMessageSet(user_message=message):
+            return _message(message)
+        case actions.PendingMessageRemoved():
+            return _removed(state, action)
+        case actions.InputAnswerChanged() | actions.InputCompleted():
+            return _input(state, action)
+        case _:
+            return None
+
+
+def terminal_refusal(state: Json, action: actions.TerminalAction, client: str) -> str | None:
+    if isinstance(action, actions.TerminalClaimed):
+        claim = state["claim"]
+        if not (claim["kind"] == "client" and claim["clientId"] == client):
+            return "Only who holds the terminal can give it away."
+    if isinstance(action, actions.TerminalInput | actions.TerminalResized) and "exitCode" in state:
+        return "The terminal has ended."
+    return None
+
+
+def _turn_started(state: Json, action: actions.TurnStarted) -> str | None:
+    if state.get("lifecycle") == "creationFailed":
+        return "The session could not be made."
+    if state.get("activeTurn"):
+        return "A turn is under way: wait for it, cancel it, or queue the message."
+    if any(turn["id"] == action.turn_id for turn in items(state, "turns")):
+        return "There was a turn of that id."
+    if (queued := action.queued_message_id) is not None:
+        waiting = {one["id"] for one in (*items(state, "queuedMessages"), record(state, "steeringMessage")) if one}
+        if queued not in waiting:
+            return "There is no message of that id waiting."
+    return _message(action.user_message)
+
+
+def _message(message: UserMessage) -> str | None:
+    if not message.text.strip() and not message.attachments:
+        return "The message is empty."
+    size = len(message.text) + sum(len(str(getattr(one, "data", ""))) for one in message.attachments or ())
+    return None if size <= MOST else f"The message is longer than {MOST} characters."
+
+
+def _call(state: Json, action: actions.OfCall) -> Json | None:
+    turn = record(state, "activeTurn")
+    if turn.get("id") != action.turn_id:
+        return None
+    return next((call for call in calls(turn) if call["toolCallId"] == action.tool_call_id), None)
+
+
+def _confirmed(state: Json, action: actions.Approved | actions.Denied) -> str | None:
+    found = _call(state, action)
+    if found is None or found["status"] != "pending-confirmation":
+        return "That call does not wait for a confirmation."
+    option = action.selected_option_id
+    kind = "approve" if isinstance(action, actions.Approved) else "deny"
+    if option is not None and OPTIONS.get(option) != kind:
+        return "There is no such option."
+    if isinstance(action, actions.Approved) and action.edited_tool_input is not None:
+        return "The input of this call cannot be edited."
+    return None
+
+
+def _owned(state: Json, action: actions.CallComplete | actions.ContentChanged, client: str) -> str | None:
+    found = _call(state, action)
+    if found is None or found["status"] != "running":
+        return "That call is not running."
+    if found.get("toolClientId") != client:
+        return "That call belongs to another."
+    if isinstance(action, actions.CallComplete) and action.requires_result_confirmation:
+        return "Results are not confirmed here."
+    return None
+
+
+def _active_client(
+    state: Json, action: actions.ActiveClientChanged | actions.ActiveClientToolsChanged, client: str
+) -> str | None:
+    holder = record(state, "activeClient").get("clientId")
+    if isinstance(action, actions.ActiveClientToolsChanged) or action.active_client is None:
+        return None if holder == client else "You are not the active client."
+    if holder not in {None, client}:
+        return "Another client is the active one."
+    return None if action.active_client.client_id == client else "You can claim that for yourself only."
+
+
+def _toggled(state: Json, uri: str) -> str | None:
+    for one in items(state, "customizations"):
+        if one["customization"]["uri"] == uri:
+            return None if uri.startswith("mcp:") or "clientId" in one else "That is always on."
+    return "There is no such customization."
+
+
+def configured(config: Json, values: Mapping[str, Any]) -> str | None:
+    """Of a change after the session was made."""
+    properties = record(record(config, "schema"), "properties")
+    for name, value in values.items():
+        schema = record(properties, name)
+        if not schema.get("sessionMutable"):
+            return f"{name} cannot be changed."
+        if not isinstance(value, str) or value not in schema.get("enum", ()):
+            return f"{name} cannot have that value."
+    return None
+
+
+def _removed(state: Json, action: actions.PendingMessageRemoved) -> str | None:
+    steering = [record(state, "steeringMessage")] if state.get("steeringMessage") else []
+    there = steering if action.kind == "steering" else items(state, "queuedMessages")
+    return None if any(one["id"] == action.id for one in there) else "There is no such message."
+
+
+def _input(state: Json, action: actions.InputAnswerChanged | actions.InputCompleted) -> str | None:
+    request = next((one for one in items(state, "inputRequests") if one["id"] == action.request_id), None)
+    if request is None:
+        return "There is no such question."
+    questions = {one["id"]: one for one in items(request, "questions")}
+    if isinstance(action, actions.InputAnswerChanged):
+        return None if action.answer is None else _fits(questions.get(action.question_id), action.answer)
+    for id, answer in (action.answers or {}).items():
+        if reason := _fits(questions.get(id), answer):
+            return reason
+    if action.response == "accept":
+        return _complete(questions, record(request, "answers"), action.answers or {})
+    return None
+
+
+def _complete(questions: Mapping[str, Json], before: Json, now: Mapping[str, Answer]) -> str | None:
+    for id, question in questions.items():
+        state = now[id].state if id in now else record(before, id).get("state")
+        if question.get("required") and state != "submitted":
+            return "A question that must be answered is not."
+    return None
+
+
+def _fits(question: Json | None, answer: Answer) -> str | None:
+    if question is None:
+        return "There is no such question."
+    if not isinstance(answer, Given):
+        return None
+    kind, value = answer.value.kind, answer.value.value
+    fitting = kind == _VALUES.get(str(question["kind"])) and isinstance(value, _PYTHON[kind])
+    if not fitting or (kind == "number" and isinstance(value, bool)):
+        return "The answer does not fit the question."
+    known = {one["id"] for one in items(question, "options")}
+    if kind == "selected" and not answer.value.freeform_values and value not in known:
+        return "There is no such answer to choose."
+    if kind == "selected-many" and not known.issuperset(value):
+        return "There is no such answer to choose."
+    return None if answer.state == "draft" else _within(question, value)
+
+
+def _within(question: Json, value: Any) -> str | None:
+    """Drafts may be on their way to a value that fits."""
+    size = value if isinstance(value, int | float) else len(value)
+    if question["kind"] == "integer" and isinstance(size, float) and not size.is_integer():
+        return "The answer is no whole number."
+    if question["kind"] != "single-select" and not question.get("min", size) <= size <= question.get("max", size):
+        return "The answer is not within the bounds."
+    return None

@@ -1,0 +1,120 @@
+"""Tools that the active client of a session has: the model calls them like any other, the client carries them out."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from jupyter_eca.engine.model.request import ImagePart, ToolSpec
+from jupyter_eca.errors import ToolError
+from jupyter_eca.fronts.ahp.reducers.base import record
+from jupyter_eca.fronts.ahp.reducers.status import calls
+from jupyter_eca.fronts.ahp.session.config import CLIENT
+from jupyter_eca.fronts.ahp.session.tool_calls import LENT, why
+from jupyter_eca.plugins.tools.base import Plain, ToolResult
+from jupyter_eca.protocol.ahp.content import EmbeddedResult, Markdown, TextResult
+from jupyter_eca.protocol.ahp.content import ToolResult as Carried
+from jupyter_eca.protocol.content import JsonOutputsDetails, Origin
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from jupyter_eca.fronts.ahp.reducers.base import Json
+    from jupyter_eca.plugins.tools.base import ToolContext
+    from jupyter_eca.protocol.ahp import actions, content
+
+# What vendors take for the name of a tool.
+_NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,55}")
+
+# Seconds that a call waits for a client that has gone: it may come back, as the same, within them.
+GRACE: Final = 30.0
+
+
+@dataclass
+class Lending:
+    """Of one session: `owner` is the client that has the tools, "" for none."""
+
+    owner: str = ""
+    waiting: dict[str, asyncio.Future[ToolResult]] = field(default_factory=dict[str, "asyncio.Future[ToolResult]"])
+    gone: bool = False
+
+    def tools(self, definitions: Iterable[content.ToolDefinition]) -> tuple[LentTool, ...]:
+        """What has no usable name is left out."""
+        return tuple(LentTool(self, spec(one)) for one in definitions if _NAME.fullmatch(one.name))
+
+    def done(self, call: str, result: content.ToolResult) -> None:
+        if (future := self.waiting.get(call)) and not future.done():
+            future.set_result(_result(result))
+
+    def abandon(self) -> None:
+        """The client has not come back."""
+        self.gone = True
+        for future in self.waiting.values():
+            if not future.done():
+                future.set_exception(_left())
+
+    async def run(self, call: str) -> ToolResult:
+        if self.gone:
+            raise _left()
+        future = self.waiting[call] = asyncio.get_running_loop().create_future()
+        try:
+            return await future
+        finally:
+            del self.waiting[call]
+
+
+def _left() -> ToolError:
+    return ToolError("The client that has this tool has left.", "Go on without it.")
+
+
+@dataclass(frozen=True, slots=True)
+class LentTool(Plain):
+    """`tools.base.Tool`. Whether it changes anything is not known, so plan mode does not have it."""
+
+    lending: Lending
+    spec: ToolSpec
+
+    async def run(self, context: ToolContext, arguments: dict[str, Any]) -> ToolResult:  # noqa: ARG002  # the client has them
+        return await self.lending.run(context.call)
+
+
+def spec(one: content.ToolDefinition) -> ToolSpec:
+    given: dict[str, Any] = one.input_schema.wire() if one.input_schema else {"type": "object"}
+    schema: dict[str, Any] = {"properties": {}, **given}
+    return ToolSpec(f"{LENT}{one.name}", one.description or one.title or one.name, schema, CLIENT, Origin.UNKNOWN)
+
+
+def declined(state: Json, action: actions.Denied, client: str) -> content.ToolResult | None:
+    """A client that does not know its own tool denies the call, which runs already: as an action that is refused, but
+    nobody else will ever end the call (specification, section 14)."""
+    turn = record(state, "activeTurn")
+    own = {"toolCallId": action.tool_call_id, "toolClientId": client, "status": "running"}
+    if turn.get("id") != action.turn_id or not any(own.items() <= call.items() for call in calls(turn)):
+        return None
+    reason = why(action) or "The client will not carry it out."
+    return Carried.model_validate(
+        {"success": False, "pastTenseMessage": "It did not run", "error": {"message": reason}}
+    )
+
+
+def _result(result: content.ToolResult) -> ToolResult:
+    texts = [one.text for one in result.content or () if isinstance(one, TextResult)]
+    images = tuple(
+        ImagePart(one.content_type, one.data)
+        for one in result.content or ()
+        if isinstance(one, EmbeddedResult) and one.content_type.startswith("image/")
+    )
+    if result.structured_content and not texts:
+        texts = [json.dumps(result.structured_content, ensure_ascii=False)]
+    if not result.success and result.error is not None:
+        texts.append(result.error.message)
+    if not texts:
+        said = result.past_tense_message
+        texts = [said.markdown if isinstance(said, Markdown) else said]
+    details = None
+    if result.structured_content:
+        details = JsonOutputsDetails(jsons=(json.dumps(cast("Any", result.structured_content)),))
+    return ToolResult("\n".join(texts), error=not result.success, images=images, details=details)

@@ -1,0 +1,110 @@
+"""What can be chosen: models, agent, effort, approval; and what a turn is run with for it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from jupyter_eca.config import agent, agents, primary
+from jupyter_eca.engine.approval.policy import Rule
+from jupyter_eca.fronts.ahp.customizations import server_uri, switched_off
+from jupyter_eca.fronts.ahp.reducers.base import Json, present, record
+from jupyter_eca.fronts.ahp.session.tool_calls import LENT
+from jupyter_eca.host.chat.live_chat import Bounds, Choice
+from jupyter_eca.protocol.ahp import PROVIDER
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from jupyter_eca.host.host import Host
+
+DEFAULT: Final = "default"
+ASK, AUTO = "ask", "auto"
+
+# The server that the tools of a client seem to be of, in approval rules.
+CLIENT: Final = LENT.removesuffix("__")
+
+
+async def agent_infos(host: Host) -> list[Json]:
+    """One agent in the protocol's sense: ours. Looking for models may take half a second."""
+    models, default = await host.catalog.listed()
+    ordered = sorted(models, key=lambda name: name != default)
+    return [
+        {
+            "provider": PROVIDER,
+            "displayName": "Jupyter assistant",
+            "description": "Works in the notebooks, kernels and files of this Jupyter server.",
+            "models": [_model(host, name) for name in ordered],
+        }
+    ]
+
+
+def _model(host: Host, name: str) -> Json:
+    variants = host.catalog.variants(name)
+    schema = {"type": "object", "properties": {"effort": _effort(variants)}} if variants else None
+    return present(id=name, provider=PROVIDER, name=name.partition("/")[2] or name, configSchema=schema)
+
+
+def _effort(variants: tuple[str, ...]) -> Json:
+    return {
+        "type": "string",
+        "title": "Effort",
+        "description": "How much the model thinks before it answers.",
+        "default": DEFAULT,
+        "enum": [DEFAULT, *variants],
+    }
+
+
+def schema(host: Host, model: str) -> Json:
+    """The properties of a session, all of which may change while it goes on."""
+    names = primary(host.config)
+    known = agents(host.config)
+    properties: Json = {
+        "agent": {
+            "type": "string",
+            "title": "Agent",
+            "description": "Who answers.",
+            "default": names[0],
+            "enum": list(names),
+            "enumDescriptions": [known[name].description for name in names],
+        },
+        "effort": _effort(host.catalog.variants(model)),
+        "approval": {
+            "type": "string",
+            "title": "Approval",
+            "description": "Whether tool calls that the rules do not allow are asked about.",
+            "default": AUTO if host.config.chat.default_trust else ASK,
+            "enum": [ASK, AUTO],
+            "enumLabels": ["Ask", "Allow all"],
+        },
+    }
+    return {"type": "object", "properties": {name: {**one, "sessionMutable": True} for name, one in properties.items()}}
+
+
+def completed(described: Json, values: Mapping[str, object]) -> Json:
+    """All properties: what was given where it fits, else the default."""
+    return {
+        name: values[name] if values.get(name) in one["enum"] else one["default"]
+        for name, one in record(described, "properties").items()
+    }
+
+
+def choice(state: Json) -> Choice:
+    """What the turns of a session are run with."""
+    model, values = record(record(state, "summary"), "model"), record(record(state, "config"), "values")
+    effort = record(model, "config").get("effort") or values.get("effort") or DEFAULT
+    return Choice(
+        model=str(model.get("id") or ""),
+        agent=str(values.get("agent") or ""),
+        variant=None if effort == DEFAULT else str(effort),
+        trust=values.get("approval") == AUTO,
+    )
+
+
+def bounds(host: Host, state: Json) -> Bounds:
+    """Tool servers that were switched off in the session are; what a client lends it runs unasked, unless the rules say
+    otherwise: the client does the work, and can ask itself."""
+    off = switched_off(state)
+    servers = {"eca", CLIENT, *(one.name for one in host.mcp.servers() if server_uri(one.name) not in off)}
+    policy = agent(host.config, choice(state).agent).policy
+    allowed = policy.model_copy(update={"allow": {CLIENT: Rule(), **policy.allow}})
+    return Bounds(frozenset(servers) if off else None, allowed)

@@ -1,0 +1,84 @@
+"""What stands beside the turns of a session: what it is customized with, the tools it has, the files it changed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from jupyter_eca.errors import EcaError
+from jupyter_eca.fronts.ahp.customizations import customizations, of_client, switched_off
+from jupyter_eca.fronts.ahp.reducers.base import Json, items
+from jupyter_eca.fronts.ahp.resources import uris
+from jupyter_eca.fronts.ahp.session import config
+from jupyter_eca.host.subscribers import Asking
+from jupyter_eca.host.turn import setup, tool_context
+from jupyter_eca.protocol.changes import ChangedCell, ChangeExtent
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from jupyter_eca.host.host import Host
+    from jupyter_eca.plugins.tools.base import Tool
+    from jupyter_eca.protocol.changes import Change
+
+
+class Beside:
+    """Of one session; `state` gives what it is now, `tell` has an action dispatched."""
+
+    def __init__(
+        self, host: Host, chat: str, session: str, state: Callable[[], Json], tell: Callable[[Json], None]
+    ) -> None:
+        self._host = host
+        self._chat = chat
+        self._session = session
+        self._state = state
+        self._tell = tell
+
+    async def look(self) -> None:
+        """Whatever has become another is told."""
+        state = self._state()
+        offered = with_switches(await customizations(self._host), switched_off(state)) + of_client(state)
+        self._changed("customizations", items(state, "customizations"), offered)
+        self._changed("serverTools", items(state, "serverTools"), tools(self._host, self._chat, self._state()))
+        found = await diffs(self._host, self._chat, self._session)
+        self._changed("diffs", items(self._state()["summary"], "diffs"), found)
+
+    def _changed(self, name: str, before: list[Json], after: list[Json]) -> None:
+        if before != after:
+            field = "tools" if name == "serverTools" else name
+            self._tell({"type": f"session/{name}Changed", "session": self._session, field: after})
+
+
+def with_switches(offered: list[Json], off: set[str]) -> list[Json]:
+    return [{**one, "enabled": one["enabled"] and one["customization"]["uri"] not in off} for one in offered]
+
+
+def tools(host: Host, chat: str, state: Json) -> list[Json]:
+    """Those of the session's agent; what the active client lends stands in `activeClient`."""
+    # Who looks at a session can be asked.
+    has = replace(tool_context.promised(host, chat), questions=Asking(host.audiences, chat))
+    found = setup.offered(host, config.choice(state).agent, has, config.bounds(host, state))
+    return [_tool(one) for one in found if one.spec.server != config.CLIENT]
+
+
+def _tool(tool: Tool) -> Json:
+    schema: dict[str, Any] = {"type": "object", **tool.spec.parameters}
+    about = {"name": tool.spec.name, "description": tool.spec.description}
+    return {**about, "inputSchema": schema, "annotations": {"readOnlyHint": tool.reads}}
+
+
+async def diffs(host: Host, chat: str, session: str) -> list[Json]:
+    """What stands of all that the chat changed."""
+    try:
+        changes = await host.changes.list(chat, extent=ChangeExtent.CHAT)
+    except EcaError:
+        return []  # nothing was ever asked in it, or another program answers in it
+    return [_edit(host, session, one) for one in changes]
+
+
+def _edit(host: Host, session: str, one: Change) -> Json:
+    uri = (host.workspace.files.roots[0] / one.path).as_uri()
+    if isinstance(one, ChangedCell):
+        uri = f"{uri}#{one.cell_id}"
+    return uris.change(session, one.id, uri, one.kind, one.text)

@@ -1,0 +1,396 @@
+"""One session: what happens in its chat becomes actions, what clients do becomes calls of the host."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import uuid
+from contextlib import suppress
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from jupyter_eca.errors import EcaError, UnknownChat
+from jupyter_eca.fronts.ahp.dialect import session_uri
+from jupyter_eca.fronts.ahp.locales import ENGLISH, LANGUAGES
+from jupyter_eca.fronts.ahp.reducers import reduce_session
+from jupyter_eca.fronts.ahp.reducers.base import Json, items, put, record
+from jupyter_eca.fronts.ahp.resources import at_client
+from jupyter_eca.fronts.ahp.resources.at_client import Brought
+from jupyter_eca.fronts.ahp.session import config
+from jupyter_eca.fronts.ahp.session.action_rules import session_refusal
+from jupyter_eca.fronts.ahp.session.client_tools import GRACE, Lending, declined
+from jupyter_eca.fronts.ahp.session.extras import Beside
+from jupyter_eca.fronts.ahp.session.input_requests import Questions
+from jupyter_eca.fronts.ahp.session.notes import NOTED
+from jupyter_eca.fronts.ahp.session.projection import Projection
+from jupyter_eca.fronts.ahp.session.tool_calls import REMEMBER, why
+from jupyter_eca.host.chat.live_chat import Prompt
+from jupyter_eca.host.turn.effect_runner import now
+from jupyter_eca.protocol.ahp import actions
+from jupyter_eca.protocol.ahp.content import UserMessage
+from jupyter_eca.protocol.ahp.state import ActiveClient
+from jupyter_eca.protocol.content import Role, TextContent
+from jupyter_eca.protocol.event import Outcome, merged
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine, Iterable
+    from typing import Any
+
+    from jupyter_eca.fronts.ahp.front import Front
+    from jupyter_eca.fronts.ahp.hub import Origin
+    from jupyter_eca.fronts.ahp.locales import Words
+    from jupyter_eca.fronts.ahp.resources.at_client import Ask
+    from jupyter_eca.protocol.event import Event
+
+_log = logging.getLogger(__name__)
+
+# What changes which tools a session has, or what it is customized with.
+_SET_UP: Final = (actions.ConfigChanged, actions.CustomizationToggled, actions.ActiveClientChanged)
+
+
+class Session:
+    """`live.Asker` of the turns that its clients begin. `messages` are those with attachments, by turn. While events
+    are read from the store, those that come meanwhile wait in `_behind`."""
+
+    def __init__(self, front: Front, chat: str, messages: dict[str, Json] | None = None) -> None:
+        self.chat = chat
+        self.uri = session_uri(chat)
+        self.messages = messages or {}
+        self.lending = Lending()
+        self.opened = asyncio.Event()
+        self.wanted = False
+        self._front = front
+        self._host = front.host
+        self._draft: Json = {}
+        self._behind: list[Event] | None = []
+        self._known = 0
+        # What is done to the chat is done in the order in which clients asked for it.
+        self._order = asyncio.Lock()
+        # Turns of clients that the chat has said nothing of: refused ones never reach the store.
+        self._unseen: set[str] = set()
+        self._starting: dict[str, asyncio.Task[None]] = {}
+        self.questions = Questions(self.uri, lambda: self.state, self.dispatch)
+        self._leaving: asyncio.Task[None] | None = None
+        self._looking = False
+        self._beside = Beside(front.host, chat, self.uri, lambda: self.state, self.dispatch)
+        self._brought = Brought(self.uri, lambda: self.state, self.dispatch)
+        root = front.host.workspace.files.roots[0]
+        self._projection = Projection(
+            self.uri, lambda: self.state, root, self.messages, lambda: self.lending.owner, self._words
+        )
+
+    @property
+    def state(self) -> Json:
+        return self._front.hub.state(self.uri) if self._front.hub.has(self.uri) else self._draft
+
+    @property
+    def idle(self) -> bool:
+        """Whether all that there is to know of it is kept on disk. Somebody who `wanted` it may be about to use it."""
+        live = self._host.live(self.chat)
+        under_way = self._order.locked() or self._starting or self.questions.open or self.lending.owner or self._behind
+        return self.opened.is_set() and not (self.wanted or self.turn or under_way or (live is not None and live.busy))
+
+    @property
+    def turn(self) -> str:
+        """The one under way, "" for none."""
+        return str(record(self.state, "activeTurn").get("id", ""))
+
+    def _words(self) -> Words:
+        return LANGUAGES[self._front.hub.language(self.uri) or ENGLISH]
+
+    # -- from the chat
+
+    def begin_empty(self) -> None:
+        """There is nothing to read."""
+        self._behind = None
+        self.opened.set()
+
+    async def read(self, state: Json) -> None:
+        """From what is stored of it; `state` is what it is like without a turn."""
+        self._draft = state
+        # A turn that the server did not live to see the end of is closed by this. It may have no turn yet, or another
+        # program may answer in it.
+        with suppress(EcaError):
+            await self._host.load(self.chat, must_exist=True)
+        events = await self._host.stored(self.chat)
+        for event in merged(events):
+            for action in self._projection.actions(event):
+                self._draft = reduce_session(self._draft, action, event.at)
+        modified = max(state["summary"]["modifiedAt"], self._draft["summary"]["modifiedAt"])
+        self._draft = put(self._draft, summary=put(self._draft["summary"], modifiedAt=modified))
+        self._front.added(self, self._draft)
+        self._catch_up(events)
+        self.look()
+
+    def _catch_up(self, events: list[Event]) -> None:
+        self._known = max([self._known, *(event.seq for event in events)])
+        behind, self._behind = self._behind or [], None
+        self.show(behind)
+
+    def show(self, events: Iterable[Event]) -> None:
+        for event in events:
+            if self._behind is not None:
+                self._behind.append(event)
+            elif not 0 < event.seq <= self._known:
+                self._known = max(self._known, event.seq)
+                self._tell(event)
+
+    def _tell(self, event: Event) -> None:
+        for action in self._projection.actions(event):
+            self.dispatch(action, event.at)
+        if event.role is Role.USER and isinstance(event.content, TextContent):
+            self._unseen.discard(event.turn)
+            self._model_used()
+        if event.outcome is not None:
+            self.look()
+        if event.outcome is Outcome.COMPLETED:
+            self.next()
+
+    def _model_used(self) -> None:
+        """Whoever asked may have chosen another."""
+        live = self._host.live(self.chat)
+        model = live.state.setup.model if live else ""
+        if model and record(self.state["summary"], "model").get("id") != model:
+            self.dispatch({"type": "session/modelChanged", "session": self.uri, "model": {"id": model}})
+
+    async def again(self) -> None:
+        """The chat was cut back, by whomever: what is no longer there goes, what is new comes."""
+        async with self._order:
+            self._behind = self._behind or []
+            events: list[Event] = []
+            try:
+                events = await self._host.stored(self.chat)
+                self._compare(events)
+            finally:
+                self._catch_up(events)
+
+    def _compare(self, events: list[Event]) -> None:
+        kept = self._still_there(list(dict.fromkeys(event.turn for event in events if event.turn)))
+        if kept is not None:
+            cut = {"type": "session/truncated", "session": self.uri}
+            self.dispatch({**cut, "turnId": kept[-1]} if kept else cut)
+            self._projection.forget()
+        shown = {*(str(turn["id"]) for turn in items(self.state, "turns")), self.turn}
+        new = (e for e in events if e.seq > self._known or (e.turn and e.turn not in shown))
+        for event in merged(new):
+            self._tell(event)
+
+    def _still_there(self, stored: list[str]) -> list[str] | None:
+        """The turns up to the first that is stored no longer; None when that is none."""
+        known = [str(turn["id"]) for turn in items(self.state, "turns")] + ([self.turn] if self.turn else [])
+        kept: list[str] = []
+        rest = iter(stored)
+        for id in known:
+            if id not in self._unseen and next(rest, None) != id:
+                return kept
+            kept.append(id)
+        return None
+
+    def dispatch(self, action: Json, at: int | None = None, origin: Origin | None = None) -> None:
+        self._front.hub.dispatch(self.uri, action, now() if at is None else at, origin)
+        if str(action["type"]) in NOTED:
+            self._front.keep(self)
+
+    def look(self) -> None:
+        """At what stands beside the turns; each look is at what is there when it begins."""
+        if not self._looking:
+            self._looking = True
+            self._start(self._look)
+
+    async def _look(self) -> None:
+        self._looking = False
+        if self._front.hub.has(self.uri):
+            await self._beside.look()
+            if ask := self._ask_of(record(self.state, "activeClient").get("clientId", "")):
+                self._front.start(self._brought.load(ask))
+
+    def _ask_of(self, client: str) -> Ask | None:
+        listener = self._front.hub.listener(client)
+        return listener.request if listener else None
+
+    # -- from a client
+
+    def take(self, raw: Json, action: actions.SessionAction, origin: Origin) -> None:
+        if reason := session_refusal(self.state, action, origin.client):
+            self._front.hub.refuse(self.uri, raw, origin, reason)
+            if isinstance(action, actions.Denied) and (failed := declined(self.state, action, origin.client)):
+                about = {"session": self.uri, "turnId": action.turn_id, "toolCallId": action.tool_call_id}
+                self.dispatch({"type": "session/toolCallComplete", **about, "result": failed.wire()})
+                self.lending.done(action.tool_call_id, failed)
+            return
+        before = self.state
+        self.dispatch(raw, origin=origin)
+        self._carry(raw, action, before, origin.client)
+        if isinstance(action, _SET_UP):
+            self.look()
+        if not self.turn and self.state["summary"].get("activity"):
+            self.dispatch({"type": "session/activityChanged", "session": self.uri})
+
+    def _carry(self, raw: Json, action: actions.SessionAction, before: Json, client: str) -> None:
+        match action:
+            case actions.TurnStarted(turn_id=turn):
+                self._begin(turn, raw["userMessage"], client)
+            case actions.TurnCancelled(turn_id=turn):
+                self._cancel(turn)
+            case actions.Approved(tool_call_id=call, selected_option_id=option):
+                self._host.approve(self.chat, call, remember=option == REMEMBER)
+            case actions.Denied(tool_call_id=call):
+                self._host.reject(self.chat, call, why(action))
+            case actions.CallComplete(tool_call_id=call, result=result):
+                self.lending.done(call, result)
+            case actions.TitleChanged(title=title):
+                self._start(partial(self._rename, title))
+            case actions.ModelChanged() | actions.ConfigChanged():
+                self._host.choose(self.chat, config.choice(self.state))
+            case actions.ActiveClientChanged() | actions.ActiveClientToolsChanged():
+                self.lend()
+            case actions.Truncated():
+                self._cut()
+            case actions.PendingMessageSet(kind=kind):
+                if kind == "queued":
+                    self.next()
+                else:
+                    self._steer()
+            case actions.PendingMessageRemoved(kind="steering"):
+                self._host.steer(self.chat, "")
+            case actions.InputCompleted(request_id=id, response=response):
+                asked = next(one for one in items(before, "inputRequests") if one["id"] == id)
+                self.questions.answered(asked, response, record(raw, "answers"))
+            case _:
+                pass
+
+    def _start(self, work: Callable[[], Coroutine[Any, Any, None]]) -> asyncio.Task[None]:
+        async def ordered() -> None:
+            async with self._order:
+                await work()
+
+        return self._front.start(ordered())
+
+    async def resting(self) -> None:
+        """Returns once what was to be done before is."""
+        async with self._order:
+            pass
+
+    # -- turns
+
+    def _begin(self, turn: str, message: Json, client: str = "") -> None:
+        """Asked by a client, or from the queue."""
+        if message.get("attachments"):
+            self.messages[turn] = message
+        self._unseen.add(turn)
+        task = self._starting[turn] = self._start(
+            partial(self._prompt, turn, UserMessage.model_validate(message), client)
+        )
+        task.add_done_callback(lambda _: self._starting.pop(turn, None))
+
+    async def _prompt(self, turn: str, message: UserMessage, client: str) -> None:
+        if self.turn != turn:
+            return
+        contexts = (*self._brought.contexts(), *await at_client.contexts(message, self._ask_of(client)))
+        if self.turn != turn:
+            return
+        state = self.state
+        bounds, choice = config.bounds(self._host, state), config.choice(state)
+        try:
+            await self._host.prompt(Prompt(self.chat, message.text, choice, contexts, self, bounds, turn=turn))
+        except EcaError as error:
+            self._brought.forget()
+            self._fail(turn, str(error))
+            return
+        if state["summary"]["title"] and not items(state, "turns"):
+            # The user's own title, given before there was a chat that could have one.
+            await self._rename(state["summary"]["title"])
+        self._steer()
+
+    def _fail(self, turn: str, message: str) -> None:
+        if self.turn == turn:
+            error = {"errorType": "refused", "message": message}
+            self.dispatch({"type": "session/error", "session": self.uri, "turnId": turn, "error": error})
+
+    def _cancel(self, turn: str) -> None:
+        if task := self._starting.get(turn):
+            task.cancel()
+        live = self._host.live(self.chat)
+        if live is not None and live.state.turn == turn:
+            self._host.stop(self.chat)
+
+    def next(self) -> None:
+        """What waits in the queue is asked once nothing else is."""
+        queue = items(self.state, "queuedMessages")
+        if not queue or self.turn or self.state["lifecycle"] != "ready":
+            return
+        first, turn = queue[0], uuid.uuid4().hex
+        about = {"session": self.uri, "kind": "queued", "id": first["id"]}
+        self.dispatch({"type": "session/pendingMessageRemoved", **about})
+        begun = {"turnId": turn, "userMessage": first["userMessage"], "queuedMessageId": first["id"]}
+        self.dispatch({"type": "session/turnStarted", "session": self.uri, **begun})
+        self._begin(turn, first["userMessage"])
+
+    def _steer(self) -> None:
+        """One at a time: the newest stands in for the one before."""
+        steering = self.state.get("steeringMessage")
+        live = self._host.live(self.chat)
+        if steering and live is not None and live.state.turn == self.turn:
+            self._host.steer(self.chat, "")
+            self._host.steer(self.chat, steering["userMessage"]["text"])
+
+    def _cut(self) -> None:
+        self._brought.forget()
+        for task in self._starting.values():
+            task.cancel()
+        kept = {str(turn["id"]) for turn in items(self.state, "turns")}
+        self._host.stop(self.chat)
+        self._start(partial(self._keep, kept))
+
+    async def _keep(self, turns: set[str]) -> None:
+        if live := self._host.live(self.chat):
+            await asyncio.gather(*live.tasks.values(), return_exceptions=True)
+        try:
+            await self._host.archive.keep(self.chat, turns)
+        except UnknownChat:
+            pass  # nothing was ever asked in it
+        except EcaError:
+            _log.warning("%s could not be cut back", self.uri, exc_info=True)
+            self._front.start(self.again())
+
+    async def _rename(self, title: str) -> None:
+        with suppress(EcaError):  # it is kept with the session until there is a chat
+            await self._host.archive.rename(self.chat, title)
+
+    # -- `live.Asker`
+
+    def sees(self, chat: str) -> bool:  # noqa: ARG002  # clients list all of them
+        return True
+
+    def resume(self, chat: str) -> None:
+        """Which session a client shows is its own affair."""
+
+    # -- the active client
+
+    def lend(self) -> None:
+        """The tools of the active client are the chat's, or none are."""
+        found = self.state.get("activeClient")
+        client = ActiveClient.model_validate(found) if found else None
+        self.returned(self.lending.owner)
+        self.lending.owner, self.lending.gone = (client.client_id if client else ""), False
+        self._host.toolbox.lend(self.chat, self.lending.tools(client.tools) if client else ())
+
+    def left(self, client: str) -> None:
+        """A client has gone; it may come back to its calls."""
+        if record(self.state, "activeClient").get("clientId") == client:
+            self.dispatch({"type": "session/activeClientChanged", "session": self.uri, "activeClient": None})
+            self.look()
+        if self.lending.owner == client and self._leaving is None:
+            self._leaving = self._front.start(self._abandon())
+
+    def returned(self, client: str) -> None:
+        if self._leaving is not None and self.lending.owner == client:
+            self._leaving.cancel()
+            self._leaving = None
+
+    async def _abandon(self) -> None:
+        await asyncio.sleep(min(GRACE, self._host.grace))
+        self._leaving = None
+        self.lending.owner = ""
+        self.lending.abandon()
+        self._host.toolbox.lend(self.chat, ())

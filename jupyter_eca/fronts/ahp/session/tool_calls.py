@@ -1,0 +1,182 @@
+"""Tool calls: from ECA's contents to the protocol's actions."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Final, cast
+
+from jupyter_eca.fronts.ahp.reducers.base import Json, items, present
+from jupyter_eca.fronts.ahp.resources import uris
+from jupyter_eca.protocol.ahp.content import Markdown
+from jupyter_eca.protocol.content import (
+    FileChangeDetails,
+    JsonOutputsDetails,
+    RejectReason,
+    ToolCallContent,
+    ToolCalledContent,
+    ToolCallPrepareContent,
+    ToolCallRejectedContent,
+    ToolCallRunContent,
+    ToolCallRunningContent,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from jupyter_eca.fronts.ahp.locales import Words
+    from jupyter_eca.protocol.ahp.actions import Denied
+
+# What the tools of clients are called among ours.
+LENT: Final = "client__"
+
+REMEMBER: Final = "allow-session"
+# Whoever approves chooses one of these, by their kinds.
+OPTIONS: Final = {"allow": "approve", REMEMBER: "approve", "deny": "deny"}
+
+
+def options(words: Words) -> list[Json]:
+    """The order is that of the buttons, the groups have a line between them."""
+    labels = zip(OPTIONS.items(), (words.allow, words.remember, words.deny), strict=True)
+    return [{"id": id, "label": label, "kind": kind, "group": int(kind == "deny")} for (id, kind), label in labels]
+
+
+class Calls:
+    """Of one session. `owner` is the client whose tools the session has now, "" for none; `words` are in the language
+    of who looks at it."""
+
+    def __init__(
+        self, session: str, state: Callable[[], Json], root: Path, owner: Callable[[], str], words: Callable[[], Words]
+    ) -> None:
+        self._session = session
+        self._state = state
+        self._root = root
+        self._owner = owner
+        self._words = words
+
+    def actions(self, turn: str, content: ToolCallContent, words: str) -> Iterator[Json]:
+        """To be dispatched one by one: each is made for the state that the one before has left. `words` are what the
+        model was told of a refusal."""
+        about = {"session": self._session, "turnId": turn, "toolCallId": content.id}
+        if self._status(content.id) is None:
+            yield self._start(about, content)
+        match content:
+            case ToolCallPrepareContent(arguments_text=text) if text:
+                yield {"type": "session/toolCallDelta", **about, "content": text}
+            case ToolCallRunContent(manual_approval=True):
+                # A call whose turn was ended by the client meanwhile is not asked about any more.
+                yield {**self._ready(about, content), "options": options(self._words())}
+            case ToolCallRunningContent():
+                yield from self._running(about, content)
+            case ToolCalledContent():
+                yield from self._called(about, content)
+            case ToolCallRejectedContent():
+                yield from self._rejected(about, content, words)
+            case _:
+                pass
+
+    def _status(self, id: str) -> str | None:
+        turn: Json = self._state().get("activeTurn") or {}
+        calls = (part["toolCall"] for part in items(turn, "responseParts") if part["kind"] == "toolCall")
+        return next((str(call["status"]) for call in calls if call["toolCallId"] == id), None)
+
+    def _start(self, about: Json, content: ToolCallContent) -> Json:
+        lent = content.name.startswith(LENT)
+        name = content.name.removeprefix(LENT)
+        owner = self._owner() if lent else ""
+        own = name.removeprefix(f"{content.server}__")
+        shown = own.replace("_", " ").strip().capitalize() or name
+        start = {"type": "session/toolCallStart", **about, "toolName": name, "displayName": shown}
+        return {**start, "toolClientId": owner} if owner else start
+
+    def _ready(self, about: Json, content: ToolCallRunContent | ToolCallRunningContent | _Ended) -> Json:
+        edit = self._edit(content)
+        shown = content.name.removeprefix(LENT)
+        return present(
+            type="session/toolCallReady",
+            **about,
+            invocationMessage=content.summary or f"Calling {shown}",
+            toolInput=json.dumps(content.arguments, ensure_ascii=False),
+            edits={"items": [edit]} if edit else None,
+        )
+
+    def _running(self, about: Json, content: ToolCallRunningContent) -> Iterator[Json]:
+        status = self._status(content.id)
+        if status == "streaming":
+            ready = {k: v for k, v in self._ready(about, content).items() if k != "edits"}
+            yield {**ready, "confirmed": "not-needed"}
+        elif status == "pending-confirmation":
+            yield {"type": "session/toolCallConfirmed", **about, "approved": True, "confirmed": "user-action"}
+
+    def _called(self, about: Json, content: ToolCalledContent) -> Iterator[Json]:
+        if self._status(content.id) == "streaming":
+            ready = {k: v for k, v in self._ready(about, content).items() if k != "edits"}
+            yield {**ready, "confirmed": "not-needed"}
+        if self._status(content.id) in {"running", "pending-confirmation"}:
+            yield {"type": "session/toolCallComplete", **about, "result": self._result(content)}
+
+    def _result(self, content: ToolCalledContent) -> Json:
+        texts = [{"type": "text", "text": output.text} for output in content.outputs if output.text]
+        edit = self._edit(content)
+        shown = content.summary or f"Called {content.name.removeprefix(LENT)}"
+        text = "\n".join(output.text for output in content.outputs)
+        return present(
+            success=not content.error,
+            pastTenseMessage=f"{shown}: failed" if content.error else shown,
+            content=[*texts, {"type": "fileEdit", **edit}] if edit and not content.error else texts,
+            structuredContent=_structured(content),
+            error={"message": text or "It failed."} if content.error else None,
+        )
+
+    def _rejected(self, about: Json, content: ToolCallRejectedContent, words: str) -> Iterator[Json]:
+        status = self._status(content.id)
+        reason = "skipped" if content.reason is RejectReason.STOP else "denied"
+        if status == "streaming":
+            yield self._ready(about, content)
+        if status in {"streaming", "pending-confirmation"}:
+            refused = {"type": "session/toolCallConfirmed", **about, "approved": False, "reason": reason}
+            yield present(**refused, reasonMessage=self._why(content.reason))
+        elif status == "running":
+            # Somebody else was quicker to refuse than whoever approved here.
+            result = {"success": False, "pastTenseMessage": "It did not run", "error": {"message": words or reason}}
+            yield {"type": "session/toolCallComplete", **about, "result": result}
+
+    def _why(self, reason: RejectReason) -> str | None:
+        match reason:
+            case RejectReason.CONFIG:
+                return self._words().forbidden
+            case RejectReason.NOBODY:
+                return self._words().nobody
+            case RejectReason.HOOK:
+                return self._words().hooked
+            case RejectReason.USER | RejectReason.STOP:
+                return None
+
+    def _edit(self, content: ToolCallContent) -> Json | None:
+        if not isinstance(content.details, FileChangeDetails):
+            return None
+        return uris.edit(self._session, content.id, content.details, self._root)
+
+
+_Ended = ToolCalledContent | ToolCallRejectedContent
+
+
+def _structured(content: ToolCalledContent) -> Json | None:
+    """The first object among the structured results; the protocol has room for one."""
+    if isinstance(content.details, JsonOutputsDetails):
+        for text in content.details.jsons:
+            try:
+                found = json.loads(text)
+            except ValueError:
+                continue
+            if isinstance(found, dict):
+                return cast("Json", found)
+    return None
+
+
+def why(action: Denied) -> str:
+    """What the model is told of a refusal."""
+    reason = action.reason_message
+    said = reason.markdown if isinstance(reason, Markdown) else reason or ""
+    suggested = action.user_suggestion.text if action.user_suggestion else ""
+    return "\n".join(text for text in (said, suggested) if text)

@@ -1,0 +1,1 @@
+"""The ECA protocol: one `EcaSession` for each connection, over any link."""

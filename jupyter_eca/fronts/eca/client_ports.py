@@ -1,0 +1,204 @@
+"""What a client at the other end of a link does for the server: its kernel, its editor, its notebooks."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import uuid
+from typing import TYPE_CHECKING, TypeVar
+
+from pydantic import ValidationError
+
+from jupyter_eca.errors import RemoteError, ToolError
+from jupyter_eca.protocol import dialect, editor, notebook
+from jupyter_eca.protocol.base import Done, Empty
+from jupyter_eca.workspace.kernels.output_text import plain
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Sequence
+
+    from jupyter_eca.protocol.base import Model
+    from jupyter_eca.protocol.lifecycle import EditorCapabilities
+    from jupyter_eca.transport.peer import Peer
+    from jupyter_eca.workspace.ports import Heard
+
+T = TypeVar("T", bound="Model")
+
+_log = logging.getLogger(__name__)
+
+# Seconds an editor has to answer: its language server may be starting. nvim and the desktop never answer at all.
+EDITOR_SECONDS = 30.0
+
+# Seconds that a page has to say which notebooks it has open: somebody types while that is asked.
+LIST_SECONDS = 1.0
+
+_ITSELF = "The kernel is busy with the cell that asks: it cannot be {} without ending your own answer."
+
+# What IPython's own `name??` shows; the code leaves nothing behind.
+_INSPECT = """print((lambda name, shell: __import__("json").dumps(
+    shell.object_inspect_mime(name, detail_level=1)["text/plain"] if shell._ofind(name).found else None
+))({!r}, get_ipython()))"""
+
+
+class LinkKernel:
+    """The kernel at the other end of a link: its waiting cell's own coroutine runs what it is sent."""
+
+    description = (
+        "The user's live IPython kernel is at your side: `run_code` runs in it, `variables` looks at what it holds. "
+        "The question came from one of its cells."
+    )
+
+    def __init__(
+        self,
+        peer: Peer,
+        interrupt: Callable[[], Awaitable[None]],
+        caught_up: Callable[[], Awaitable[None]],
+        id: str | None = None,
+    ) -> None:
+        """`caught_up` is awaited before code is sent: while it runs, the kernel can show nothing of what led to it."""
+        self.id = id
+        self._peer = peer
+        self._interrupt = interrupt
+        self._caught_up = caught_up
+
+    async def execute(
+        self,
+        chat: str,
+        code: str,
+        heard: Heard | None = None,  # noqa: ARG002  # its code blocks the kernel, which could not say so
+    ) -> notebook.KernelExecuteResult:
+        params = notebook.KernelExecuteParams(chat_id=chat, code=code)
+        await self._caught_up()
+        try:
+            return await self._ask("kernel/execute", params, notebook.KernelExecuteResult)
+        except asyncio.CancelledError:
+            await self._interrupt()
+            raise
+
+    async def variables(self, chat: str, names: tuple[str, ...]) -> notebook.KernelVariablesResult:
+        params = notebook.KernelVariablesParams(chat_id=chat, names=names)
+        return await self._ask("kernel/variables", params, notebook.KernelVariablesResult)
+
+    async def state(self) -> notebook.KernelState:
+        return notebook.KernelState(status="busy", language="python")
+
+    async def interrupt(self) -> None:
+        raise ToolError(_ITSELF.format("interrupted"), "The user can stop it.")
+
+    async def restart(self) -> None:
+        raise ToolError(_ITSELF.format("restarted"), "Ask the user to restart it.")
+
+    async def inspect(self, name: str) -> notebook.Inspection:
+        ran = await self.execute("", _INSPECT.format(name))
+        try:
+            found = json.loads(ran.text)
+        except ValueError as error:
+            raise ToolError(f"{name} cannot be looked at: {ran.text}") from error
+        return notebook.Inspection(found=found is not None, text=plain(found or ""))
+
+    async def _ask(self, method: str, params: Model, result: type[T]) -> T:
+        try:
+            return result.model_validate(await self._peer.request(method, params.wire()))
+        except RemoteError as error:
+            raise ToolError(
+                f"The kernel did not answer: {error}.", "It may have died; its variables are gone then."
+            ) from error
+        except ValidationError as error:
+            raise ToolError(f"The kernel's answer to {method} makes no sense.") from error
+
+
+class LinkEditor:
+    """The editor at the other end of a link; `spoken` gives its dialect, which it may be a while in showing. A client
+    with live notebooks is one `in_jupyter`."""
+
+    def __init__(
+        self, peer: Peer, can: EditorCapabilities, spoken: Callable[[], dialect.Dialect], *, in_jupyter: bool
+    ) -> None:
+        self.can = can
+        self.in_jupyter = in_jupyter
+        self._peer = peer
+        self._spoken = spoken
+
+    async def diagnostics(self, uri: str | None) -> editor.EditorGetDiagnosticsResult:
+        params = editor.EditorGetDiagnosticsParams(uri=uri)
+        return await self._ask("editor/getDiagnostics", params, editor.EditorGetDiagnosticsResult)
+
+    async def definition(self, params: editor.EditorGetDefinitionParams) -> editor.EditorLookupResult:
+        return await self._ask("editor/getDefinition", params, editor.EditorLookupResult)
+
+    async def references(self, params: editor.EditorGetReferencesParams) -> editor.EditorLookupResult:
+        return await self._ask("editor/getReferences", params, editor.EditorLookupResult)
+
+    async def _ask(self, method: str, params: Model, result: type[T]) -> T:
+        try:
+            async with asyncio.timeout(EDITOR_SECONDS):
+                answer = await self._peer.request(method, params.wire())
+            if method == "editor/getDiagnostics":
+                answer = dialect.diagnostics(self._spoken(), answer)
+            return result.model_validate(answer or {})
+        except TimeoutError as error:
+            raise ToolError(f"The editor did not answer {method} in {EDITOR_SECONDS:.0f} seconds.") from error
+        except RemoteError as error:
+            raise ToolError(f"The editor did not answer: {error}.") from error
+        except ValidationError as error:
+            raise ToolError(f"The editor's answer to {method} makes no sense.") from error
+
+
+class LinkNotebooks:
+    """The notebooks that a client has open, in their live models: `workspace.base.Notebooks`."""
+
+    def __init__(self, peer: Peer) -> None:
+        self._peer = peer
+        self._runs: dict[str, Heard] = {}
+
+    async def list(self) -> tuple[notebook.NotebookInfo, ...]:
+        try:
+            return (await self._ask("notebook/list", Empty(), notebook.NotebookListResult, LIST_SECONDS)).notebooks
+        except ToolError as error:
+            _log.warning("%s", error)
+            return ()
+
+    async def read(self, path: str) -> notebook.NotebookDocument:
+        params = notebook.NotebookReadParams(path=path)
+        return await self._ask("notebook/read", params, notebook.NotebookDocument, EDITOR_SECONDS)
+
+    async def edit(self, chat: str, path: str, changes: Sequence[notebook.CellChange]) -> notebook.NotebookDocument:
+        params = notebook.NotebookEditParams(chat_id=chat, path=path, changes=tuple(changes))
+        return await self._ask("notebook/edit", params, notebook.NotebookDocument, EDITOR_SECONDS)
+
+    async def run(
+        self, chat: str, path: str, cells: Sequence[str], heard: Heard | None = None
+    ) -> notebook.NotebookRunResult:
+        """However long it takes: who asked may cancel."""
+        id = uuid.uuid4().hex if heard else ""
+        params = notebook.NotebookRunParams(chat_id=chat, path=path, cell_ids=tuple(cells), run_id=id)
+        if heard is not None:
+            self._runs[id] = heard
+        try:
+            return await self._ask("notebook/run", params, notebook.NotebookRunResult, None)
+        finally:
+            self._runs.pop(id, None)
+
+    def progressed(self, params: notebook.NotebookRunProgressParams) -> None:
+        """Of a run that has ended it means nothing."""
+        if heard := self._runs.get(params.run_id):
+            heard(params.cell_id, lambda: plain(params.text))
+
+    async def show(self, path: str, cell: str | None = None) -> None:
+        try:
+            params = notebook.NotebookOpenParams(path=path, cell_id=cell)
+            await self._ask("notebook/open", params, Done, EDITOR_SECONDS)
+        except ToolError as error:
+            _log.warning("%s", error)
+
+    async def _ask(self, method: str, params: Model, result: type[T], seconds: float | None) -> T:
+        try:
+            async with asyncio.timeout(seconds):
+                return result.model_validate(await self._peer.request(method, params.wire()))
+        except TimeoutError as error:
+            raise ToolError(f"The page did not answer {method} in {seconds:g} seconds.", "Read it again.") from error
+        except RemoteError as error:
+            raise ToolError(str(error)) from error
+        except ValidationError as error:
+            raise ToolError(f"The page's answer to {method} makes no sense.") from error

@@ -1,0 +1,180 @@
+"""Help at the cursor for one client: rewrites that stream, completions of which only the newest counts.
+
+Straight from a model to the client: no chat, no tools, nothing stored. Whatever runs here ends with the session.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from contextlib import aclosing
+from typing import TYPE_CHECKING
+
+from jupyter_eca import redaction
+from jupyter_eca.engine.model.delta import Paused, ReasoningDelta, Remark, TextDelta
+from jupyter_eca.engine.model.rewrite import (
+    NO_COMPLETION_MODEL,
+    REWRITE_EMPTY,
+    Selection,
+    completing,
+    insertion,
+    place_of,
+    replacement,
+    rewriting,
+    split,
+)
+from jupyter_eca.engine.model.texts import PAUSED
+from jupyter_eca.errors import ProviderError, RemoteError
+from jupyter_eca.host.costs.ledger import Bill
+from jupyter_eca.protocol import rewrite
+from jupyter_eca.protocol.context import Range
+from jupyter_eca.protocol.jsonrpc import Code
+
+if TYPE_CHECKING:
+    from jupyter_eca.engine.model.request import ModelRequest
+    from jupyter_eca.fronts.eca.session import EcaSession
+    from jupyter_eca.plugins.providers.catalog import Chosen
+
+_log = logging.getLogger(__name__)
+
+# A completion that comes later is of no use: whoever typed has gone on.
+COMPLETION_SECONDS = 10.0
+
+
+class Assist:
+    def __init__(self, session: EcaSession, completion_seconds: float = COMPLETION_SECONDS) -> None:
+        self._session = session
+        self._completion_seconds = completion_seconds
+        self._rewrites: dict[str | int, asyncio.Task[None]] = {}
+        self._newer: asyncio.Future[None] | None = None
+
+    # -- rewrites
+
+    async def rewrite(self, params: rewrite.RewritePromptParams) -> rewrite.RewritePromptResult:
+        """Begin one; one of the same id that is under way ends without another word.
+
+        Raises: RemoteError when there is no such model.
+        """
+        host = self._session.host
+        model = host.config.rewrite.model or await host.catalog.default()
+        chosen = self._choose(model)
+        lines = (params.range.start.line, params.range.end.line) if params.range else None
+        request = rewriting(model, Selection(params.text, params.prompt, place_of(params.path, lines)))
+        earlier = self._rewrites.get(params.id)
+        if earlier is not None:
+            earlier.cancel()
+        task = self._session.start(self._rewrite(params, chosen, request, earlier))
+        self._rewrites[params.id] = task
+        task.add_done_callback(lambda done: self._forget(params.id, done))
+        return rewrite.RewritePromptResult(model=model)
+
+    def stop(self, id: str | int) -> None:
+        """End one without another word; nothing to do when it has ended."""
+        if (task := self._rewrites.get(id)) is not None:
+            task.cancel()
+
+    def _forget(self, id: str | int, task: asyncio.Task[None]) -> None:
+        if self._rewrites.get(id) is task:
+            del self._rewrites[id]
+
+    async def _rewrite(
+        self,
+        params: rewrite.RewritePromptParams,
+        chosen: Chosen,
+        request: ModelRequest,
+        earlier: asyncio.Task[None] | None,
+    ) -> None:
+        if earlier is not None:
+            await asyncio.wait((earlier,))
+        began = time.monotonic()
+        await self._tell(params.id, rewrite.RewriteStarted())
+        try:
+            await self._stream(params, chosen, request)
+        except ProviderError as error:
+            await self._tell(params.id, rewrite.RewriteError(message=redaction.hide(str(error))))
+        except Exception as error:  # noqa: BLE001  # the boundary to plugs: whatever they raise, the client must hear
+            _log.exception("the provider of %s failed", request.model)
+            message = f"The provider of {request.model} failed inside: {error!r}. The log has the details."
+            await self._tell(params.id, rewrite.RewriteError(message=redaction.hide(message)))
+        else:
+            took = round((time.monotonic() - began) * 1000)
+            await self._tell(params.id, rewrite.RewriteFinished(total_time_ms=took))
+
+    async def _stream(self, params: rewrite.RewritePromptParams, chosen: Chosen, request: ModelRequest) -> None:
+        """Raises: ProviderError, also for an answer that is none: an editor must not put it in the text's place."""
+        said = ""
+        reasoning = False
+        async with aclosing(self._session.host.ledger.stream(Bill(request.model), chosen, request)) as deltas:
+            async for delta in deltas:
+                match delta:
+                    case TextDelta(text=text) if text:
+                        said, reasoning = said + text, False
+                        await self._tell(params.id, rewrite.RewriteText(text=text))
+                    case ReasoningDelta() if not reasoning:
+                        reasoning = True
+                        await self._tell(params.id, rewrite.RewriteReasoning())
+                    case Remark(text=text):
+                        raise ProviderError(text)
+                    case Paused():
+                        raise ProviderError(PAUSED)
+                    case _:
+                        pass
+        if not said.strip():
+            raise ProviderError(REWRITE_EMPTY)
+        text = replacement(params.text, said)
+        if text.startswith(said) and text != said:
+            await self._tell(params.id, rewrite.RewriteText(text=text.removeprefix(said)))
+        elif text != said:
+            await self._tell(params.id, rewrite.RewriteReplace(text=text))
+
+    async def _tell(self, id: str | int, content: rewrite.RewriteContent) -> None:
+        params = rewrite.RewriteContentReceivedParams(rewrite_id=id, content=content)
+        await self._session.notify("rewrite/contentReceived", params)
+
+    # -- completions
+
+    async def complete(self, params: rewrite.CompletionInlineParams) -> rewrite.CompletionInlineResult:
+        """Raises: RemoteError when no model is chosen for it, when that fails, and when it takes too long."""
+        model = self._session.host.config.completion.model
+        if not model:
+            raise RemoteError(NO_COMPLETION_MODEL, Code.REFUSED)
+        chosen = self._choose(model)
+        newer = self._supersede()
+        before, after = split(params.doc_text, params.position.line - 1, params.position.character - 1)
+        answer = asyncio.ensure_future(self._whole(chosen, completing(model, before, after)))
+        try:
+            await asyncio.wait((answer, newer), timeout=self._completion_seconds, return_when=asyncio.FIRST_COMPLETED)
+            if newer.done():
+                return rewrite.CompletionInlineResult()
+            if not answer.done():
+                seconds = f"{self._completion_seconds:g}"
+                raise RemoteError(f"{model} had no completion within {seconds} s. Choose a faster model.", Code.REFUSED)
+            text = insertion(before, answer.result())
+        except ProviderError as error:
+            raise RemoteError(str(error), Code.REFUSED) from error
+        finally:
+            answer.cancel()
+            await asyncio.gather(answer, return_exceptions=True)
+        if not text:
+            return rewrite.CompletionInlineResult()
+        here = Range(start=params.position, end=params.position)
+        item = rewrite.CompletionItem(text=text, doc_version=params.doc_version, range=here)
+        return rewrite.CompletionInlineResult(items=(item,))
+
+    def _supersede(self) -> asyncio.Future[None]:
+        """What is done when a newer completion is asked for; the older one's is done now."""
+        if self._newer is not None and not self._newer.done():
+            self._newer.set_result(None)
+        self._newer = asyncio.get_running_loop().create_future()
+        return self._newer
+
+    async def _whole(self, chosen: Chosen, request: ModelRequest) -> str:
+        async with aclosing(self._session.host.ledger.stream(Bill(request.model), chosen, request)) as deltas:
+            return "".join([delta.text async for delta in deltas if isinstance(delta, TextDelta)])
+
+    def _choose(self, model: str) -> Chosen:
+        try:
+            return self._session.host.catalog.choose(model)
+        except ProviderError as error:
+            raise RemoteError(str(error), Code.REFUSED) from error

@@ -1,0 +1,91 @@
+"""The rules about what runs unasked: listed, proposed for a call that waits, added, removed. What is written holds at
+once, in turns under way too."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Final
+
+from jupyter_eca.config import agent, approval_rules
+from jupyter_eca.engine.approval.policy import Decision, decide
+from jupyter_eca.engine.approval.proposed_rule import both, proposed
+from jupyter_eca.engine.tool_call import ToolCallStatus
+from jupyter_eca.errors import LocalError, RemoteError
+from jupyter_eca.fronts.eca.config_rights import changeable, where
+from jupyter_eca.protocol import approval as wire
+from jupyter_eca.protocol.base import Done
+from jupyter_eca.protocol.jsonrpc import Code
+
+if TYPE_CHECKING:
+    from jupyter_eca.config import Config
+    from jupyter_eca.engine.approval.policy import Policy, Rule
+    from jupyter_eca.fronts.eca.session import EcaSession
+    from jupyter_eca.protocol.base import Model
+
+_OVER: Final = "This call does not wait for anybody any more."
+_NO_RULE: Final = "The configuration has another rule for this tool already. Change it in the file."
+_STRICTER: Final = "It would ask all the same: the rule `{}` comes first."
+_NO_PATTERN: Final = "This rule is not written: a pattern in it is no regular expression."
+_CHAT: Final = "It would ask all the same: this chat has rules of its own."
+
+
+async def list(session: EcaSession, _params: Model) -> wire.ApprovalsListResult:
+    config = session.host.config
+    rules = await asyncio.to_thread(approval_rules.held, config, where(session.host))
+    return wire.ApprovalsListResult(rules=rules, by_default=config.tool_call.approval.by_default.value)
+
+
+async def propose(session: EcaSession, params: wire.ApprovalsProposeParams) -> wire.ApprovalsProposeResult:
+    live = session.host.live(session.known(params.chat_id))
+    call = next((one for one in live.state.calls if one.id == params.tool_call_id), None) if live else None
+    tool = call.tool if call and call.status is ToolCallStatus.WAITING else None
+    if live is None or call is None or tool is None:
+        raise RemoteError(_OVER, Code.REFUSED)
+    if live.bounds.policy is not None:
+        return wire.ApprovalsProposeResult(why=_CHAT)
+    config = session.host.config
+    allowed = config.tool_call.approval.allow
+    if (found := proposed(allowed, tool, call.arguments)) is None:
+        return wire.ApprovalsProposeResult(why=_NO_RULE)
+    selector, rule = found
+    policy = _with(config, live.state.setup.agent, selector, both(allowed.get(selector), rule) or rule)
+    verdict = call.adjusted.over(decide(policy, tool, call.arguments, frozenset()))
+    if verdict.decision is not Decision.ALLOW:
+        cause = verdict.cause.rule if verdict.cause else None
+        return wire.ApprovalsProposeResult(why=_STRICTER.format(cause) if cause else _NO_RULE)
+    text = wire.RuleText(decision="allow", rule=selector, args_matchers=rule.args_matchers)
+    places = await asyncio.to_thread(approval_rules.places, where(session.host), selector)
+    return wire.ApprovalsProposeResult(rule=text, places=places)
+
+
+def _with(config: Config, name: str, selector: str, rule: Rule) -> Policy:
+    """What would hold for the agent of that name if there were that rule."""
+    policy = config.tool_call.approval
+    policy = policy.model_copy(update={"allow": {**policy.allow, selector: rule}})
+    tool_call = config.tool_call.model_copy(update={"approval": policy})
+    return agent(config.model_copy(update={"tool_call": tool_call}), name).policy
+
+
+async def add(session: EcaSession, params: wire.ApprovalsAddParams) -> wire.ApprovalsAddResult:
+    changeable(session)
+    try:
+        file = await asyncio.to_thread(approval_rules.add, where(session.host), params)
+    except ValueError as error:
+        raise LocalError(_NO_PATTERN) from error
+    await session.host.reload()
+    return wire.ApprovalsAddResult(file=file)
+
+
+async def remove(session: EcaSession, params: wire.RuleText) -> Done:
+    changeable(session)
+    await asyncio.to_thread(approval_rules.remove, where(session.host), params)
+    await session.host.reload()
+    return Done()
+
+
+HANDLERS: Final = {
+    "approvals/list": list,
+    "approvals/propose": propose,
+    "approvals/add": add,
+    "approvals/remove": remove,
+}

@@ -1,0 +1,29 @@
+"""What turns changed: listed, kept, taken back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from jupyter_eca.protocol import changes
+from jupyter_eca.protocol.base import Done
+
+if TYPE_CHECKING:
+    from jupyter_eca.fronts.eca.session import EcaSession
+
+
+async def listed(session: EcaSession, params: changes.ChatChangesParams) -> changes.ChatChangesResult:
+    found = await session.host.changes.list(session.known(params.chat_id), params.turn, params.extent)
+    return changes.ChatChangesResult(changes=found)
+
+
+async def revert(session: EcaSession, params: changes.ChatReviewParams) -> changes.ChatRevertResult:
+    reverted, left = await session.host.changes.revert(session.known(params.chat_id), params.changes)
+    return changes.ChatRevertResult(reverted=reverted, left=left)
+
+
+async def keep(session: EcaSession, params: changes.ChatReviewParams) -> Done:
+    await session.host.changes.keep(session.known(params.chat_id), params.changes)
+    return Done()
+
+
+HANDLERS: Final = {"chat/changes": listed, "chat/revert": revert, "chat/keep": keep}

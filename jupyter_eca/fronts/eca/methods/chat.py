@@ -1,0 +1,142 @@
+"""A turn: asked, approved, steered, stopped, and what the next ones are run with."""
+
+from __future__ import annotations
+
+import uuid
+from typing import TYPE_CHECKING, Final
+
+from jupyter_eca.errors import BusyError, RemoteError, ToolError
+from jupyter_eca.host.chat.live_chat import NO_CHOICE, Choice, Prompt
+from jupyter_eca.host.notifications import tool_servers
+from jupyter_eca.host.subscribers import Notice
+from jupyter_eca.host.tools.outputs import id_of
+from jupyter_eca.protocol import chat, lifecycle
+from jupyter_eca.protocol.base import Done
+from jupyter_eca.protocol.dialect import Dialect
+from jupyter_eca.protocol.jsonrpc import Code
+
+if TYPE_CHECKING:
+    from jupyter_eca.fronts.eca.session import EcaSession
+    from jupyter_eca.protocol.base import ChatId
+
+
+async def prompt(session: EcaSession, params: chat.ChatPromptParams) -> chat.ChatPromptResult:
+    wire_id = uuid.uuid4().hex if params.chat_id is None else params.chat_id
+    id = session.host_id(wire_id)
+    if isinstance(wire_id, int) and id not in session.own:
+        id = uuid.uuid4().hex
+    if not session.door.sees_all and id not in session.own and await session.host.chat(id):
+        raise RemoteError("this client did not ask in that chat", Code.REFUSED)
+    session.own[id] = wire_id
+    choice = Choice(params.model or "", params.agent or params.behavior or "", params.variant, params.trust)
+    selected = session.choices.get(id, NO_CHOICE).over(session.choices.get("", NO_CHOICE))
+    asked = Prompt(id, params.message, choice.over(selected), params.contexts, session, lock=params.lock)
+    session.host.toolbox.lend(id, session.lent, session)
+    if session.asking is not None:
+        session.asking.add(id)
+    try:
+        begun = await session.host.prompt(asked, session.kernel)
+    except BusyError as error:
+        if session.dialect is Dialect.OWN:
+            raise
+        # An error to this request is one too many for eca-nvim (`vim.notify` where it must not be called); the result
+        # says that there is no turn, and the message why.
+        said = lifecycle.ShowMessageParams(type=lifecycle.MessageType.WARNING, message=str(error))
+        await session.notify("$/showMessage", said)
+        return chat.ChatPromptResult(chat_id=wire_id, model=asked.choice.model, status=chat.PromptStatus.ERROR)
+    status = chat.PromptStatus.LOGIN if begun.login else chat.PromptStatus.PROMPTING
+    return chat.ChatPromptResult(chat_id=wire_id, model=begun.model, status=status)
+
+
+def stop(session: EcaSession, params: chat.ChatPromptStopParams) -> None:
+    session.host.stop(session.known(params.chat_id))
+
+
+def steer(session: EcaSession, params: chat.ChatPromptSteerParams) -> None:
+    session.host.steer(session.known(params.chat_id), params.message)
+
+
+def steer_remove(session: EcaSession, params: chat.ChatPromptSteerRemoveParams) -> None:
+    session.host.steer(session.known(params.chat_id), "")
+
+
+def approve(session: EcaSession, params: chat.ChatToolCallApproveParams) -> None:
+    session.host.approve(session.known(params.chat_id), params.tool_call_id, remember=params.save == "session")
+
+
+def reject(session: EcaSession, params: chat.ChatToolCallRejectParams) -> None:
+    session.host.reject(session.known(params.chat_id), params.tool_call_id, params.reason)
+
+
+async def send_away(session: EcaSession, params: chat.ChatToolCallBackgroundParams) -> Done:
+    live = session.host.live(session.known(params.chat_id))
+    reporter = live.reporters.get(params.id) if live else None
+    if reporter is None or not reporter.send_away():
+        raise RemoteError("this call has ended, or cannot go on in the background", Code.REFUSED)
+    return Done()
+
+
+async def output(session: EcaSession, params: chat.ChatToolOutputParams) -> chat.ChatToolOutputResult:
+    kept, id = session.host.outputs, id_of(params.id)
+    try:
+        part = await kept.read(session.known(params.chat_id), id, params.offset, params.limit)
+    except ToolError as error:
+        raise RemoteError("this output is not kept, or not any more", Code.REFUSED) from error
+    return chat.ChatToolOutputResult(text=part.text, offset=part.offset, end=part.end, total=part.total)
+
+
+def select_model(session: EcaSession, params: chat.ChatSelectedModelChangedParams) -> None:
+    _choose(session, params.chat_id, Choice(model=params.model, variant=params.variant))
+    session.start(session.notify("config/updated", _variants(session, params), _scope(session, params.chat_id)))
+    session.start(session.host.warming.warm("" if params.chat_id is None else str(params.chat_id), params.model))
+
+
+def select_agent(session: EcaSession, params: chat.ChatSelectedAgentChangedParams) -> None:
+    _choose(session, params.chat_id, Choice(agent=params.agent))
+    _show_tools(session, params.agent)
+
+
+def select_behavior(session: EcaSession, params: chat.ChatSelectedBehaviorChangedParams) -> None:
+    _choose(session, params.chat_id, Choice(agent=params.behavior))
+    _show_tools(session, params.behavior)
+
+
+def _show_tools(session: EcaSession, agent: str) -> None:
+    """A client shows the tools of one agent: the last that its user looked at."""
+    session.agent = agent
+    for server in tool_servers(session.host):
+        session.tell(Notice("tool/serverUpdated", server))
+
+
+def _variants(session: EcaSession, params: chat.ChatSelectedModelChangedParams) -> lifecycle.ConfigUpdatedParams:
+    """Each model has its own."""
+    variants = session.host.catalog.variants(params.model)
+    selected = params.variant if params.variant in variants else ""
+    return lifecycle.ConfigUpdatedParams(chat=lifecycle.ChatConfig(variants=variants, select_variant=selected))
+
+
+def _scope(session: EcaSession, chat_id: ChatId | None) -> str | None:
+    return None if chat_id is None else session.known(chat_id)
+
+
+def _choose(session: EcaSession, chat_id: ChatId | None, choice: Choice) -> None:
+    """What is selected in one chat stays out of the others (ECA 6.1, class 26)."""
+    id = _scope(session, chat_id) or ""
+    session.choices[id] = choice.over(session.choices.get(id, NO_CHOICE))
+    if id:
+        session.host.choose(id, choice)
+
+
+HANDLERS: Final = {
+    "chat/prompt": prompt,
+    "chat/promptStop": stop,
+    "chat/promptSteer": steer,
+    "chat/promptSteerRemove": steer_remove,
+    "chat/toolCallApprove": approve,
+    "chat/toolCallReject": reject,
+    "chat/toolCallBackground": send_away,
+    "chat/toolOutput": output,
+    "chat/selectedModelChanged": select_model,
+    "chat/selectedAgentChanged": select_agent,
+    "chat/selectedBehaviorChanged": select_behavior,
+}

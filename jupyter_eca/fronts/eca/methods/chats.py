@@ -1,0 +1,219 @@
+"""The chats of the workspace: listed, opened again, cut back, forked, marked, deleted."""
+
+from __future__ import annotations
+
+import uuid
+from typing import TYPE_CHECKING, Final
+
+from jupyter_eca.errors import UnknownChat
+from jupyter_eca.fronts.eca.projection import arranged, content_of, woven
+from jupyter_eca.host.chat.live_chat import Choice
+from jupyter_eca.host.chat.live_chat import chosen as stored_choice
+from jupyter_eca.host.operations.chats import CursorExpired
+from jupyter_eca.host.turn import setup
+from jupyter_eca.protocol import chats, lifecycle
+from jupyter_eca.protocol.base import Done
+from jupyter_eca.protocol.content import MetadataContent, Role
+from jupyter_eca.protocol.event import Event, merged
+
+if TYPE_CHECKING:
+    from jupyter_eca.engine.chat.pagination import Page
+    from jupyter_eca.fronts.eca.session import EcaSession
+    from jupyter_eca.host.store import ChatRow
+    from jupyter_eca.host.turn.subagents import Span
+    from jupyter_eca.protocol.chat import ChatContentReceivedParams
+
+
+async def open(session: EcaSession, params: chats.ChatOpenParams) -> chats.ChatOpenResult:
+    """What had been shown, in order. A client with the envelope that gives the last `seq` it knows is shown only what
+    came after; when that is gone, it is shown the chat from its beginning."""
+    id = session.known(params.chat_id)
+    before, after = _cursor(params.before), _cursor(params.after)
+    archive = session.host.archive
+    async with session.replaying():
+        try:
+            # What was shown since the client came back cannot be told from a piece that holds it and what it missed.
+            if after is not None and session.can.envelope and session.shown.get(id, 0) > after:
+                after = None
+            page = await archive.page(id, params.limit, before, after)
+        except UnknownChat:
+            return chats.ChatOpenResult(found=False)
+        except CursorExpired as error:
+            if not session.can.envelope:
+                expired = chats.PageError(code=chats.PageErrorCode.CURSOR_EXPIRED, message=str(error))
+                return chats.ChatOpenResult(found=True, chat_id=params.chat_id, error=expired)
+            after, page = None, await archive.page(id, params.limit, None, None)
+        flags = () if session.can.envelope else await archive.flags(id)
+        row = await session.host.chat(id)
+        title = row.title if row else None
+        session.own.setdefault(id, params.chat_id)
+        within = _span(page, after)
+        await session.show_again(id, title, page.events, flags, anew=after is None, within=within)
+        selection = _selection(session, id, row)
+        await _tell_selection(session, id, title, selection)
+    return chats.ChatOpenResult(found=True, chat_id=params.chat_id, title=title, selection=selection, meta=_meta(page))
+
+
+def _selection(session: EcaSession, id: str, row: ChatRow | None) -> chats.ChatSelection:
+    live = session.host.live(id)
+    chosen = live.choice if live else stored_choice(row)
+    choice = setup.decided(session.host, chosen)
+    variants = session.host.catalog.variants(choice.model)
+    # An agent names a variant for whichever model comes, and what this one has not is not used.
+    variant = choice.variant if choice.variant in {chosen.variant, *variants} else None
+    return chats.ChatSelection(
+        model=choice.model or None, agent=choice.agent, variant=variant, variants=variants, trust=bool(choice.trust)
+    )
+
+
+async def _tell_selection(session: EcaSession, id: str, title: str | None, selection: chats.ChatSelection) -> None:
+    """In the order of the reference server: the title, then model and variants, then trust."""
+    if title is not None and not session.can.envelope:
+        said = Event(chat=id, turn="", role=Role.SYSTEM, content=MetadataContent(title=title))
+        await session.notify("chat/contentReceived", content_of(said, session.wire_id(id), envelope=False))
+    for config in (
+        lifecycle.ChatConfig(
+            select_model=selection.model,
+            select_agent=selection.agent,
+            variants=selection.variants,
+            select_variant=selection.variant or "",
+        ),
+        lifecycle.ChatConfig(select_trust=selection.trust),
+    ):
+        await session.notify("config/updated", lifecycle.ConfigUpdatedParams(chat=config), id)
+
+
+async def history(session: EcaSession, params: chats.ChatHistoryParams) -> chats.ChatHistoryResult:
+    id = session.known(params.chat_id)
+    try:
+        page = await session.host.archive.page(
+            id, params.limit, _cursor(params.before), _cursor(params.after), since_summary=params.after == LAST_SUMMARY
+        )
+    except UnknownChat as error:
+        code = chats.PageErrorCode.CHAT_NOT_FOUND
+        return chats.ChatHistoryResult(error=chats.PageError(code=code, message=str(error)))
+    except CursorExpired as error:
+        code = chats.PageErrorCode.CURSOR_EXPIRED
+        return chats.ChatHistoryResult(error=chats.PageError(code=code, message=str(error)))
+    if session.can.envelope:
+        of_subagents = merged(await session.host.subagents.events(id, *_span(page, _cursor(params.after))))
+        shown = [_content_within(session, id, event) for event in woven(page.events, of_subagents)]
+    else:
+        events = arranged(page.events, await session.host.archive.flags(id))
+        shown = [content_of(event, session.wire_id(id), envelope=False) for event in events]
+    return chats.ChatHistoryResult(contents=tuple(shown), meta=_meta(page))
+
+
+def _content_within(session: EcaSession, id: str, event: Event) -> ChatContentReceivedParams:
+    """What a subagent of the chat said is shown within it."""
+    parent = None if event.chat == id else session.wire_id(id)
+    return content_of(event, session.wire_id(event.chat), envelope=True, parent=parent)
+
+
+# ECA's word for a cursor: the last summary that a conversation made of itself.
+LAST_SUMMARY: Final = "lastCompaction"
+
+
+def _cursor(cursor: chats.Cursor | None) -> int | None:
+    """Text that is no number is nowhere (-1)."""
+    if cursor in (None, "", 0, "0", LAST_SUMMARY):
+        return None
+    return int(cursor) if str(cursor).isascii() and str(cursor).isdecimal() else -1
+
+
+def _span(page: Page, after: int | None) -> Span:
+    """The part of the chat that a page is."""
+    first, last = (page.events[0].seq - 1, page.events[-1].seq) if page.events else (0, 0)
+    return after or (first if page.before is not None else 0), last if page.after is not None else None
+
+
+def _meta(page: Page) -> chats.PageMeta:
+    return chats.PageMeta(
+        total=page.total,
+        returned=len(page.events),
+        before_cursor=page.before,
+        after_cursor=page.after,
+        compaction_cursor=page.summary,
+    )
+
+
+async def list(session: EcaSession, params: chats.ChatListParams) -> chats.ChatListResult:
+    rows = [row for row in await session.host.chats() if session.sees(row.id)]
+    if params.sort_by == "createdAt":
+        rows.sort(key=lambda row: row.created, reverse=True)
+    return chats.ChatListResult(
+        chats=tuple(
+            chats.ChatSummary(
+                id=session.wire_id(row.id),
+                title=row.title,
+                status=session.host.status(row.id),
+                created_at=row.created,
+                updated_at=row.updated,
+                model=row.model,
+                message_count=row.prompts,
+            )
+            for row in rows[: params.limit]
+        )
+    )
+
+
+async def clear(session: EcaSession, params: chats.ChatClearParams) -> Done:
+    await session.host.archive.clear(session.known(params.chat_id), messages=params.messages)
+    return Done()
+
+
+async def delete(session: EcaSession, params: chats.ChatDeleteParams) -> Done:
+    """A chat that is not there is deleted already."""
+    if params.chat_id is not None:
+        await session.host.archive.delete(session.known(params.chat_id))
+    return Done()
+
+
+async def rollback(session: EcaSession, params: chats.ChatRollbackParams) -> Done:
+    include = params.include or ("messages", "tools")
+    await session.host.archive.rollback(
+        session.known(params.chat_id), params.content_id, messages="messages" in include, files="tools" in include
+    )
+    return Done()
+
+
+async def fork(session: EcaSession, params: chats.ChatForkParams) -> Done:
+    new = uuid.uuid4().hex
+    id = session.known(params.chat_id)
+    session.own[new] = new
+    await session.host.archive.fork(id, params.content_id, new)
+    return Done()
+
+
+async def add_flag(session: EcaSession, params: chats.ChatAddFlagParams) -> Done:
+    await session.host.archive.flag(session.known(params.chat_id), params.content_id, params.text)
+    return Done()
+
+
+async def remove_flag(session: EcaSession, params: chats.ChatRemoveFlagParams) -> Done:
+    await session.host.archive.unflag(session.known(params.chat_id), params.content_id)
+    return Done()
+
+
+async def update(session: EcaSession, params: chats.ChatUpdateParams) -> Done:
+    id = session.known(params.chat_id)
+    if params.title is not None:
+        await session.host.archive.rename(id, params.title)
+    if params.trust is not None:
+        await session.host.load(id)
+        session.host.choose(id, Choice(trust=params.trust))
+    return Done()
+
+
+HANDLERS: Final = {
+    "chat/open": open,
+    "chat/history": history,
+    "chat/list": list,
+    "chat/clear": clear,
+    "chat/delete": delete,
+    "chat/rollback": rollback,
+    "chat/fork": fork,
+    "chat/addFlag": add_flag,
+    "chat/removeFlag": remove_flag,
+    "chat/update": update,
+}

@@ -1,0 +1,20 @@
+"""The `/` commands, listed while one is typed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from jupyter_eca.engine.text.slash_commands import matching
+from jupyter_eca.host.commands import offered
+from jupyter_eca.protocol import command
+
+if TYPE_CHECKING:
+    from jupyter_eca.fronts.eca.session import EcaSession
+
+
+async def query(session: EcaSession, params: command.ChatQueryCommandsParams) -> command.ChatQueryCommandsResult:
+    found = matching(await offered(session.host), params.query)
+    return command.ChatQueryCommandsResult(commands=found, chat_id=params.chat_id)
+
+
+HANDLERS: Final = {"chat/queryCommands": query}

@@ -1,0 +1,67 @@
+"""What was spent, and what a prompt would cost."""
+
+from __future__ import annotations
+
+import uuid
+from typing import TYPE_CHECKING, Final
+
+from jupyter_eca.errors import ProviderError, RemoteError
+from jupyter_eca.host.chat.live_chat import NO_CHOICE, Choice, Prompt
+from jupyter_eca.host.operations.estimates import words
+from jupyter_eca.host.turn.effect_runner import now
+from jupyter_eca.protocol import costs
+from jupyter_eca.protocol.jsonrpc import Code
+
+if TYPE_CHECKING:
+    from jupyter_eca.fronts.eca.session import EcaSession
+    from jupyter_eca.host.store import Total
+
+
+async def told(session: EcaSession, params: costs.ChatCostsParams) -> costs.ChatCostsResult:
+    account = await session.host.ledger.account(session.known(params.chat_id), now())
+    return costs.ChatCostsResult(
+        message=_cost(account.message) if account.message.requests else None,
+        chat=_cost(account.chat),
+        notebook=_cost(account.notebook) if account.place else None,
+        path=account.place or None,
+        today=_cost(account.today),
+    )
+
+
+def _cost(total: Total) -> costs.Cost:
+    return costs.Cost(
+        requests=total.requests,
+        input_tokens=total.tokens_in,
+        cached_tokens=total.tokens_cached,
+        output_tokens=total.tokens_out,
+        cost=total.cost,
+        unpriced=total.unpriced,
+    )
+
+
+async def estimated(session: EcaSession, params: costs.ChatEstimateParams) -> costs.ChatEstimateResult:
+    host = session.host
+    id = uuid.uuid4().hex if params.chat_id is None else session.known(params.chat_id)
+    choice = Choice(params.model or "", params.agent or "", params.variant)
+    selected = session.choices.get(id, NO_CHOICE).over(session.choices.get("", NO_CHOICE))
+    prompt = Prompt(id, params.message, choice.over(selected), params.contexts)
+    session.start(host.warming.warm(id, prompt.choice.model))
+    try:
+        await host.catalog.refresh()
+        estimate = await (host.estimates.exact(prompt) if params.request else host.estimates.about(prompt))
+        request = words(host, estimate.request) if params.request else None
+    except ProviderError as error:
+        raise RemoteError(str(error), Code.REFUSED) from error
+    finally:
+        if params.chat_id is None:
+            host.forget(id)
+    return costs.ChatEstimateResult(
+        model=estimate.model,
+        input_tokens=estimate.tokens,
+        cost=estimate.expected.cost,
+        context_limit=estimate.expected.context_limit or None,
+        request=request,
+    )
+
+
+HANDLERS: Final = {"chat/costs": told, "chat/estimate": estimated}

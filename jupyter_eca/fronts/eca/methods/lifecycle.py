@@ -1,0 +1,131 @@
+"""`initialize` to `exit`, and what a client is told when it is ready."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Final
+
+from jupyter_eca.config import agent, primary
+from jupyter_eca.host.chat.live_chat import Choice
+from jupyter_eca.host.notifications import chat_config, tool_servers
+from jupyter_eca.protocol import lifecycle
+from jupyter_eca.protocol.dialect import Dialect
+from jupyter_eca.workspace.paths import path_of
+from jupyter_eca.workspace.ports import Files
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from jupyter_eca.fronts.eca.session import EcaSession
+    from jupyter_eca.protocol.base import Model
+
+
+# Seconds that `initialize` may take longer for a client that wants the models in its reply. A provider that looks for
+# them on this machine takes at most half of one.
+MODELS_SECONDS: Final = 0.7
+
+
+# Seconds that tool servers have to end in: an editor that closes waits for the reply.
+SERVERS_SECONDS = 3.0
+
+
+async def initialize(session: EcaSession, params: lifecycle.InitializeParams) -> lifecycle.InitializeResult:
+    config = (await session.open(params)).config
+    _take_agent(session, params.initialization_options.get("defaultAgent"))
+    models, default = await _models(session)
+    return lifecycle.InitializeResult(
+        models=models,
+        chat_default_model=default,
+        chat_behaviors=primary(config, session.default_agent),
+        chat_default_behavior=agent(config, session.default_agent).name,
+        chat_welcome_message=config.welcome_message,
+    )
+
+
+def _take_agent(session: EcaSession, wanted: object) -> None:
+    """A host of this client's own was made with its options; where all clients share one, the agent at least is this
+    client's: "plan" must not do things."""
+    config = session.host.config
+    if isinstance(wanted, str) and agent(config, wanted).name != agent(config).name:
+        session.choices[""] = Choice(agent=wanted)
+
+
+async def _models(session: EcaSession) -> tuple[tuple[str, ...], str]:
+    """All models and the default one, for the clients of the seeds: the older one's are not told of them later. Others
+    are not made to wait for what they do not read."""
+    host = session.host
+    configured = host.config.default_model or ""
+    if session.dialect not in {Dialect.OLD, Dialect.NEWER}:
+        return (), configured
+    try:
+        async with asyncio.timeout(MODELS_SECONDS):
+            return await host.catalog.listed()
+    except TimeoutError:
+        return (configured,) if configured else (), configured
+
+
+def initialized(session: EcaSession, _params: Model) -> None:
+    session.host.index.look()
+    session.start(_announce(session))
+
+
+async def _announce(session: EcaSession) -> None:
+    """The set-up of this server, once the client is ready for it. Looking for models may take half a second."""
+    host = session.host
+    await _progress(session, "start")
+    for server in tool_servers(host):
+        await session.notify("tool/serverUpdated", session.seen(server))
+    config = await chat_config(host, session.default_agent)
+    await session.notify("config/updated", lifecycle.ConfigUpdatedParams(chat=config))
+    for warning in host.config.warnings:
+        shown = lifecycle.ShowMessageParams(type=lifecycle.MessageType.WARNING, message=warning)
+        await session.notify("$/showMessage", shown)
+    await _progress(session, "finish")
+
+
+async def _progress(session: EcaSession, type: str) -> None:
+    params = lifecycle.ProgressParams.model_validate({"type": type, "taskId": "models", "title": "Looking for models"})
+    await session.notify("$/progress", params)
+
+
+def folders_changed(session: EcaSession, params: lifecycle.DidChangeWorkspaceFoldersParams) -> None:
+    """The last folder stays: a workspace without one would have no place to start from."""
+    if not session.door.follows:
+        return
+    host, event = session.host, params.event
+    gone = _folders(event.removed)
+    kept = tuple(root for root in host.workspace.files.roots if root not in gone)
+    roots = tuple(dict.fromkeys((*kept, *_folders(event.added))))
+    if roots:
+        host.move(Files(roots))
+
+
+def _folders(named: Iterable[lifecycle.WorkspaceFolder]) -> list[Path]:
+    return [path for folder in named if (path := path_of(folder.uri)) is not None]
+
+
+async def shutdown(session: EcaSession, _params: Model) -> None:
+    """The tool servers of a process end before the reply (ECA, shutdown flow); where the host is one for all clients
+    they stay. `exit` follows; turns go on until then."""
+    session.shut = True
+    if session.door.follows and session.initialized:
+        await session.host.mcp.end(SERVERS_SECONDS)
+
+
+def exit(session: EcaSession, _params: Model) -> None:
+    session.ended.set()
+
+
+async def doctor(session: EcaSession, _params: Model) -> lifecycle.DoctorResult:
+    return lifecycle.DoctorResult(text=await session.door.doctor(session.host))
+
+
+HANDLERS: Final = {
+    "initialize": initialize,
+    "initialized": initialized,
+    "shutdown": shutdown,
+    "exit": exit,
+    "workspace/didChangeWorkspaceFolders": folders_changed,
+    "workspace/doctor": doctor,
+}

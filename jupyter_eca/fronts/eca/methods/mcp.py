@@ -1,0 +1,105 @@
+"""What a client may do to MCP servers. How they then are is told by `tool/serverUpdated`, to all clients."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Final
+
+from jupyter_eca.errors import LocalError, McpRefusal
+from jupyter_eca.protocol import mcp
+from jupyter_eca.protocol.base import Done
+from jupyter_eca.protocol.lifecycle import MessageType
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from jupyter_eca.fronts.eca.session import EcaSession
+
+_log = logging.getLogger(__name__)
+
+
+async def add(session: EcaSession, params: mcp.McpAddServerParams) -> mcp.McpAddServerResult:
+    try:
+        return mcp.McpAddServerResult(server=session.seen(await session.host.mcp.add(params)))
+    except LocalError as error:
+        return mcp.McpAddServerResult(error=_error(error))
+
+
+async def update(session: EcaSession, params: mcp.McpUpdateServerParams) -> Done:
+    await session.host.mcp.update(params)
+    return Done()
+
+
+async def remove(session: EcaSession, params: mcp.McpServerParams) -> mcp.McpRemoveServerResult:
+    try:
+        await session.host.mcp.remove(params.name)
+    except LocalError as error:
+        return mcp.McpRemoveServerResult(name=params.name, error=_error(error))
+    return mcp.McpRemoveServerResult(name=params.name, removed=True)
+
+
+def start(session: EcaSession, params: mcp.McpServerParams) -> None:
+    _told(lambda: session.host.mcp.start(params.name))
+
+
+def stop(session: EcaSession, params: mcp.McpServerParams) -> None:
+    _told(lambda: session.host.mcp.stop(params.name))
+
+
+def logout(session: EcaSession, params: mcp.McpServerParams) -> None:
+    session.start(_done(session.host.mcp.logout(params.name)))
+
+
+def connect(session: EcaSession, params: mcp.McpServerParams) -> None:
+    async def connected() -> None:
+        try:
+            await session.host.mcp.connect(params.name, session.browser, session.say)
+        except LocalError as error:
+            session.say(MessageType.ERROR, str(error))
+
+    session.start(connected())
+
+
+def enable(session: EcaSession, params: mcp.McpServerParams) -> None:
+    session.start(_done(session.host.mcp.enable(params.name)))
+
+
+def disable(session: EcaSession, params: mcp.McpServerParams) -> None:
+    session.start(_done(session.host.mcp.enable(params.name, enabled=False)))
+
+
+async def log(session: EcaSession, params: mcp.McpServerParams) -> mcp.McpServerLogResult:
+    return mcp.McpServerLogResult(lines=session.host.mcp.log(params.name))
+
+
+def _told(what: Callable[[], None]) -> None:
+    """A notification has no answer that could say what is wrong with it."""
+    try:
+        what()
+    except LocalError as error:
+        _log.warning("%s", error)
+
+
+async def _done(work: Awaitable[None]) -> None:
+    try:
+        await work
+    except LocalError as error:
+        _log.warning("%s", error)
+
+
+def _error(error: LocalError) -> mcp.McpError:
+    return mcp.McpError(code=error.code if isinstance(error, McpRefusal) else "failed", message=str(error))
+
+
+HANDLERS: Final = {
+    "mcp/addServer": add,
+    "mcp/updateServer": update,
+    "mcp/removeServer": remove,
+    "mcp/startServer": start,
+    "mcp/stopServer": stop,
+    "mcp/connectServer": connect,
+    "mcp/logoutServer": logout,
+    "mcp/enableServer": enable,
+    "mcp/disableServer": disable,
+    "mcp/serverLog": log,
+}

@@ -1,0 +1,19 @@
+"""What a page tells of the notebooks that it has open."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from jupyter_eca.fronts.eca.client_ports import LinkNotebooks
+
+if TYPE_CHECKING:
+    from jupyter_eca.fronts.eca.session import EcaSession
+    from jupyter_eca.protocol import notebook
+
+
+def run_progress(session: EcaSession, params: notebook.NotebookRunProgressParams) -> None:
+    if isinstance(session.notebooks, LinkNotebooks):
+        session.notebooks.progressed(params)
+
+
+HANDLERS: Final = {"notebook/runProgress": run_progress}

@@ -1,0 +1,27 @@
+"""Help at the cursor: what it does is in `fronts/assist.py`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from jupyter_eca.protocol.base import Done
+
+if TYPE_CHECKING:
+    from jupyter_eca.fronts.eca.session import EcaSession
+    from jupyter_eca.protocol import rewrite
+
+
+async def prompt(session: EcaSession, params: rewrite.RewritePromptParams) -> rewrite.RewritePromptResult:
+    return await session.assist.rewrite(params)
+
+
+async def stop(session: EcaSession, params: rewrite.RewriteStopParams) -> Done:
+    session.assist.stop(params.id)
+    return Done()
+
+
+async def complete(session: EcaSession, params: rewrite.CompletionInlineParams) -> rewrite.CompletionInlineResult:
+    return await session.assist.complete(params)
+
+
+HANDLERS: Final = {"rewrite/prompt": prompt, "rewrite/stop": stop, "completion/inline": complete}

@@ -1,0 +1,80 @@
+"""Tools: those that the client of a session lends to the chats that it asks in, and which the model has at all."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from pydantic import ValidationError
+
+from jupyter_eca.config import disabled_tools
+from jupyter_eca.engine.model.request import ToolSpec
+from jupyter_eca.errors import RemoteError, ToolError
+from jupyter_eca.fronts.eca.config_rights import changeable, where
+from jupyter_eca.mcp_client.tool_names import tool_name
+from jupyter_eca.plugins.tools.base import Plain, ToolResult
+from jupyter_eca.protocol import tool as wire
+from jupyter_eca.protocol.base import Done
+from jupyter_eca.protocol.content import Origin
+from jupyter_eca.protocol.mcp import ToolServerUpdatedParams
+
+if TYPE_CHECKING:
+    from jupyter_eca.fronts.eca.session import EcaSession
+    from jupyter_eca.plugins.tools.base import ToolContext
+
+# What approval rules call them by: `python`, or `python__NAME`.
+SERVER: Final = "python"
+
+
+@dataclass(frozen=True, slots=True)
+class LinkTool(Plain):
+    """`tools.base.Tool`."""
+
+    session: EcaSession
+    spec: ToolSpec
+    reads: bool
+
+    async def run(self, context: ToolContext, arguments: dict[str, Any]) -> ToolResult:
+        params = wire.ToolCallParams(
+            chat_id=self.session.wire_id(context.chat),
+            tool_call_id=context.call,
+            name=self.spec.name,
+            arguments=arguments,
+        )
+        await self.session.catch_up()  # before a function that blocks the client
+        try:
+            answer = await self.session.peer.request("tool/call", params.wire())
+            told = wire.ToolCallResult.model_validate(answer)
+        except RemoteError as error:
+            raise ToolError(f"{self.spec.name} did not answer: {error}.", "Go on without it.") from error
+        except ValidationError as error:
+            raise ToolError(f"The answer of {self.spec.name} makes no sense.") from error
+        return ToolResult(told.text, told.error)
+
+
+async def lend(session: EcaSession, params: wire.ToolLendParams) -> Done:
+    """Raises: ToolError for a name that another tool has."""
+    toolbox = session.host.toolbox
+    if taken := [one.name for one in params.tools if toolbox.get(one.name) is not None]:
+        raise ToolError(f"There is a tool {', '.join(taken)} already.", "Give yours another name.")
+    session.lent = tuple(
+        LinkTool(session, ToolSpec(one.name, one.description, one.parameters, SERVER, Origin.UNKNOWN), one.reads)
+        for one in params.tools
+    )
+    return Done()
+
+
+async def switch(session: EcaSession, params: wire.ToolSwitchParams) -> Done:
+    changeable(session)
+    native = params.server == ToolServerUpdatedParams().name
+    server, tool = ("eca", params.tool) if native else (params.server, tool_name(params.server, params.tool))
+    name = tool if tool.startswith(f"{server}__") else f"{server}__{tool}"
+    names = frozenset({name, tool})
+    host = session.host
+    await asyncio.to_thread(disabled_tools.switch, host.config, where(host), names, name, on=params.on)
+    await host.reload()
+    return Done()
+
+
+HANDLERS: Final = {"tool/lend": lend, "tool/switch": switch}

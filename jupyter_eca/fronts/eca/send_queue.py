@@ -1,0 +1,49 @@
+"""What a client has yet to be shown, as little of it as says the same."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from typing import TYPE_CHECKING, Final
+
+from jupyter_eca.host.subscribers import Again, Notice
+from jupyter_eca.protocol.chat import ChatToolCallProgressParams
+from jupyter_eca.protocol.event import Event, merged
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+Item = Event | Notice | Again
+
+# Events a session may be behind before it is cut off: a client that reconnects is replayed what it missed, while one
+# that has stopped reading would otherwise hold everything in memory for ever.
+MAX_BEHIND: Final = 20_000
+
+
+def put(behind: list[Item], notice: Notice) -> None:
+    """How far a call is takes the place of what was not shown of it yet: a client that reads slowly owes nothing."""
+    if isinstance(notice.params, ChatToolCallProgressParams):
+        for at in range(len(behind) - 1, -1, -1):
+            old = behind[at]
+            if not (isinstance(old, Notice) and isinstance(old.params, ChatToolCallProgressParams)):
+                break
+            if old.params.id == notice.params.id and old.chat == notice.chat:
+                behind[at] = notice
+                return
+    behind.append(notice)
+
+
+def runs(items: Iterable[Item]) -> Iterator[list[Item]]:
+    """Events that are next to each other, all else by itself."""
+    for is_event, run in groupby(items, lambda item: isinstance(item, Event)):
+        if is_event:
+            yield list(run)
+        else:
+            yield from ([item] for item in run)
+
+
+def compact(items: Iterable[Item]) -> list[Item]:
+    """Events that are next to each other merged, all else where it was."""
+    found: list[Item] = []
+    for run in runs(items):
+        found += merged(item for item in run if isinstance(item, Event)) or run
+    return found

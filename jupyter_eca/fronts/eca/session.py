@@ -1,0 +1,400 @@
+"""ECA over any link: one session per connection. What each method does is in `methods/`, one module a subject.
+
+Almost the identity, since the engine speaks in ECA's contents.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import asynccontextmanager
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final
+
+from pydantic import ValidationError
+
+from jupyter_eca.errors import BusyError, LocalError, RemoteError, ToolError
+from jupyter_eca.fronts.eca.client_ports import LinkEditor, LinkKernel, LinkNotebooks
+from jupyter_eca.fronts.eca.cursor_help import Assist
+from jupyter_eca.fronts.eca.methods.jobs import shown
+from jupyter_eca.fronts.eca.parse import BEFORE_INITIALIZE, SHOWN_FIRST, parsed
+from jupyter_eca.fronts.eca.projection import arranged, opened_chat, project, woven
+from jupyter_eca.fronts.eca.send_queue import MAX_BEHIND, Item, compact, put, runs
+from jupyter_eca.host import notifications
+from jupyter_eca.host.chat.live_chat import NO_CHOICE
+from jupyter_eca.host.subscribers import Again, Notice
+from jupyter_eca.plugins import loader
+from jupyter_eca.protocol import dialect, lifecycle
+from jupyter_eca.protocol.chats import ChatOpenParams, ChatStatus, ChatStatusChangedParams
+from jupyter_eca.protocol.event import Event, merged
+from jupyter_eca.protocol.job import JobsListResult
+from jupyter_eca.protocol.jsonrpc import Code
+from jupyter_eca.protocol.mcp import ToolServerUpdatedParams
+from jupyter_eca.protocol.methods import METHODS, Sender
+from jupyter_eca.protocol.question import ChatAskQuestionResult
+from jupyter_eca.transport.peer import Peer
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping, MutableMapping, Sequence
+
+    from jupyter_eca.fronts.eca.door import Door
+    from jupyter_eca.host.chat.live_chat import Choice
+    from jupyter_eca.host.host import Host
+    from jupyter_eca.host.turn.subagents import Span
+    from jupyter_eca.mcp_client.sign_in import Browser
+    from jupyter_eca.plugins.tools.base import Tool
+    from jupyter_eca.protocol.base import ChatId, Model
+    from jupyter_eca.protocol.question import ChatAskQuestionParams
+    from jupyter_eca.transport.link import Link
+    from jupyter_eca.workspace.ports import Editor, Kernel, Notebooks
+
+# Revisions whose clients show a subagent's chat within its parent's.
+_NESTING: Final = frozenset({dialect.Dialect.CURRENT, dialect.Dialect.OWN})
+
+
+@cache
+def handlers() -> Mapping[str, Callable[[EcaSession, Any], Any]]:
+    """Method name to its function: a coroutine function for a request, a plain one for a notification."""
+    return {
+        name: function
+        for found in loader.find("fronts.eca.methods", "HANDLERS").values()
+        for name, function in found.items()
+    }
+
+
+class EcaSession:
+    """An audience of the host. `kernel` is set for a client that runs code for its own chats.
+
+    `own` are the chats it asked in, or one it shares them with, by the host's id, as the client writes them; `choices`
+    is what it selected for a chat, or ("") for none. Whoever holds `sending` is alone in showing things to the client;
+    `shown` is how far it was shown each chat; `agent` the one whose tools it is shown; `lent` are the client's tools.
+    """
+
+    def __init__(
+        self, link: Link, door: Door, own: MutableMapping[str, ChatId] | None = None, *, quiet: bool = False
+    ) -> None:
+        """`quiet`: it is shown what is said in a chat only while a prompt of its own is answered there."""
+        self.kernel: Kernel | None = None
+        self.editor: Editor | None = None
+        self.notebooks: Notebooks | None = None
+        self.ended = asyncio.Event()
+        self.shut = False
+        self.door = door
+        self.can = lifecycle.CodeAssistant()
+        self.dialect = dialect.Dialect.CURRENT
+        self._most: int | None = None
+        self.own: MutableMapping[str, ChatId] = {} if own is None else own
+        self.opened = asyncio.Event()
+        self.opened.set()
+        self.choices: dict[str, Choice] = {}
+        self.lent: tuple[Tool, ...] = ()
+        self.agent = ""
+        self._link = link
+        self.peer = Peer(link, self._answer, self._heed)
+        self.assist = Assist(self)
+        self.asking: set[str] | None = set() if quiet else None
+        self._working: set[asyncio.Task[None]] = set()
+        self._host: Host | None = None
+        self._joined = False
+        self._hello: lifecycle.InitializeParams | None = None
+        self._behind: list[Item] = []
+        self.shown: dict[str, int] = {}
+        self.sending = asyncio.Lock()
+        self._replaying = False
+        self._wake = asyncio.Event()
+
+    async def run(self) -> None:
+        """Until the client leaves or says `exit`."""
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                self._tasks = tasks
+                showing = tasks.create_task(self._show())
+                serving = tasks.create_task(self.peer.run())
+                ending = tasks.create_task(self.ended.wait())
+                await asyncio.wait((serving, ending), return_when=asyncio.FIRST_COMPLETED)
+                for task in (showing, serving, ending, *self._working):
+                    task.cancel()
+        finally:
+            if self._host is not None:
+                self._host.toolbox.take_back(self)
+            if self._host is not None and self._joined:
+                self._host.leave(self)
+            await self._link.close()
+
+    def start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        """Work that ends with the session at the latest."""
+        task = self._tasks.create_task(work)
+        self._working.add(task)
+        task.add_done_callback(self._working.discard)
+        return task
+
+    # -- the user, who may sign in somewhere
+
+    @property
+    def browser(self) -> Browser:
+        return self.door.browser
+
+    def say(self, type: lifecycle.MessageType, message: str) -> None:
+        """To this client alone: others did not ask, and a kernel's code need not know."""
+        self.tell(Notice("$/showMessage", lifecycle.ShowMessageParams(type=type, message=message)))
+
+    # -- the audience
+
+    def sees(self, chat: str) -> bool:
+        """A subagent's with its parent's, if the revision knows any; with `"chat": false`, its own alone."""
+        if parent := self.host.subagents.parent(chat) if self._host else "":
+            return self.dialect in _NESTING and self.sees(parent)
+        return (self.door.sees_all and self.can.chat is not False) or chat in self.own
+
+    def approves(self, chat: str) -> bool:
+        return self.sees(chat) and not self.can.unattended
+
+    def answers(self, chat: str) -> bool:
+        return self.approves(chat) and self.can.chat_capabilities.ask_question
+
+    def _hears(self, chat: str) -> bool:
+        if self.asking is None or chat in self.asking:
+            return True
+        parent = self.host.subagents.parent(chat)
+        return parent != "" and self._hears(parent)
+
+    def show(self, events: list[Event]) -> None:
+        self._behind += [event for event in events if self._hears(event.chat)]
+        if self.asking is not None:
+            self.asking -= {event.chat for event in events if event.outcome}
+        # Not during a replay: an event that is partly in it would be shown a second time.
+        if len(self._behind) > MAX_BEHIND and not self._replaying:
+            self._behind = compact(item for item in self._behind if not self._is_shown(item))
+        if len(self._behind) > MAX_BEHIND:
+            self.ended.set()
+        self._wake.set()
+
+    def tell(self, notice: Notice) -> None:
+        if notice.method == "chat/deleted" and notice.chat is not None:
+            self.choices.pop(notice.chat, None)
+        if notice.chat is None or notice.method != "chat/toolCallProgress" or self._hears(notice.chat):
+            put(self._behind, notice)
+            self._wake.set()
+
+    def show_anew(self, again: Again) -> None:
+        self._behind.append(again)
+        self._wake.set()
+
+    def resume(self, chat: str) -> None:
+        """`live.Asker`: as if the client had asked for the chat itself."""
+        self.own.setdefault(chat, chat)
+        self.start(self._resume(chat))
+
+    async def _resume(self, chat: str) -> None:
+        await handlers()["chat/open"](self, ChatOpenParams(chat_id=self.wire_id(chat)))
+
+    async def ask(self, question: ChatAskQuestionParams) -> ChatAskQuestionResult:
+        params = question.model_copy(update={"chat_id": self.wire_id(str(question.chat_id))})
+        # Emacs writes the question into the call it belongs to, and what comes of that call later over the question.
+        await self.catch_up()
+        answer = await self.peer.request("chat/askQuestion", params.wire())
+        try:
+            return ChatAskQuestionResult.model_validate(answer or {})
+        except ValidationError as error:
+            raise RemoteError("the answer to the question makes no sense") from error
+
+    async def _show(self) -> None:
+        """A client that reads slowly is given longer pieces, not more of them."""
+        while True:
+            await self._wake.wait()
+            self._wake.clear()
+            await self._show_behind()
+
+    async def _show_behind(self) -> None:
+        async with self.sending:
+            behind, self._behind = self._behind, []
+            for run in runs(behind):
+                # What a replay has shown goes before the rest is merged, or it would be in there once more.
+                for item in compact([item for item in run if not self._is_shown(item)]):
+                    await self._send(item)
+
+    async def catch_up(self) -> None:
+        """Returns once the client has been written all that has happened so far."""
+        await self.host.store.settled()
+        await self._show_behind()
+
+    def _is_shown(self, item: Item) -> bool:
+        return isinstance(item, Event) and 0 < item.seq <= self.shown.get(item.chat, 0)
+
+    @asynccontextmanager
+    async def replaying(self) -> AsyncGenerator[None]:
+        """What is read while this is held can be given to `show_again`."""
+        async with self.sending:
+            self._replaying = True
+            try:
+                yield
+            finally:
+                self._replaying = False
+
+    async def _send(self, item: Item) -> None:
+        match item:
+            case Notice(method=method, params=JobsListResult(jobs=jobs)):
+                await self.notify(method, await shown(self, jobs))
+            case Notice(method=method, params=ToolServerUpdatedParams() as server):
+                await self.notify(method, self.seen(server))
+            case Notice(method=method, params=params, chat=chat):
+                await self.notify(method, params, chat)
+            case Again(chat=chat):
+                self._replaying = True
+                try:
+                    row = await self.host.chat(chat)
+                    await self.show_again(chat, row and row.title, await self.host.store.events(chat), anew=True)
+                finally:
+                    self._replaying = False
+            case Event(chat=chat, seq=seq):
+                self.shown[chat] = max(seq, self.shown.get(chat, 0))
+                await self._show_event(item)
+
+    async def _show_event(self, event: Event, *, again: bool = False) -> None:
+        parent = self.host.subagents.parent(event.chat)
+        within, wire_id = self.wire_id(parent) if parent else None, self.wire_id(event.chat)
+        for method, params in project(event, wire_id, envelope=self.can.envelope, again=again, parent=within):
+            await self.notify(method, params)
+
+    async def show_again(
+        self,
+        chat: str,
+        title: str | None,
+        events: Sequence[Event],
+        flags: Sequence[Event] = (),
+        *,
+        anew: bool,
+        within: Span = (0, None),
+    ) -> None:
+        """Events of the past, `anew` in place of all that was shown of the chat. They must have been read in
+        `replaying`: then nothing that comes meanwhile is lost or shown twice. `flags` are those of the whole
+        chat, of which the part `within` two places is shown."""
+        wire_id = self.wire_id(chat)
+        if anew:
+            for method, params in opened_chat(wire_id, title):
+                await self.notify(method, params)
+        shown = merged(events)
+        placed = shown if self.can.envelope else arranged(shown, flags)
+        for event in woven(placed, await self._of_subagents(chat, within)):
+            await self._show_event(event, again=True)
+        self.shown[chat] = max((event.seq for event in shown), default=0 if anew else self.shown.get(chat, 0))
+        status = self.host.status(chat)
+        # A chat that waits for an answer to `/login` is at rest here: `login` is known in results and lists alone.
+        status = ChatStatus.IDLE if status is ChatStatus.LOGIN else status
+        await self.notify("chat/statusChanged", ChatStatusChangedParams(chat_id=wire_id, status=status))
+
+    async def _of_subagents(self, chat: str, within: Span) -> list[Event]:
+        """What subagents of a chat said in a part of it."""
+        found = await self.host.subagents.events(chat, *within) if self.dialect in _NESTING else []
+        for event in found:
+            self.shown[event.chat] = max(event.seq, self.shown.get(event.chat, 0))
+        return merged(found)
+
+    async def notify(self, method: str, params: Model, chat: str | None = None) -> None:
+        """With `chat`, a host's id: the client is written its own."""
+        if chat is not None:
+            params = params.model_copy(update={"chat_id": self.wire_id(chat)})
+        if (said := dialect.outgoing(self.dialect, method, params.wire())) is not None:
+            await self.peer.notify(method, dialect.shortened(said, self._most))
+
+    def seen(self, server: ToolServerUpdatedParams) -> ToolServerUpdatedParams:
+        return notifications.seen(self.host, server, self.agent or self.default_agent, self.kernel)
+
+    def wire_id(self, chat: str) -> ChatId:
+        return self.own.get(chat, chat)
+
+    @property
+    def default_agent(self) -> str:
+        """Of the chats to come; empty is the configured one."""
+        return self.choices.get("", NO_CHOICE).agent
+
+    # -- requests and notifications
+
+    async def _answer(self, method: str, params: Any) -> Any:
+        if self.shut:
+            raise RemoteError("nothing but `exit` comes after `shutdown`", Code.INVALID_REQUEST)
+        row = METHODS.get(method)
+        handler = handlers().get(method)
+        if row is None or row.sender is not Sender.CLIENT or row.result is None or handler is None:
+            raise RemoteError(f"there is no request {method!r}", Code.METHOD_NOT_FOUND)
+        self._learn(method, params)
+        try:
+            if method not in BEFORE_INITIALIZE:
+                await self.opened.wait()
+                self._join(self.host)
+            result = await handler(self, parsed(self.dialect, method, params))
+            if method in SHOWN_FIRST:
+                await self.catch_up()
+        except BusyError as error:
+            raise RemoteError(str(error), Code.BUSY) from error
+        except (LocalError, ToolError) as error:
+            raise RemoteError(str(error), Code.REFUSED) from error
+        return None if result is None else dialect.result(self.dialect, method, result.wire())
+
+    def _heed(self, method: str, params: Any) -> None:
+        """Unknown notifications are ignored, as JSON-RPC and ECA want it."""
+        row = METHODS.get(method)
+        if self.shut and method != "exit":
+            return
+        if row is not None and row.sender is Sender.CLIENT and row.result is None:
+            self._learn(method, params)
+            if self._host is not None:
+                self._join(self._host)
+            handlers()[method](self, parsed(self.dialect, method, params))
+
+    def _learn(self, method: str, params: Any) -> None:
+        """What the client's words betray of its revision, until nothing more is to be learned."""
+        if method == "chat/prompt" and self._hello is not None:
+            self.dialect, self._hello = dialect.choose(self._hello, params), None
+        if (learned := dialect.learned(self.dialect, method)) is not self.dialect:
+            self.dialect, self._hello = learned, None
+
+    @property
+    def initialized(self) -> bool:
+        return self._host is not None
+
+    @property
+    def host(self) -> Host:
+        if self._host is None:
+            raise RemoteError("say `initialize` first", Code.NOT_INITIALIZED)
+        return self._host
+
+    def known(self, id: ChatId) -> str:
+        """The host's id of a chat the client may speak about. Raises: RemoteError."""
+        known = self.host_id(id)
+        if not self.sees(known):
+            raise RemoteError("this client did not ask in that chat", Code.REFUSED)
+        return known
+
+    def host_id(self, id: ChatId) -> str:
+        """A number is the client's own count (nvim's first chat is always 1): it means a chat of this session alone."""
+        if isinstance(id, str):
+            return id
+        return next((host for host, wire in self.own.items() if wire == id), str(id))
+
+    async def open(self, params: lifecycle.InitializeParams) -> Host:
+        """Raises: RemoteError the second time; ConfigError, after which the client may try again."""
+        if self._host is not None:
+            raise RemoteError("already initialized", Code.INVALID_REQUEST)
+        self.can = params.capabilities.code_assistant
+        self.dialect, self._hello = dialect.choose(params), params
+        self._most = dialect.most(params)
+        if self.can.kernel:
+            self.kernel = LinkKernel(self.peer, self.door.interrupt, self.catch_up, self.door.kernel)
+        if self.can.notebook:
+            self.notebooks = LinkNotebooks(self.peer)
+        if any(self.can.editor.model_dump().values()):
+            self.editor = LinkEditor(self.peer, self.can.editor, lambda: self.dialect, in_jupyter=self.can.notebook)
+        # A client may send its first requests without waiting for this reply: they wait in its stead.
+        self.opened.clear()
+        try:
+            self._host = await self.door.host(params)
+        finally:
+            self.opened.set()
+        return self._host
+
+    def _join(self, host: Host) -> None:
+        """Nothing is told or asked before the client is ready for it (`initialized`); one that goes on without saying
+        so is ready too."""
+        if not self._joined:
+            self._joined = True
+            host.join(self)

@@ -1,0 +1,61 @@
+"""The native tools as offers: `PREFIX_CATEGORY_ACTION`, whatever models call them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
+
+from jupyter_eca.config import agent
+from jupyter_eca.engine.approval.policy import hidden
+from jupyter_eca.engine.model.task_plan import Plan
+from jupyter_eca.fronts.mcp.offers_base import Hints, Offer
+from jupyter_eca.host.turn import tool_context
+from jupyter_eca.protocol.content import Origin
+
+if TYPE_CHECKING:
+    from jupyter_eca.fronts.mcp.offers_base import Answer, Call
+    from jupyter_eca.host.host import Host
+    from jupyter_eca.plugins.tools.base import Tool
+
+# Those whose own names do not begin with a category; any other tool keeps its name behind the prefix.
+_NAMES: Final = {
+    "ask_user": "user_ask",
+    "bg_job": "shell_job",
+    "directory_tree": "file_tree",
+    "edit_file": "file_edit",
+    "grep": "file_search",
+    "inspect": "kernel_inspect",
+    "move_file": "file_move",
+    "preview_file_change": "file_preview",
+    "preview_notebook_change": "notebook_preview",
+    "read_file": "file_read",
+    "run_code": "kernel_run_code",
+    "skill": "skill_load",
+    "task": "plan_task",
+    "variables": "kernel_variables",
+    "write_file": "file_write",
+}
+_CREATING: Final = frozenset({"notebook_create"})
+
+
+def offers(host: Host) -> list[Offer]:
+    """Those that can do their work now, and that the default agent is not denied."""
+    who = agent(host.config)
+    # A chat has its plan from its first call on.
+    there = replace(tool_context.tools(host, "", None), plan=Plan())
+    return [
+        _offer(tool)
+        for tool in host.toolbox.available(there)
+        if tool.spec.origin is Origin.NATIVE
+        and (tool.reads or who.has(tool.spec, reads=tool.reads, agents=tool.agents))
+        and not hidden(who.policy, tool.spec)
+    ]
+
+
+def _offer(tool: Tool) -> Offer:
+    async def run(call: Call[Any], arguments: dict[str, Any], /) -> Answer:
+        return await call.backend.use(tool, call.caller, arguments)
+
+    name = tool.spec.name
+    hints = Hints.READS if tool.reads else Hints.CREATES if name in _CREATING else Hints.WRITES
+    return Offer(f"eca_{_NAMES.get(name, name)}", tool.spec.description, tool.spec.parameters, hints, run)

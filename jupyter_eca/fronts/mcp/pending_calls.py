@@ -1,0 +1,153 @@
+"""Calls under way. One that asks its caller something waits for the answer in one of two ways, by the protocol's era:
+
+Handshake versions are sent `elicitation/create` while the call goes on. The stateless one is given the question as the
+result of the call, and makes the call again with the answer: the work goes on meanwhile, and is found by its number.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Final
+
+import mcp_types as types
+from mcp.shared.exceptions import MCPError
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from mcp.server.context import ServerRequestContext
+    from pydantic import BaseModel
+
+    from jupyter_eca.fronts.mcp.offers_base import Outcome
+
+    Context = ServerRequestContext[Any, Any]
+
+# Seconds that a question waits for the call to be made again; nobody may ever do it.
+PATIENCE: Final = 300.0
+
+_QUESTION: Final = "question"
+
+
+class Round:
+    """`base.Caller`: a call of a tool, over all the requests that it takes."""
+
+    def __init__(self, context: Context, work: Callable[[Round], Awaitable[Outcome]], tasks: asyncio.TaskGroup) -> None:
+        self.id = uuid.uuid4().hex
+        self.context = context
+        self._question: types.ElicitRequestFormParams | None = None
+        self._answer: asyncio.Future[types.ElicitResult] | None = None
+        self._asked = asyncio.Event()
+        self._asking = asyncio.Lock()
+        self.work = tasks.create_task(self._run(work))
+
+    # -- the caller
+
+    @property
+    def name(self) -> str:
+        client = self.context.session.client_params
+        return (client.client_info.title or client.client_info.name) if client else ""
+
+    @property
+    def can_ask(self) -> bool:
+        can = self.context.session.client_capabilities
+        if can is None or can.elicitation is None:
+            return False
+        # An empty declaration is one of forms; so it was before there were others.
+        form = can.elicitation.form is not None or can.elicitation.url is None
+        return form and (self._modern or self.context.session.can_send_request)
+
+    async def progress(self, done: float, total: float | None = None, message: str | None = None) -> None:
+        await self.context.session.report_progress(done, total, message)
+
+    async def ask(self, question: types.ElicitRequestFormParams) -> types.ElicitResult | None:
+        if not self.can_ask:
+            return None
+        if self._modern:
+            return await self._ask_by_result(question)
+        session, id = self.context.session, self.context.request_id
+        with suppress(MCPError):  # it may have declared what it cannot do
+            return await session.elicit_form(question.message, question.requested_schema, related_request_id=id)
+        return None
+
+    @property
+    def _modern(self) -> bool:
+        return self.context.protocol_version in MODERN_PROTOCOL_VERSIONS
+
+    async def _ask_by_result(self, question: types.ElicitRequestFormParams) -> types.ElicitResult | None:
+        async with self._asking:
+            self._question, self._answer = question, asyncio.get_running_loop().create_future()
+            self._asked.set()
+            try:
+                async with asyncio.timeout(PATIENCE):
+                    return await self._answer
+            except TimeoutError:
+                return None
+            finally:
+                self._question = self._answer = None
+                self._asked.clear()
+
+    # -- its requests
+
+    async def _run(self, work: Callable[[Round], Awaitable[Outcome]]) -> Outcome | Exception:
+        try:
+            return await work(self)
+        except Exception as error:  # noqa: BLE001  # it is raised by the request that waits for it
+            return error
+
+    async def request(self, context: Context, params: types.CallToolRequestParams) -> Outcome:
+        """What comes of one request. Raises: whatever the work does."""
+        self.context = context
+        self._hear((params.input_responses or {}).get(_QUESTION))
+        asked = asyncio.ensure_future(self._asked.wait())
+        try:
+            await asyncio.wait((self.work, asked), return_when=asyncio.FIRST_COMPLETED)
+        except asyncio.CancelledError:
+            await self.cancel()
+            raise
+        finally:
+            asked.cancel()
+        if self._question is None or self.work.done():
+            outcome = await self.work
+            if isinstance(outcome, Exception):
+                raise outcome
+            return outcome
+        request = types.ElicitRequest(params=self._question)
+        return types.InputRequiredResult(input_requests={_QUESTION: request}, request_state=self.id)
+
+    def _hear(self, answer: BaseModel | None) -> None:
+        if isinstance(answer, types.ElicitResult) and self._answer is not None and not self._answer.done():
+            self._answer.set_result(answer)
+            self._asked.clear()
+
+    async def cancel(self) -> None:
+        self.work.cancel()
+        await asyncio.wait((self.work,))
+
+
+class Rounds:
+    """All that are under way, as children of `tasks`."""
+
+    def __init__(self, tasks: asyncio.TaskGroup) -> None:
+        self._tasks = tasks
+        self._waiting: dict[str, Round] = {}
+
+    async def request(
+        self,
+        context: Context,
+        params: types.CallToolRequestParams,
+        work: Callable[[Round], Awaitable[Outcome]],
+    ) -> Outcome:
+        """`work` is begun, or was by an earlier request of the same call."""
+        round = self._waiting.get(params.request_state or "")
+        if round is None:
+            round = Round(context, work, self._tasks)
+            id, self._waiting[round.id] = round.id, round
+            round.work.add_done_callback(lambda _: self._waiting.pop(id, None))
+        return await round.request(context, params)
+
+    async def end(self) -> None:
+        for round in list(self._waiting.values()):
+            await round.cancel()

@@ -1,0 +1,38 @@
+"""Changes to the project's own configuration file; its comments stay."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+from jupyter_eca.config import jsonc
+from jupyter_eca.errors import ConfigError, ToolError
+from jupyter_eca.workspace.files import text_file
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from jupyter_eca.host.host import Host
+
+Place = tuple[str, ...]
+
+
+async def put(host: Host, changes: Mapping[Place, Any]) -> str:
+    """The file that was changed; it is read again by itself. Raises: ToolError when it cannot be."""
+    files = host.workspace.files
+    path = files.resolve(".eca/config.json")
+    shown = files.shown(path)
+    try:
+        await asyncio.to_thread(_put, path, shown, changes)
+    except (OSError, ConfigError) as error:
+        raise ToolError(f"{shown} cannot be changed: {error}.") from error
+    return shown
+
+
+def _put(path: Path, shown: str, changes: Mapping[Place, Any]) -> None:
+    text = text_file.read(path, shown) if path.exists() else ""
+    for where, value in changes.items():
+        text = jsonc.put(text, where, value)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    text_file.write(path, shown, text)

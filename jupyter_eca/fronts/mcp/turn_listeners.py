@@ -1,0 +1,103 @@
+"""Who waits for what happens in a chat: calls from outside. All of them are one audience of the host."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+import mcp_types as types
+
+from jupyter_eca.errors import RemoteError
+from jupyter_eca.fronts.mcp.offers_base import TOOLS
+from jupyter_eca.protocol.chat import SUBAGENT
+from jupyter_eca.protocol.question import ChatAskQuestionResult
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+    from jupyter_eca.fronts.mcp.offers_base import Caller, Changed
+    from jupyter_eca.host.subscribers import Again, Notice
+    from jupyter_eca.protocol.event import Event
+    from jupyter_eca.protocol.question import ChatAskQuestionParams
+    from jupyter_eca.workspace.ports import Editor, Kernel, Notebooks
+
+CHAT: Final = "eca://chat/{id}"
+
+
+@dataclass(eq=False)
+class Listener:
+    """`silent`: its caller was asked, and did not answer."""
+
+    chat: str
+    caller: Caller
+    silent: bool = False
+    events: asyncio.Queue[Event] = field(default_factory=asyncio.Queue["Event"])
+
+
+class Listeners:
+    """`audience.Audience`. `changed` is told of each chat whose turn ends, or that is gone, and of other tools."""
+
+    def __init__(self, changed: Changed) -> None:
+        self.kernel: Kernel | None = None
+        self.editor: Editor | None = None
+        self.notebooks: Notebooks | None = None
+        self._changed = changed
+        self._by_chat: dict[str, list[Listener]] = {}
+
+    @contextmanager
+    def listening(self, chat: str, caller: Caller) -> Generator[Listener]:
+        listener = Listener(chat, caller)
+        self._by_chat.setdefault(chat, []).append(listener)
+        try:
+            yield listener
+        finally:
+            self._by_chat[chat].remove(listener)
+            if not self._by_chat[chat]:
+                del self._by_chat[chat]
+
+    # -- the audience
+
+    def sees(self, chat: str) -> bool:
+        """Resources are of all chats; those of subagents are none."""
+        return not chat.startswith(SUBAGENT)
+
+    def approves(self, chat: str) -> bool:
+        return any(one.caller.can_ask and not one.silent for one in self._by_chat.get(chat, ()))
+
+    def answers(self, chat: str) -> bool:
+        return self.approves(chat)
+
+    def show(self, events: list[Event]) -> None:
+        for event in events:
+            for listener in self._by_chat.get(event.chat, ()):
+                listener.events.put_nowait(event)
+            if event.outcome is not None:
+                self._changed(CHAT.format(id=event.chat))
+
+    def tell(self, notice: Notice) -> None:
+        if notice.method == "chat/deleted" and notice.chat is not None:
+            self._changed(CHAT.format(id=notice.chat))
+        elif notice.method == "config/updated":
+            self._changed(TOOLS)
+
+    def show_anew(self, again: Again) -> None:
+        self._changed(CHAT.format(id=again.chat))
+
+    async def ask(self, question: ChatAskQuestionParams) -> ChatAskQuestionResult:
+        # What is secret is not for a form: it would pass through the caller's model (MCP, elicitation).
+        asked = [] if question.secret else self._by_chat.get(str(question.chat_id), [])
+        for listener in list(asked):
+            if listener.caller.can_ask and (answer := await listener.caller.ask(_asked(question))):
+                said = (answer.content or {}).get("answer") if answer.action == "accept" else None
+                return ChatAskQuestionResult(answer=str(said)) if said else ChatAskQuestionResult(cancelled=True)
+        raise RemoteError("nobody answers questions here")
+
+
+def _asked(question: ChatAskQuestionParams) -> types.ElicitRequestFormParams:
+    labels = [option.label for option in question.options or ()]
+    answer = {"type": "string", "enum": labels} if labels and not question.allow_freeform else {"type": "string"}
+    schema = {"type": "object", "properties": {"answer": answer}, "required": ["answer"]}
+    hint = f" ({', '.join(labels)})" if labels else ""
+    return types.ElicitRequestFormParams(message=f"{question.question}{hint}", requested_schema=schema)

@@ -1,0 +1,106 @@
+"""What a turn came to, from its events; and what to do about one that came to nothing. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from jupyter_eca.engine.model.request import ImagePart
+from jupyter_eca.fronts.mcp.offers_base import Answer, Refused
+from jupyter_eca.protocol.content import (
+    ImageContent,
+    ProgressContent,
+    RejectReason,
+    Role,
+    TextContent,
+    ToolCalledContent,
+    ToolCallRejectedContent,
+    ToolCallRunningContent,
+)
+from jupyter_eca.protocol.event import Event, Outcome
+
+# The words are the user's here, not the model's: whoever called can do something about it.
+REFUSALS: Final = {
+    RejectReason.USER: ("The user rejected this call. It did not run; nothing was changed.",
+                        "Ask the user what they want instead."),
+    RejectReason.CONFIG: ("The rules here forbid this call. It did not run; nothing was changed.",
+                          "Do without it; only the user can change `toolCall.approval` in the configuration."),
+    RejectReason.STOP: ("The call was stopped before it ran. Nothing was changed.", "Call it again if it is wanted."),
+    RejectReason.NOBODY: (
+        "This call needs approval, and nobody is there to give it. It did not run; nothing was changed.",
+        'The user can allow it for good, in .eca/config.json: {"toolCall": {"approval": {"allow": {"NAME": {}}}}}',
+        "Or use a client that supports elicitation: its user is asked then.",
+    ),
+    RejectReason.HOOK: ("A hook of the user's forbids this call. It did not run; nothing was changed.",
+                        "Do without it; only the user can change `hooks` in the configuration."),
+}  # fmt: skip
+_PANEL: Final = "Have the user open the chat panel in JupyterLab and call again: the call can be approved there."
+
+STOPPED: Final = ("The call was stopped while it ran; it may have been carried out in part.", "Look before you go on.")
+FAILED: Final = "The message is what the tool said. Correct what you asked for, and call it again."
+
+
+def refusal(rejected: ToolCallRejectedContent, *, panel: bool) -> Refused:
+    message, *suggestions = REFUSALS[rejected.reason]
+    if panel and rejected.reason is RejectReason.NOBODY:
+        suggestions.insert(0, _PANEL)
+    return Refused(message, *(one.replace("NAME", rejected.name) for one in suggestions))
+
+
+@dataclass
+class Told:
+    """`steps` counts what has happened; `now` is what goes on."""
+
+    turn: str
+    steps: int = 0
+    now: str = ""
+    outcome: Outcome | None = None
+    rejected: list[ToolCallRejectedContent] = field(default_factory=list[ToolCallRejectedContent])
+    _texts: list[str] = field(default_factory=list[str])
+    _remarks: list[str] = field(default_factory=list[str])
+    _calls: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+    _images: list[ImagePart] = field(default_factory=list[ImagePart])
+
+    def add(self, event: Event) -> bool:
+        """Whether it is news for somebody who waits."""
+        self.outcome = event.outcome or self.outcome
+        match event.content:
+            case TextContent(text=text) if event.role is Role.ASSISTANT:
+                self._texts.append(text)
+            case TextContent(text=text) if event.role is Role.SYSTEM:
+                self._remarks.append(text)
+            case ProgressContent(state="running", text=text):
+                return self._goes_on(text or "")
+            case ToolCallRunningContent(name=name, summary=summary):
+                # What was said before a call was on the way to the answer.
+                self._texts.clear()
+                return self._goes_on(summary or name)
+            case ToolCalledContent(name=name, arguments=arguments, error=error):
+                self._calls.append({"name": name, "arguments": arguments, "error": error})
+            case ToolCallRejectedContent(name=name, arguments=arguments) as rejected:
+                self.rejected.append(rejected)
+                self._calls.append({"name": name, "arguments": arguments, "rejected": rejected.reason})
+            case ImageContent(media_type=media_type, base64=base64) if event.role is not Role.USER:
+                self._images.append(ImagePart(media_type, base64))
+            case _:
+                pass
+        return False
+
+    def _goes_on(self, what: str) -> bool:
+        news, self.now = what != self.now, what
+        self.steps += news
+        return news
+
+    def answer(self, session: str, model: str) -> Answer:
+        """Of a prompt. Raises: Refused when there is none."""
+        remarks = "\n".join(self._remarks)
+        if self.outcome is not Outcome.COMPLETED:
+            again = f'Ask again in the same session: eca_session_prompt with sessionId "{session}".'
+            raise Refused(remarks or f"The answer was {self.outcome}.", again)
+        data = {
+            "sessionId": session,
+            "model": model,
+            "text": "".join(self._texts) or remarks,
+            "toolCalls": self._calls,
+        }
+        return Answer(data, tuple(self._images))

@@ -1,0 +1,187 @@
+"""A chat that is in memory, and what is asked of it."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, Protocol
+
+from jupyter_eca.engine.model.task_plan import Plan
+from jupyter_eca.engine.turn import TurnStatus
+from jupyter_eca.errors import BusyError
+from jupyter_eca.host.store import Selection
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+    from jupyter_eca.engine.approval.policy import Policy
+    from jupyter_eca.engine.state import ChatState
+    from jupyter_eca.host.chat.dialogue import Dialogue
+    from jupyter_eca.host.store import ChatRow
+    from jupyter_eca.host.tools.progress import Reporter
+    from jupyter_eca.host.turn.locked_answers import Locking, Replay
+    from jupyter_eca.host.turn.system_prompt import Pinned
+    from jupyter_eca.plugins.tools.base import Tool
+    from jupyter_eca.protocol.chat import ChatLock
+    from jupyter_eca.protocol.context import ChatContext, CursorContext
+    from jupyter_eca.workspace.ports import Kernel
+
+
+BUSY: Final = "This chat is still answering. Wait for it, or stop it first."
+
+
+def now() -> int:
+    """Milliseconds since the epoch."""
+    return time.time_ns() // 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What turns are run with; "" (or None) is "as before", in the end the default. The empty variant is none."""
+
+    model: str = ""
+    agent: str = ""
+    variant: str | None = None
+    trust: bool | None = None
+
+    def over(self, other: Choice) -> Choice:
+        """Another model has other variants."""
+        variant = None if self.model and self.model != other.model else other.variant
+        return Choice(
+            self.model or other.model,
+            self.agent or other.agent,
+            variant if self.variant is None else self.variant,
+            other.trust if self.trust is None else self.trust,
+        )
+
+    @property
+    def selection(self) -> Selection:
+        return Selection(self.model or None, self.agent or None, self.variant, self.trust)
+
+
+NO_CHOICE: Final = Choice()
+
+
+def chosen(row: ChatRow | None) -> Choice:
+    """What a stored chat was last run with."""
+    if row is None:
+        return NO_CHOICE
+    return Choice(row.model or "", row.agent or "", row.variant, None if row.trust is None else bool(row.trust))
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """What a front lets a turn do, whatever was chosen. It has the tools of `servers` alone (None: all); `policy`
+    stands in for the agent's; without `asks` nobody is asked, and what would have to be asked about is refused. What
+    `looks_only` has no tool that changes anything, whatever the agent."""
+
+    servers: frozenset[str] | None = None
+    policy: Policy | None = None
+    asks: bool = True
+    looks_only: bool = False
+
+    def has(self, server: str) -> bool:
+        return self.servers is None or server in self.servers
+
+
+NO_BOUNDS: Final = Bounds()
+
+
+class Asker(Protocol):
+    """Whoever asked, for commands."""
+
+    def sees(self, chat: str) -> bool:
+        """Whether they may know of a chat."""
+        ...
+
+    def resume(self, chat: str) -> None:
+        """Show them a chat in place of the one they asked in."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """A question from a front. `chat` may be new. A `turn` that the front names must be new to the chat. `follow_up` is
+    how many turns in a row hooks have begun, this one included: then the message is never a command. `means` is what
+    the model is told that the message stands for, where that is known already."""
+
+    chat: str
+    message: str
+    choice: Choice = NO_CHOICE
+    contexts: tuple[ChatContext, ...] = ()
+    asker: Asker | None = None
+    bounds: Bounds = NO_BOUNDS
+    lock: ChatLock | None = None
+    turn: str = ""
+    follow_up: int = 0
+    means: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """A turn that was started, with the full name of its model; in a `login` the message is an answer for that."""
+
+    model: str
+    login: bool = False
+
+
+@dataclass
+class LiveChat:
+    """Its state, its running tasks, the kernel of whoever asked last, and the cursor that the model was last told.
+    While it is `held` it is being cut back or copied, and takes no prompt. Its `dialogue` takes the next one. Whoever
+    holds `changing` is the only one of its calls that changes cells; `reporters` are those of the calls that run.
+    `locking` is what the turn under way is recorded for, `links` are the locked answers so far, by their cells in the
+    order in which these first asked. `outside` is the tool of a call from outside, `notebook` the path of the one that
+    the last prompt came from, `paid` the last turn that a model was asked in. `pinned` is what the model was told at
+    the beginning, once it was. `parent` is the chat of which this is a subagent's."""
+
+    state: ChatState
+    last: int
+    choice: Choice = NO_CHOICE
+    parent: str = ""
+    kernel: Kernel | None = None
+    prompt: Prompt | None = None
+    outside: Tool | None = None
+    cursor: CursorContext | None = None
+    pinned: Pinned | None = None
+    notebook: str = ""
+    paid: str = ""
+    held: bool = False
+    dialogue: Dialogue | None = None
+    locking: Locking | None = None
+    links: dict[str, str] = field(default_factory=dict[str, str])
+    plan: Plan = field(default_factory=Plan)
+    changing: asyncio.Lock = field(default_factory=asyncio.Lock)
+    reporters: dict[str, Reporter] = field(default_factory=dict[str, "Reporter"])
+    tasks: dict[str, asyncio.Task[None]] = field(default_factory=dict[str, "asyncio.Task[None]"])
+
+    @property
+    def bounds(self) -> Bounds:
+        return self.prompt.bounds if self.prompt else NO_BOUNDS
+
+    @property
+    def replay(self) -> Replay | None:
+        """The recorded turn that is made again now."""
+        return self.locking.replay if self.locking else None
+
+    @property
+    def said(self) -> bool:
+        """Whether the model has said anything in this turn."""
+        return self.state.said or self.state.steps > 1
+
+    @property
+    def busy(self) -> bool:
+        return self.held or self.state.status is not TurnStatus.IDLE
+
+    @contextmanager
+    def hold(self, *, commanded: bool = False) -> Generator[None]:
+        """No turn begins meanwhile; with `commanded` the chat may be carrying out a command. Raises: BusyError."""
+        if self.held or self.state.status not in {TurnStatus.IDLE, TurnStatus.COMMANDED if commanded else None}:
+            raise BusyError(BUSY)
+        self.held = True
+        try:
+            yield
+        finally:
+            self.held = False

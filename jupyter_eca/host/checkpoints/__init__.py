@@ -1,0 +1,1 @@
+"""Checkpoints taken before a tool changes something, and restoring from them."""

@@ -1,0 +1,47 @@
+"""What the assistant may do, and doing it: `/approvals`, and `/go` where there is no plan."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from jupyter_eca.config import agent
+from jupyter_eca.engine.approval import reason
+from jupyter_eca.engine.approval.policy import Policy, conditional, decide
+from jupyter_eca.host.commands.base import Answer
+from jupyter_eca.host.turn import setup, tool_context
+
+if TYPE_CHECKING:
+    from jupyter_eca.engine.model.request import ToolSpec
+    from jupyter_eca.engine.text.slash_commands import Called
+    from jupyter_eca.host.commands.base import Command, Place
+
+
+async def go(place: Place, called: Called) -> Answer:  # noqa: ARG001  # the same for every place
+    """A plan that is there is carried out before this is asked."""
+    return Answer("There is no plan to carry out here. Ask for one in plan mode: `%eca -b plan`, or the agent `plan`.")
+
+
+async def approvals(place: Place, _called: Called) -> Answer:
+    host = place.host
+    live = await host.load(place.chat)
+    choice = setup.decided(host, live.choice)
+    who = agent(host.config, choice.agent)
+    tools = setup.offered(host, who.name, tool_context.tools(host, place.chat, place.kernel))
+    rows = [
+        f"| `{tool.spec.name}` | {_told(who.policy, tool.spec, live.state.remembered, trust=bool(choice.trust))} |"
+        for tool in tools
+    ]
+    trust = " Trust is on: what would ask runs unasked." if choice.trust else ""
+    head = [f"What the agent `{who.name}` may do here, and why.{trust}", "", "| tool | |", "|---|---|"]
+    return Answer("\n".join([*head, *rows]))
+
+
+def _told(policy: Policy, tool: ToolSpec, remembered: frozenset[str], *, trust: bool) -> str:
+    """Without arguments; what depends on them is told beside it."""
+    verdict = decide(policy, tool, {}, remembered, trust=trust)
+    depends = [f"`{rule}` ({decision})" for decision, rule in conditional(policy, tool)]
+    more = f"; by its arguments also {', '.join(depends)}" if depends else ""
+    return reason.told(verdict.decision, verdict.cause) + more
+
+
+COMMANDS: Final[dict[str, Command]] = {"go": go, "approvals": approvals}

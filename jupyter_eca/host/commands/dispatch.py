@@ -1,0 +1,109 @@
+"""From a message to the command that it is: native ones first, then those that are files, skills, the tool servers'."""
+
+from __future__ import annotations
+
+import asyncio
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from jupyter_eca import redaction
+from jupyter_eca.engine.text.slash_commands import NATIVE, expand, meant, parse
+from jupyter_eca.errors import EcaError
+from jupyter_eca.host.commands import markdown_commands, mcp_prompts, skills
+from jupyter_eca.host.commands.base import Answer, Compaction, Place, Replacement
+from jupyter_eca.plugins import loader
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from jupyter_eca.engine.text.slash_commands import Called
+    from jupyter_eca.host.commands.base import Command, Sees
+    from jupyter_eca.host.host import Host
+    from jupyter_eca.protocol.command import ChatCommand
+    from jupyter_eca.workspace.ports import Kernel
+
+
+@cache
+def native() -> Mapping[str, Command]:
+    return {**_all("COMMANDS"), **prompting()}
+
+
+@cache
+def prompting() -> Mapping[str, Command]:
+    """Those that may have the model asked."""
+    return _all("PROMPTS")
+
+
+def _all(constant: str) -> dict[str, Command]:
+    found = loader.find("commands", constant)
+    return {name: command for commands in found.values() for name, command in commands.items()}
+
+
+async def offered(host: Host) -> tuple[ChatCommand, ...]:
+    """Every command there is; of two with the same name the one that would run."""
+    written = [one.described for one in (await _custom(host)).values()]
+    every = (*NATIVE, *written, *await skills.listed(host), *mcp_prompts.listed(host))
+    return tuple({one.name: one for one in reversed(every)}[name] for name in dict.fromkeys(one.name for one in every))
+
+
+async def _custom(host: Host) -> Mapping[str, markdown_commands.CustomCommand]:
+    return await markdown_commands.find(host.workspace.files, host.config, host.audiences.warn)
+
+
+async def answered_here(host: Host, message: str) -> bool:
+    """Whether `run` would answer, as far as can be told without running anything: then no model is to hear of it."""
+    called = parse(message)
+    if called is None:
+        return False
+    if called.name in native():
+        return called.name not in prompting()
+    names = [one.name for one in await offered(host)]
+    return called.name not in names and await _slip(called, names) != ""
+
+
+async def run(
+    host: Host, chat: str, message: str, kernel: Kernel | None = None, sees: Sees | None = None
+) -> Answer | Compaction | Replacement | None:
+    """None for a message that is no command. `sees` tells which chats the asker may know of: by default this one."""
+    live = host.live(chat)
+    if live is not None and live.dialogue is not None and live.dialogue.takes(message):
+        try:
+            return Answer(await live.dialogue.hear(message))
+        except EcaError as error:
+            return Answer(redaction.hide(str(error)))
+    called = parse(message)
+    if called is None:
+        return None
+    place = Place(host, chat, kernel, sees or (lambda other: other == chat))
+    try:
+        return await _run(place, called)
+    except EcaError as error:
+        return Answer(redaction.hide(str(error)))
+
+
+async def _run(place: Place, called: Called) -> Answer | Compaction | Replacement | None:
+    if command := native().get(called.name):
+        return await command(place, called)
+    written = await _custom(place.host)
+    if file := written.get(called.name) or written.get(called.name.lower()):
+        return Replacement(expand(file.template, called))
+    if skill := await skills.asked(place.host, called):
+        return skill
+    if ":" in called.name:
+        return await mcp_prompts.asked(place.host, called, place.chat)
+    return await _unknown(place.host, called)
+
+
+async def _unknown(host: Host, called: Called) -> Answer | None:
+    """A slip of the finger is told; `/tmp` and `/content` are folders, and words for the model."""
+    wanted = await _slip(called, [one.name for one in await offered(host)])
+    if not wanted:
+        return None
+    return Answer(f"There is no command `/{called.name}`. Did you mean `/{wanted}`? `/help` lists them all.")
+
+
+async def _slip(called: Called, names: list[str]) -> str:
+    """The command that was meant, "" for the name of something else."""
+    wanted = "" if ":" in called.name else meant(called.name, names)
+    return "" if not wanted or await asyncio.to_thread(Path("/", called.name).exists) else wanted

@@ -1,0 +1,118 @@
+"""What the model is told before the first word: `/init`, `/rules`, `/sync-system-prompt`."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from jupyter_eca.config import agent
+from jupyter_eca.engine.approval.policy import key
+from jupyter_eca.host.commands.base import Answer, Replacement
+from jupyter_eca.host.turn import setup, system_prompt, tool_context
+from jupyter_eca.instructions import rules as the_rules
+from jupyter_eca.instructions.base import facts
+from jupyter_eca.instructions.prompt_texts import ours
+from jupyter_eca.instructions.template import rendered
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from jupyter_eca.engine.model.texts import Section
+    from jupyter_eca.engine.text.slash_commands import Called
+    from jupyter_eca.host.commands.base import Command, Place
+    from jupyter_eca.host.turn.setup import Told
+    from jupyter_eca.instructions.rules import Rule
+
+_NO_RULES: Final = (
+    "There are no rules for this agent and model. A Markdown file in `.eca/rules` of the workspace, or in "
+    "`~/.config/eca/rules`, is one."
+)
+_SAME: Final = "The model is told what it was told: nothing has changed."
+
+
+async def instructed(place: Place, *, anew: bool = False) -> Told:
+    """Raises: ProviderError when there is no model to tell."""
+    host = place.host
+    choice = replace((await host.load(place.chat)).choice, model=await host.model(place.chat))
+    return await setup.tell(host, choice, tool_context.tools(host, place.chat, place.kernel), anew=anew)
+
+
+async def init(place: Place, called: Called) -> Replacement:
+    host = place.host
+    told = await instructed(place)
+    who = agent(host.config, (await host.load(place.chat)).choice.agent)
+    known = facts(host.workspace.files, (key(tool) for tool in told.tools), subagent=False)
+    of_agent = host.config.agent.get(who.name)
+    own = (of_agent.prompts.init if of_agent else "") or host.config.prompts.init
+    try:
+        words = rendered(own or ours("init"), known)
+    except ValueError as error:
+        host.audiences.warn(f"The prompt of /init (`prompts.init`) is taken as it is: {error}.")
+        words = own
+    return Replacement(f"{words}\n\n{called.text}" if called.text else words)
+
+
+async def rules(place: Place, _called: Called) -> Answer:
+    host = place.host
+    choice = (await host.load(place.chat)).choice
+    who, model = agent(host.config, choice.agent).name, await host.model(place.chat)
+    every = await the_rules.find(host.workspace.files, host.config, host.audiences.warn)
+    holding = [rule for rule in every if rule.holds(who, model)]
+    other = [rule for rule in every if rule not in holding]
+    if not every:
+        return Answer(_NO_RULES)
+    told = await instructed(place)
+    parts = [
+        _listed("Told at the beginning of a chat:", (rule for rule in holding if not rule.paths)),
+        _listed("Fetched for some files only:", (rule for rule in holding if rule.paths)),
+        _listed(f"Not for the agent `{who}` with `{model}`:", other),
+        _waiting(holding, told),
+    ]
+    return Answer("\n\n".join(filter(None, parts)))
+
+
+def _listed(head: str, some: Iterable[Rule]) -> str:
+    lines = [f"- `{rule.id}`{_for(rule)}" for rule in some]
+    return "\n".join([head, "", *lines]) if lines else ""
+
+
+def _for(rule: Rule) -> str:
+    said = {
+        "files": rule.paths,
+        "before": tuple({"modify": "changes", "read": "reading"}[one] for one in rule.enforce) if rule.paths else (),
+        "agents": rule.agents,
+        "models": rule.models,
+    }
+    told = "; ".join(f"{name} {', '.join(f'`{one}`' for one in words)}" for name, words in said.items() if words)
+    return f" ({told})" if told else ""
+
+
+def _waiting(holding: Iterable[Rule], told: Told) -> str:
+    """Those that are newer than the chat."""
+    text = told.pinned.text
+    new = [rule for rule in holding if rule.id not in text and not told.pinned.has(the_rules.source(rule))]
+    if not new:
+        return ""
+    names = ", ".join(f"`{rule.name}`" for rule in new)
+    return f"This chat began without {names}: `/sync-system-prompt` tells the model."
+
+
+async def sync_system_prompt(place: Place, _called: Called) -> Answer:
+    """Raises: ProviderError when there is no model to tell."""
+    old, new = await instructed(place), await instructed(place, anew=True)
+    await system_prompt.keep(place.host, place.chat, new.pinned)
+    lines = _differences(old.pinned.sections, new.pinned.sections)
+    return Answer("\n".join(["The model is told from now on:", "", *lines]) if lines else _SAME)
+
+
+def _differences(old: tuple[Section, ...], new: tuple[Section, ...]) -> list[str]:
+    was, now = ({section.source: section.text for section in sections} for sections in (old, new))
+    return [
+        *(f"- new: {source}" for source in now if source not in was),
+        *(f"- changed: {source}" for source in now if was.get(source, now[source]) != now[source]),
+        *(f"- no more: {source}" for source in was if source not in now),
+    ]
+
+
+COMMANDS: Final[dict[str, Command]] = {"rules": rules, "sync-system-prompt": sync_system_prompt}
+PROMPTS: Final[dict[str, Command]] = {"init": init}

@@ -1,0 +1,105 @@
+"""`/login`: the steps of a sign-in as questions. What is answered goes to the server's own store and nowhere else."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from jupyter_eca.host.chat.dialogue import Dialogue, asked
+from jupyter_eca.host.commands.base import Answer
+from jupyter_eca.host.turn import tool_context
+from jupyter_eca.protocol.provider import LoginAction
+from jupyter_eca.protocol.question import ChatAskQuestionParams, QuestionOption
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from jupyter_eca.engine.text.slash_commands import Called
+    from jupyter_eca.host.chat.dialogue import Steps
+    from jupyter_eca.host.commands.base import Command, Place
+    from jupyter_eca.plugins.providers.browser_sign_in import User
+    from jupyter_eca.plugins.providers.sign_in import Logins
+    from jupyter_eca.protocol.provider import LoginStep
+
+# Method, fields, browser, done: a dialogue that goes on longer than this goes in circles.
+MAX_STEPS = 6
+
+BY_HAND = (
+    "There is nobody here who could be asked for a key. Set it in one of these ways:\n\n"
+    "- in the environment: `ANTHROPIC_API_KEY` for Anthropic, then start the server again;\n"
+    '- in `~/.config/eca/config.json`: `{"providers": {"PROVIDER": {"key": "${env:MY_KEY}"}}}`;\n'
+    "- in the settings of a client that has a page for providers."
+)
+NO_KEYS_HERE = (
+    "A key is not typed into a chat, where it would be kept: write `/login PROVIDER` and you are asked for it. "
+    "Remove the one you typed at its provider, and make a new one."
+)
+CANCELLED = "Nobody answered; nothing was changed."
+
+
+async def login(place: Place, called: Called) -> Answer:
+    """Raises: what the sign-in raises, which tells what was wrong."""
+    if len(called.arguments) > 1:
+        return Answer(NO_KEYS_HERE)
+    steps = _steps(place.host.logins, place.chat, called.text, place.host.audiences.user(place.chat))
+    if questions := tool_context.tools(place.host, place.chat, place.kernel).questions:
+        return Answer(await asked(steps, questions))
+    # Where nobody sits, the next cell of a notebook would be taken for the key.
+    if place.host.audiences.attended(place.chat):
+        return Answer(await place.host.converse(place.chat, Dialogue(steps)))
+    return Answer(BY_HAND)
+
+
+async def _steps(logins: Logins, chat: str, provider: str, user: User | None) -> Steps:
+    if not provider:
+        offered = [one for one in await logins.list() if one.login is not None]
+        options = [QuestionOption(label=one.id, description=one.auth.status) for one in offered]
+        provider = (yield _question(chat, "Which provider do you want to sign in to?", options)) or ""
+        if not provider:
+            yield CANCELLED
+            return
+    step = await logins.login(provider, user=user)
+    for _ in range(MAX_STEPS):
+        if step.action is LoginAction.DONE:
+            yield step.message or f"You are signed in to {provider}."
+            return
+        if step.action is LoginAction.CHOOSE_METHOD:
+            methods = {method.label: method.key for method in step.methods or ()}
+            options = [QuestionOption(label=label) for label in methods]
+            label = yield _question(chat, "How do you want to sign in?", options)
+            if not label:
+                yield CANCELLED
+                return
+            step = await logins.login(provider, methods.get(label, label), user)
+            continue
+        if step.action is LoginAction.DEVICE_CODE or not step.fields:
+            yield _told(step)
+            return
+        told, data = _told(step), dict[str, str]()
+        for field in step.fields:
+            answer = yield _question(chat, f"{told}\n\n{field.label}".strip(), secret=field.type == "secret")
+            if not answer:
+                yield CANCELLED
+                return
+            data[field.key], told = answer.strip(), ""
+        step = await logins.enter(provider, data)
+    yield f"The sign-in to {provider} does not come to an end. Try it in the settings instead."
+
+
+def _question(
+    chat: str, question: str, options: Sequence[QuestionOption] = (), *, secret: bool = False
+) -> ChatAskQuestionParams:
+    return ChatAskQuestionParams(
+        chat_id=chat,
+        question=question,
+        options=tuple(options) or None,
+        allow_freeform=not options,
+        secret=secret or None,
+    )
+
+
+def _told(step: LoginStep) -> str:
+    said = [step.message or "", step.url or "", f"Code: `{step.code}`" if step.code else ""]
+    return "\n\n".join(part for part in said if part)
+
+
+COMMANDS: Final[dict[str, Command]] = {"login": login}

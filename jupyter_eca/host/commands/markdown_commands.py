@@ -1,0 +1,118 @@
+"""Commands that are Markdown files: `.eca/commands/NAME.md` of a project, what the key `commands` names, and the user's
+in `~/.config/eca/commands`.
+
+The first of these win. A file is the prompt; the YAML at its top may have a `description` and describe `arguments`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from jupyter_eca.config import folders, front_matter
+from jupyter_eca.config.schema import Config, state
+from jupyter_eca.engine.text.slash_commands import mixed, placeholders
+from jupyter_eca.protocol.command import ChatCommand, CommandKind
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from jupyter_eca.config.schema import State
+    from jupyter_eca.workspace.ports import Files
+
+# A prompt, not a book; a larger file got there by mistake.
+MAX_BYTES: Final = 100_000
+
+# Of one path in the configuration, which may name the home folder.
+_MAX_FILES: Final = 500
+
+_NAME: Final = re.compile(r"[A-Za-z][\w.-]*")
+_DESCRIPTION_CHARS: Final = 80
+
+
+@dataclass(frozen=True, slots=True)
+class CustomCommand:
+    """`declared` is what its front matter says of its arguments."""
+
+    name: str
+    template: str
+    description: str
+    declared: Any = None
+
+    @property
+    def described(self) -> ChatCommand:
+        arguments = placeholders(self.template, self.declared)
+        kind = CommandKind.CUSTOM_PROMPT
+        return ChatCommand(name=self.name, description=self.description, type=kind, arguments=arguments)
+
+
+def unheard(_message: str) -> None:
+    """Where nobody is to be told."""
+
+
+async def find(
+    files: Files, config: Config | None = None, warn: Callable[[str], None] = unheard
+) -> Mapping[str, CustomCommand]:
+    """As they are now: they are small, and people write them while a chat is open. `warn` hears of each file that is no
+    command, each time in the same words."""
+    found, complaints = await asyncio.to_thread(_find, files, config or Config())
+    for complaint in complaints:
+        warn(complaint)
+    return found
+
+
+def _find(files: Files, config: Config) -> tuple[dict[str, CustomCommand], list[str]]:
+    found: dict[str, CustomCommand] = {}
+    complaints: list[str] = []
+    for path in _paths(files, config):
+        if not _NAME.fullmatch(path.stem):
+            continue
+        try:
+            command = _read(path, state(path))
+        except OSError as error:
+            command = f"it cannot be read: {error.strerror}"
+        if isinstance(command, str):
+            complaints.append(f"{path} is no command and was left out: {command}.")
+        else:
+            found.setdefault(command.name, command)
+    return found, complaints
+
+
+def _paths(files: Files, config: Config) -> Iterator[Path]:
+    every = list(folders.markdown(files.roots, "commands"))
+    own = folders.home()
+    yield from (path for path in every if not path.is_relative_to(own))
+    for named in config.commands:
+        for root in files.roots:
+            here = root / Path(named.path).expanduser()
+            if here.is_dir():
+                yield from sorted(path for path in here.glob("**/*.md") if path.is_file())[:_MAX_FILES]
+            elif here.suffix == ".md" and here.is_file():
+                yield here
+    yield from (path for path in every if path.is_relative_to(own))
+
+
+@lru_cache(maxsize=512)
+def _read(path: Path, _state: State | None) -> CustomCommand | str:
+    """A text in place of one that is none: why. Read once for each state of the file. Raises: OSError."""
+    try:
+        if path.stat().st_size > MAX_BYTES:
+            raise ValueError(f"it is larger than {MAX_BYTES:,} bytes")
+        return read(path.stem.lower(), front_matter.decoded(path.read_bytes(), "replace"))
+    except ValueError as error:
+        return str(error)
+
+
+def read(name: str, text: str) -> CustomCommand:
+    """Raises: ValueError, in words for the reader."""
+    front, template = front_matter.forgiving(text)
+    if line := mixed(template):
+        above = text.count("\n", 0, text.index(template)) if template else 0
+        raise ValueError(f"`$1` or `$ARGS` and `{{{{name}}}}` cannot both be in it (line {line + above})")
+    first = next((line.strip("# ") for line in template.splitlines() if line.strip("# ")), name)
+    description = " ".join(str(front.get("description") or first).split())
+    return CustomCommand(name, template, description[:_DESCRIPTION_CHARS], front.get("arguments"))

@@ -1,0 +1,47 @@
+"""Prompts of tool servers as commands: `/server:prompt arguments`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from jupyter_eca.engine.text.slash_commands import bound
+from jupyter_eca.host.commands.base import Answer, Replacement
+from jupyter_eca.protocol.command import ChatCommand, CommandArgument, CommandKind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from jupyter_eca.engine.text.slash_commands import Called
+    from jupyter_eca.host.host import Host
+    from jupyter_eca.protocol.mcp import ServerPrompt
+
+
+def _prompts(host: Host) -> Iterator[tuple[str, ServerPrompt]]:
+    for server in host.mcp.servers():
+        for prompt in server.prompts or ():
+            yield server.name, prompt
+
+
+def listed(host: Host) -> tuple[ChatCommand, ...]:
+    return tuple(
+        ChatCommand(
+            name=f"{server}:{prompt.name}",
+            description=prompt.description,
+            type=CommandKind.MCP_PROMPT,
+            arguments=tuple(CommandArgument(**argument.model_dump()) for argument in prompt.arguments),
+        )
+        for server, prompt in _prompts(host)
+    )
+
+
+async def asked(host: Host, called: Called, chat: str) -> Answer | Replacement | None:
+    """None for a prompt nobody has. Raises: ToolError when the server does not give it."""
+    for server, prompt in _prompts(host):
+        if f"{server}:{prompt.name}" == called.name:
+            arguments = bound([argument.name for argument in prompt.arguments], called.arguments)
+            missing = [one.name for one in prompt.arguments if one.required and one.name not in arguments]
+            if missing:
+                usage = " ".join(f"{one.name}=…" for one in prompt.arguments)
+                return Answer(f"`/{called.name}` needs {', '.join(missing)}: write `/{called.name} {usage}`.")
+            return Replacement(await host.mcp.prompt(server, prompt.name, arguments, chat))
+    return None

@@ -1,0 +1,87 @@
+"""Skills as commands: `/NAME words` has the model follow one; `/skills` lists them, `/skill-create` has one made."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from typing import TYPE_CHECKING, Final
+
+from jupyter_eca.engine.text.slash_commands import expand, mixed, placeholders
+from jupyter_eca.host.commands.base import Answer, Replacement
+from jupyter_eca.instructions import skills
+from jupyter_eca.protocol.command import ChatCommand, CommandKind
+
+if TYPE_CHECKING:
+    from jupyter_eca.engine.text.slash_commands import Called
+    from jupyter_eca.host.commands.base import Command, Place
+    from jupyter_eca.host.host import Host
+    from jupyter_eca.instructions.skills import Skill
+
+# As agentskills.io has them; those that exist already may be looser.
+_NAME: Final = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
+_CREATE: Final = """Write the skill `{name}`: the file {path}, with `write_file`. It begins with this front matter:
+
+---
+name: {name}
+description: what the skill does and when to use it, with the words by which a user would ask for it, in 1024 \
+characters at most
+---
+
+Below it stand the instructions for a model that knows nothing of this conversation: short, concrete, in the order of \
+the work, with the tools and commands to use and how to check the result; fewer than 500 lines. What is long or seldom \
+needed goes into files beside it (`references/`, `scripts/`), which the text names by their relative paths.
+
+What the skill is for: {wanted}"""
+_UNSAID: Final = "take it from this conversation; ask the user if that is not plain."
+
+
+def shelf(host: Host) -> skills.Shelf:
+    return skills.Shelf(host.workspace.files, host.config, host.audiences.warn)
+
+
+def described(skill: Skill) -> ChatCommand:
+    arguments = () if mixed(skill.body) else placeholders(skill.body, skill.arguments)
+    return ChatCommand(name=skill.name, description=skill.description, type=CommandKind.SKILL, arguments=arguments)
+
+
+async def find(host: Host) -> tuple[Skill, ...]:
+    return await shelf(host).all()
+
+
+async def listed(host: Host) -> tuple[ChatCommand, ...]:
+    return tuple(described(one) for one in await find(host))
+
+
+async def asked(host: Host, called: Called) -> Replacement | None:
+    """None for a skill nobody has."""
+    skill = next((one for one in await find(host) if one.name == called.name), None)
+    if skill is None:
+        return None
+    body = await asyncio.to_thread(skills.filled, shelf(host), skill)
+    # Typed without arguments it says what it says when the model loads it: a `$1` in its code is no place for one.
+    if called.text or called.arguments:
+        words = called.text or " ".join(called.arguments)
+        body = f"{body}\n\n{words}" if mixed(body) else expand(body, called)
+    return Replacement(await asyncio.to_thread(skills.text, skill, body))
+
+
+async def overview(place: Place, _called: Called) -> Answer:
+    lines = [
+        f"- `/{one.name}` ({one.origin.value}): {one.description}\n  `{one.path}`" for one in await find(place.host)
+    ]
+    return Answer("\n".join([*lines, "", "`/skill-create NAME what it is for` writes one for this project."]))
+
+
+async def create(place: Place, called: Called) -> Answer | Replacement:
+    name, _, wanted = called.text.partition(" ")
+    if not _NAME.fullmatch(name) or len(name) > 64:
+        return Answer("Write `/skill-create NAME what it is for`; a name has small letters, digits and single hyphens.")
+    files = place.host.workspace.files
+    path = files.resolve(f".eca/skills/{name}/SKILL.md")
+    if await asyncio.to_thread(path.exists):
+        return Answer(f"There is a skill `{name}` already, in {files.shown(path)}.")
+    return Replacement(_CREATE.format(name=name, path=files.shown(path), wanted=wanted.strip() or _UNSAID))
+
+
+COMMANDS: Final[dict[str, Command]] = {"skills": overview}
+PROMPTS: Final[dict[str, Command]] = {"skill-create": create}

@@ -1,0 +1,35 @@
+"""Who can be spawned: `/subagents`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from jupyter_eca.config import spawnable
+from jupyter_eca.host.commands.base import Answer
+from jupyter_eca.host.turn import setup
+
+if TYPE_CHECKING:
+    from jupyter_eca.config import Agent
+    from jupyter_eca.engine.text.slash_commands import Called
+    from jupyter_eca.host.commands.base import Command, Place
+
+
+async def subagents(place: Place, called: Called) -> Answer:  # noqa: ARG001  # the same for all words
+    live = await place.host.load(place.chat)
+    by = setup.decided(place.host, live.choice).agent
+    found = spawnable(place.host.config, by)
+    if not found:
+        return Answer(f"`{by}` can spawn no agent. `mode: subagent` makes one that can be.")
+    lines = [_line(one) for one in found.values()]
+    return Answer("\n".join([f"The agents that `{by}` can spawn, with `spawn_agent`:", "", *lines]))
+
+
+def _line(one: Agent) -> str:
+    more = [f"model `{one.default_model}`" if one.default_model else "", "only looks" if one.looks_only else ""]
+    more += [f"at most {one.max_steps} steps" if one.max_steps else ""]
+    about = ", ".join(part for part in more if part)
+    told = " ".join(one.description.split()) or "No description."
+    return f"- `{one.name}`: {told}" + (f" ({about})" if about else "")
+
+
+COMMANDS: Final[dict[str, Command]] = {"subagents": subagents}

@@ -1,0 +1,1 @@
+"""What answers cost, and the budgets that limit it."""

@@ -1,0 +1,177 @@
+"""What was spent: each request to a model is written down once, for its chat, its notebook and its day.
+
+The events of a chat tell what was used too, but they go with the chat, and may be cut back or copied; money does not
+come back. So sums are those of a table that nothing is ever taken away from. A notebook is known by its path.
+"""
+
+from __future__ import annotations
+
+import time
+from contextlib import aclosing, suppress
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from jupyter_eca.engine.model.context_window import breakdown
+from jupyter_eca.engine.model.delta import UsageDelta
+from jupyter_eca.errors import ToolError
+from jupyter_eca.host.store import Extent, Spending, Total
+from jupyter_eca.protocol.context import CellContext, CursorContext, NotebookContext, OutputContext
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, AsyncIterator
+
+    from jupyter_eca.engine.model.delta import Delta
+    from jupyter_eca.engine.model.request import ModelRequest
+    from jupyter_eca.host.chat.live_chat import LiveChat
+    from jupyter_eca.host.host import Host
+    from jupyter_eca.plugins.providers.catalog import Chosen
+
+_SUFFIX = ".ipynb"
+
+# Tokens are estimated from characters: the rule of thumb is off by as much, not by more, unless a server miscounts.
+_LEAST_SCALE, _MOST_SCALE = 0.5, 3.0
+
+# What vendors keep at least of what they have read.
+_CACHE_MS = 5 * 60 * 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Bill:
+    """Who pays for a request: nobody in particular, or a chat and the notebook that was asked in. `asks`: somebody may
+    be asked about it there."""
+
+    model: str
+    chat: str = ""
+    turn: str = ""
+    notebook: str = ""
+    asks: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Last:
+    """The last request of a chat: what was estimated and what the vendor counted; `cached`: it keeps that a while."""
+
+    at: int
+    model: str
+    estimated: int
+    counted: int
+    cached: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """`message` is the last one that a model answered. Where the `place` is empty nothing is known of a notebook."""
+
+    message: Total
+    chat: Total
+    place: str
+    notebook: Total
+    today: Total
+
+
+def bill(chat: LiveChat, model: str) -> Bill:
+    return Bill(model, payer(chat), chat.state.turn, chat.notebook, chat.bounds.asks)
+
+
+def payer(chat: LiveChat) -> str:
+    """The chat whose budget a request counts for."""
+    return chat.parent or chat.state.id
+
+
+class Ledger:
+    def __init__(self, host: Host) -> None:
+        self._host = host
+        self._last: dict[str, _Last] = {}
+
+    async def stream(self, to: Bill, chosen: Chosen, request: ModelRequest) -> AsyncGenerator[Delta]:
+        """What a model says, written down as paid for. Raises: ProviderError; OverBudget before anything is sent."""
+        await self._host.budgets.allow(to, request)
+        begun = counted = False
+        try:
+            async with aclosing(chosen.provider.stream(chosen.model, request, chosen.settings)) as deltas:
+                async for delta in deltas:
+                    begun = True
+                    if isinstance(delta, UsageDelta):
+                        counted, delta = True, chosen.billed(delta)
+                        self._count(to, request, delta)
+                    yield delta
+        finally:
+            # An answer that was broken off costs as well, and nobody has told how much.
+            if begun and not counted and not chosen.free:
+                self._note(to, UsageDelta(breakdown(request).used_tokens, 0))
+
+    def expected(self, to: Bill, request: ModelRequest) -> UsageDelta:
+        """What a request will be counted as before its answer: estimated as the last one was, put right by what came of
+        that. What the vendor's cache still has of it is cheaper."""
+        tokens, last = breakdown(request).used_tokens, self._last.get(to.chat)
+        if last is None or last.model != to.model or not (last.estimated and last.counted):
+            return UsageDelta(tokens, 0)
+        tokens = round(tokens * min(max(last.counted / last.estimated, _LEAST_SCALE), _MOST_SCALE))
+        kept = last.cached and tokens >= last.counted and _now() - last.at < _CACHE_MS
+        cached = last.counted if kept else 0
+        return UsageDelta(tokens - cached, 0, cache_read_tokens=cached)
+
+    def _count(self, to: Bill, request: ModelRequest, usage: UsageDelta) -> None:
+        read = usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens
+        self._note(to, usage)
+        if to.chat:
+            cached = bool(usage.cache_read_tokens or usage.cache_write_tokens)
+            self._last[to.chat] = _Last(_now(), to.model, breakdown(request).used_tokens, read, cached)
+
+    def _note(self, to: Bill, usage: UsageDelta) -> None:
+        cached = usage.cache_read_tokens
+        read = usage.input_tokens + cached + usage.cache_write_tokens
+        where = to.chat, to.turn, to.notebook, to.model
+        self._host.store.spend(Spending(_now(), *where, read, cached, usage.output_tokens, usage.cost))
+
+    async def total(self, extent: Extent) -> Total:
+        return await self._host.store.do(lambda tables: tables.spent(extent))
+
+    async def account(self, chat: str, at: int) -> Account:
+        """What a client is told: of a chat, of where it was last asked in, of the day."""
+        live = self._host.live(chat)
+        turn, notebook = (live.paid, live.notebook) if live else ("", "")
+        return Account(
+            await self.total(Extent(chat, turn)) if turn else Total(),
+            await self.total(Extent(chat)),
+            notebook,
+            await self.total(Extent(notebook=notebook)) if notebook else Total(),
+            await self.total(Extent(since=midnight(at))),
+        )
+
+    async def place(self, chat: LiveChat) -> str:
+        """The path of the notebook that the chat's prompt came from, "" when it came from none."""
+        async for path in self._named(chat):
+            with suppress(ToolError):
+                return str(self._host.workspace.files.resolve(path))
+            return path
+        return ""
+
+    async def _named(self, chat: LiveChat) -> AsyncIterator[str]:
+        """By the cell that asked, by what was sent along, by the page that it came from: the nearest first."""
+        prompt = chat.prompt
+        if prompt is None:
+            return
+        if prompt.lock is not None and prompt.lock.notebook.endswith(_SUFFIX):
+            yield str(Path(prompt.lock.folder) / prompt.lock.notebook)
+        for context in prompt.contexts:
+            named = isinstance(context, CursorContext | NotebookContext | CellContext | OutputContext)
+            if named and context.path.endswith(_SUFFIX):
+                yield context.path
+        if chat.kernel is None:
+            for notebooks in self._host.audiences.notebooks(chat.state.id):
+                for one in await notebooks.list():
+                    if one.active:
+                        yield one.path
+
+
+def _now() -> int:
+    return time.time_ns() // 1_000_000
+
+
+def midnight(at: int) -> int:
+    """When the day began, where the server stands; both in milliseconds since the epoch."""
+    day = datetime.fromtimestamp(at / 1000).astimezone().replace(hour=0, minute=0, second=0, microsecond=0)
+    return int(day.timestamp() * 1000)

@@ -1,0 +1,309 @@
+"""What can be done to a chat beside talking in it: page through it, cut it back, fork it, mark it, delete it."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import pairwise
+from typing import TYPE_CHECKING, Final
+
+from jupyter_eca.engine.chat.pagination import Page, from_message, last_summary, page
+from jupyter_eca.engine.model.texts import SUMMARY, forked, restored_text, reverted_text
+from jupyter_eca.engine.state import ChatState
+from jupyter_eca.errors import BusyError, LocalError
+from jupyter_eca.host.chat.live_chat import LiveChat, chosen, now
+from jupyter_eca.host.subscribers import Notice
+from jupyter_eca.host.turn import tool_context
+from jupyter_eca.protocol import chats
+from jupyter_eca.protocol.content import (
+    FlagContent,
+    MetadataContent,
+    SubagentDetails,
+    TextContent,
+    ToolCallContent,
+    ToolCallRunningContent,
+    UsageContent,
+)
+from jupyter_eca.protocol.event import merged
+from jupyter_eca.workspace.shielded import whole
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Collection, Iterable, Sequence
+
+    from jupyter_eca.host.host import Host
+    from jupyter_eca.host.store.tables import Tables
+    from jupyter_eca.protocol.event import Event
+
+
+_GONE: Final = "That place of the chat is gone. Open the chat anew."
+
+
+class CursorExpired(LocalError):
+    """What the cursor pointed at is gone."""
+
+
+class Archive:
+    """Every change is for idle chats, and is made to its end. Raises, each: UnknownChat, BusyError."""
+
+    def __init__(self, host: Host) -> None:
+        self._host = host
+
+    async def page(
+        self, id: str, limit: int | None, before: int | None, after: int | None, *, since_summary: bool = False
+    ) -> Page:
+        """`since_summary` stands in for `after`: from the last summary on, or from the beginning when there is none.
+
+        Raises: CursorExpired, besides.
+        """
+        await self._known(id)
+        if limit and limit > 0 and after is None and not since_summary:
+            return await self._newest(id, limit, before)
+        events = await self._host.store.events(id)
+        if since_summary:
+            after = last_summary(events)
+        row = await self._host.chat(id)
+        known = {event.seq for event in events}
+        if any(cursor is not None and cursor not in known for cursor in (before, after)):
+            raise CursorExpired(_GONE)
+        if after is not None and row is not None and not row.intact(after):
+            raise CursorExpired("The chat was cut back since. Open it anew.")
+        return page(merged_between(events, before, after), limit, before, after)
+
+    async def _known(self, id: str) -> None:
+        """A chat that nobody answers in is not brought to memory in order to be read: it may be long."""
+        host = self._host
+        row = await host.store.do(lambda tables: tables.chat(id))
+        here = row is not None and row.workspace == host.store.workspace and host.live(id) is None
+        if not (row and here and row.owner is None and row.parent is None):
+            await host.load(id, must_exist=True)
+
+    async def _newest(self, id: str, limit: int, before: int | None) -> Page:
+        """As `engine.page.page`, of no more than what it needs of the chat. What is stored in pieces may be shown as
+        one, so that more pieces may be needed than were asked for."""
+        wanted = limit
+        while True:
+            window = await self._host.store.do(partial(_window, id, wanted, before))
+            shown = merged(window.events)
+            if window.earlier == 0 or len(shown) >= limit:
+                break
+            wanted *= 2
+        cut = page(shown, limit)
+        first, last = (cut.events[0].seq, cut.events[-1].seq) if cut.events else (None, None)
+        return replace(
+            cut,
+            total=window.total,
+            before=cut.before or (first if window.earlier else None),
+            after=None if before is None else last,
+            summary=window.summary,
+        )
+
+    async def flags(self, id: str) -> list[Event]:
+        return await self._host.store.do(lambda tables: tables.flags(id))
+
+    async def clear(self, id: str, *, messages: bool = True) -> None:
+        """Without `messages`, only what was used is forgotten."""
+        await whole(self._clear(id, messages=messages))
+
+    async def delete(self, id: str) -> None:
+        """A chat that is answering is stopped first. Raises: BusyError when another process answers in it."""
+        await whole(self._delete(id))
+
+    async def rollback(self, id: str, content_id: str, *, messages: bool, files: bool) -> None:
+        """To before the turn of a user's message: the chat, the files that tools changed since, or both."""
+        await whole(self._rollback(id, content_id, messages=messages, files=files))
+
+    async def fork(self, id: str, content_id: str, new: str) -> None:
+        """A new chat that goes on from the end of the turn of a user's message."""
+        await whole(self._fork(id, content_id, new))
+
+    async def copy(self, id: str, turn: str, new: str) -> None:
+        """As `fork`, by the id of the turn; the title is kept and nothing is said of it. Raises: LocalError, besides,
+        when there is no such turn."""
+        await whole(self._copy(id, turn, new))
+
+    async def keep(self, id: str, turns: Collection[str]) -> None:
+        """All other turns go. Files stay as they are."""
+        await whole(self._keep(id, turns))
+
+    async def flag(self, id: str, content_id: str, text: str) -> None:
+        async with self._idle(id) as (chat, events):
+            self._place(events, content_id)
+            self._host.mark(chat, FlagContent(text=text, content_id=content_id))
+
+    async def unflag(self, id: str, content_id: str) -> None:
+        await whole(self._unflag(id, content_id))
+
+    async def rename(self, id: str, title: str) -> None:
+        chat = await self._host.load(id, must_exist=True)
+        self._host.mark(chat, MetadataContent(title=title))
+
+    # -- how
+
+    async def _clear(self, id: str, *, messages: bool) -> None:
+        async with self._idle(id) as (chat, events):
+            if messages:
+                # The title stays in the chat's row: left as an event, it would be a turn that never ended.
+                gone = events
+                await self._host.checkpoints.forget(id, {event.turn for event in events})
+            else:
+                gone = [event for event in events if isinstance(event.content, UsageContent)]
+            await self._cut(chat, [event.seq for event in gone])
+
+    async def _delete(self, id: str) -> None:
+        live, row = self._host.live(id), await self._host.chat(id)
+        if row is not None and self._host.answered_elsewhere(row):
+            raise BusyError("This chat is being answered by another program. Wait for it, then delete it.")
+        if live is None and row is not None and row.workspace != self._host.store.workspace:
+            return
+        if live is not None:
+            live.held = True
+            self._host.stop(id)
+            await asyncio.gather(*live.tasks.values(), return_exceptions=True)
+        elif row is not None:
+            live = LiveChat(ChatState(id), row.last, chosen(row))
+        subagents = await self._host.subagents.chats(id)
+        self._host.forget(id)
+        await self._host.store.do(lambda tables: tables.delete(id))
+        self._host.subagents.forget(subagents)
+        await self._host.outputs.forget([id, *(row.id for row in subagents)])
+        if live is not None:
+            self._host.hooks.forget(live)
+        self._host.audiences.tell(Notice("chat/deleted", chats.ChatDeletedParams(chat_id=id), id))
+
+    async def _rollback(self, id: str, content_id: str, *, messages: bool, files: bool) -> None:
+        async with self._idle(id) as (chat, events):
+            gone = events[self._place(events, content_id) :]
+            turns = {event.turn for event in gone if event.turn}
+            report = aside = ""
+            if files:
+                notebooks = tool_context.notebooks(self._host, id)
+                restored = await self._host.checkpoints.restore(id, turns, self._host.workspace.files, notebooks)
+                report = restored_text(restored.done, restored.left, self._not_taken_back(gone))
+                aside = reverted_text(restored.done) if restored.done and not messages else ""
+            if messages:
+                # What the files are like now is what the user wanted to keep.
+                await self._host.checkpoints.forget(id, turns)
+                # What the model was told of changes goes with them.
+                about = [event.seq for event in gone if event.aside and not event.turn]
+                chat = await self._cut(chat, _seqs(events, turns) + about)
+            if aside:
+                self._host.note(id, report, aside)
+            elif report:
+                self._host.mark(chat, TextContent(text=report))
+
+    async def _keep(self, id: str, turns: Collection[str]) -> None:
+        async with self._idle(id) as (chat, events):
+            gone = {event.turn for event in events if event.turn} - set(turns)
+            await self._host.checkpoints.forget(id, gone)
+            await self._cut(chat, _seqs(events, gone))
+
+    def _not_taken_back(self, gone: Iterable[Event]) -> list[str]:
+        """The tools that ran and may have changed what we know nothing of."""
+        ran = dict.fromkeys(e.content.name for e in gone if isinstance(e.content, ToolCallRunningContent))
+        found = ((name, self._host.toolbox.get(name)) for name in ran)
+        return [name for name, tool in found if tool is None or not (tool.reads or tool.keeps)]
+
+    async def _fork(self, id: str, content_id: str, new: str) -> None:
+        async with self._idle(id) as (chat, events):
+            row = await self._host.chat(id)
+            title = f"{(row and row.title) or 'Chat'} (fork)"
+            await self._branch(id, events, events[self._place(events, content_id)].turn, new, title)
+            self._host.mark(chat, TextContent(text=forked(title)))
+
+    async def _copy(self, id: str, turn: str, new: str) -> None:
+        async with self._idle(id) as (_, events):
+            row = await self._host.chat(id)
+            await self._branch(id, events, turn, new, (row and row.title) or "Chat")
+
+    async def _branch(self, id: str, events: Sequence[Event], turn: str, new: str, title: str) -> None:
+        last = max((event.seq for event in events if event.turn == turn), default=None)
+        if last is None:
+            raise LocalError(f"There is no turn {turn!r} in this chat.")
+        at = now()
+        await self._host.store.do(lambda tables: tables.copy(id, last, new, title, at))
+        await self._host.outputs.copy(id, new)
+        self._host.audiences.show_anew(new)
+
+    async def _unflag(self, id: str, content_id: str) -> None:
+        async with self._idle(id) as (chat, events):
+            await self._cut(chat, _flags(events, {content_id}))
+
+    @asynccontextmanager
+    async def _idle(self, id: str) -> AsyncGenerator[tuple[LiveChat, list[Event]]]:
+        """The chat and all its events; no turn begins in it meanwhile."""
+        chat = await self._host.load(id, must_exist=True)
+        with chat.hold():
+            await self._host.store.settled()
+            yield chat, await self._host.store.events(id)
+
+    def _place(self, events: Sequence[Event], content_id: str) -> int:
+        if (at := from_message(events, content_id)) is None:
+            raise LocalError(f"There is no message {content_id!r} in this chat.")
+        return at
+
+    async def _cut_subagents(self, id: str, seqs: Collection[int]) -> None:
+        """They go with the calls that spawned them."""
+        if rows := await self._host.subagents.chats(id):
+            gone = _spawned(event for event in await self._host.store.events(id) if event.seq in set(seqs))
+            rows = [row for row in rows if row.id in gone]
+            for row in rows:
+                await self._host.store.do(lambda tables, row=row: tables.delete(row.id))
+            self._host.subagents.forget(rows)
+
+    async def _cut(self, chat: LiveChat, seqs: Collection[int]) -> LiveChat:
+        id = chat.state.id
+        if not seqs:
+            return chat
+        await self._cut_subagents(id, seqs)
+        await self._host.store.do(lambda tables: tables.cut(id, seqs))
+        self._host.forget(id)
+        anew = await self._host.load(id)
+        anew.state = replace(anew.state, remembered=chat.state.remembered)
+        anew.kernel = chat.kernel
+        self._host.audiences.show_anew(id)
+        return anew
+
+
+def _spawned(events: Iterable[Event]) -> set[str]:
+    """The chats of the subagents that calls among these spawned."""
+    details = (event.content.details for event in events if isinstance(event.content, ToolCallContent))
+    return {one.subagent_chat_id for one in details if isinstance(one, SubagentDetails) and one.subagent_chat_id}
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """The end of a chat, or what comes next to a place in it, and what is known of the rest."""
+
+    events: list[Event]
+    earlier: int
+    total: int
+    summary: int | None
+
+
+def _window(id: str, wanted: int, before: int | None, tables: Tables) -> Window:
+    if before is not None and not tables.has(id, before):
+        raise CursorExpired(_GONE)
+    events, earlier = tables.newest(id, wanted, before)
+    return Window(events, earlier, tables.total(id), tables.last_with(id, SUMMARY))
+
+
+def merged_between(events: Sequence[Event], *cursors: int | None) -> list[Event]:
+    """Merged, but not over the places that a client knows."""
+    ends = [0, *sorted(cursor for cursor in cursors if cursor is not None), sys.maxsize]
+    return [
+        event for last, end in pairwise(ends) for event in merged(event for event in events if last < event.seq <= end)
+    ]
+
+
+def _seqs(events: Iterable[Event], turns: set[str]) -> list[int]:
+    """Those of the turns, and the flags at their messages."""
+    of_turns = [event for event in events if event.turn in turns]
+    ids = {id for event in of_turns if (id := getattr(event.content, "content_id", None))}
+    return [event.seq for event in of_turns] + _flags(events, ids)
+
+
+def _flags(events: Iterable[Event], content_ids: set[str]) -> list[int]:
+    return [e.seq for e in events if isinstance(e.content, FlagContent) and e.content.content_id in content_ids]

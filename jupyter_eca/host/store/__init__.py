@@ -1,0 +1,18 @@
+"""Chats on disk."""
+
+from jupyter_eca.host.store.rows import UNKEPT, CellCheckpoint, ChatRow, Checkpoint, Selection
+from jupyter_eca.host.store.spending import Extent, Spending, Total
+from jupyter_eca.host.store.store import Store, alive
+
+__all__ = [
+    "UNKEPT",
+    "CellCheckpoint",
+    "ChatRow",
+    "Checkpoint",
+    "Extent",
+    "Selection",
+    "Spending",
+    "Store",
+    "Total",
+    "alive",
+]

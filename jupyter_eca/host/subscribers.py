@@ -1,0 +1,154 @@
+"""Those whom the host shows things to: fans out, asks, and forgets whoever leaves. Knows no protocol's framing."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from jupyter_eca.plugins.providers.browser_sign_in import User
+from jupyter_eca.protocol.lifecycle import MessageType, ShowMessageParams
+from jupyter_eca.protocol.question import ChatAskQuestionResult
+
+if TYPE_CHECKING:
+    from jupyter_eca.protocol.base import Model
+    from jupyter_eca.protocol.event import Event
+    from jupyter_eca.protocol.question import ChatAskQuestionParams
+    from jupyter_eca.workspace.ports import Editor, Kernel, Notebooks
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """Something that is no event of a chat: a method of ECA's with its parameters. With `chat`, only for those who see
+    that chat."""
+
+    method: str
+    params: Model
+    chat: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Again:
+    """A chat is to be shown from its beginning: it was cut back, or is new though it has a past."""
+
+    chat: str
+
+
+class Audience(Protocol):
+    """Somebody things are shown to. `kernel`, `editor` and `notebooks` are there when it has them."""
+
+    kernel: Kernel | None
+    editor: Editor | None
+    notebooks: Notebooks | None
+
+    def sees(self, chat: str) -> bool: ...
+
+    def approves(self, chat: str) -> bool:
+        """Whether somebody is there to approve or reject a tool call."""
+        ...
+
+    def answers(self, chat: str) -> bool:
+        """Whether somebody is there to answer a question."""
+        ...
+
+    def show(self, events: list[Event]) -> None:
+        """Called on the event loop; must not wait. What cannot be shown at once is the audience's to keep."""
+        ...
+
+    def tell(self, notice: Notice) -> None:
+        """As `show`; comes after what was shown before."""
+        ...
+
+    def show_anew(self, again: Again) -> None:
+        """As `show`, in place of everything that was shown of the chat."""
+        ...
+
+    async def ask(self, question: ChatAskQuestionParams) -> ChatAskQuestionResult:
+        """Raises: RemoteError when it cannot answer after all."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """Whoever is there in one chat: `workspace.base.Questions`."""
+
+    audiences: Audiences
+    chat: str
+
+    async def ask(self, question: ChatAskQuestionParams) -> ChatAskQuestionResult:
+        return await self.audiences.ask(self.chat, question)
+
+
+class Audiences:
+    def __init__(self) -> None:
+        self._all: list[Audience] = []
+        self._warned: set[str] = set()
+
+    def join(self, audience: Audience) -> None:
+        self._all.append(audience)
+
+    def leave(self, audience: Audience) -> None:
+        self._all.remove(audience)
+
+    def of(self, chat: str) -> list[Audience]:
+        return [audience for audience in self._all if audience.sees(chat)]
+
+    def attended(self, chat: str) -> bool:
+        return any(audience.approves(chat) for audience in self._all)
+
+    def answered(self, chat: str) -> bool:
+        return any(audience.answers(chat) for audience in self._all)
+
+    def editor(self, chat: str) -> Editor | None:
+        """The editor of the chat's newest client that has one."""
+        return next((one.editor for one in reversed(self.of(chat)) if one.editor is not None), None)
+
+    def user(self, chat: str) -> User | None:
+        """Whoever of the chat's newest client could be sent somewhere with a browser."""
+        return next((one for one in reversed(self.of(chat)) if isinstance(one, User)), None)
+
+    def notebooks(self, chat: str) -> list[Notebooks]:
+        """Of all clients of the chat that have some open, the newest client first."""
+        return [one.notebooks for one in reversed(self.of(chat)) if one.notebooks is not None]
+
+    def show(self, events: list[Event]) -> None:
+        for audience in list(self._all):
+            if seen := [event for event in events if audience.sees(event.chat)]:
+                audience.show(seen)
+
+    def tell(self, notice: Notice) -> None:
+        for audience in list(self._all):
+            if notice.chat is None or audience.sees(notice.chat):
+                audience.tell(notice)
+
+    def message(self, type: MessageType, message: str) -> None:
+        self.tell(Notice("$/showMessage", ShowMessageParams(type=type, message=message)))
+
+    def warned(self, message: str) -> bool:
+        return message in self._warned
+
+    def warn(self, message: str, place: str = "") -> None:
+        """Once: a file of the user's that cannot be used is told of when it is found, not at every prompt. `place` goes
+        before it."""
+        if message not in self._warned:
+            self._warned.add(message)
+            self.message(MessageType.WARNING, f"{place}{message}")
+
+    def show_anew(self, chat: str) -> None:
+        for audience in self.of(chat):
+            audience.show_anew(Again(chat))
+
+    async def ask(self, chat: str, question: ChatAskQuestionParams) -> ChatAskQuestionResult:
+        """The first answer counts; the others are taken their question back. A client that fails or leaves is no
+        answer, and when nobody is left the question is cancelled."""
+        asking = {asyncio.ensure_future(one.ask(question)) for one in self._all if one.answers(chat)}
+        try:
+            while asking:
+                done, asking = await asyncio.wait(asking, return_when=asyncio.FIRST_COMPLETED)
+                for answer in done:
+                    if answer.exception() is None:
+                        return answer.result()
+        finally:
+            for waiting in asking:
+                waiting.cancel()
+        return ChatAskQuestionResult(cancelled=True)

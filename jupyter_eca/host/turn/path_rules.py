@@ -1,0 +1,134 @@
+"""Rules for some files only, in one chat: fetched by the model, and asked for before it touches such a file.
+
+What was fetched is read off the conversation: it is fetched as long as it stands there, so that neither a restart nor
+a summary leaves a model with rules that it has and does not see, or sees and is asked for once more.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from jupyter_eca.engine.approval.policy import key
+from jupyter_eca.engine.model.request import ToolResultPart, ToolUsePart
+from jupyter_eca.errors import ToolError
+from jupyter_eca.instructions import rules
+from jupyter_eca.instructions.base import facts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from jupyter_eca.engine.model.history import History
+    from jupyter_eca.host.host import Host
+    from jupyter_eca.instructions.rules import Rule
+    from jupyter_eca.plugins.tools.base import Tool, ToolContext
+
+_HEAD: Final = "Rule {}, for {}:\n\n"
+_EMPTY: Final = "(It says nothing for this chat.)"
+_AGAIN: Final = "You have fetched {} already in this chat; it still holds."
+_GLOBS: Final = "`**/` is at least one folder in them, `**` also none."
+
+# By their names; what changes files says so itself.
+_READERS: Final = frozenset({"read_file", "notebook_read"})
+_PATHS: Final = ("path", "source", "destination")
+
+
+class Ruling:
+    """`workspace.base.PathRules`."""
+
+    def __init__(self, host: Host, chat: str) -> None:
+        self._host = host
+        self._chat = chat
+
+    async def fetch(self, id: str, path: str) -> str:
+        rule = next((one for one in await self._rules() if one.id == id), None)
+        if rule is None:
+            raise ToolError(f"There is no rule {id!r} for paths.", "Take the exact id from the list of rules.")
+        if not Path(path).is_absolute():
+            raise ToolError(f"{path!r} must be an absolute path.")
+        pattern = rule.matched(self._host.workspace.files.resolve(path), self._roots)
+        if not pattern:
+            within = f" in {rule.root}" if rule.root else ""
+            raise ToolError(f"The rule is not about {path}: it is for {', '.join(rule.paths)}{within}. {_GLOBS}")
+        if id in self._fetched():
+            return _AGAIN.format(rule.name)
+        try:
+            text = rule.filled(self._facts)
+        except ValueError:
+            text = rule.text
+        return _HEAD.format(rule.name, pattern) + (text or _EMPTY)
+
+    async def check(self, kind: str, path: str) -> None:
+        real = self._host.workspace.files.resolve(path)
+        fetched = self._fetched()
+        missing = [
+            rule
+            for rule in await self._rules()
+            if kind in rule.enforce and rule.id not in fetched and rule.matched(real, self._roots)
+        ]
+        if missing:
+            doing = "changed" if kind == rules.MODIFY else "read"
+            calls = "\n".join(f"fetch_rule with id {rule.id} and path {real}" for rule in missing)
+            raise ToolError(f"{path} is not {doing} before the user's rules for it are fetched.", f"Call\n{calls}")
+
+    @property
+    def _roots(self) -> tuple[Path, ...]:
+        return tuple(root.resolve() for root in self._host.workspace.files.roots)
+
+    @property
+    def _facts(self) -> Mapping[str, bool | str]:
+        live = self._host.live(self._chat)
+        tools = [key(tool) for tool in live.state.setup.tools] if live else []
+        return facts(self._host.workspace.files, tools, subagent=bool(live and live.parent))
+
+    async def _rules(self) -> list[Rule]:
+        """As they are now: whoever writes one while a chat is open wants it to hold."""
+        host, live = self._host, self._host.live(self._chat)
+        if live is None:
+            return []
+        setup = live.state.setup
+        every = await rules.find(host.workspace.files, host.config, host.audiences.warn)
+        return [rule for rule in every if rule.paths and rule.holds(setup.agent, setup.model)]
+
+    def _fetched(self) -> frozenset[str]:
+        live = self._host.live(self._chat)
+        return frozenset() if live is None else fetched(live.state.history)
+
+
+def fetched(history: History) -> frozenset[str]:
+    """The ids of the rules whose text stands in a conversation."""
+    parts = [part for message in history for part in message.parts]
+    asked = {
+        part.id: str(part.arguments.get("id"))
+        for part in parts
+        if isinstance(part, ToolUsePart) and part.name == rules.FETCH
+    }
+    start = _HEAD.partition("{")[0]
+    return frozenset(
+        asked[part.id]
+        for part in parts
+        if isinstance(part, ToolResultPart) and part.id in asked and not part.error and part.text.startswith(start)
+    )
+
+
+async def check(context: ToolContext, tool: Tool, arguments: dict[str, object]) -> None:
+    """Before a native tool runs. Raises: ToolError when rules are to be fetched first."""
+    if context.rules is None or tool.spec.server != "eca":
+        return
+    kind = rules.MODIFY if tool.keeps else rules.READ if tool.spec.name in _READERS else ""
+    if kind:
+        for path in [*_named(arguments), *await _active(context, tool, arguments)]:
+            await context.rules.check(kind, path)
+
+
+def _named(arguments: dict[str, object]) -> Iterator[str]:
+    for name in _PATHS:
+        if isinstance(path := arguments.get(name), str) and path:
+            yield path
+
+
+async def _active(context: ToolContext, tool: Tool, arguments: dict[str, object]) -> list[str]:
+    """Without a path, a tool of notebooks means the one that the user works in."""
+    if arguments.get("path") or not tool.spec.name.startswith("notebook_") or context.notebooks is None:
+        return []
+    return [info.path for info in await context.notebooks.list() if info.active][:1]

@@ -1,0 +1,59 @@
+"""What a notebook asks of an assistant: `jupyter_eca.instructions` in its metadata.
+
+It is told with the question that is asked in it, not at the beginning of the chat: a chat may move from one notebook to
+another, and what it begins with must not change. It is told once, and again when it has changed.
+
+Whoever sends a notebook must not have a say in what the assistant does. Only the page can tell whether the notebook is
+trusted (Jupyter's own trust: its user has run or signed all its code), and tells of no others; where no page has it
+open, nothing is told.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from jupyter_eca.engine.model.texts import context_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from jupyter_eca.engine.model.history import History
+    from jupyter_eca.plugins.contexts.base import OpenNotebooks
+    from jupyter_eca.protocol.notebook import NotebookInfo
+    from jupyter_eca.workspace.ports import Kernel
+
+MAX_CHARS: Final = 20_000
+
+_NONE: Final = "(none any more)"
+
+
+async def told(
+    notebooks: OpenNotebooks | None, kernel: Kernel | None, history: History, warn: Callable[[str], None]
+) -> str:
+    """What is added to a question, "" when the model knows it already. The notebook is that of the cell that asks,
+    else the one that is worked in."""
+    found = _asking(await notebooks.list(), kernel) if notebooks else None
+    if found is None:
+        return ""
+    text = found.instructions.strip()
+    if len(text) > MAX_CHARS:
+        warn(f"The instructions of {found.path} were left out: they are longer than {MAX_CHARS:,} characters.")
+        text = ""
+    label = f"the user's instructions for {found.path}"
+    known = _known(history, label)
+    now = text or (_NONE if known else "")
+    return "" if now == known else context_text(label, now)
+
+
+def _asking(open: tuple[NotebookInfo, ...], kernel: Kernel | None) -> NotebookInfo | None:
+    own = kernel.id if kernel else None
+    of_kernel = next((info for info in open if own and info.kernel_id == own), None)
+    return of_kernel or next((info for info in open if info.active), None)
+
+
+def _known(history: History, label: str) -> str:
+    """As it stands last in the conversation."""
+    block = re.compile(re.escape(context_text(label, "\0")).replace("\0", "(.*?)"), re.DOTALL)
+    found = [text for message in history if message.role == "user" for text in block.findall(message.text)]
+    return found[-1] if found else ""

@@ -1,0 +1,104 @@
+"""What a skill is, and how a `SKILL.md` is read."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Final
+
+from jupyter_eca.config import front_matter
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from jupyter_eca.config.schema import State
+
+FILE: Final = "SKILL.md"
+
+# The specification recommends 500 lines (20 kB); a larger file got there by mistake, and would fill a model's window.
+MAX_BYTES: Final = 100_000
+
+# The specification's limits. A longer description is cut: it is part of every request.
+_NAME: Final = re.compile(r"[A-Za-z0-9][\w.-]{0,63}")
+_DESCRIPTION_CHARS: Final = 1024
+
+# How a text has a model load a skill: `skill(name="tidy")`, skill(tidy), skill({"name": "tidy"}); or takes itself in.
+_LOADS: Final = re.compile(
+    r"\bskill\(\s*\{?\s*(?:[\"']?name[\"']?\s*[=:]\s*)?[\"'`]?(?P<name>[A-Za-z0-9][\w.-]*)"
+    r"|\$\{file:(?:\./)?SKILL\.md\}"
+)
+
+
+class Origin(StrEnum):
+    """Where one is from, in the order in which they win."""
+
+    PROJECT = "project"
+    CONFIGURED = "configuration"
+    USER = "user"
+    SHIPPED = "shipped"
+
+
+@dataclass(frozen=True, slots=True)
+class Skill:
+    """`folder` has its `SKILL.md` and whatever else it needs. `loops` is the line that makes it load itself, by way of
+    others or not; 0 for none."""
+
+    name: str
+    description: str
+    body: str
+    folder: Path
+    origin: Origin = Origin.PROJECT
+    arguments: Any = None
+    loops: int = 0
+
+    @property
+    def path(self) -> Path:
+        return self.folder / FILE
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What a file says: `loads` are the skills that its text loads, with the line."""
+
+    name: str
+    description: str
+    body: str
+    arguments: Any
+    loads: tuple[tuple[str, int], ...]
+
+
+@lru_cache(maxsize=512)
+def read(path: Path, _state: State | None) -> Written | str:
+    """A text in place of one that is no skill: why. Read once for each state of the file, since all of them are looked
+    at before each turn. Raises: OSError."""
+    try:
+        return _read(path)
+    except ValueError as error:
+        return str(error)
+
+
+def _read(path: Path) -> Written:
+    """Raises: ValueError, in words for the reader; OSError."""
+    if path.stat().st_size > MAX_BYTES:
+        raise ValueError(f"it is larger than {MAX_BYTES:,} bytes: move parts of it to files beside it")
+    text = front_matter.decoded(path.read_bytes())
+    front, body = front_matter.forgiving(text)
+    missing = [key for key in ("name", "description") if not str(front.get(key) or "").strip()]
+    if missing:
+        raise ValueError(f"its front matter has no `{missing[0]}` (line 1)")
+    name, description = str(front["name"]).strip(), " ".join(str(front["description"]).split())
+    if not _NAME.fullmatch(name):
+        raise ValueError(
+            f"its name may have letters, digits and hyphens only, 64 at most (line {_line_of(text, 'name')})"
+        )
+    if len(description) > _DESCRIPTION_CHARS:
+        description = description[: _DESCRIPTION_CHARS - 1] + "…"
+    lines = text.splitlines()
+    loads = [(found["name"] or name, at) for at, line in enumerate(lines, 1) for found in _LOADS.finditer(line)]
+    return Written(name, description, body, front.get("arguments"), tuple(loads))
+
+
+def _line_of(text: str, key: str) -> int:
+    return next((number for number, line in enumerate(text.splitlines(), 1) if line.startswith(f"{key}:")), 1)

@@ -1,0 +1,133 @@
+"""Where skills lie: `.eca/skills` and `.agents/skills` of the project, what the configuration names, the same two
+folders of the user, and those that come with this package. Of two with one name the first of these wins."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from jupyter_eca.config import folders
+from jupyter_eca.config.schema import Config, state
+from jupyter_eca.instructions.skills.model import FILE, Origin, Skill, read
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from jupyter_eca.instructions.skills.model import Written
+    from jupyter_eca.workspace.ports import Files
+
+SHIPPED: Final = Path(__file__).parent / "shipped"
+
+# They may be nested (ECA's `**/SKILL.md`), but a link to the home folder must not have all of it searched.
+_MAX_DEPTH: Final = 6
+_MAX_FOLDERS: Final = 1_000
+_PASSED_OVER: Final = frozenset({".git", "node_modules", "__pycache__", ".venv"})
+# What the standard has in a skill beside its text: no place for others.
+_OWN: Final = frozenset({"scripts", "references", "assets"})
+
+
+def unheard(_message: str) -> None:
+    """Where nobody is to be told."""
+
+
+async def find(files: Files, config: Config | None = None, warn: Callable[[str], None] = unheard) -> tuple[Skill, ...]:
+    """As they are now, by name. `warn` hears what is wrong with a file, each time in the same words."""
+    found, complaints = await asyncio.to_thread(_find, files, config or Config())
+    for complaint in complaints:
+        warn(complaint)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Shelf:
+    """Where to `find` them, for those who know no configuration."""
+
+    files: Files
+    config: Config
+    warn: Callable[[str], None] = unheard
+
+    async def all(self) -> tuple[Skill, ...]:
+        return await find(self.files, self.config, self.warn)
+
+
+def _find(files: Files, config: Config) -> tuple[tuple[Skill, ...], list[str]]:
+    found: dict[str, tuple[Skill, Written]] = {}
+    complaints: list[str] = []
+    for origin, path in _paths(files.roots, config, complaints):
+        try:
+            written = read(path, state(path))
+        except OSError as error:
+            written = f"it cannot be read: {error.strerror}"
+        if isinstance(written, str):
+            complaints.append(f"{path} is no skill and was left out: {written}.")
+        elif written.name not in found:
+            skill = Skill(written.name, written.description, written.body, path.parent, origin, written.arguments)
+            found[written.name] = (skill, written)
+    loads = {name: dict(reversed(written.loads)) for name, (_, written) in found.items()}
+    looped = [replace(skill, loops=_loop(skill.name, loads)) for skill, _ in found.values()]
+    complaints += [f"{one.path} loads itself (line {one.loops}); it is loaded once." for one in looped if one.loops]
+    return tuple(sorted(looped, key=lambda skill: skill.name)), complaints
+
+
+def _loop(name: str, loads: dict[str, dict[str, int]]) -> int:
+    """The line by which a skill comes back to itself, 0 when it does not."""
+    for first, line in loads[name].items():
+        ahead, seen = [first], set[str]()
+        while ahead:
+            at = ahead.pop()
+            if at == name:
+                return line
+            if at not in seen:
+                seen.add(at)
+                ahead += loads.get(at, ())
+    return 0
+
+
+def _paths(roots: Sequence[Path], config: Config, complaints: list[str]) -> Iterator[tuple[Origin, Path]]:
+    own = (folders.home() / "skills", Path.home() / ".agents" / "skills")
+    within = [root.resolve() for root in roots]
+    for root in within:
+        for kind in (".eca", ".agents"):
+            for path in _beneath(root / kind / "skills", complaints):
+                if folders.inside(path, (*within, *own)):
+                    yield Origin.PROJECT, path
+                else:
+                    complaints.append(f"{path} leads out of the workspace and was left out.")
+    for named in config.skills:
+        for root in within:
+            here = root / Path(named.path).expanduser()
+            yield from ((Origin.CONFIGURED, path) for path in _named(here, complaints))
+    for folder in own:
+        yield from ((Origin.USER, path) for path in _beneath(folder, complaints))
+    yield from ((Origin.SHIPPED, path) for path in _beneath(SHIPPED, complaints))
+
+
+def _named(path: Path, complaints: list[str]) -> Iterable[Path]:
+    """A folder of skills, the folder of one, or its file."""
+    return [path] if path.name == FILE and path.is_file() else _beneath(path, complaints)
+
+
+def _beneath(top: Path, complaints: list[str]) -> list[Path]:
+    """Links are followed, each real folder once: one that leads to its own parent has no end."""
+    found: list[Path] = []
+    seen = set[tuple[int, int]]()
+    for here, inside, files in os.walk(top, followlinks=True):
+        folder, known = Path(here), len(seen)
+        with suppress(OSError):
+            at = folder.stat()
+            seen.add((at.st_dev, at.st_ino))
+        if len(seen) == known or len(folder.relative_to(top).parts) > _MAX_DEPTH:
+            inside.clear()
+            continue
+        own = _OWN if FILE in files else frozenset[str]()
+        inside[:] = sorted(name for name in inside if name not in _PASSED_OVER | own)
+        if FILE in files:
+            found.append(folder / FILE)
+        if len(seen) > _MAX_FOLDERS:
+            complaints.append(f"{top} has more than {_MAX_FOLDERS} folders: only the skills in the first were read.")
+            break
+    return found

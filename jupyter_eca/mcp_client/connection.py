@@ -1,0 +1,377 @@
+"""One connected server: its lists, kept fresh, and its calls, each of them bounded. Knows no status and no retry."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import logging
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+import anyio
+from mcp import Client, MCPError, UrlElicitationRequiredError
+from mcp.client.subscriptions import ListenNotSupportedError, SubscriptionLost
+from mcp_types import (
+    URL_ELICITATION_REQUIRED,
+    EmptyResult,
+    Implementation,
+    LoggingMessageNotificationParams,
+    PingRequest,
+    Prompt,
+    Resource,
+    ResourceTemplate,
+    ResourceTemplateReference,
+    RootsListChangedNotification,
+    SubscribeRequest,
+    SubscribeRequestParams,
+    Tool,
+)
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+from pydantic import ValidationError
+
+from jupyter_eca import __version__
+from jupyter_eca.mcp_client import transports
+from jupyter_eca.mcp_client.active_calls import Calls
+from jupyter_eca.mcp_client.caller import NOBODY
+from jupyter_eca.mcp_client.server_requests import Asking
+from jupyter_eca.plugins.tools.base import Report
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping
+    from contextlib import AbstractAsyncContextManager
+
+    import httpx2
+    from mcp.client._transport import TransportStreams
+    from mcp.client.session import LoggingFnT
+    from mcp.shared.dispatcher import ProgressFnT
+    from mcp_types import CallToolResult
+
+    from jupyter_eca.mcp_client.caller import Behalf
+    from jupyter_eca.mcp_client.server import Around
+
+_log = logging.getLogger(__name__)
+
+# Pages of one list: a server that pages without end must not hang us.
+_PAGES: Final = 100
+# Seconds that a call's result may wait for the lists that changed meanwhile (ECA waits as long).
+_SETTLE: Final = 5.0
+# Seconds for a server without other work to answer a ping.
+_PING: Final = 10.0
+_LEVELS: Final = {"debug": logging.DEBUG, "info": logging.INFO, "notice": logging.INFO, "warning": logging.WARNING}
+
+
+class LostError(Exception):
+    """The connection ended by itself; the message says how. `refused`: it wants credentials."""
+
+    def __init__(self, message: str, *, refused: bool = False) -> None:
+        super().__init__(message)
+        self.refused = refused
+
+
+class NoAnswerError(Exception):
+    """A call took longer than its timeout."""
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """How to reach a server. `legacy`: without asking first for the newer era of the protocol."""
+
+    open: Callable[[transports.Watch], AbstractAsyncContextManager[TransportStreams]]
+    legacy: bool = False
+    http: bool = False
+    first: bool = False
+
+
+def ways(around: Around, auth: httpx2.Auth | None) -> tuple[Way, ...]:
+    """One after the other: a server may end itself over a question of the newer era; a URL may be of the older kind."""
+    settings = around.settings
+    if settings.url:
+        return (
+            Way(lambda watch: transports.http(settings, auth, watch), http=True, first=True),
+            Way(lambda watch: transports.sse(settings, auth, watch), legacy=True, http=True),
+        )
+    folder = next(iter(around.folders()), None)
+
+    def process(watch: transports.Watch) -> AbstractAsyncContextManager[TransportStreams]:
+        return transports.stdio(settings, folder, watch)
+
+    return (Way(process, first=True), Way(process, legacy=True))
+
+
+@dataclass
+class Connection:
+    client: Client
+    watch: transports.Watch
+    timeout: float
+    keep_alive: float
+    around: Around
+    asking: Asking
+    calls: Calls
+    tools: tuple[Tool, ...] = ()
+    prompts: tuple[Prompt, ...] = ()
+    resources: tuple[Resource, ...] = ()
+    templates: tuple[ResourceTemplate, ...] = ()
+    _followed: list[str] = field(default_factory=list[str])
+    _listening: anyio.CancelScope | None = None
+    _heard: anyio.Event = field(default_factory=anyio.Event)
+    _fetching: str = ""
+    _fetched: anyio.Event = field(default_factory=anyio.Event)
+    _moved: anyio.Event = field(default_factory=anyio.Event)
+    _doubt: anyio.Event = field(default_factory=anyio.Event)
+    _over: anyio.Event = field(default_factory=anyio.Event)
+    _loss: LostError | None = None
+
+    @property
+    def modern(self) -> bool:
+        return self.client.protocol_version in MODERN_PROTOCOL_VERSIONS
+
+    # -- its life
+
+    async def serve(self, changed: Callable[[], None]) -> None:
+        """Until it is lost. Raises: LostError."""
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(self._refresh, changed)
+            tasks.start_soon(self._keep_alive)
+            tasks.start_soon(self._listen)
+            tasks.start_soon(self._follow_again)
+            tasks.start_soon(self._tell_roots)
+            tasks.start_soon(self._await_end)
+            self.watch.mark("prompts", "resources")
+            await self._over.wait()
+            tasks.cancel_scope.cancel()
+        if self._loss is not None:
+            raise self._loss
+
+    def lose(self, message: str, *, refused: bool = False) -> None:
+        """What was first wrong with it is told."""
+        self._loss = self._loss or LostError(message, refused=refused)
+        self._over.set()
+
+    def moved(self) -> None:
+        """The folders of the workspace are others now."""
+        self._moved.set()
+
+    @property
+    def over(self) -> bool:
+        return self._over.is_set() or self.watch.ended.is_set()
+
+    async def _tell_roots(self) -> None:
+        """A server of the newer era asks anew each time: nobody tells it."""
+        while not self.modern:
+            await self._moved.wait()
+            self._moved = anyio.Event()
+            await self.client.session.send_notification(RootsListChangedNotification())
+
+    async def _await_end(self) -> None:
+        await self.watch.ended.wait()
+        self.lose("it ended")
+
+    async def _keep_alive(self) -> None:
+        """Only while nothing is called: a server that does one thing at a time cannot answer a ping meanwhile."""
+        while True:
+            with anyio.move_on_after(None if self.modern else self.keep_alive):
+                await self._doubt.wait()
+            self._doubt = anyio.Event()
+            if not self.calls:
+                await self._check()
+
+    async def _check(self) -> None:
+        refusal: list[int] = []
+        transports.REFUSAL.set(refusal)
+        with anyio.move_on_after(min(self.timeout, _PING)) as limit:
+            try:
+                await self._ping()
+            except (MCPError, ValidationError):
+                # An error is an answer too, but not of a session that is gone.
+                if refusal:
+                    self.lose(f"it answered HTTP {refusal[-1]}", refused=401 in refusal)
+        if limit.cancelled_caught:
+            self.lose("it no longer answers")
+
+    async def _ping(self) -> None:
+        if self.modern:
+            await self.client.list_tools(cache_mode="refresh")
+        else:
+            await self.client.session.send_request(PingRequest(), EmptyResult)
+
+    # -- its lists
+
+    @property
+    def _lists(self) -> tuple[object, ...]:
+        return self.tools, self.prompts, self.resources, self.templates
+
+    async def fetch(self, name: str) -> None:
+        """Raises: MCPError, ValidationError."""
+        can = self.client.server_capabilities
+        if name == "tools":
+            self.tools = () if can.tools is None else await self._all(self.client.list_tools, lambda page: page.tools)
+        elif name == "prompts" and can.prompts is not None:
+            self.prompts = await self._all(self.client.list_prompts, lambda page: page.prompts)
+        elif name == "resources" and can.resources is not None:
+            self.resources = await self._all(self.client.list_resources, lambda page: page.resources)
+            self.templates = await self._all(self.client.list_resource_templates, lambda page: page.resource_templates)
+
+    async def _all(self, page: Callable[..., Awaitable[Any]], items: Callable[[Any], list[Any]]) -> tuple[Any, ...]:
+        found: list[Any] = []
+        cursor: str | None = None
+        for _ in range(_PAGES):
+            answer = await page(cursor=cursor, cache_mode="refresh")
+            found += items(answer)
+            if answer.next_cursor in {None, cursor}:
+                break
+            cursor = answer.next_cursor
+        return tuple(found)
+
+    async def _refresh(self, changed: Callable[[], None]) -> None:
+        """What cannot be listed stays as it was."""
+        while True:
+            await self.watch.news.wait()
+            self.watch.news = anyio.Event()
+            for name in sorted(self.watch.stale, reverse=True):
+                self.watch.stale.discard(name)
+                self._fetching = name
+                before = self._lists
+                with anyio.move_on_after(self.timeout):
+                    try:
+                        await self.fetch(name)
+                    except (MCPError, ValidationError) as error:
+                        _log.warning("the %s of a server cannot be listed: %s", name, type(error).__name__)
+                self._fetching = ""
+                if before != self._lists:
+                    changed()
+                done, self._fetched = self._fetched, anyio.Event()
+                done.set()
+
+    async def settled(self) -> None:
+        """The tools that a call made appear are there before its result is."""
+        with anyio.move_on_after(_SETTLE):
+            while ("tools" in self.watch.stale or self._fetching == "tools") and not self.over:
+                await self._fetched.wait()
+
+    async def _listen(self) -> None:
+        """In the newer era changes are told to those only who ask for them, and what they ask for is not extended."""
+        while self.modern:
+            with anyio.CancelScope() as self._listening, contextlib.suppress(SubscriptionLost, TimeoutError):
+                try:
+                    async with self.client.listen(
+                        tools_list_changed=True,
+                        prompts_list_changed=True,
+                        resources_list_changed=True,
+                        resource_subscriptions=tuple(self._followed),
+                    ) as events:
+                        self._heard.set()
+                        async for _ in events:
+                            """The watch has seen it."""
+                except (MCPError, ListenNotSupportedError):
+                    self._heard.set()
+                    return
+            if not self._listening.cancelled_caught:
+                await anyio.sleep(self.keep_alive)
+            self.watch.mark("tools", "prompts", "resources")
+            self._suspect_all()
+
+    async def follow(self, uri: str) -> None:
+        """Be told when a resource changes, from now on; of a server that does not tell, never. Raises: MCPError."""
+        can = self.client.server_capabilities.resources
+        if can is None or not can.subscribe or uri in self._followed:
+            return
+        self._followed.append(uri)
+        if not self.modern:
+            await self.client.session.send_request(
+                SubscribeRequest(params=SubscribeRequestParams(uri=uri)), EmptyResult
+            )
+        elif self._listening is not None:
+            self._heard = anyio.Event()
+            self._listening.cancel()
+            with anyio.move_on_after(_SETTLE):
+                await self._heard.wait()
+
+    async def _follow_again(self) -> None:
+        """What was followed before the connection was lost may have changed meanwhile."""
+        for uri in self.around.attached.followed(self.around.name):
+            with anyio.move_on_after(self.timeout), contextlib.suppress(MCPError, ValidationError):
+                await self.follow(uri)
+        self._suspect_all()
+
+    def _suspect_all(self) -> None:
+        self.around.attached.suspect(self.around.name)
+
+    async def complete(self, template: str, variable: str, value: str, known: Mapping[str, str]) -> tuple[str, ...]:
+        """What the value may become; nothing where the server cannot tell. Raises: NoAnswerError, MCPError."""
+        if self.client.server_capabilities.completions is None:
+            return ()
+        wanted = ResourceTemplateReference(uri=template)
+        argument = {"name": variable, "value": value}
+        found = await self.bounded(lambda _: self.client.complete(wanted, argument, dict(known) or None))
+        return tuple(found.completion.values)
+
+    # -- its calls
+
+    async def bounded(self, work: Callable[[ProgressFnT], Awaitable[Any]], behalf: Behalf = NOBODY) -> Any:
+        """`work` is given what to call on progress. Cancelled or too late, the server is told.
+
+        Raises: NoAnswerError.
+        """
+        limit = asyncio.timeout(self.timeout)
+        with self.calls.begin(behalf, self.timeout, limit) as call:
+
+            async def progress(progress: float, total: float | None, message: str | None) -> None:
+                call.progress(Report(message or "", progress, total))
+
+            try:
+                async with limit:
+                    return await work(progress)
+            except TimeoutError:
+                self._doubt.set()
+                raise NoAnswerError(f"did not answer within {self.timeout:g} s") from None
+
+    async def call_tool(self, name: str, arguments: dict[str, Any], behalf: Behalf) -> CallToolResult:
+        """Where the server wants its user to open a page first, it is called once more after that. Raises:
+        NoAnswerError, MCPError, ValidationError."""
+
+        async def call(progress: ProgressFnT) -> CallToolResult:
+            try:
+                return await self.client.call_tool(name, arguments, progress_callback=progress)
+            except MCPError as error:
+                if error.code != URL_ELICITATION_REQUIRED:
+                    raise
+                pages = UrlElicitationRequiredError.from_error(error.error).elicitations
+                if not await self.asking.pages(pages):
+                    raise
+            return await self.client.call_tool(name, arguments, progress_callback=progress)
+
+        return await self.bounded(call, behalf)
+
+
+async def run(way: Way, around: Around, up: Callable[[Connection], None], watch: transports.Watch) -> None:
+    """Connect, list the tools, say `up`, serve. Raises: LostError, and whatever the SDK raises on the way."""
+    calls = Calls()
+    asking = Asking(around, calls)
+    client = Client(
+        way.open(watch),
+        mode="legacy" if way.legacy else "auto",
+        client_info=Implementation(name="jupyter-eca", version=__version__),
+        list_roots_callback=asking.roots,
+        elicitation_callback=asking.elicit,
+        sampling_callback=asking.sample,
+        logging_callback=_logging(around),
+        log_level="info",
+    )
+    async with client:
+        connection = Connection(client, watch, around.pace.timeout, around.pace.keep_alive, around, asking, calls)
+        await connection.fetch("tools")
+        watch.lived = True
+        up(connection)
+        await connection.serve(around.changed)
+
+
+def _logging(around: Around) -> LoggingFnT:
+    log = logging.getLogger(f"{__package__}.servers")
+
+    async def write(params: LoggingMessageNotificationParams) -> None:
+        words = params.data if isinstance(params.data, str) else json.dumps(params.data, ensure_ascii=False)
+        log.log(_LEVELS.get(params.level, logging.ERROR), "%s: %s", around.name, words[:2_000])
+        around.log.write(params.level, words, params.logger or "")
+
+    return write

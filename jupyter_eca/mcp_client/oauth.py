@@ -1,0 +1,241 @@
+"""One server's sign-in by OAuth: the SDK does the protocol, this is its storage, and decides whether a user is sent."""
+
+from __future__ import annotations
+
+import logging
+import time
+from typing import TYPE_CHECKING, Any, Final, NoReturn
+from urllib.parse import urlsplit
+
+from mcp.client.auth import OAuthClientProvider, OAuthFlowError
+from mcp.client.auth.utils import is_valid_client_metadata_url
+from mcp.shared.auth import (
+    AuthorizationCodeResult,
+    OAuthClientInformationFull,
+    OAuthClientMetadata,
+    OAuthMetadata,
+    OAuthToken,
+    ProtectedResourceMetadata,
+)
+from pydantic import AnyUrl, SecretStr
+
+from jupyter_eca import redaction
+from jupyter_eca.mcp_client import transports
+from jupyter_eca.mcp_client.sign_in_store import Grant, Kept
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+    from jupyter_eca.config import McpServerConfig
+    from jupyter_eca.mcp_client.sign_in import Visit
+    from jupyter_eca.mcp_client.sign_in_store import Keeping
+
+_AGAIN: Final = "it wants its user to sign in again"
+_ODD: Final = "its authorization server has an address that is no http:// or https://"
+# Characters of what an authorization server says of its refusal.
+_REASON: Final = 200
+# A time that is past: the token is to be renewed before it is used.
+_STALE: Final = 1.0
+
+# The SDK logs a traceback of each failure, and in it what a server answered, which may quote a code or a token. The
+# failure itself is raised, and told by us in one line without secrets.
+logging.getLogger("mcp.client.auth.oauth2").addFilter(lambda record: record.msg != "OAuth flow error")
+
+
+class Login:
+    """With a `visit`, its user may be sent to sign in, once; without, it lives on what is kept. `refusal` is why
+    nobody is signed in; `stale`: what was kept is to be renewed before it is used; `wants` is the scope without which
+    the server refused what it was asked."""
+
+    def __init__(
+        self,
+        settings: McpServerConfig,
+        keeping: Keeping,
+        kept: Kept,
+        visit: Visit | None,
+        *,
+        stale: bool = False,
+        wants: str | None = None,
+    ) -> None:
+        self.url = settings.url or ""
+        self.grant: Grant | None = None if visit else usable(kept, settings)
+        self.visit = visit
+        self.refusal: str | None = None
+        self.stale = stale
+        self.wants = wants
+        self.dropped = False
+        self._settings = settings
+        self._keeping = keeping
+        self._code = ""
+        back = visit.landing.address if visit else "http://127.0.0.1/callback"
+        self._client = _registered(settings, back) or self._reused(kept)
+        scope = settings.auth_scope or wants
+        metadata = (_Scoped if scope else OAuthClientMetadata)(
+            redirect_uris=[AnyUrl(back)],
+            client_name=settings.client_name or "jupyter-eca",
+            scope=scope,
+            application_type="native" if _loops(back) else "web",
+        )
+        self.provider = OAuthClientProvider(
+            self.url,
+            metadata,
+            self,
+            redirect_handler=self._send,
+            callback_handler=self._wait,
+            client_metadata_url=settings.client_id if _described(settings.client_id) else None,
+        )
+        if self.grant is not None:
+            self._restore(self.grant)
+
+    def _reused(self, kept: Kept) -> OAuthClientInformationFull | None:
+        """Those that the tokens were given to; to get new ones, what we are registered as at that address."""
+        data = self.grant.client if self.grant else kept.clients.get(self.visit.landing.address) if self.visit else None
+        client = OAuthClientInformationFull.model_validate(data) if data else None
+        over = client is not None and 0 < (client.client_secret_expires_at or 0) < time.time()
+        return None if over and self.visit else client
+
+    def _restore(self, grant: Grant) -> None:
+        """What the SDK would otherwise know only after signing in: without it, it renews nothing after a start."""
+        context = self.provider.context
+        context.token_expiry_time = _STALE if self.stale else grant.expires
+        if grant.metadata is not None:
+            context.oauth_metadata = OAuthMetadata.model_validate(grant.metadata)
+        if grant.resource is not None:
+            context.protected_resource_metadata = ProtectedResourceMetadata.model_validate(grant.resource)
+
+    @property
+    def renewable(self) -> bool:
+        return self.grant is not None and bool(self.grant.tokens.get("refresh_token"))
+
+    def secrets(self) -> tuple[SecretStr, ...]:
+        """What must be in nothing that is shown."""
+        tokens = self.grant.tokens if self.grant else {}
+        found = (self._code, tokens.get("access_token"), tokens.get("refresh_token"))
+        secret = self._client.client_secret if self._client else None
+        return tuple(SecretStr(value) for value in (*found, secret) if value)
+
+    def end(self, why: str | None) -> Visit | None:
+        """The attempt is over: it worked, or `why` not."""
+        visit, self.visit = self.visit, None
+        if visit is not None:
+            visit.end(why)
+        return visit
+
+    async def fail(self, why: str) -> None:
+        """What we are registered as where nobody came back from may be unknown there by now: it is registered anew
+        next time."""
+        visit = self.end(why)
+        if visit is not None and visit.sent and not visit.returned and not self.dropped:
+            await self._keeping.register(self.url, visit.landing.address, None)
+
+    def drop(self, why: str) -> None:
+        """It is not wanted any more; nothing that it still gets is kept."""
+        self.dropped = True
+        self.end(why)
+
+    # -- the SDK's storage
+
+    async def get_tokens(self) -> OAuthToken | None:
+        tokens = OAuthToken.model_validate(self.grant.tokens) if self.grant else None
+        if tokens is not None:
+            redaction.know(tokens.access_token, tokens.refresh_token or "")
+        return tokens
+
+    async def set_tokens(self, tokens: OAuthToken) -> None:
+        redaction.know(tokens.access_token, tokens.refresh_token or "")
+        if self.dropped:
+            return
+        context, client = self.provider.context, self.provider.context.client_info
+        self.grant = Grant(
+            # A secret of the configuration stays there.
+            client=_json(client, {"client_secret"} if self._settings.client_id else None) if client else {},
+            tokens=_json(tokens),
+            expires=context.token_expiry_time,
+            metadata=_json(context.oauth_metadata) if context.oauth_metadata else None,
+            resource=_json(context.protected_resource_metadata) if context.protected_resource_metadata else None,
+        )
+        self.stale = False
+        if (refusals := transports.REFUSAL.get()) is not None:
+            refusals.clear()  # they were answered: what goes wrong from now on has another reason
+        lasts = await self._keeping.grant(self.url, self.grant)
+        if self.visit is not None:
+            self.visit.lasts = lasts
+        self.end(None)
+
+    async def get_client_info(self) -> OAuthClientInformationFull | None:
+        return self._client
+
+    async def set_client_info(self, client_info: OAuthClientInformationFull) -> None:
+        self._client = client_info
+        if self.visit is not None:
+            await self._keeping.register(self.url, self.visit.landing.address, _json(client_info))
+
+    # -- the user
+
+    async def _send(self, url: str) -> None:
+        if self.visit is None or self.visit.sent:
+            self.wants = self.provider.context.client_metadata.scope
+            self._refuse(self.refusal or _AGAIN)
+        if urlsplit(url).scheme not in {"http", "https"}:
+            self._refuse(_ODD)
+        self._authenticate()
+        self.visit.send(url)
+
+    def _authenticate(self) -> None:
+        """How a secret of the configuration is sent is not registered anywhere: as the server prefers (RFC 8414)."""
+        client, metadata = self.provider.context.client_info, self.provider.context.oauth_metadata
+        if client is not None and client.client_secret and client.token_endpoint_auth_method is None:
+            known = metadata.token_endpoint_auth_methods_supported if metadata else None
+            post = known is not None and "client_secret_post" in known
+            client.token_endpoint_auth_method = "client_secret_post" if post else "client_secret_basic"
+
+    async def _wait(self) -> AuthorizationCodeResult:
+        assert self.visit is not None  # noqa: S101  # the SDK sends before it waits
+        found = await self.visit.back()
+        if "error" in found or "code" not in found:
+            why = found.get("error_description") or found.get("error") or "it gave no code"
+            self._refuse(f"its authorization server said no: {' '.join(why.split())[:_REASON]}")
+        self._code = found["code"]
+        return AuthorizationCodeResult.model_validate(found)
+
+    def _refuse(self, why: str) -> NoReturn:
+        self.refusal = why
+        raise OAuthFlowError(why)
+
+
+class _Scoped(OAuthClientMetadata):
+    """With a scope that holds, of the configuration or of what the server refused: the SDK would ask for what the
+    server names at a first sign-in."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name != "scope":
+            super().__setattr__(name, value)
+
+
+def usable(kept: Kept, settings: McpServerConfig) -> Grant | None:
+    """What was given to a client of another id than is configured now cannot be renewed."""
+    grant = kept.grant
+    own = settings.client_id if not _described(settings.client_id) else None
+    return None if grant and own not in {None, grant.client.get("client_id")} else grant
+
+
+def _described(client_id: str | None) -> bool:
+    """Whether an id is the address of a document about the client, which servers that know of such need no
+    registration for; the others are registered at as if there were no id."""
+    return is_valid_client_metadata_url(client_id)
+
+
+def _registered(settings: McpServerConfig, back: str) -> OAuthClientInformationFull | None:
+    """A client that was registered by hand."""
+    if settings.client_id is None or _described(settings.client_id):
+        return None
+    secret = settings.client_secret.get_secret_value() if settings.client_secret else None
+    return OAuthClientInformationFull(client_id=settings.client_id, client_secret=secret, redirect_uris=[AnyUrl(back)])
+
+
+def _json(model: BaseModel, exclude: set[str] | None = None) -> dict[str, Any]:
+    return model.model_dump(mode="json", exclude_none=True, exclude=exclude)
+
+
+def _loops(address: str) -> bool:
+    return urlsplit(address).hostname in {"127.0.0.1", "localhost", "::1"}

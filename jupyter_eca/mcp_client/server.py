@@ -1,0 +1,351 @@
+"""One configured server and the task that owns it: started, stopped, reconnected. Never raises into its owner's group.
+
+The SDK wants a connection to be entered and left in one task, and left by its own kind of cancelling: then a process
+is ended properly. So every end goes through a scope, and the owning task is never cancelled from outside.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import logging
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from jupyter_eca import redaction
+from jupyter_eca.errors import ToolError
+from jupyter_eca.mcp_client.server_log import ServerLog
+from jupyter_eca.mcp_client.status_table import Signal, after
+from jupyter_eca.protocol.lifecycle import MessageType
+from jupyter_eca.protocol.mcp import ServerStatus, ServerTool, ToolServerUpdatedParams
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+    from pathlib import Path
+
+    import anyio
+
+    from jupyter_eca.config import McpServerConfig
+    from jupyter_eca.mcp_client.caller import People
+    from jupyter_eca.mcp_client.connection import Connection
+    from jupyter_eca.mcp_client.oauth import Login
+    from jupyter_eca.mcp_client.session_run import Ending
+    from jupyter_eca.mcp_client.sign_ins import Credentials
+    from jupyter_eca.mcp_client.watched_resources import Attached
+
+_log = logging.getLogger(__name__)
+
+# Characters of a reason that is shown in one line.
+_REASON: Final = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """Seconds. `timeout` bounds a start and a call, `login` a start during which its user signs in somewhere;
+    `backoff` are the pauses before each attempt to reconnect."""
+
+    timeout: float = 60.0
+    keep_alive: float = 30.0
+    backoff: tuple[float, ...] = (0.5, 1, 2, 4, 8, 15, 30, 60)
+    login: float = 300.0
+
+
+@dataclass(frozen=True, slots=True)
+class Around:
+    """What a connection is made with. `folders` are those of the workspace, whenever they are asked for."""
+
+    name: str
+    settings: McpServerConfig
+    folders: Callable[[], tuple[Path, ...]]
+    pace: Pace
+    changed: Callable[[], None]
+    people: People
+    log: ServerLog
+    attached: Attached
+
+
+@dataclass(eq=False)
+class Server:
+    """`wanted`: it shall run. `tell` is called after each change of what `shown` says."""
+
+    name: str
+    settings: McpServerConfig
+    folders: tuple[Path, ...]
+    pace: Pace
+    tell: Callable[[Server], None]
+    credentials: Credentials
+    people: People
+    attached: Attached
+    status: ServerStatus = ServerStatus.STOPPED
+    error: str | None = None
+    wanted: bool = True
+    connection: Connection | None = None
+    log: ServerLog = field(init=False)
+    _proven: bool = False
+    _hopeful: bool = False
+    _retired: bool = False
+    _scope: anyio.CancelScope | None = None
+    _poke: asyncio.Event = field(default_factory=asyncio.Event)
+    _news: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def __post_init__(self) -> None:
+        self.log = ServerLog(self._hidden)
+        if self.settings.disabled:
+            self.wanted, self.status = False, ServerStatus.DISABLED
+
+    # -- what one may want of it
+
+    def start(self) -> None:
+        """Also when it is disabled: for this session."""
+        self.wanted = True
+        self._poke.set()
+
+    def stop(self) -> None:
+        self.wanted = False
+        self._signal(Signal.STOP)
+        if self._scope is not None:
+            self._scope.cancel()
+        self._rest()
+        self._poke.set()
+
+    def restart(self) -> None:
+        self.stop()
+        self.start()
+
+    def set(self, settings: McpServerConfig) -> None:
+        """With new settings, at once."""
+        self.settings = settings
+        self._proven = False
+        self.stop()
+        if not settings.disabled:
+            if self.status is ServerStatus.DISABLED:
+                self._signal(Signal.ENABLE)
+            self.start()
+        self._tell()
+
+    def move(self, folders: tuple[Path, ...]) -> None:
+        """A program stays in the folder that it was started in, until it is started again."""
+        self.folders = folders
+        if self.connection is not None:
+            self.connection.moved()
+
+    def retire(self) -> None:
+        """For good: `run` returns when it has ended."""
+        self._retired = True
+        self.stop()
+
+    # -- the owner
+
+    async def run(self) -> None:
+        failures = 0
+        loop = asyncio.get_running_loop()
+        while not self._retired:
+            if not self.wanted:
+                failures = 0
+                await self._poked(None)
+                continue
+            began = loop.time()
+            await self._session()
+            if self.status is not ServerStatus.FAILED:
+                self.wanted = self.wanted and self.status is not ServerStatus.REQUIRES_AUTH
+                continue
+            failures = 0 if loop.time() - began > self.pace.keep_alive else failures
+            if not (self._proven or self._hopeful) or failures == len(self.pace.backoff):
+                # One that never came up needs its configuration mended, not another attempt.
+                self.wanted = False
+                self._tell()
+            else:
+                await self._poked(self.pace.backoff[failures])
+                failures += 1
+
+    async def _session(self) -> None:
+        """One life, to its end."""
+        self.error = None
+        self._poke.clear()
+        self._signal(Signal.START)
+        folders = self.folders
+        await asyncio.to_thread(_import)
+        from anyio import CancelScope, current_time
+
+        from jupyter_eca.mcp_client.session_run import live
+
+        # One that is stopping already must not take, and end, the sign-in that the next start is for.
+        stopping = self.status is ServerStatus.STOPPING
+        login = None if stopping else self.credentials.login(self.name, self.settings)
+        pace = self.pace.login if login and login.visit else self.pace.timeout
+        self._scope = scope = CancelScope(deadline=current_time() + pace)
+        if stopping:
+            scope.cancel()
+
+        def up(connection: Connection) -> None:
+            scope.deadline = float("inf")
+            self._proven = True
+            self.connection = connection
+            if self.folders != folders:
+                connection.moved()  # it may have asked for them already
+            if login is not None:
+                login.end(None)
+            self._signal(Signal.UP)
+
+        around = Around(
+            self.name,
+            self.settings,
+            lambda: self.folders,
+            self.pace,
+            self._tell,
+            self.people,
+            self.log,
+            self.attached,
+        )
+        ending = await live(around, login.provider if login else None, scope, up)
+        self._scope = self.connection = None
+        if self.status is ServerStatus.STOPPING:
+            if login is not None:
+                login.end("the server was stopped")
+            self._signal(Signal.ENDED)
+            self._rest()
+            return
+        await self._failed(ending, login)
+
+    async def _failed(self, ending: Ending, login: Login | None) -> None:
+        why, refused = ending.why, ending.refused
+        visit = login.visit if login else None
+        if visit is not None and visit.sent and not visit.returned:
+            why, refused = f"nobody signed in within {self.pace.login:g} s", True
+        elif login is not None and login.refusal is not None:
+            why, refused = login.refusal, True
+        self.error = self._clean(why)
+        _log.warning("the server %r: %s", self.name, self.error)
+        self.log.write("error", self.error)
+        if login is not None:
+            await login.fail(self.error)
+        if visit is not None and visit.sent:
+            visit.say(MessageType.WARNING, f"Nobody is signed in to the MCP server {self.name!r}: {self.error}.")
+        self._hopeful = refused and await self.credentials.again(self.name, self.settings)
+        if self.status is not ServerStatus.STOPPING:
+            self._signal(Signal.REFUSED if refused and not self._hopeful else Signal.FAILED)
+        else:
+            self._signal(Signal.ENDED)
+            self._rest()
+
+    # -- what one may ask of it
+
+    async def use(self, work: Callable[[Connection], Awaitable[Any]]) -> Any:
+        """Raises: ToolError. A session that the server has forgotten, or a token, is renewed, once."""
+        try:
+            return await self._used(work)
+        except ToolError as error:
+            raise ToolError(f"The server {self.name!r} failed: {self._clean(str(error))}.") from None
+
+    async def _used(self, work: Callable[[Connection], Awaitable[Any]]) -> Any:
+        connection = await self._ready()
+        from jupyter_eca.mcp_client.session_run import StaleError, ask
+
+        try:
+            return await ask(connection, work)
+        except StaleError:
+            connection.lose("it had forgotten our session")
+        try:
+            return await ask(await self._ready(connection), work)
+        except StaleError:
+            raise ToolError("it forgets our session again and again") from None
+
+    async def _ready(self, stale: Connection | None = None) -> Connection:
+        """The connection; if it is being made again, after that, without the pause before the next attempt."""
+        hurried = False
+        try:
+            async with asyncio.timeout(self.pace.timeout):
+                while self.wanted and not self._retired:
+                    live = self.connection
+                    if live is not None and live is not stale and not live.over:
+                        return live
+                    news = self._news
+                    if self.status is ServerStatus.FAILED:
+                        if hurried:
+                            break
+                        hurried = True
+                        self._poke.set()
+                    await news.wait()
+        except TimeoutError:
+            pass
+        raise ToolError(f"it is {self.status.value}{f': {self.error}' if self.error else ''}")
+
+    # -- how it is
+
+    @property
+    def shown(self) -> ToolServerUpdatedParams:
+        shown = ToolServerUpdatedParams(
+            type="mcp",
+            name=self.name,
+            status=self.status,
+            command=self.settings.command,
+            args=tuple(map(redaction.hide, self.settings.args)) if self.settings.command else None,
+            url=self.settings.url and redaction.hide(self.settings.url),
+            disabled=self.settings.disabled,
+            has_auth=self.credentials.has(self.name, self.settings),
+            error=self.error,
+        )
+        return shown if self.connection is None else shown.model_copy(update=_lists(self.connection))
+
+    async def arrived(self) -> None:
+        """It runs, or does not come up by itself any more."""
+        while self.wanted and self.status in {ServerStatus.STOPPED, ServerStatus.STARTING}:
+            await self._news.wait()
+
+    # -- inside
+
+    def _signal(self, signal: Signal) -> None:
+        status = after(self.status, signal)
+        if status is not self.status:
+            self.status = status
+            self._tell()
+
+    def _tell(self) -> None:
+        news, self._news = self._news, asyncio.Event()
+        news.set()
+        self.tell(self)
+
+    def _rest(self) -> None:
+        if self.settings.disabled and self.status is ServerStatus.STOPPED:
+            self._signal(Signal.DISABLE)
+
+    async def _poked(self, seconds: float | None) -> None:
+        try:
+            async with asyncio.timeout(seconds):
+                await self._poke.wait()
+        except TimeoutError:
+            pass
+        self._poke.clear()
+
+    def _clean(self, text: str) -> str:
+        """One line without the secrets that we gave it."""
+        return " ".join(self._hidden(text).split()).rstrip(".")[:_REASON]
+
+    def _hidden(self, text: str) -> str:
+        given = (*self.settings.env.values(), *self.settings.headers.values(), self.settings.client_secret)
+        for secret in (*given, *self.credentials.secrets(self.name)):
+            for part in secret.get_secret_value().split() if secret is not None else ():
+                if len(part) >= 6:
+                    text = text.replace(part, "***")
+        return text
+
+
+def _lists(connection: Connection) -> dict[str, Any]:
+    from jupyter_eca.mcp_client import results
+
+    return {
+        "tools": tuple(
+            ServerTool(name=tool.name, description=tool.description or "", parameters=tool.input_schema)
+            for tool in connection.tools
+        ),
+        "prompts": tuple(map(results.server_prompt, connection.prompts)),
+        "resources": tuple(map(results.server_resource, connection.resources)),
+        "instructions": connection.client.instructions,
+    }
+
+
+def _import() -> None:
+    """The SDK takes a second the first time: not on the loop."""
+    importlib.import_module("jupyter_eca.mcp_client.session_run")
+    importlib.import_module("jupyter_eca.mcp_client.results")
+    redaction.veil()

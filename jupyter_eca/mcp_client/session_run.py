@@ -1,0 +1,147 @@
+"""One life of a server, from its start to its end, and what its failures are called. The boundary to the SDK: what it
+raises becomes a line for the reader here, whatever it is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from mcp import MCPError
+from mcp.client.auth import OAuthFlowError
+from mcp_types import CONNECTION_CLOSED
+from pydantic import ValidationError
+
+from jupyter_eca.errors import ToolError
+from jupyter_eca.mcp_client import transports
+from jupyter_eca.mcp_client.connection import Connection, LostError, NoAnswerError, Way, run, ways
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    import anyio
+    import httpx2
+
+    from jupyter_eca.mcp_client.server import Around
+
+
+_MORE: Final = "it wants its user to sign in again, for more than they have allowed so far"
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How it ended by itself."""
+
+    why: str
+    refused: bool = False
+
+
+class StaleError(Exception):
+    """The server does not know our session or our token any more: it has done nothing of what it was asked."""
+
+
+async def live(
+    around: Around, auth: httpx2.Auth | None, scope: anyio.CancelScope, up: Callable[[Connection], None]
+) -> Ending:
+    """`up` is called when its tools are known; cancelling `scope` ends it well."""
+    ending = Ending(f"it did not finish starting within {around.pace.timeout:g} s")
+    watch = transports.Watch()
+    with scope:
+        for way in ways(around, auth):
+            suspect = partial(around.attached.suspect, around.name)
+            watch = transports.Watch(hear=partial(around.log.write, "stderr"), updated=suspect)
+            refusal: list[int] = []
+            transports.REFUSAL.set(refusal)
+            try:
+                await run(way, around, up, watch)
+            except Exception as error:  # noqa: BLE001  # the boundary to a server: it may cost itself only
+                first = ending
+                ending = _ending(error, watch, refusal)
+                if way.first and _worth_another(way, error, refusal):
+                    continue
+                if way.http and not way.first and not ending.refused and not watch.lived:
+                    # That it is none of the older kind either does not explain why it is none of the newer.
+                    ending = first
+            break
+    if scope.cancelled_caught:
+        return Ending(f"{ending.why}{_spoken(watch)}")
+    return ending
+
+
+async def ask(connection: Connection, work: Callable[[Connection], Awaitable[Any]]) -> Any:
+    """Raises: StaleError; ToolError, whatever else went wrong."""
+    refusal: list[int] = []
+    token = transports.REFUSAL.set(refusal)
+    try:
+        return await work(connection)
+    except ToolError:
+        raise
+    except NoAnswerError as error:
+        raise ToolError(str(error)) from None
+    except Exception as error:  # noqa: BLE001  # the boundary to a server: what it answers may be anything
+        if 404 in refusal:
+            raise StaleError from None
+        if 401 in refusal:
+            connection.lose("it wants credentials", refused=True)
+            raise StaleError from None
+        if _closed(error) and 403 in refusal:
+            # Where nobody is signed in, a 403 is an answer and ends nothing: here the SDK would have sent its user.
+            connection.lose(_MORE, refused=True)
+            raise ToolError(_MORE) from None
+        if _closed(error):
+            raise ToolError("it ended during the call, which may or may not have been done") from None
+        raise ToolError(f"it answered HTTP {refusal[-1]}" if refusal else brief(error)) from None
+    finally:
+        transports.REFUSAL.reset(token)
+
+
+def brief(error: BaseException) -> str:
+    """One line of an error, the first real one of a group."""
+    error = _leaf(error)
+    match error:
+        case ValidationError():
+            first = error.errors(include_url=False, include_input=False)[0]
+            place = ".".join(str(part) for part in first["loc"][:5])
+            return f"its answer breaks the protocol: {place}: {first['msg']}"
+        case OSError(strerror=str(words), filename=name):
+            return f"{words}: {name}" if name else words
+        case _:
+            return next(iter(str(error).splitlines()), "") or type(error).__name__
+
+
+def _leaf(error: BaseException) -> BaseException:
+    while isinstance(error, BaseExceptionGroup):
+        error = cast("BaseExceptionGroup[BaseException]", error).exceptions[0]
+    return error
+
+
+def _ending(error: Exception, watch: transports.Watch, refusal: list[int]) -> Ending:
+    leaf = _leaf(error)
+    refused = 401 in refusal or (isinstance(leaf, LostError) and leaf.refused)
+    why = brief(leaf)
+    if isinstance(leaf, OAuthFlowError):
+        return Ending(why, refused=True)
+    if refusal and not isinstance(leaf, LostError):
+        why = f"it answered HTTP {refusal[-1]}"
+    elif _closed(leaf):
+        why = "it ended before it was ready"
+    return Ending(f"{why}{_spoken(watch)}", refused)
+
+
+def _spoken(watch: transports.Watch) -> str:
+    garbage = ", and wrote what is no JSON-RPC" if watch.garbage else ""
+    return f"{garbage}; it said: {watch.last_words}" if watch.last_words else garbage
+
+
+def _closed(error: BaseException) -> bool:
+    leaf = _leaf(error)
+    return isinstance(leaf, MCPError) and leaf.error.code == CONNECTION_CLOSED
+
+
+def _worth_another(way: Way, error: Exception, refusal: list[int]) -> bool:
+    """A process that ended over the first question; a URL that does not take the newer kind of request."""
+    if isinstance(_leaf(error), OAuthFlowError):
+        return False  # where a sign-in looks for its servers, many addresses are not found
+    if way.http:
+        return any(400 <= status < 500 and status not in {401, 403} for status in refusal)
+    return _closed(error)

@@ -1,0 +1,100 @@
+"""What is kept of sign-ins, by the server's address: where the keys of providers are, in a keyring or in the memory of
+this process. Knows what it keeps only as JSON; no SDK."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlsplit
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from jupyter_eca.config.credentials import Login
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from jupyter_eca.config.credentials import Credentials
+
+_log = logging.getLogger(__name__)
+
+# Addresses at which we are registered, per server: a few ports, a few Jupyter servers.
+_CLIENTS: Final = 8
+
+
+class Grant(BaseModel):
+    """Tokens, whom they were given to, and what is needed to renew them. `expires` in seconds since 1970."""
+
+    model_config = ConfigDict(frozen=True)
+
+    client: dict[str, Any]
+    tokens: dict[str, Any]
+    expires: float | None = None
+    metadata: dict[str, Any] | None = None
+    resource: dict[str, Any] | None = None
+
+
+class Kept(BaseModel):
+    """`clients`: what we are registered as, by the address that browsers come back to."""
+
+    model_config = ConfigDict(frozen=True)
+
+    grant: Grant | None = None
+    clients: dict[str, dict[str, Any]] = {}
+
+
+class Keeping:
+    def __init__(self, store: Credentials) -> None:
+        self._store = store
+        self._writing = asyncio.Lock()
+
+    async def load(self) -> None:
+        await asyncio.to_thread(self._store.load)
+
+    def known(self, url: str) -> Kept:
+        """As of the last `load` or change; this one does not block."""
+        found = self._store.known(_key(url))
+        try:
+            return Kept.model_validate_json(found.key) if found is not None else Kept()
+        except ValidationError:
+            return Kept()
+
+    async def grant(self, url: str, grant: Grant) -> bool:
+        """Whether it is there after the next start."""
+        return await self._change(url, lambda kept: kept.model_copy(update={"grant": grant}))
+
+    async def register(self, url: str, address: str, client: dict[str, Any] | None) -> None:
+        """None: we are not known there any more."""
+
+        def change(kept: Kept) -> Kept:
+            others = {where: other for where, other in kept.clients.items() if where != address}
+            newest = {address: client, **others} if client is not None else others
+            return kept.model_copy(update={"clients": dict(list(newest.items())[:_CLIENTS])})
+
+        await self._change(url, change)
+
+    async def forget(self, url: str) -> None:
+        """Raises: OSError."""
+        async with self._writing:
+            await asyncio.to_thread(self._store.forget, _key(url))
+
+    async def _change(self, url: str, change: Callable[[Kept], Kept]) -> bool:
+        def write() -> bool:
+            self._store.load()
+            return self._store.store(_key(url), Login(change(self.known(url)).model_dump_json()))
+
+        async with self._writing:
+            try:
+                return await asyncio.to_thread(write)
+            except OSError as error:
+                _log.warning("the sign-in to %s is not kept for the next start: %s", _key(url), error.strerror)
+                return False
+
+
+def _key(url: str) -> str:
+    """Without what may change while the server stays the same, and without a password that is in it."""
+    split = urlsplit(url)
+    host = f"[{split.hostname}]" if ":" in (split.hostname or "") else split.hostname
+    port = f":{split.port}" if split.port else ""
+    return f"mcp:{split.scheme}://{host}{port}{split.path.rstrip('/')}"

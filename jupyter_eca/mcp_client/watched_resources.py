@@ -1,0 +1,57 @@
+"""The resources that chats were given, and which of them may be others by now. A server that tells of changes says only
+that there was one, and tells none while it is away: what is suspected is read again, and compared."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from jupyter_eca.engine.model.request import ImagePart
+
+# The newest that are followed, of all chats together.
+_MOST: Final = 100
+
+
+@dataclass
+class _One:
+    digest: str
+    suspected: bool = False
+
+
+@dataclass
+class Attached:
+    _all: dict[tuple[str, str, str], _One] = field(default_factory=dict[tuple[str, str, str], _One])
+
+    def given(self, chat: str, server: str, uri: str, text: str, images: Iterable[ImagePart]) -> None:
+        """What a chat is given now."""
+        digest = hashlib.sha256("\0".join((text, *(image.base64 for image in images))).encode("utf-8", "replace"))
+        before = self._all.pop((chat, server, uri), None)
+        # One that was suspected meanwhile stays so: it may have changed after it was read.
+        self._all[chat, server, uri] = _One(digest.hexdigest(), before is not None and before.suspected)
+        for oldest in list(self._all)[:-_MOST]:
+            del self._all[oldest]
+
+    def digest(self, chat: str, server: str, uri: str) -> str | None:
+        one = self._all.get((chat, server, uri))
+        return one and one.digest
+
+    def suspect(self, server: str, uri: str | None = None) -> None:
+        """That one, or all of a server."""
+        for (_, of, its), one in self._all.items():
+            if of == server and uri in {None, its}:
+                one.suspected = True
+
+    def doubt(self, chat: str, server: str, uri: str, *, suspected: bool) -> None:
+        if one := self._all.get((chat, server, uri)):
+            one.suspected = suspected
+
+    def suspected(self, chat: str) -> list[tuple[str, str]]:
+        """Server and address of each."""
+        return [(server, uri) for (of, server, uri), one in self._all.items() if of == chat and one.suspected]
+
+    def followed(self, server: str) -> list[str]:
+        return list(dict.fromkeys(uri for _, of, uri in self._all if of == server))

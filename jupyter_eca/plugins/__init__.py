@@ -1,0 +1,1 @@
+"""What is added in one file: providers, tools and contexts, found by `loader`."""

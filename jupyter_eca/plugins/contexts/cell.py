@@ -1,0 +1,45 @@
+"""A cell of a live notebook: its source, and what it put out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from jupyter_eca.plugins.contexts.base import Material
+from jupyter_eca.plugins.contexts.reading import open_notebook
+from jupyter_eca.plugins.contexts.reading.recent_look import fitting
+from jupyter_eca.protocol.context import CellContext
+from jupyter_eca.workspace.reading.cell_text import pictures, rendered
+from jupyter_eca.workspace.reading.text import capped
+
+if TYPE_CHECKING:
+    from jupyter_eca.plugins.contexts.base import Surroundings
+
+# Of what it put out: who points at a cell wants more of it than who points at a notebook.
+MAX_OUTPUT: Final = 20_000
+
+# Offered: a list that is longer is not read.
+MOST: Final = 50
+
+
+class CellPlug:
+    kind = "cell"
+
+    async def query(self, around: Surroundings, query: str) -> list[CellContext]:
+        """The active one first, the others as they stand."""
+        seen = await around.glances.notebook(around)
+        cells = {f"cell:{cell.number}": cell for cell in sorted(seen.cells, key=lambda cell: cell.id != seen.active)}
+        found = fitting(cells, query, MOST)
+        found += [cell for cell in cells.values() if query.lower() in cell.first.lower() and cell not in found]
+        return [
+            CellContext(label=f"cell:{cell.number}", description=cell.first, path=seen.paths[0], cell=cell.id)
+            for cell in found[:MOST]
+        ]
+
+    async def resolve(self, around: Surroundings, context: CellContext) -> Material:
+        document = await open_notebook.document(around, context.path)
+        number, cell = open_notebook.named(document, context.cell)
+        text = rendered(document, {cell.id}, output=MAX_OUTPUT)
+        return Material(f"{document.path} cell {number}", capped(text), pictures(cell))
+
+
+CONTEXT = CellPlug()

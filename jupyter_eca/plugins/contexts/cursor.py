@@ -1,0 +1,62 @@
+"""Where the user's cursor is, with the lines around it. Whether it has moved since the last turn is not known here."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from jupyter_eca.plugins.contexts import file
+from jupyter_eca.plugins.contexts.base import Material
+from jupyter_eca.plugins.contexts.reading import open_notebook
+from jupyter_eca.protocol.context import LinesRange
+from jupyter_eca.workspace.reading.cell_text import rendered
+from jupyter_eca.workspace.reading.text import capped
+
+if TYPE_CHECKING:
+    from jupyter_eca.plugins.contexts.base import Surroundings
+    from jupyter_eca.protocol.context import CursorContext, Range
+    from jupyter_eca.protocol.notebook import NotebookDocument
+
+# Lines before and after it: a function, usually.
+AROUND = 20
+
+
+class CursorPlug:
+    kind = "cursor"
+
+    async def query(self, around: Surroundings, query: str) -> list[CursorContext]:  # noqa: ARG002
+        """Editors send it by themselves."""
+        return []
+
+    async def resolve(self, around: Surroundings, context: CursorContext) -> Material:
+        """Counted from 1 for the model, as lines are everywhere else."""
+        if around.notebooks is not None and (name := await open_notebook.opened(around, context.path)) is not None:
+            document = await around.notebooks.read(name)
+            if document.active_cell_id is not None:
+                return _in_cell(document, document.active_cell_id)
+        start, end = context.position.start, context.position.end
+        first = max(1, start.line + 1 - AROUND)
+        near = LinesRange(start=first, end=end.line + 1 + AROUND)
+        found = await asyncio.to_thread(file.read, around.files, context.path, near)
+        return Material(
+            f"cursor in {context.path}", f"{_place(context.position)}; around it:\n{found.text}", found.images
+        )
+
+
+CONTEXT = CursorPlug()
+
+
+def _place(position: Range) -> str:
+    start, end = position.start, position.end
+    place = f"line {start.line + 1}, column {start.character + 1}"
+    if start != end:
+        place = f"from {place} to line {end.line + 1}, column {end.character + 1} (selected)"
+    return place
+
+
+def _in_cell(document: NotebookDocument, id: str) -> Material:
+    """In a notebook that is open, lines are counted in the cell, and the page knows best where its cursor is."""
+    selection = document.selection
+    place = f"{_place(selection.range)}, in" if selection and selection.cell_id == id else "in"
+    text = f"{place}:\n{rendered(document, {id})}"
+    return Material(f"cursor in {document.path}", capped(text))

@@ -1,0 +1,55 @@
+"""A folder of the workspace: what is in it, with sizes."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from jupyter_eca.errors import ToolError
+from jupyter_eca.plugins.contexts.base import Material
+from jupyter_eca.protocol.context import DirectoryContext
+from jupyter_eca.workspace.files.text_file import reported
+from jupyter_eca.workspace.reading.file_tree import MAX_ENTRIES, drawn
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from jupyter_eca.plugins.contexts.base import Surroundings
+    from jupyter_eca.workspace.ports import Files
+
+
+class DirectoryPlug:
+    kind = "directory"
+
+    async def query(self, around: Surroundings, query: str) -> list[DirectoryContext]:
+        return [DirectoryContext(path=path) for path in await around.index.directories(query, 50)]
+
+    async def resolve(self, around: Surroundings, context: DirectoryContext) -> Material:
+        folder = await asyncio.to_thread(_folder, around.files, context.path)
+        names = await around.index.inside(folder)
+        return Material(context.path, await asyncio.to_thread(_shown, folder, names, context.path))
+
+
+CONTEXT = DirectoryPlug()
+
+
+def _folder(files: Files, path: str) -> Path:
+    with reported(path):
+        real = files.resolve(path)
+        if not real.is_dir():
+            raise ToolError(f"{path} {'is no folder' if real.exists() else 'does not exist'}.")
+        return real
+
+
+def _shown(folder: Path, names: list[str], path: str) -> str:
+    """A folder that git ignores is not in the index: whoever points at it wants to see it all the same."""
+    if not names:
+        with reported(path), os.scandir(folder) as entries:
+            names = [entry.name for _, entry in zip(range(MAX_ENTRIES), entries, strict=False)]
+    sizes: dict[str, int] = {}
+    for name in sorted(names, key=lambda name: name.count("/"))[:MAX_ENTRIES]:
+        with suppress(OSError):
+            sizes[name] = (folder / name).lstat().st_size
+    return drawn(names, sizes) or "[an empty folder]"

@@ -1,0 +1,79 @@
+"""The last error of the notebook that is worked in: its traceback, and the cells that it passed through. Where no page
+has a notebook open (nbclient, papermill, plain IPython), that of the kernel that asks."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from jupyter_eca.errors import ToolError
+from jupyter_eca.plugins.contexts.base import Material
+from jupyter_eca.plugins.contexts.reading import open_notebook
+from jupyter_eca.protocol.context import ErrorContext
+from jupyter_eca.workspace.files.name_search import fit
+from jupyter_eca.workspace.reading.cell_text import put_out, rendered
+from jupyter_eca.workspace.reading.text import capped
+
+if TYPE_CHECKING:
+    from jupyter_eca.plugins.contexts.base import Executed, Surroundings
+    from jupyter_eca.protocol.notebook import NotebookCell, NotebookDocument
+
+# Of the traceback. A recursion without an end has thousands of lines, and says it all at both ends.
+MAX_TRACEBACK: Final = 10_000
+
+# How IPython names a cell in a traceback, by its execution count: since 8.5, since 8.0, before.
+_PASSED: Final = re.compile(r"(?:Cell In|Input In) ?\[(\d+)\]|<ipython-input-(\d+)-")
+
+
+class ErrorPlug:
+    kind = "error"
+
+    async def query(self, around: Surroundings, query: str) -> list[ErrorContext]:
+        error = (await around.glances.notebook(around)).error
+        if error is None or fit(query, "error") is None:
+            return []
+        return [ErrorContext(label="error", description=f"{error.failed} (cell {error.number})")]
+
+    async def resolve(self, around: Surroundings, context: ErrorContext) -> Material:  # noqa: ARG002
+        if around.ran is not None and not (around.notebooks and await around.notebooks.list()):
+            return _of_the_kernel(around.ran)
+        document = await open_notebook.document(around)
+        failed = [cell for cell in document.cells if _errors(cell)]
+        if not failed:
+            raise ToolError(f"No cell of {document.path} ended with an error.")
+        last = max(failed, key=lambda cell: cell.execution_count or 0)
+        number, _ = open_notebook.named(document, last.id)
+        traceback = put_out(_errors(last), MAX_TRACEBACK)
+        return Material(
+            f"error in {document.path} cell {number}", capped(f"{traceback}\n\n{_cells(document, last, traceback)}")
+        )
+
+
+CONTEXT = ErrorPlug()
+
+
+def _errors(cell: NotebookCell) -> list[dict[str, object]]:
+    return [output for output in cell.outputs if output.get("output_type") == "error"][-1:]
+
+
+def _of_the_kernel(kernel: Executed) -> Material:
+    """Raises: ToolError when there was none."""
+    if (lines := kernel.last_error()) is None:
+        raise ToolError("Nothing that ran in this kernel ended with an error.")
+    traceback = put_out([{"output_type": "error", "traceback": lines}], MAX_TRACEBACK)
+    counts = sorted({int(new or old) for new, old in _PASSED.findall(traceback)})
+    cells = [f"[execution {count}]\n{source}" for count in counts if (source := kernel.source(count))]
+    passed = "\n\n".join(["", "The cells it passed through, as they were run:", *cells]) if cells else ""
+    return Material("error", capped(traceback + passed))
+
+
+def _cells(document: NotebookDocument, last: NotebookCell, traceback: str) -> str:
+    """Those the traceback names and the one that failed; counts that no cell has now are of a source that is gone."""
+    counts = {int(new or old) for new, old in _PASSED.findall(traceback)} - {last.execution_count}
+    by_count = {cell.execution_count: cell.id for cell in document.cells}
+    ids = {last.id} | {by_count[count] for count in counts if count in by_count}
+    gone = "".join(
+        f"\n\n[execution {count} is in no cell any more: it was run again, changed or deleted]"
+        for count in sorted(counts - by_count.keys())
+    )
+    return f"The cells it passed through, as they are now:\n{rendered(document, ids, output=0)}{gone}"

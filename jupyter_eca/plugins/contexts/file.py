@@ -1,0 +1,79 @@
+"""A file of the workspace, or some of its lines; pictures and PDFs are shown, notebooks are read cell by cell."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from jupyter_eca.errors import ToolError
+from jupyter_eca.plugins.contexts.base import Material
+from jupyter_eca.plugins.contexts.reading import open_notebook
+from jupyter_eca.protocol.context import FileContext
+from jupyter_eca.workspace.files.text_file import reported
+from jupyter_eca.workspace.reading import image, notebook_text, pdf
+from jupyter_eca.workspace.reading.cell_text import rendered
+from jupyter_eca.workspace.reading.text import capped, decoded
+
+if TYPE_CHECKING:
+    from jupyter_eca.plugins.contexts.base import Surroundings
+    from jupyter_eca.protocol.context import LinesRange
+    from jupyter_eca.workspace.ports import Files
+
+# Read at most; of a text no more than a part is given to a model anyway.
+MAX_READ = 20_000_000
+
+
+class FilePlug:
+    kind = "file"
+
+    async def query(self, around: Surroundings, query: str) -> list[FileContext]:
+        return [FileContext(path=path) for path in await around.index.files(query, 50)]
+
+    async def resolve(self, around: Surroundings, context: FileContext) -> Material:
+        """A notebook that is open is as it is there, not as it was saved."""
+        path, lines = context.path, context.lines_range
+        if around.notebooks is None or (name := await open_notebook.opened(around, path)) is None:
+            return await asyncio.to_thread(read, around.files, path, lines)
+        cells = await around.notebooks.read(name)
+        if lines is None:
+            return replace(await asyncio.to_thread(open_notebook.whole, cells), label=path)
+        return Material(path, _part(rendered(cells), lines, path))
+
+
+CONTEXT = FilePlug()
+
+
+def read(files: Files, path: str, lines: LinesRange | None) -> Material:
+    """Raises: ToolError with the reason."""
+    with reported(path):
+        real = files.resolve(path)
+        if not real.is_file():
+            problem = "is a folder" if real.is_dir() else "is no file" if real.exists() else "does not exist"
+            raise ToolError(f"{path} {problem}.")
+        if real.suffix.lower() in image.EXTENSIONS:
+            return Material(path, images=(image.of_file(real, path),))
+        if real.suffix.lower() == pdf.EXTENSION:
+            return Material(path, documents=(pdf.of_file(real, path),))
+        with real.open("rb") as file:
+            data = file.read(MAX_READ)
+        text = decoded(data)
+        size = real.stat().st_size
+    if text is None:
+        return Material(path, f"[a binary file of {size} bytes, not shown]")
+    if real.suffix.lower() == ".ipynb":
+        text = notebook_text.readable(text, path)
+    cut = f"\n[only the first {MAX_READ} of {size} bytes were read]" if size > MAX_READ else ""
+    return Material(path, _part(text, lines, path) + cut)
+
+
+def _part(text: str, lines: LinesRange | None, path: str) -> str:
+    """`lines` as a person gave them: a range past the end ends at the end."""
+    if lines is None:
+        return capped(text)
+    every = text.removesuffix("\n").split("\n")
+    start = max(1, lines.start)
+    if start > len(every):
+        raise ToolError(f"{path} has only {len(every)} lines.")
+    part = every[start - 1 : max(start, lines.end)]
+    return capped("\n".join(part), start, len(every))

@@ -1,0 +1,27 @@
+"""A picture that a client sends itself: pasted, or drawn."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from jupyter_eca.plugins.contexts.base import Material
+from jupyter_eca.workspace.reading import image
+
+if TYPE_CHECKING:
+    from jupyter_eca.plugins.contexts.base import Surroundings
+    from jupyter_eca.protocol.context import ImageContext
+
+
+class ImagePlug:
+    kind = "image"
+
+    async def query(self, around: Surroundings, query: str) -> list[ImageContext]:  # noqa: ARG002
+        return []
+
+    async def resolve(self, around: Surroundings, context: ImageContext) -> Material:  # noqa: ARG002
+        part = await asyncio.to_thread(image.of_base64, context.base64, "the picture")
+        return Material("picture", images=(part,))
+
+
+CONTEXT = ImagePlug()

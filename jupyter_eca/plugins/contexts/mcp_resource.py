@@ -1,0 +1,85 @@
+"""A resource of a server of the Model Context Protocol. What a chat was given is watched from then on."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from jupyter_eca.errors import ToolError
+from jupyter_eca.plugins.contexts.base import Material
+from jupyter_eca.protocol.context import McpResourceContext
+from jupyter_eca.workspace.files.name_search import fit
+from jupyter_eca.workspace.reading.text import capped
+from jupyter_eca.workspace.uri_templates import open_places
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from jupyter_eca.plugins.contexts.base import Surroundings
+    from jupyter_eca.protocol.context import ChatContext
+    from jupyter_eca.workspace.ports import McpServers
+    from jupyter_eca.workspace.uri_templates import Template
+
+
+class McpResourcePlug:
+    kind = "mcpResource"
+
+    async def query(self, around: Surroundings, query: str) -> list[McpResourceContext]:
+        """Also of templates: what is typed of an address is completed by its server."""
+        if around.mcp is None:
+            return []
+        found = [
+            (fitting, McpResourceContext(server=server, **resource.model_dump()))
+            for server, resources in around.mcp.resources().items()
+            for resource in resources
+            if (fitting := fit(query, f"{server}:{resource.name or resource.uri}")) is not None
+        ]
+        listed = [context for _, context in sorted(found, key=lambda one: one[0])][:50]
+        templates = around.mcp.templates()
+        offered = await asyncio.gather(*(_of(around.mcp, template, query) for template in templates))
+        return [*(context for contexts in offered for context in contexts), *listed][:50]
+
+    async def resolve(self, around: Surroundings, context: McpResourceContext) -> Material:
+        if around.mcp is None:
+            raise ToolError("There are no MCP servers here.")
+        if missing := open_places(context.uri):
+            raise ToolError(f"{', '.join(missing)} of {context.uri} is still to be filled in.")
+        text, images = await around.mcp.read_resource(context.server, context.uri, around.chat)
+        return Material(f"{context.server}:{context.uri}", capped(text), images)
+
+
+async def _of(mcp: McpServers, template: Template, query: str) -> list[McpResourceContext]:
+    typed = template.typed(query.removeprefix(f"{template.server}:"))
+    if typed is None or (typed.variable == "" and not typed.whole):
+        named = fit(query, f"{template.server}:{template.name}") is not None or (bool(query) and typed is not None)
+        return [_context(template, template.uri)] if named else []
+    values = await mcp.complete(template, typed) if typed.variable else ()
+    addresses = [typed.filled(value) for value in values]
+    if typed.whole and not addresses:
+        addresses.append(typed.filled(typed.value))
+    return [_context(template, address) for address in dict.fromkeys(addresses)] or [_context(template, template.uri)]
+
+
+def _context(template: Template, uri: str) -> McpResourceContext:
+    return McpResourceContext(
+        server=template.server,
+        uri=uri,
+        name=template.name,
+        description=template.description,
+        mime_type=template.mime_type,
+    )
+
+
+async def changed(around: Surroundings, besides: Iterable[ChatContext]) -> list[Material]:
+    """What a chat was given earlier and is something else by now, but for what it is given anyway."""
+    if around.mcp is None:
+        return []
+    known = {(one.server, one.uri) for one in besides if isinstance(one, McpResourceContext)}
+    return [
+        Material(f"{server}:{uri} (changed since you were given it)", capped(text), images)
+        for server, uri, text, images in await around.mcp.changed(around.chat)
+        if (server, uri) not in known
+    ]
+
+
+CONTEXT = McpResourcePlug()

@@ -1,0 +1,35 @@
+"""A whole notebook, as it is now: compact, since its own format says everything three times."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from jupyter_eca.plugins.contexts import file
+from jupyter_eca.plugins.contexts.reading import open_notebook
+from jupyter_eca.protocol.context import NotebookContext
+from jupyter_eca.workspace.files.name_search import fit
+
+if TYPE_CHECKING:
+    from jupyter_eca.plugins.contexts.base import Material, Surroundings
+
+
+class NotebookPlug:
+    kind = "notebook"
+
+    async def query(self, around: Surroundings, query: str) -> list[NotebookContext]:
+        paths = (await around.glances.notebook(around)).paths
+        found = [
+            NotebookContext(label=f"notebook:{path}" if place else "notebook", description=path, path=path)
+            for place, path in enumerate(paths)
+        ]
+        return [one for one in found if fit(query, f"notebook:{one.path}") is not None]
+
+    async def resolve(self, around: Surroundings, context: NotebookContext) -> Material:
+        if around.notebooks is None and context.path:
+            return await asyncio.to_thread(file.read, around.files, context.path, None)
+        document = await open_notebook.document(around, context.path)
+        return await asyncio.to_thread(open_notebook.whole, document)
+
+
+CONTEXT = NotebookPlug()

@@ -1,0 +1,40 @@
+"""What a cell of a live notebook put out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from jupyter_eca.plugins.contexts.base import Material
+from jupyter_eca.plugins.contexts.cell import MAX_OUTPUT, MOST
+from jupyter_eca.plugins.contexts.reading import open_notebook
+from jupyter_eca.plugins.contexts.reading.recent_look import fitting
+from jupyter_eca.protocol.context import OutputContext
+from jupyter_eca.workspace.reading.cell_text import pictures, put_out
+from jupyter_eca.workspace.reading.text import capped
+
+if TYPE_CHECKING:
+    from jupyter_eca.plugins.contexts.base import Surroundings
+
+
+class OutputPlug:
+    kind = "output"
+
+    async def query(self, around: Surroundings, query: str) -> list[OutputContext]:
+        """Only to who asks for outputs: each cell is offered already."""
+        if not query:
+            return []
+        seen = await around.glances.notebook(around)
+        cells = {f"output:{cell.number}": cell for cell in seen.cells if cell.has_output}
+        return [
+            OutputContext(label=f"output:{cell.number}", description=cell.first, path=seen.paths[0], cell=cell.id)
+            for cell in fitting(cells, query, MOST)
+        ]
+
+    async def resolve(self, around: Surroundings, context: OutputContext) -> Material:
+        document = await open_notebook.document(around, context.path)
+        number, cell = open_notebook.named(document, context.cell)
+        text = capped(put_out(cell.outputs, MAX_OUTPUT)) or "(it put out nothing)"
+        return Material(f"{document.path} output of cell {number}", text, pictures(cell))
+
+
+CONTEXT = OutputPlug()

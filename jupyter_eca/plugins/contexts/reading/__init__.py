@@ -1,0 +1,1 @@
+"""How contexts read the open notebook, and what was looked at recently."""

@@ -1,0 +1,132 @@
+"""Notebooks as they are now: which one is meant, which cell of it, and how much of it a model is given."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final
+
+from jupyter_eca.errors import ToolError
+from jupyter_eca.plugins.contexts.base import Material
+from jupyter_eca.workspace.reading.cell_text import MAX_OUTPUT, pictures, put_out, rendered
+from jupyter_eca.workspace.reading.text import MAX_CHARACTERS, capped
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from jupyter_eca.engine.model.request import ImagePart
+    from jupyter_eca.plugins.contexts.base import OpenNotebooks, Surroundings
+    from jupyter_eca.protocol.notebook import NotebookCell, NotebookDocument, NotebookInfo
+    from jupyter_eca.workspace.ports import Files
+
+# Of a whole notebook: each costs a model what a page of text does, and the last ones are what is worked on.
+MAX_PICTURES: Final = 4
+
+# Of the outputs of one cell, when all of them do not fit: less says nothing. And what it costs to say that it was cut.
+_LEAST_OUTPUT: Final = 60
+_CUT: Final = 45
+
+
+class Once:
+    """Reads each notebook once, for one message: five of its words are not five copies of a hundred megabytes."""
+
+    def __init__(self, of: OpenNotebooks) -> None:
+        self._of = of
+        self._listed: tuple[NotebookInfo, ...] | None = None
+        self._read: dict[str, NotebookDocument] = {}
+        self._turn = asyncio.Lock()
+
+    async def list(self) -> tuple[NotebookInfo, ...]:
+        async with self._turn:
+            if self._listed is None:
+                self._listed = await self._of.list()
+            return self._listed
+
+    async def read(self, path: str) -> NotebookDocument:
+        async with self._turn:
+            if path not in self._read:
+                self._read[path] = await self._of.read(path)
+            return self._read[path]
+
+
+async def opened(around: Surroundings, path: str) -> str | None:
+    """The path in Jupyter's contents of a notebook that is open, of one as people and clients write it."""
+    if around.notebooks is None or not path.lower().endswith(".ipynb"):
+        return None
+    names = [info.path for info in await around.notebooks.list()]
+    return await asyncio.to_thread(_same, around.files, path, names) if names else None
+
+
+async def document(around: Surroundings, path: str = "") -> NotebookDocument:
+    """Without a path the one that is worked in. Raises: ToolError."""
+    if around.notebooks is None:
+        raise ToolError("No notebook is open.", "Open it in JupyterLab.")
+    if path:
+        return await around.notebooks.read(await opened(around, path) or path)
+    infos = await around.notebooks.list()
+    if not infos:
+        raise ToolError("No notebook is open.", "Open it in JupyterLab.")
+    return await around.notebooks.read(infos[0].path)
+
+
+def named(document: NotebookDocument, which: str) -> tuple[int, NotebookCell]:
+    """A cell with its number, by id or number. Ids first: one of digits alone is possible. Raises: ToolError."""
+    for number, cell in enumerate(document.cells, 1):
+        if cell.id == which:
+            return number, cell
+    if which.isdecimal() and 0 < int(which) <= len(document.cells):
+        return int(which), document.cells[int(which) - 1]
+    raise ToolError(f"{document.path} has no cell {which}; it has {len(document.cells)} cells.")
+
+
+def whole(document: NotebookDocument) -> Material:
+    """All cells; where that is too long, outputs are told in fewer words before any cell is left out."""
+    text = rendered(document)
+    if len(text) > MAX_CHARACTERS:
+        lengths = [len(put_out(cell.outputs)) for cell in document.cells]
+        each = _fitting(lengths, MAX_CHARACTERS - len(text) + sum(lengths))
+        text = rendered(document, output=each)
+        text += "" if each else "\n\n[outputs are left out: too many]"
+    shown, note = _last_pictures(document)
+    # by its characters only: a notebook of short lines has many
+    return Material(document.path, f"{text if len(text) <= MAX_CHARACTERS else capped(text)}{note}", shown)
+
+
+def _fitting(lengths: Sequence[int], room: int) -> int:
+    """How much of each output fits: the short ones whole, and of the long ones all the same."""
+    shares = len(lengths)
+    for length in sorted(lengths):
+        if (length + _CUT) * shares > room:
+            break
+        room -= length
+        shares -= 1
+    each = room // shares - _CUT if shares else MAX_OUTPUT
+    return each if each >= _LEAST_OUTPUT else 0
+
+
+def _last_pictures(document: NotebookDocument) -> tuple[tuple[ImagePart, ...], str]:
+    """The last ones, and a line that says where the others are."""
+    found: list[ImagePart] = []
+    left_out: list[int] = []
+    for number, cell in sorted(enumerate(document.cells, 1), reverse=True, key=lambda one: one[0]):
+        if not any("image/" in str(mime) for output in cell.outputs for mime in output.get("data") or ()):
+            continue
+        room = MAX_PICTURES - len(found)
+        these = pictures(cell) if room else ()
+        found[:0] = these[-room:] if room else ()
+        if len(these) > room or not room:
+            left_out.append(number)
+    cells = ", ".join(map(str, reversed(left_out)))
+    return tuple(found), f"\n\n[not all pictures of these cells are here: {cells}]" if cells else ""
+
+
+def _same(files: Files, path: str, names: Sequence[str]) -> str | None:
+    if path in names:
+        return path
+    with suppress(ToolError):
+        real = files.resolve(path)
+        for name in names:
+            with suppress(ToolError):
+                if files.resolve(name) == real:
+                    return name
+    return None

@@ -1,0 +1,26 @@
+"""All of the workspace: its files by name. Old clients send it with every prompt."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from jupyter_eca.plugins.contexts.base import Material
+from jupyter_eca.protocol.context import RepoMapContext
+from jupyter_eca.workspace.reading.file_tree import drawn
+
+if TYPE_CHECKING:
+    from jupyter_eca.plugins.contexts.base import Surroundings
+
+
+class RepoMapPlug:
+    kind = "repoMap"
+
+    async def query(self, around: Surroundings, query: str) -> list[RepoMapContext]:  # noqa: ARG002
+        return [RepoMapContext()] if self.kind.lower().startswith(query.strip().lower()) else []
+
+    async def resolve(self, around: Surroundings, context: RepoMapContext) -> Material:  # noqa: ARG002
+        maps = [f"{root}\n{drawn(await around.index.inside(root.resolve()))}" for root in around.files.roots]
+        return Material(self.kind, "\n\n".join(maps))
+
+
+CONTEXT = RepoMapPlug()

@@ -1,0 +1,39 @@
+"""What is selected in the notebook that is worked in, with its cell."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from jupyter_eca.errors import ToolError
+from jupyter_eca.plugins.contexts.base import Material
+from jupyter_eca.plugins.contexts.reading import open_notebook
+from jupyter_eca.protocol.context import SelectionContext
+from jupyter_eca.workspace.files.name_search import fit
+from jupyter_eca.workspace.reading.cell_text import rendered
+from jupyter_eca.workspace.reading.text import capped
+
+if TYPE_CHECKING:
+    from jupyter_eca.plugins.contexts.base import Surroundings
+
+
+class SelectionPlug:
+    kind = "selection"
+
+    async def query(self, around: Surroundings, query: str) -> list[SelectionContext]:
+        selected = (await around.glances.notebook(around)).selected
+        offered = selected and fit(query, "selection") is not None
+        return [SelectionContext(label="selection", description=selected)] if offered else []
+
+    async def resolve(self, around: Surroundings, context: SelectionContext) -> Material:  # noqa: ARG002
+        document = await open_notebook.document(around)
+        selection = document.selection
+        if selection is None or not selection.text:
+            raise ToolError(f"Nothing is selected in {document.path}.")
+        number, cell = open_notebook.named(document, selection.cell_id)
+        start, end = selection.range.start.line + 1, selection.range.end.line + 1
+        lines = f"line {start}" if start == end else f"lines {start}-{end}"
+        text = f"{selection.text}\n\nThat is in {lines} of:\n{rendered(document, {cell.id}, output=0)}"
+        return Material(f"selection in {document.path} cell {number}", capped(text))
+
+
+CONTEXT = SelectionPlug()

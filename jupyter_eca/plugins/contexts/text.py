@@ -1,0 +1,25 @@
+"""Words that a client sends itself: a selection, what is in a terminal."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from jupyter_eca.plugins.contexts.base import Material
+from jupyter_eca.workspace.reading.text import capped
+
+if TYPE_CHECKING:
+    from jupyter_eca.plugins.contexts.base import Surroundings
+    from jupyter_eca.protocol.context import TextContext
+
+
+class TextPlug:
+    kind = "text"
+
+    async def query(self, around: Surroundings, query: str) -> list[TextContext]:  # noqa: ARG002
+        return []
+
+    async def resolve(self, around: Surroundings, context: TextContext) -> Material:  # noqa: ARG002
+        return Material(context.label or "text", capped(context.content))
+
+
+CONTEXT = TextPlug()

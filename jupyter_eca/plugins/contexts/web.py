@@ -1,0 +1,50 @@
+"""A page of the public web, made readable."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from jupyter_eca.errors import ToolError
+from jupyter_eca.plugins.contexts.base import Material
+from jupyter_eca.protocol.context import WebContext
+from jupyter_eca.workspace.reading import image
+from jupyter_eca.workspace.reading.html_text import readable
+from jupyter_eca.workspace.reading.text import capped, decoded
+from jupyter_eca.workspace.reading.web_fetch import PUBLIC, Page, Reach, fetch
+
+if TYPE_CHECKING:
+    from jupyter_eca.plugins.contexts.base import Surroundings
+
+
+@dataclass(frozen=True, slots=True)
+class WebPlug:
+    """`reach` is what may be asked."""
+
+    reach: Reach = PUBLIC
+    kind: str = "web"
+
+    async def query(self, around: Surroundings, query: str) -> list[WebContext]:  # noqa: ARG002
+        """What is typed is an address already, or none."""
+        return [WebContext(url=query)] if query.startswith(("http://", "https://")) and len(query) > 10 else []
+
+    async def resolve(self, around: Surroundings, context: WebContext) -> Material:  # noqa: ARG002
+        page = await fetch(context.url, self.reach)
+        return await asyncio.to_thread(_material, context.url, page)
+
+
+CONTEXT = WebPlug()
+
+
+def _material(label: str, page: Page) -> Material:
+    if page.media_type.startswith("image/") and page.media_type != "image/svg+xml":
+        return Material(label, images=(image.of_bytes(page.data, label),))
+    text = decoded(page.data)
+    if text is None:
+        raise ToolError(f"{label} is {page.media_type or 'something'} and no text.")
+    if page.media_type in {"text/html", "application/xhtml+xml"}:
+        text = readable(text)
+    moved = f"[from {page.url}]\n" if page.url != label else ""
+    cut = "" if page.whole else f"\n[only the first {len(page.data)} bytes were read]"
+    return Material(label, moved + capped(text) + cut)

@@ -1,0 +1,60 @@
+"""Which key goes to a provider: the configuration's, else the one typed in, else the environment's. Pure."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from pydantic import SecretStr
+
+from jupyter_eca.plugins.providers.base import Keyed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from jupyter_eca.config import ProviderConfig
+    from jupyter_eca.config.credentials import Login
+    from jupyter_eca.plugins.providers.base import Provider
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """`settings` carry the key. `variable` is where it is from, or would be looked for."""
+
+    settings: ProviderConfig
+    source: Literal["config", "login", "env"] | None = None
+    variable: str | None = None
+
+
+def find(
+    name: str,
+    plug: Provider,
+    settings: ProviderConfig,
+    login: Login | None,
+    variable: Callable[[str], str],
+    also: str = "",
+) -> Key:
+    """`variable` looks one up in the environment; `also` is the name of one more, for this provider. A typed-in key
+    goes only to the address that it was typed in for: a project's configuration may name another."""
+    if settings.key is not None and settings.key.get_secret_value().strip():
+        return Key(settings, "config")
+    if not isinstance(plug, Keyed):
+        return Key(settings)
+    names = (*_variables(name, plug, settings), *filter(None, (also,)))
+    if login is not None and settings.url in {None, login.url}:
+        return Key(_with(settings, login.key, login.url), "login", names[0])
+    for one in names:
+        if value := variable(one).strip():
+            return Key(_with(settings, value, settings.url), "env", one)
+    return Key(settings, None, names[0])
+
+
+def _variables(name: str, plug: Keyed, settings: ProviderConfig) -> tuple[str, ...]:
+    """`<PROVIDER>_API_KEY`, and the vendor's own for whoever speaks to the vendor itself."""
+    own = re.sub(r"\W", "_", name).upper() + "_API_KEY"
+    return tuple(dict.fromkeys((own,) if settings.url else (own, plug.key_variable)))
+
+
+def _with(settings: ProviderConfig, key: str, url: str | None) -> ProviderConfig:
+    return settings.model_copy(update={"key": SecretStr(key), "url": url})

@@ -1,0 +1,227 @@
+"""Which models there are, which is the default, and who speaks to a given one."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
+
+from jupyter_eca.config import ModelConfig, ProviderConfig, make_known
+from jupyter_eca.engine.model.texts import NO_MODEL
+from jupyter_eca.errors import ProviderError
+from jupyter_eca.plugins.providers import api_keys, prices
+from jupyter_eca.plugins.providers.base import Keyed, Serves
+from jupyter_eca.plugins.providers.variants import laid, variants
+
+if TYPE_CHECKING:
+    from jupyter_eca.config import Config
+    from jupyter_eca.config.credentials import Credentials
+    from jupyter_eca.engine.model.delta import UsageDelta
+    from jupyter_eca.plugins.providers.api_keys import Key
+    from jupyter_eca.plugins.providers.base import Preset, Provider
+
+
+_log = logging.getLogger(__name__)
+
+# What runs on this machine. Of somebody else's plug nothing is known.
+_FREE: Final = frozenset({"local", "ollama", "scripted"})
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """Who answers: `provider.stream(model, request, settings)`."""
+
+    provider: Provider
+    model: str
+    settings: ProviderConfig
+    free: bool = False
+
+    def billed(self, usage: UsageDelta) -> UsageDelta:
+        """What the provider says was used, by the user's own rates where there are some."""
+        return prices.billed(usage, self.settings.models.get(self.model, ModelConfig()))
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A provider of a name: the plug that speaks to it, and its settings with the key that it has. `label` is what
+    people call it, when it is known by this name; `priced_as` whose price list holds, empty for none; `free`: what it
+    runs costs nothing; `grants` is as with a preset."""
+
+    plug: Provider
+    key: Key
+    label: str | None = None
+    priced_as: str = ""
+    has_address: bool = False
+    free: bool = False
+    grants: bool = False
+
+    @property
+    def settings(self) -> ProviderConfig:
+        return self.key.settings
+
+
+class Catalog:
+    """`credentials` are the keys that users typed in."""
+
+    def __init__(self, plugs: dict[str, Provider], config: Config, credentials: Credentials | None = None) -> None:
+        self._plugs = {plug.name: plug for plug in plugs.values()}
+        self._config = config
+        self._credentials = credentials
+
+    def configure(self, config: Config) -> None:
+        """From now on; what is being streamed goes on as it began."""
+        self._config = config
+
+    @property
+    def config(self) -> Config:
+        return self._config
+
+    async def refresh(self) -> None:
+        """Keys that were typed in since, here or in another process. To be called before `choose`."""
+        if self._credentials is not None:
+            await asyncio.to_thread(self._credentials.load)
+
+    def entries(self) -> dict[str, Entry]:
+        """By name: each plug under its own, or those it serves, and what the configuration adds."""
+        presets = {
+            name: (plug, preset)
+            for plug in self._plugs.values()
+            if isinstance(plug, Serves)
+            for name, preset in plug.presets.items()
+        }
+        found: dict[str, Entry] = {}
+        for name in [*self._own(), *presets, *self._config.providers]:
+            known = presets.get(name)
+            own = self._config.providers.get(name)
+            plug = self._plugs.get((own and own.api) or name) or (known[0] if known and not (own and own.api) else None)
+            if plug is not None:
+                found[name] = self._entry(name, plug, known[1] if known else None, own)
+        return found
+
+    def _own(self) -> list[str]:
+        return [name for name, plug in self._plugs.items() if not isinstance(plug, Serves)]
+
+    def _entry(self, name: str, plug: Provider, preset: Preset | None, own: ProviderConfig | None) -> Entry:
+        settings = own or ProviderConfig()
+        if preset is not None:
+            settings = _laid(preset.settings, settings)
+        login = self._credentials.known(name) if self._credentials is not None else None
+        key = api_keys.find(name, plug, settings, login, self._config.variable, preset.variable if preset else "")
+        make_known(key.settings)
+        if preset is None:
+            label = plug.label if isinstance(plug, Keyed) and name == plug.name else None
+            priced_as = plug.name if isinstance(plug, Keyed) and not key.settings.url else ""
+            return Entry(plug, key, label, priced_as, name == plug.name, free=plug.name in _FREE)
+        at_vendors = preset.settings.url is not None and key.settings.url == preset.settings.url
+        priced_as = name if at_vendors and not preset.free else ""
+        free, there = at_vendors and preset.free, preset.settings.url is not None
+        return Entry(plug, key, preset.label, priced_as, there, free, preset.grants)
+
+    async def models(self) -> tuple[str, ...]:
+        """Full names, in the order in which a default is looked for; those that never are one come last."""
+        await self.refresh()
+        entries = self._ranked()
+        offers = await asyncio.gather(*(entry.plug.models(entry.settings) for _, entry in entries))
+        return tuple(f"{name}/{model}" for (name, _), offer in zip(entries, offers, strict=True) for model in offer)
+
+    async def default(self) -> str:
+        """The configured model; else the best of the first provider that is usable here; else ""."""
+        if self._config.default_model:
+            return self._config.default_model
+        await self.refresh()
+        for name, entry in self._ranked():
+            if entry.plug.rank is not None and (models := await entry.plug.models(entry.settings)):
+                return f"{name}/{models[0]}"
+        return ""
+
+    async def listed(self) -> tuple[tuple[str, ...], str]:
+        """What a client may choose from, and the default, which is always among them."""
+        models, default = await self.models(), await self.default()
+        return (models if not default or default in models else (default, *models)), default
+
+    def _ranked(self) -> list[tuple[str, Entry]]:
+        return sorted(self.entries().items(), key=lambda item: _rank(item[1].plug))
+
+    def variants(self, full_name: str) -> tuple[str, ...]:
+        """Those one may choose for a model; none for a model that nobody speaks to."""
+        name, _, model = full_name.partition("/")
+        entry = self.entries().get(name)
+        return tuple(self._variants(name, entry, model)) if entry else ()
+
+    def _variants(self, name: str, entry: Entry, model: str) -> dict[str, dict[str, Any]]:
+        chosen = entry.settings.models.get(model, ModelConfig())
+        return variants(name, entry.plug.name, model, chosen, self._config)
+
+    def has(self, full_name: str) -> bool:
+        """Whether somebody answers to the name; whether they know the model is theirs to say."""
+        provider, _, model = full_name.partition("/")
+        return bool(model) and provider in self.entries()
+
+    async def quoted(self, full_name: str, usage: UsageDelta) -> UsageDelta:
+        """So many tokens of a model, with what they would cost and how much it takes, as far as that is known."""
+        name, _, model = full_name.partition("/")
+        entry = self.entries().get(name)
+        if entry is None:
+            return usage
+        chosen = entry.settings.models.get(model, ModelConfig())
+        if entry.priced_as:
+            usage = await prices.priced(entry.priced_as, chosen.model_name or model, usage)
+        elif entry.free and not model.endswith(("-cloud", ":cloud")):  # as Ollama names what it does not run here
+            usage = replace(usage, cost=0.0)
+        return prices.billed(usage, chosen)
+
+    def choose(self, full_name: str, variant: str = "") -> Chosen:
+        """The settings carry the key, and the payload of the variant. A variant that the model does not have is
+        ignored, as ECA does it: agents name one for whichever model comes.
+
+        Raises: ProviderError for a name nobody answers to, or for none.
+        """
+        if not full_name:
+            raise ProviderError(NO_MODEL)
+        provider, slash, model = full_name.partition("/")
+        entries = self.entries()
+        if not (slash and model):
+            raise ProviderError(
+                f"{full_name!r} is not a model. Write PROVIDER/MODEL; `%eca models` lists those there are."
+            )
+        if provider not in entries:
+            known = ", ".join(sorted(entries))
+            raise ProviderError(
+                f"There is no provider {provider!r}. Known are {known}; `%eca models` lists the models there are."
+            )
+        entry = entries[provider]
+        settings = self._patient(entry.settings)
+        if variant:
+            settings = self._varied(provider, entry, model, variant, settings)
+        return Chosen(entry.plug, model, settings, entry.free)
+
+    def _patient(self, settings: ProviderConfig) -> ProviderConfig:
+        """With the limits of the whole configuration, where the provider has none of its own."""
+        names = ("connect_timeout_seconds", "stream_idle_timeout_seconds")
+        common = {name: getattr(self._config, name) for name in names if getattr(settings, name) is None}
+        common = {name: seconds for name, seconds in common.items() if seconds is not None}
+        return settings.model_copy(update=common) if common else settings
+
+    def _varied(self, name: str, entry: Entry, model: str, variant: str, settings: ProviderConfig) -> ProviderConfig:
+        payload = self._variants(name, entry, model).get(variant)
+        if payload is None:
+            _log.warning("%s/%s has no variant %r; it is left out", name, model, variant)
+            return settings
+        chosen = settings.models.get(model, ModelConfig())
+        varied = chosen.model_copy(update={"extra_payload": laid(chosen.extra_payload, payload)})
+        return settings.model_copy(update={"models": {**settings.models, model: varied}})
+
+
+def _laid(preset: ProviderConfig, own: ProviderConfig) -> ProviderConfig:
+    """A user's words over ours; of models there are both."""
+    said = {name: getattr(own, name) for name in own.model_fields_set if name != "models"}
+    return preset.model_copy(update={**said, "models": {**own.models, **_missing(preset, own)}})
+
+
+def _missing(preset: ProviderConfig, own: ProviderConfig) -> dict[str, ModelConfig]:
+    return {name: model for name, model in preset.models.items() if name not in own.models}
+
+
+def _rank(plug: Provider) -> float:
+    return float("inf") if plug.rank is None else plug.rank

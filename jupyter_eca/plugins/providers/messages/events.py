@@ -1,0 +1,210 @@
+"""The event stream of the Messages API, event by event, as deltas. Pure; unknown events and blocks say nothing.
+
+Events are matched as the raw JSON they are, not built into the SDK's models first: that halves the time per event.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, cast
+
+from jupyter_eca.engine.model.delta import (
+    Paused,
+    ReasoningDelta,
+    ReasoningEnd,
+    Remark,
+    TextDelta,
+    ToolCallDelta,
+    UsageDelta,
+)
+from jupyter_eca.plugins.providers.messages.citations import shown
+from jupyter_eca.plugins.providers.messages.request import SEARCHED, sealed
+from jupyter_eca.plugins.providers.stop_remarks import DECLINED, FULL, TOO_LONG
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from jupyter_eca.engine.model.delta import Delta
+
+Json = dict[str, Any]
+
+# Why an answer ended before its time, for the reader. Every other reason is an ordinary end, and the engine goes by
+# what it received: some servers mislabel theirs.
+_CUT = {"max_tokens": TOO_LONG, "model_context_window_exceeded": FULL, "refusal": DECLINED}
+
+
+@dataclass(slots=True)
+class _Block:
+    kind: str
+    input: object = None
+    signature: str = ""
+    pieces: bool = False
+    id: str = ""
+    text: str = ""
+    content: object = None
+    sources: list[str] = field(default_factory=list[str])
+
+
+@dataclass(slots=True)
+class Reading:
+    """One answer being read. `model` is the full name, `complete` that the server said it was the end."""
+
+    model: str
+    complete: bool = False
+    _blocks: dict[int, _Block] = field(default_factory=dict[int, _Block])
+    _tokens: dict[str, int] = field(default_factory=dict[str, int])
+    _searches: dict[str, Json] = field(default_factory=dict[str, "Json"])
+
+    def take(self, event: Any) -> tuple[Delta, ...]:
+        match event:
+            case {"type": "content_block_delta", "delta": {"type": "text_delta", "text": str(text)}}:
+                return (TextDelta(text),)
+            case {"type": "content_block_delta", "index": int(index), "delta": {"type": str(kind)} as delta}:
+                return self._piece(index, kind, delta)
+            case {"type": "content_block_start", "index": int(index), "content_block": {"type": str(kind)} as block}:
+                return self._start(index, kind, block)
+            case {"type": "content_block_stop", "index": int(index)} if index in self._blocks:
+                return self._stop(index, self._blocks[index])
+            case {"type": "message_start", "message": {"usage": usage}}:
+                self._count(usage)
+            case {"type": "message_delta", "delta": {} as delta}:
+                self._count(event.get("usage"))
+                return self._end(delta)
+            case {"type": "message_stop"}:
+                self.complete = True
+            case _:
+                pass
+        return ()
+
+    def usage(self) -> UsageDelta:
+        """No cost. Tokens of the cache are counted apart from the input, as the API counts them."""
+        count = self._tokens.get
+        return UsageDelta(
+            input_tokens=count("input_tokens", 0),
+            output_tokens=count("output_tokens", 0),
+            cache_read_tokens=count("cache_read_input_tokens", 0),
+            cache_write_tokens=count("cache_creation_input_tokens", 0),
+            web_searches=count("web_search_requests", 0),
+        )
+
+    def _start(self, index: int, kind: str, block: dict[str, Any]) -> tuple[Delta, ...]:
+        made = _Block(kind, block.get("input"), str(block.get("signature") or ""), content=block.get("content"))
+        made.id = str(block.get("tool_use_id") or block.get("id") or "")
+        self._blocks[index] = made
+        match kind, block:
+            case "server_tool_use", {"name": "web_search"}:
+                return (ReasoningDelta(""),)
+            case "text", {"text": str(text)} if text:
+                return (TextDelta(text),)
+            case "thinking", _:
+                # Also when there is no text, which newer models leave out unless asked: the signature must find a
+                # part to sign, and the reader sees that the model thinks.
+                return (ReasoningDelta(str(block.get("thinking") or "")),)
+            case "tool_use", {"id": str(id), "name": str(name)}:
+                return (ToolCallDelta(index, id=id, name=name),)
+            case _:
+                return ()
+
+    def _piece(self, index: int, kind: str, delta: dict[str, Any]) -> tuple[Delta, ...]:
+        block = self._blocks.get(index)
+        match kind, delta:
+            case "input_json_delta", {"partial_json": str(text)} if text and block and block.kind == "tool_use":
+                block.pieces = True
+                return (ToolCallDelta(index, arguments_text=text),)
+            case "input_json_delta", {"partial_json": str(text)} if block:
+                block.text += text
+            case "citations_delta", {"citation": {} as citation} if block and (source := shown(citation)):
+                if source not in block.sources:
+                    block.sources.append(source)
+            case "thinking_delta", {"thinking": str(text)}:
+                return (ReasoningDelta(text),)
+            case "signature_delta", {"signature": str(signature)} if block:
+                block.signature = signature
+            case _:
+                pass
+        return ()
+
+    def _stop(self, index: int, block: _Block) -> tuple[Delta, ...]:
+        if block.kind == "thinking":
+            return (ReasoningEnd(sealed(self.model, block.signature)),)
+        if block.kind == "text" and block.sources:
+            return (TextDelta("".join(f" {source}" for source in block.sources)),)
+        if block.kind == "server_tool_use":
+            return self._asked(block)
+        if block.kind == "web_search_tool_result":
+            return self._found(block)
+        if block.kind == "tool_use" and block.input and not block.pieces:  # some servers send it whole, in the start
+            block.pieces = True
+            return (ToolCallDelta(index, arguments_text=json.dumps(block.input)),)
+        return ()
+
+    def _asked(self, block: _Block) -> tuple[Delta, ...]:
+        """The server searches by itself: its reader sees for what, as a part of how the model thinks."""
+        given = _object(block.text) or block.input
+        use = {"type": "server_tool_use", "id": block.id, "name": "web_search", "input": given or {}}
+        self._searches[block.id] = use
+        match given:
+            case {"query": str(query)}:
+                return (ReasoningDelta(f"Searched the web for “{query}”:\n"),)
+            case _:
+                return ()
+
+    def _found(self, block: _Block) -> tuple[Delta, ...]:
+        """Both blocks are kept together, where a thought has its signature. After a pause there is only the second:
+        the answer before it has the first."""
+        result = {"type": "web_search_tool_result", "tool_use_id": block.id, "content": block.content}
+        use = self._searches.pop(block.id, None)
+        seal = sealed(self.model, SEARCHED + json.dumps([use, result] if use else [result]))
+        return (ReasoningDelta("\n".join(_lines(block.content)) + "\n"), ReasoningEnd(seal))
+
+    def _unfound(self) -> tuple[Delta, ...]:
+        """Searches that are still under way in a pause: what comes of them is told when it is over."""
+        uses, self._searches = list(self._searches.values()), {}
+        return (ReasoningEnd(sealed(self.model, SEARCHED + json.dumps(uses))),) if uses else ()
+
+    def _end(self, delta: dict[str, Any]) -> tuple[Delta, ...]:
+        match delta:
+            case {"stop_reason": "pause_turn"}:
+                return (*self._unfound(), Paused())
+            case {"stop_reason": str(reason), "stop_details": {"explanation": str(why)}} if reason in _CUT and why:
+                why = f": {why.rstrip('.')}"
+            case {"stop_reason": str(reason)} if reason in _CUT:
+                why = ""
+            case _:
+                return ()
+        return (*self._spoilt(), Remark(_CUT[reason].format(why=why)))
+
+    def _spoilt(self) -> tuple[Delta, ...]:
+        """A call that was cut off before its first argument looks like one that has none, and would be run."""
+        last = max(self._blocks, default=-1)
+        block = self._blocks.get(last)
+        spoilt = block is not None and block.kind == "tool_use" and not block.pieces
+        return (ToolCallDelta(last, arguments_text="{"),) if spoilt else ()
+
+    def _count(self, usage: Any) -> None:
+        match usage:
+            case {**counts}:
+                self._tokens |= {name: count for name, count in counts.items() if isinstance(count, int)}
+                self._count(counts.get("server_tool_use"))
+            case _:
+                pass
+
+
+def _object(text: str) -> Json | None:
+    try:
+        value: Any = json.loads(text)
+    except ValueError:
+        return None
+    return cast("Json", value) if isinstance(value, dict) else None
+
+
+def _lines(content: object) -> Iterator[str]:
+    """What a search found, for the reader."""
+    match content:
+        case list():
+            yield from (f"- {shown(one)}" for one in cast("list[Json]", content))
+        case {"error_code": str(code)}:
+            yield f"The search failed: {code}."
+        case _:
+            pass

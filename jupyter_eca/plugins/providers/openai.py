@@ -1,0 +1,272 @@
+"""OpenAI, and every server that speaks one of its two APIs, over the official SDK.
+
+Owns the connection: addresses, keys, clients, and what an exception of the SDK means. The words of the APIs are in
+`responses/` and `completions/`. The SDK is imported in a thread on first use.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import json
+import re
+import time
+import urllib.request
+from dataclasses import dataclass, replace
+from http.client import HTTPException
+from typing import TYPE_CHECKING, Any, Final, Protocol
+from urllib.parse import urlsplit
+
+from jupyter_eca import redaction
+from jupyter_eca.config import ModelConfig
+from jupyter_eca.engine.model.delta import UsageDelta
+from jupyter_eca.errors import ProviderError
+from jupyter_eca.plugins.providers import failures, prices
+from jupyter_eca.plugins.providers.failures import Asked
+from jupyter_eca.plugins.providers.messages.local_address import is_here
+from jupyter_eca.plugins.providers.modalities import sensed, senses
+from jupyter_eca.plugins.providers.presets import RESPONSES
+from jupyter_eca.plugins.providers.responses.events import Reading as ResponsesReading
+from jupyter_eca.plugins.providers.responses.request import body as responses_body
+from jupyter_eca.plugins.providers.retry_after import retry_after
+from jupyter_eca.plugins.providers.sdk_clients import (
+    CHECK_SECONDS,
+    DIRECT,
+    NO_KEY,
+    PATIENCE,
+    PLAINLY,
+    Patience,
+    broken,
+    checked,
+    kept,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
+
+    from openai import AsyncOpenAI
+
+    from jupyter_eca.config import ProviderConfig
+    from jupyter_eca.config.provider_schema import Payload
+    from jupyter_eca.engine.model.delta import Delta
+    from jupyter_eca.engine.model.request import ModelRequest
+    from jupyter_eca.plugins.providers.base import Preset
+
+# A server on this machine lists its models in a few milliseconds; without one the refusal is immediate.
+LIST_SECONDS = 0.3
+
+_BRIEF = Patience(CHECK_SECONDS, CHECK_SECONDS)
+
+# An address that has one already is not given another.
+_VERSION = re.compile(r"/v\d")
+
+_NO_URL = "There is no address for {provider}. Set `providers.{provider}.url` in ~/.config/eca/config.json."
+
+
+class Reading(Protocol):
+    """One answer being read: `failed` is the code and the words of an error that came in its stream."""
+
+    complete: bool
+    failed: tuple[str, str] | None
+
+    def take(self, event: Any) -> Iterable[Delta]: ...
+
+    def usage(self) -> UsageDelta | None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """One of the two APIs. `path` comes after the version."""
+
+    label: str
+    path: str
+    body: Callable[[str, ModelRequest, Payload, ModelConfig], Payload]
+    reading: Callable[[str, ProviderConfig], Reading]
+
+
+@dataclass(frozen=True, slots=True)
+class OpenAIProvider:
+    name: str
+    dialect: Dialect
+    presets: Mapping[str, Preset]
+    rank: int | None
+    label: str = "OpenAI"
+    key_variable: str = "OPENAI_API_KEY"
+    patience: Patience = PATIENCE
+
+    async def models(self, settings: ProviderConfig) -> tuple[str, ...]:
+        configured = tuple(settings.models)
+        if not settings.url or (_needs_key(settings) and not _key(settings)):
+            return ()
+        if not (is_here(settings.url) and settings.fetch_models):
+            return configured
+        there = await asyncio.to_thread(_listed, _address(settings.url, "/models"), _key(settings))
+        return (*configured, *(name for name in there if name not in configured))
+
+    def request_body(self, model: str, request: ModelRequest, settings: ProviderConfig) -> dict[str, Any]:
+        chosen = settings.models.get(model, ModelConfig())
+        model_id = chosen.model_name or model
+        searching = chosen.model_copy(update={"web_search": settings.searches(model)})
+        seen = sensed(request, senses(model_id, chosen))
+        return self.dialect.body(model_id, seen, settings.payload(model), searching)
+
+    async def stream(self, model: str, request: ModelRequest, settings: ProviderConfig) -> AsyncGenerator[Delta]:
+        provider = request.model.partition("/")[0]
+        chosen = settings.models.get(model, ModelConfig())
+        asked = self._asked(provider, chosen.model_name or model, settings)
+        patience = self.patience.told(settings)
+        wanted = self.request_body(model, request, settings)
+        reading = self.dialect.reading(request.model, settings)
+        client = await kept("openai", asked, patience, _connected)
+        import httpx2
+        from openai import AsyncStream, OpenAIError
+
+        try:
+            # `object` makes the SDK hand out the events as the JSON they came as: half the time of its models.
+            stream_class = AsyncStream[object]
+            async with await client.post(
+                self._path(settings),
+                body=wanted,
+                cast_to=object,
+                options={"headers": settings.headers(model)},
+                stream=True,
+                stream_cls=stream_class,
+            ) as stream:
+                async for event in stream:
+                    for delta in reading.take(event):
+                        yield delta
+                kind = stream.response.headers.get("content-type", "")
+        except (OpenAIError, httpx2.HTTPError, httpx2.StreamError, ValueError) as error:
+            if not reading.complete:
+                # `from None`: a server may have echoed the key, and a log would show the chain.
+                raise _told(error, asked, patience) from None
+        else:
+            if reading.failed is not None:
+                raise failures.refused(asked, 200, *reading.failed)
+            if not reading.complete:
+                raise failures.broke_off(asked) if "event-stream" in kind else failures.not_the_api(asked)
+        yield await self._priced(provider, asked.model, settings, reading.usage())
+
+    async def check(self, settings: ProviderConfig) -> None:
+        asked = self._asked(self.name, "", settings)
+        # A client of its own: one with a wrong key is not kept.
+        client = await asyncio.to_thread(_connected, asked, _BRIEF)
+        async with client:
+            await _reached(client, asked, _BRIEF, settings)
+
+    async def warm(self, provider: str, settings: ProviderConfig) -> None:
+        asked, patience = self._asked(provider, "", settings), self.patience.told(settings)
+        await _reached(await kept("openai", asked, patience, _connected), asked, patience, settings)
+
+    def _asked(self, provider: str, model_id: str, settings: ProviderConfig) -> Asked:
+        """Raises: ProviderError without an address, or without a key that is needed."""
+        if not settings.url:
+            raise ProviderError(_NO_URL.format(provider=provider))
+        preset = self.presets.get(provider)
+        variable = re.sub(r"\W", "_", provider).upper() + "_API_KEY"
+        asked = Asked(provider, model_id, settings.url, _key(settings), self.dialect.label, variable, self.dialect.path)
+        return checked(asked, needs_key=_needs_key(settings), vendor=preset.label if preset else provider)
+
+    def _path(self, settings: ProviderConfig) -> str:
+        url, path = settings.url or "", settings.completion_url_relative_path
+        return _address(url, self.dialect.path) if path is None else f"{url.rstrip('/')}/{path.lstrip('/')}"
+
+    async def _priced(
+        self, provider: str, model_id: str, settings: ProviderConfig, usage: UsageDelta | None
+    ) -> UsageDelta:
+        """What was not counted has no price that could be known."""
+        preset = self.presets.get(provider)
+        if preset is None or usage is None or settings.url != preset.settings.url:
+            return usage or UsageDelta(0, 0)
+        if preset.free:
+            return replace(usage, cost=0.0)
+        found = await prices.priced(provider, model_id, usage)
+        return found if usage.cost is None else replace(found, cost=usage.cost)  # the vendor's own word comes first
+
+
+async def _reached(client: AsyncOpenAI, asked: Asked, patience: Patience, settings: ProviderConfig) -> None:
+    """The cheapest question there is; its answer is not read. Raises: ProviderError."""
+    import httpx2
+    from openai import OpenAIError
+
+    options: Any = {"headers": settings.headers(""), "timeout": _BRIEF.idle}
+    try:
+        await client.get(_address(asked.url, "/models"), cast_to=object, options=options)
+    except (OpenAIError, httpx2.HTTPError, httpx2.StreamError, ValueError) as error:
+        raise _told(error, asked, patience) from None
+
+
+def _told(error: Exception, asked: Asked, patience: Patience) -> ProviderError:
+    from openai import APIConnectionError, APIError, APIStatusError
+
+    match error:
+        case APIConnectionError():
+            return broken(error.__cause__, asked, patience)
+        case APIStatusError():
+            headers = error.response.headers
+            passing = {"true": True, "false": False}.get(headers.get("x-should-retry", ""))
+            after = retry_after(headers, time.time())
+            kind, said = error.code or error.type or "", _words(error.body)
+            return failures.refused(asked, error.status_code, kind, said, passing=passing, retry_after=after)
+        case APIError():  # in mid-stream
+            return failures.refused(asked, 200, error.code or error.type or "", _words(error.body))
+        case _:
+            return broken(error, asked, patience)
+
+
+def _words(body: object) -> str:
+    """What a server said is wrong, however it says that."""
+    match body:
+        case {"message": str(said)} | {"error": {"message": str(said)}} | {"error": str(said)} | {"detail": str(said)}:
+            return said
+        case str():
+            return body
+        case _:
+            return ""
+
+
+def _key(settings: ProviderConfig) -> str:
+    return settings.key.get_secret_value().strip() if settings.key else ""
+
+
+def _needs_key(settings: ProviderConfig) -> bool:
+    """A server that somebody wrote the address of may well need none."""
+    return bool(settings.requires_auth)
+
+
+def _address(url: str, path: str) -> str:
+    version = "" if _VERSION.search(urlsplit(url).path) else "/v1"
+    return f"{url.rstrip('/')}{version}{path}"
+
+
+def _listed(address: str, key: str) -> tuple[str, ...]:
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))  # no proxy reaches this machine
+    asking = urllib.request.Request(address, headers={"Authorization": f"Bearer {key}"} if key else {})  # noqa: S310  # ours
+    try:
+        with opener.open(asking, timeout=LIST_SECONDS) as answer:
+            return tuple(str(model["id"]) for model in json.load(answer)["data"])
+    except (OSError, HTTPException, ValueError, LookupError, TypeError):
+        return ()  # not there, or something else
+
+
+def _connected(asked: Asked, patience: Patience) -> AsyncOpenAI:
+    sdk = importlib.import_module("openai")
+    redaction.veil()
+    timeout = sdk.Timeout(patience.idle, connect=patience.connect, pool=patience.connect)
+    here = is_here(asked.url)
+    # What the environment says of the user at OpenAI is no other server's business.
+    theirs = urlsplit(asked.url).hostname == "api.openai.com"
+    nobody = {} if theirs else {"OpenAI-Organization": sdk.Omit(), "OpenAI-Project": sdk.Omit()}
+    return sdk.AsyncOpenAI(
+        api_key=asked.key or NO_KEY,
+        base_url=asked.url,
+        timeout=timeout,
+        max_retries=0,
+        http_client=sdk.DefaultAsyncHttpxClient(timeout=timeout, mounts=DIRECT) if here else None,
+        default_headers={**PLAINLY, **nobody},
+    )
+
+
+_RESPONSES: Final = Dialect("OpenAI Responses API", "/responses", responses_body, ResponsesReading)
+
+PROVIDER = OpenAIProvider("openai-responses", _RESPONSES, RESPONSES, rank=15)

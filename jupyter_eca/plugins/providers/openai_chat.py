@@ -1,0 +1,15 @@
+"""Every server that speaks OpenAI's Chat Completions API. Owns the names of those that are known; the rest is as with
+OpenAI itself."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from jupyter_eca.plugins.providers.completions.events import Reading
+from jupyter_eca.plugins.providers.completions.request import body
+from jupyter_eca.plugins.providers.openai import Dialect, OpenAIProvider
+from jupyter_eca.plugins.providers.presets import CHAT
+
+CHAT_COMPLETIONS: Final = Dialect("OpenAI Chat Completions API", "/chat/completions", body, Reading)
+
+PROVIDER = OpenAIProvider("openai-chat", CHAT_COMPLETIONS, CHAT, rank=25)

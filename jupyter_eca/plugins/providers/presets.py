@@ -1,0 +1,57 @@
+"""Providers that are known by name: where they are, and what is best to ask them for. Data.
+
+A configuration of the same name is laid over its row. The models are a start: any other may be asked for by its name.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from jupyter_eca.config import ModelConfig, ProviderConfig
+from jupyter_eca.plugins.providers.base import Preset
+
+
+def _preset(
+    label: str,
+    url: str | None,
+    *models: str,
+    variable: str = "",
+    free: bool = False,
+    grants: bool = False,
+    **more: Any,
+) -> Preset:
+    settings = ProviderConfig(
+        url=url, models=dict.fromkeys(models, ModelConfig()), requires_auth=more.pop("requires_auth", True), **more
+    )
+    return Preset(label, settings, variable, free, grants)
+
+
+RESPONSES: Final = {
+    "openai": _preset(
+        "OpenAI", "https://api.openai.com/v1", "gpt-6.2-sol", "gpt-6.2-astra", "gpt-6.1-terra", "gpt-6-luna"
+    ),
+    "azure": _preset("Azure", None, completion_url_relative_path="/openai/v1/responses"),
+    "litellm": _preset("LiteLLM", None),
+}
+
+CHAT: Final = {
+    "openrouter": _preset("OpenRouter", "https://openrouter.ai/api/v1", "openrouter/auto", grants=True),
+    "google": _preset(
+        "Google",
+        "https://generativelanguage.googleapis.com/v1beta/openai",
+        "gemini-3.8-flash",
+        "gemini-3.1-pro-preview",
+        variable="GEMINI_API_KEY",
+    ),
+    "deepseek": _preset("DeepSeek", "https://api.deepseek.com", "deepseek-chat", "deepseek-reasoner"),
+    # It counts without being asked to, and refuses keys that it does not know.
+    "mistral": _preset(
+        "Mistral",
+        "https://api.mistral.ai/v1",
+        "mistral-large-latest",
+        "mistral-medium-latest",
+        "mistral-small-latest",
+        extra_payload={"stream_options": None},
+    ),
+    "lmstudio": _preset("LM Studio", "http://127.0.0.1:1234/v1", requires_auth=False, free=True),
+}

@@ -1,0 +1,209 @@
+"""A model that says what a file tells it to: for tests, tours and documentation. Public and stable.
+
+Configured as `providers.scripted.models.NAME.script = FILE` (relative to the configuration's folder), addressed as
+`scripted/NAME`. The file is one JSON object:
+
+    {"rules": [
+       {"message": "hello",                        # regex, searched in the last user message
+        "reply": [{"reasoning": "A greeting."},    # shown folded away
+                  {"text": "Hi there!", "chunk": 4, "delay": 0.02}]},   # 4 characters at a time, 20 ms apart
+       {"message": "load",
+        "reply": [{"text": "Let me run it."}, {"tool": "run_code", "arguments": {"code": "x = 1"}}]},
+       {"result": "rejected", "tool": "run_code",  # regex, searched in the last tool result (of that tool)
+        "reply": [{"text": "Then I leave it."}]},
+       {"result": "", "reply": [{"text": "Done."}]},
+       {"message": "busy", "times": 2,             # answers so often only; then the rules after it are asked
+        "reply": [{"error": "overloaded", "status": 529, "retryAfter": 1}]},
+       {"message": "", "reply": [{"error": "I have no answer to that."}]}]}
+
+The first rule that matches answers. An error with the status of one that passes (429, 500 and more) is asked again, if
+nothing came before it. `message` rules are for replies to a user, `result` rules for replies to a tool.
+With `"window": N` beside the rules it is a model of so many tokens, four characters each: it refuses what is longer.
+In texts and arguments `{message}` is the last user message, `{result}` the last tool result, and `$name` a named group
+of the rule's regex.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pydantic import Field, ValidationError
+
+from jupyter_eca.engine.model.compaction import weight
+from jupyter_eca.engine.model.context_window import CHARS_PER_TOKEN
+from jupyter_eca.engine.model.delta import Delta, ReasoningDelta, ReasoningEnd, TextDelta, ToolCallDelta, UsageDelta
+from jupyter_eca.engine.model.request import TextPart, ToolResultPart, ToolUsePart
+from jupyter_eca.errors import FailureKind, ProviderError
+from jupyter_eca.plugins.providers.failures import kind_of
+from jupyter_eca.protocol.base import Model
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Iterator
+
+    from jupyter_eca.config import ProviderConfig
+    from jupyter_eca.engine.model.request import ModelRequest
+
+
+class ReplyPart(Model):
+    """Exactly one of `text`, `reasoning`, `tool`, `error`. `chunk` is characters per delta (0: all at once), `delay`
+    seconds before each delta."""
+
+    text: str | None = None
+    reasoning: str | None = None
+    tool: str | None = None
+    arguments: dict[str, Any] = Field(default_factory=dict[str, Any])
+    error: str | None = None
+    status: int | None = None
+    retry_after: float | None = None
+    chunk: int = Field(default=0, ge=0)
+    delay: float = Field(default=0.0, ge=0)
+
+
+class ScriptRule(Model):
+    message: str | None = None
+    result: str | None = None
+    tool: str | None = None
+    times: int | None = Field(default=None, gt=0)
+    reply: tuple[ReplyPart, ...]
+
+
+class Script(Model):
+    rules: tuple[ScriptRule, ...]
+    window: int | None = Field(default=None, gt=0)
+
+    def answer(self, request: ModelRequest, spent: Counter[int]) -> tuple[ReplyPart, ...]:
+        """The reply of the first rule that matches, its placeholders filled in. `spent` counts how often each answered.
+
+        Raises: ProviderError when none does.
+        """
+        asked = _Asked.of(request)
+        for index, rule in enumerate(self.rules):
+            if rule.times is not None and spent[index] >= rule.times:
+                continue
+            if (found := asked.match(rule)) is not None:
+                spent[index] += 1
+                return tuple(_filled(part, asked, found) for part in rule.reply)
+        raise ProviderError(f"The script has no rule for {asked.text[:200]!r}. Add one to it.")
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """The last user message, and the last tool result if it came after."""
+
+    message: str
+    result: str | None
+    tool: str
+
+    @property
+    def text(self) -> str:
+        return self.message if self.result is None else self.result
+
+    @staticmethod
+    def of(request: ModelRequest) -> _Asked:
+        last = request.messages[-1]
+        asked = [part.text for part in last.parts if isinstance(part, TextPart)]
+        results = [part for part in last.parts if isinstance(part, ToolResultPart)]
+        message = next((m.text for m in reversed(request.messages) if m.role == "user" and m.text), "")
+        if asked or not results:
+            return _Asked(asked[-1] if asked else "", None, "")
+        uses = (part for m in request.messages for part in m.parts if isinstance(part, ToolUsePart))
+        tool = next((use.name for use in uses if use.id == results[-1].id), "")
+        return _Asked(message, results[-1].text, tool)
+
+    def match(self, rule: ScriptRule) -> re.Match[str] | None:
+        if self.result is None:
+            return None if rule.message is None or rule.result is not None else re.search(rule.message, self.message)
+        if rule.result is None or rule.tool not in {None, self.tool}:
+            return None
+        if rule.message is not None and not re.search(rule.message, self.message):
+            return None
+        return re.search(rule.result, self.result)
+
+
+def _filled(part: ReplyPart, asked: _Asked, found: re.Match[str]) -> ReplyPart:
+    values = {"message": asked.message, "result": asked.result or ""}
+
+    def fill(text: str) -> str:
+        text = re.sub(r"\{(message|result)\}", lambda m: values[m[1]], text)
+        return re.sub(r"\$(\w+)", lambda m: found.groupdict().get(m[1]) or m[0], text)
+
+    return part.model_copy(
+        update={
+            "text": part.text and fill(part.text),
+            "arguments": {k: fill(v) if isinstance(v, str) else v for k, v in part.arguments.items()},
+        }
+    )
+
+
+def load(path: Path) -> Script:
+    """Raises: ProviderError, naming the file."""
+    try:
+        return Script.model_validate_json(path.read_bytes())
+    except OSError as error:
+        raise ProviderError(f"The script {path} cannot be read: {error.strerror}.") from error
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        place = ".".join(map(str, first["loc"])) or "the file"
+        raise ProviderError(f"The script {path} is not valid: {place}: {first['msg']}.") from error
+
+
+def deltas(part: ReplyPart, index: int) -> Iterator[Delta]:
+    """One reply part as the pieces in which it is streamed. Raises: ProviderError for an `error` part."""
+    if part.error is not None:
+        kind, passing = kind_of(part.status or 400)
+        raise ProviderError(part.error, status=part.status, kind=kind, retryable=passing, retry_after=part.retry_after)
+    for piece in _pieces(part.text or "", part.chunk):
+        yield TextDelta(piece)
+    for piece in _pieces(part.reasoning or "", part.chunk):
+        yield ReasoningDelta(piece)
+    if part.reasoning is not None:
+        yield ReasoningEnd()
+    if part.tool is not None:
+        yield ToolCallDelta(index, name=part.tool)
+        for piece in _pieces(json.dumps(part.arguments), part.chunk):
+            yield ToolCallDelta(index, arguments_text=piece)
+
+
+def _pieces(text: str, size: int) -> list[str]:
+    return [text[i : i + (size or len(text))] for i in range(0, len(text), size or len(text) or 1)]
+
+
+class ScriptedProvider:
+    name = "scripted"
+    rank = None
+
+    def __init__(self) -> None:
+        self._spent: dict[Path, Counter[int]] = {}
+
+    async def models(self, settings: ProviderConfig) -> tuple[str, ...]:
+        return tuple(settings.models)
+
+    async def stream(self, model: str, request: ModelRequest, settings: ProviderConfig) -> AsyncGenerator[Delta]:
+        script = settings.models[model].script if model in settings.models else None
+        if script is None:
+            raise ProviderError(
+                f"There is no script for scripted/{model}. Set providers.scripted.models.{model}.script."
+            )
+        path = Path(settings.folder) / script
+        spent = self._spent.setdefault(path, Counter())
+        played = await asyncio.to_thread(load, path)
+        asked, said = weight(request.messages), 0
+        if played.window is not None and asked > played.window:
+            raise ProviderError(
+                f"The chat is too long for this model: {asked} of {played.window} tokens.", kind=FailureKind.CONTEXT
+            )
+        for index, part in enumerate(played.answer(request, spent)):
+            for delta in deltas(part, index):
+                await asyncio.sleep(part.delay)
+                said += len(getattr(delta, "text", ""))
+                yield delta
+        yield UsageDelta(asked, said // CHARS_PER_TOKEN, cost=0.0, context_limit=played.window or 0)
+
+
+PROVIDER = ScriptedProvider()

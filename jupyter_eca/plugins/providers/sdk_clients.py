@@ -1,0 +1,127 @@
+"""The clients of the official SDKs: made off the event loop, kept for the next request, closed with their loop; and
+what it means when a connection of theirs fails. Owns no SDK; those that are given have the same shape."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
+from urllib.parse import urlsplit
+
+from jupyter_eca.errors import ProviderError
+from jupyter_eca.plugins.providers import failures
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Callable
+
+    from jupyter_eca.config import ProviderConfig
+    from jupyter_eca.plugins.providers.failures import Asked
+
+# ECA's own limits (3.12). A black-holed connect hangs for minutes without the first; the APIs ping every few seconds,
+# so a silence as long as the second means that nobody is there any more.
+CONNECT_SECONDS = 15.0
+IDLE_SECONDS = 120.0
+
+# Somebody who types in a key is waiting for the answer.
+CHECK_SECONDS = 10.0
+
+# The SDKs look for keys in the environment and in files unless they are given one: a server that needs none gets this.
+NO_KEY = "none"
+
+# A proxy cannot reach this machine's own servers, and the environment often forgets to say so.
+DIRECT: dict[str, Any] = {"all://": None, "http://": None, "https://": None}
+
+# Compressed events arrive when the compressor's buffer is full, not when they happen.
+PLAINLY = {"Accept-Encoding": "identity"}
+
+_MISSING_KEY = (
+    "There is no key for {api}. Set {variable} in the environment and restart Jupyter, "
+    "or set `providers.{provider}.key` in ~/.config/eca/config.json."
+)
+_ODD_KEY = "The key for {url} has characters no key has. Copy `providers.{provider}.key` or {variable} again."
+_NO_URL = "`providers.{provider}.url` is no address: it must start with https:// or http://."
+
+
+class Closing(Protocol):
+    async def close(self) -> None: ...
+
+
+Client = TypeVar("Client", bound=Closing)
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """Seconds to wait for a connection, and for the next word on it."""
+
+    connect: float = CONNECT_SECONDS
+    idle: float = IDLE_SECONDS
+
+    def told(self, settings: ProviderConfig) -> Patience:
+        """With what the configuration says."""
+        return Patience(
+            settings.connect_timeout_seconds or self.connect, settings.stream_idle_timeout_seconds or self.idle
+        )
+
+
+PATIENCE = Patience()
+
+
+def checked(asked: Asked, *, needs_key: bool, vendor: str) -> Asked:
+    """Raises: ProviderError for what an SDK would answer with an error that shows the key, or none at all."""
+    if needs_key and not asked.key:
+        raise ProviderError(asked.say(_MISSING_KEY.replace("{api}", vendor)), kind=failures.kind_of(401)[0])
+    if not (asked.key.isascii() and asked.key.isprintable()):
+        raise ProviderError(asked.say(_ODD_KEY), kind=failures.kind_of(401)[0])
+    try:
+        parts = urlsplit(asked.url)
+        good = parts.scheme in {"http", "https"} and parts.hostname and (parts.port or True)
+    except ValueError:
+        good = False
+    if not good:
+        raise ProviderError(_NO_URL.format(provider=asked.provider))
+    return asked
+
+
+def broken(cause: BaseException | None, asked: Asked, patience: Patience) -> ProviderError:
+    """What an error of the connection means."""
+    import httpx2
+
+    match cause:
+        case httpx2.ConnectTimeout() | httpx2.PoolTimeout():
+            return failures.no_connection(asked, patience.connect)
+        case httpx2.TimeoutException():
+            return failures.stalled(asked, patience.idle)
+        case httpx2.ConnectError() | httpx2.ProxyError():
+            return failures.unreachable(asked, cause)
+        case httpx2.HTTPError() | httpx2.StreamError():
+            return failures.broke_off(asked)
+        case _:
+            return failures.not_the_api(asked)
+
+
+# Kept so that a turn of many requests makes one connection, and for each event loop apart: connections belong to one.
+# With each is the generator that closes it.
+_Place = tuple[asyncio.AbstractEventLoop, str, str, str, Patience]
+_clients: dict[_Place, tuple[Closing, AsyncGenerator[None]]] = {}
+
+
+async def kept(sdk: str, asked: Asked, patience: Patience, make: Callable[[Asked, Patience], Client]) -> Client:
+    """`make` runs in a thread: the first import of an SDK takes seconds."""
+    place = (asyncio.get_running_loop(), sdk, asked.url, asked.key, patience)
+    if place not in _clients:
+        fresh = await asyncio.to_thread(make, asked, patience)
+        if place in _clients:
+            await fresh.close()  # another request was quicker
+        else:
+            end = _end(place)
+            _clients[place] = (fresh, end)
+            await anext(end)
+    return cast("Client", _clients[place][0])
+
+
+async def _end(place: _Place) -> AsyncGenerator[None]:
+    """Closes a client with its event loop: a loop that ends closes the generators that were started in it."""
+    try:
+        yield
+    finally:
+        await _clients.pop(place)[0].close()

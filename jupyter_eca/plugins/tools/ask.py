@@ -1,0 +1,52 @@
+"""The tool by which the model asks whoever is there."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, Field
+
+from jupyter_eca.errors import ToolError
+from jupyter_eca.plugins.tools.base import Need, ToolContext, tool
+from jupyter_eca.protocol.question import ChatAskQuestionParams, QuestionOption
+
+
+def _option(value: Any) -> Any:
+    """Models also write a bare label."""
+    return {"label": value} if isinstance(value, str) else value
+
+
+Question = Annotated[str, Field(min_length=1, description="One clear question, in the user's language.")]
+Option = Annotated[QuestionOption, BeforeValidator(_option)]
+Options = Annotated[list[Option], Field(description="Answers to choose from, the one you would take first.")]
+Freeform = Annotated[bool, Field(description="Whether the user may also answer in their own words.")]
+
+
+@tool(reads=True, needs=[Need.QUESTIONS], summary="Asking: {question}")
+async def ask_user(
+    context: ToolContext,
+    question: Question,
+    options: Options = [],  # noqa: B006  # read only
+    allow_freeform: Freeform = True,
+) -> str:
+    """Ask the user and wait for the answer. Only for what you cannot find out or decide yourself, and what changes how
+    you go on. Not for permission to call a tool: that is asked for by itself.
+    """
+    if context.questions is None:
+        raise ToolError("Nobody is there to ask.", "Go on with what you know, and say what you assumed.")
+    if not options and not allow_freeform:
+        raise ToolError("There is no way to answer that.", "Give options, or allow_freeform.")
+    asked = ChatAskQuestionParams(
+        chat_id=context.chat,
+        question=question,
+        options=tuple(options) or None,
+        tool_call_id=context.call or None,
+        allow_freeform=allow_freeform,
+    )
+    answer = await context.questions.ask(asked)
+    if answer.cancelled or answer.answer is None:
+        return "The user did not answer. Go on with what you know, or stop if you cannot."
+    return f"The user answered: {answer.answer}"
+
+
+TOOLS = (ask_user,)

@@ -1,0 +1,265 @@
+"""The tools that change cells of a notebook: shown before they are approved, kept to be taken back, read back after."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import Field, ValidationError
+
+from jupyter_eca.errors import ToolError
+from jupyter_eca.plugins.tools import cell_names
+from jupyter_eca.plugins.tools.base import Need, ToolContext, ToolResult, tool
+from jupyter_eca.plugins.tools.notebook import NotebookPath, found, notebooks
+from jupyter_eca.protocol.content import FileChangeDetails
+from jupyter_eca.protocol.notebook import CellType, DeleteCell, EditCell, InsertCell, MoveCell, NewCell
+from jupyter_eca.workspace.files.text_replace import replace
+from jupyter_eca.workspace.notebooks.prompt_cells import as_code, cells_of, is_prompt
+from jupyter_eca.workspace.shielded import whole
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from jupyter_eca.plugins.tools.base import NativeTool
+    from jupyter_eca.protocol.notebook import NotebookDocument
+
+    # How a change is worked out, from the arguments of a call.
+    Planner = Callable[..., cell_names.Change]
+
+Cell = Annotated[int | str, Field(description="The cell's id, or its number as notebook_read shows it.")]
+Source = Annotated[str, Field(description="The whole source of the cell.")]
+Type = Annotated[CellType, Field(description="What kind of cell.")]
+After = Annotated[
+    int | str, Field(description="The id or number of the cell to put it after; 0 for the top, empty for the end.")
+]
+NewSource = Annotated[
+    str | None, Field(description="The whole new source. Instead of original_content and new_content.")
+]
+Original = Annotated[str, Field(description="The text to replace, copied exactly from the cell.")]
+New = Annotated[str, Field(description="The text to put in its place; empty to delete it.")]
+Place = Annotated[int, Field(ge=1, description="The number that the cell is to have then.")]
+
+
+async def _insert_preview(context: ToolContext, arguments: dict[str, Any]) -> FileChangeDetails:
+    return await _previewed(context, inserted, notebook_insert_cell, arguments)
+
+
+async def _edit_preview(context: ToolContext, arguments: dict[str, Any]) -> FileChangeDetails:
+    return await _previewed(context, edited, notebook_edit_cell, arguments)
+
+
+async def _delete_preview(context: ToolContext, arguments: dict[str, Any]) -> FileChangeDetails:
+    return await _previewed(context, deleted, notebook_delete_cell, arguments)
+
+
+async def _move_preview(context: ToolContext, arguments: dict[str, Any]) -> FileChangeDetails:
+    return await _previewed(context, moved, notebook_move_cell, arguments)
+
+
+@tool(keeps=True, needs=[Need.NOTEBOOKS], summary="Inserting a cell", preview=_insert_preview)
+async def notebook_insert_cell(
+    context: ToolContext, source: Source, cell_type: Type = CellType.CODE, after: After = "", path: NotebookPath = ""
+) -> ToolResult:
+    """Put a new cell into a live notebook, by default at its end. Does not run it: use notebook_run_cells.
+
+    The cells after it have other numbers then; ids stay.
+    """
+    return await _made(context, inserted, path, source=source, cell_type=cell_type, after=after)
+
+
+@tool(keeps=True, needs=[Need.NOTEBOOKS], summary="Editing cell {cell}", preview=_edit_preview)
+async def notebook_edit_cell(
+    context: ToolContext,
+    cell: Cell,
+    source: NewSource = None,
+    original_content: Original = "",
+    new_content: New = "",
+    path: NotebookPath = "",
+) -> ToolResult:
+    """Change the source of a cell of a live notebook: all of it (source), or one place (original_content, which must
+    occur in it exactly once, and new_content). Does not run it; its outputs stay until it runs.
+
+    Read the cell first. Name it by its id: numbers shift when somebody inserts or deletes cells.
+    """
+    arguments = {"source": source, "original_content": original_content, "new_content": new_content}
+    return await _made(context, edited, path, cell=cell, **arguments)
+
+
+@tool(keeps=True, needs=[Need.NOTEBOOKS], summary="Deleting cell {cell}", preview=_delete_preview)
+async def notebook_delete_cell(context: ToolContext, cell: Cell, path: NotebookPath = "") -> ToolResult:
+    """Delete a cell of a live notebook, with its outputs. What it defined in the kernel stays there."""
+    return await _made(context, deleted, path, cell=cell)
+
+
+@tool(keeps=True, needs=[Need.NOTEBOOKS], summary="Moving cell {cell} to {index}", preview=_move_preview)
+async def notebook_move_cell(context: ToolContext, cell: Cell, index: Place, path: NotebookPath = "") -> ToolResult:
+    """Move a cell of a live notebook to another place. index is the number that it then has, from 1."""
+    return await _made(context, moved, path, cell=cell, index=index)
+
+
+TOOLS = (notebook_insert_cell, notebook_edit_cell, notebook_delete_cell, notebook_move_cell)
+
+
+# -- what a call comes to
+
+
+def inserted(
+    context: ToolContext, document: NotebookDocument, *, source: str, cell_type: CellType, after: int | str
+) -> cell_names.Change:
+    index = cell_names.END
+    if str(after).strip():
+        top = str(after).strip() == "0" and document.cell("0") is None
+        index = 0 if top else cell_names.number(document, cell_names.named(document, after).id)
+    id = cell_names.fresh_id(document, f"{context.chat}:{context.call}")
+    if cell_type is CellType.CODE:
+        source = as_code(source, cells_of(document.language))
+    return InsertCell(index=index, cell=NewCell(id=id, cell_type=cell_type, source=_plain(source)))
+
+
+def edited(
+    context: ToolContext,  # noqa: ARG001  # all planners are called alike
+    document: NotebookDocument,
+    *,
+    cell: int | str,
+    source: str | None,
+    original_content: str,
+    new_content: str,
+) -> cell_names.Change:
+    there = cell_names.named(document, cell)
+    if (source is None) is not bool(original_content):
+        raise ToolError("Give either source, or original_content and new_content; nothing was changed.")
+    wanted = source
+    if wanted is None:
+        try:
+            wanted = replace(there.source, original_content, new_content, everywhere=False).text
+        except ToolError:
+            times = "more than once" if there.source.count(original_content) > 1 else "not"
+            raise ToolError(
+                f"original_content is {times} in the cell; nothing was changed. The cell is:\n"
+                f"{cell_names.at(document, there.id)}\n",
+                "Copy from this as it is, with enough around it to be unique.",
+            ) from None
+    kinds = cells_of(document.language)
+    if there.cell_type is CellType.CODE and not is_prompt(there.source, kinds):
+        wanted = as_code(wanted, kinds)
+    if _plain(wanted) == there.source:
+        raise ToolError("That is the source of the cell already; nothing was changed.")
+    return EditCell(cell_id=there.id, was=there.source, source=_plain(wanted))
+
+
+def deleted(context: ToolContext, document: NotebookDocument, *, cell: int | str) -> cell_names.Change:  # noqa: ARG001
+    there = cell_names.named(document, cell)
+    return DeleteCell(cell_id=there.id, was=there.source)
+
+
+def moved(context: ToolContext, document: NotebookDocument, *, cell: int | str, index: int) -> cell_names.Change:  # noqa: ARG001
+    there = cell_names.named(document, cell)
+    place = min(index, len(document.cells))
+    if place == cell_names.number(document, there.id):
+        raise ToolError(f"The cell is number {place} already; nothing was changed.")
+    return MoveCell(cell_id=there.id, index=place - 1)
+
+
+def _plain(source: str) -> str:
+    """The line ends of notebooks."""
+    return source.replace("\r\n", "\n")
+
+
+# -- how it is announced and made
+
+
+async def _previewed(
+    context: ToolContext, plan: Planner, tool: NativeTool, arguments: dict[str, Any]
+) -> FileChangeDetails:
+    try:
+        given = tool.arguments.model_validate(arguments)
+    except ValidationError as error:
+        raise ToolError("The arguments do not fit.") from error
+    fields = {name: getattr(given, name) for name in type(given).model_fields if name != "path"}
+    document = await found(context, arguments.get("path", ""))
+    change = plan(context, document, **fields)
+    return cell_names.details(document, cell_names.applied(document, change), change)
+
+
+async def _made(context: ToolContext, plan: Planner, path: str, **arguments: Any) -> ToolResult:
+    if context.keeper is None:
+        return await _made_alone(context, plan, path, arguments)
+    async with context.keeper.alone:
+        return await _made_alone(context, plan, path, arguments)
+
+
+async def _made_alone(context: ToolContext, plan: Planner, path: str, arguments: dict[str, Any]) -> ToolResult:
+    """What was approved, if something was, is what is made: of that notebook, and only if the cell is still the one
+    that was shown. Not worked out anew, since a number or an active notebook may be another one by now."""
+    shown = context.announced
+    if isinstance(shown, FileChangeDetails) and shown.cells:
+        document = await notebooks(context).read(shown.path)
+        (change,) = shown.cells
+        if not isinstance(change, cell_names.Change):
+            raise ToolError("What was announced is no change that this tool makes.")
+        if await _only_own(context, document, change):
+            change = plan(context, document, **arguments | {"cell": cell_names.id_of(change)})
+    else:
+        document = await found(context, path)
+        change = plan(context, document, **arguments)
+    wanted = cell_names.applied(document, change)
+    after = await whole(_kept_and_made(context, document, wanted, change))
+    return _told(document, wanted, after, change)
+
+
+async def _only_own(context: ToolContext, document: NotebookDocument, change: cell_names.Change) -> bool:
+    """Whether the cell is another than was shown, but only by what calls before this one did to it: those of one reply
+    are all shown before the first one runs."""
+    if context.keeper is None or not isinstance(change, EditCell | DeleteCell):
+        return False
+    there = document.cell(change.cell_id)
+    if there is None or there.source == change.was:
+        return False
+    return (await context.keeper.own_cells(document.path)).get(there.id) == there.source
+
+
+async def _kept_and_made(
+    context: ToolContext, document: NotebookDocument, wanted: NotebookDocument, change: cell_names.Change
+) -> NotebookDocument:
+    """The notebook read back, whatever is in it."""
+    path, id, keeper, kept = document.path, cell_names.id_of(change), context.keeper, 0
+    if keeper is not None:
+        order = [cell.id for cell in document.cells]
+        kept = await keeper.keep_cells(
+            path, (cell_names.taken_back(document, change),), cell_names.left(wanted, id), order
+        )
+    try:
+        after = await notebooks(context).edit(context.chat, path, (change,))
+    except ToolError as error:
+        # Nothing was changed then; but an answer that was late or lost says nothing.
+        after = await notebooks(context).read(path)
+        if not cell_names.is_made(after, wanted, change):
+            if keeper is not None:
+                await keeper.settle_cells(kept, None)
+            now = f" The cell is now:\n{cell_names.at(after, id)}" if after.cell(id) else ""
+            raise ToolError(f"{error} Nothing was changed.{now}") from error
+    if keeper is not None:
+        await keeper.settle_cells(kept, cell_names.left(after, id))
+    return after
+
+
+def _told(
+    before: NotebookDocument, wanted: NotebookDocument, after: NotebookDocument, change: cell_names.Change
+) -> ToolResult:
+    """From what was read back."""
+    id, path = cell_names.id_of(change), after.path
+    shown = cell_names.details(before, after, change)
+    there = f"It is now:\n{cell_names.at(after, id)}" if after.cell(id) else f"There is no cell [{id}] in it."
+    if not cell_names.is_made(after, wanted, change):
+        text = f"{path} is not as you wanted it: something else changed it at the same time. {there}"
+        return ToolResult(text, error=True, details=shown)
+    size = f"{path} has {cell_names.size(after)} now"
+    match change:
+        case InsertCell():
+            text = f"Inserted; {size}. {there}"
+        case EditCell():
+            text = f"Edited cell {cell_names.number(after, id)} of {path}. {there}"
+        case DeleteCell():
+            text = f"Deleted cell {cell_names.number(before, id)} [{id}]; {size}, and those after it one number less."
+        case MoveCell():
+            text = f"Moved cell {cell_names.number(before, id)} of {path}. {there}"
+    return ToolResult(text, details=shown)

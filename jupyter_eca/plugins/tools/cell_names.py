@@ -1,0 +1,168 @@
+"""Changes of cells, worked out on a notebook as it was read: what they come to, how they are shown, what takes them
+back. Pure; who makes them is the notebook itself."""
+
+from __future__ import annotations
+
+import hashlib
+from itertools import count
+from typing import TYPE_CHECKING, Final, assert_never
+
+from jupyter_eca.errors import ToolError
+from jupyter_eca.protocol.notebook import (
+    CellState,
+    CellType,
+    DeleteCell,
+    EditCell,
+    InsertCell,
+    MoveCell,
+    NotebookCell,
+    PutCell,
+)
+from jupyter_eca.workspace.files import text_file
+from jupyter_eca.workspace.reading.cell_text import rendered
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from jupyter_eca.protocol.content import FileChangeDetails
+    from jupyter_eca.protocol.notebook import CellChange, NotebookDocument
+
+Change = InsertCell | EditCell | DeleteCell | MoveCell
+"""What tools ask for; PutCell is for taking them back."""
+
+# Of an inserted cell: behind whatever is there by then, also what another call of the same turn has put there.
+END: Final = 2**31 - 1
+
+
+def named(document: NotebookDocument, cell: int | str) -> NotebookCell:
+    """By id or number. Ids first: one of digits alone is possible. Raises: ToolError."""
+    if (found := document.cell(str(cell))) is not None:
+        return found
+    if str(cell).strip().isdecimal() and 0 < int(cell) <= len(document.cells):
+        return document.cells[int(cell) - 1]
+    raise ToolError(
+        f"{document.path} has no cell {cell}; it has {size(document)}.",
+        "Read it again with notebook_read: cells may have come or gone.",
+    )
+
+
+def several(document: NotebookDocument, words: str) -> tuple[NotebookCell, ...]:
+    """`3`, `2-5`, ids, and these with commas between. Raises: ToolError."""
+    found: dict[str, NotebookCell] = {}
+    for word in filter(None, (part.strip() for part in words.split(","))):
+        first, dash, last = word.partition("-")
+        if dash and first.strip().isdecimal() and last.strip().isdecimal() and document.cell(word) is None:
+            start, end = document.cells.index(named(document, first.strip())), min(int(last), len(document.cells))
+            found |= {cell.id: cell for cell in document.cells[start:end]}
+        else:
+            cell = named(document, word)
+            found[cell.id] = cell
+    return tuple(found.values())
+
+
+def number(document: NotebookDocument, id: str) -> int:
+    """From 1; 0 when it is not there."""
+    return next((number for number, cell in enumerate(document.cells, 1) if cell.id == id), 0)
+
+
+def size(document: NotebookDocument) -> str:
+    count = len(document.cells)
+    return f"{count} cell" if count == 1 else f"{count} cells"
+
+
+def id_of(change: CellChange) -> str:
+    match change:
+        case InsertCell(cell=cell) | PutCell(cell=cell):
+            return cell.id
+        case EditCell(cell_id=id) | DeleteCell(cell_id=id) | MoveCell(cell_id=id):
+            return id
+
+
+def fresh_id(document: NotebookDocument, seed: str) -> str:
+    """The same for the same call, so that what is announced is what is made."""
+    made = (hashlib.sha256(f"{seed}:{attempt}".encode()).hexdigest()[:8] for attempt in count())
+    return next(id for id in made if document.cell(id) is None)
+
+
+def applied(document: NotebookDocument, change: Change) -> NotebookDocument:
+    """Raises: ToolError when the cell is gone, or is another than the change was made for."""
+    cells = list(document.cells)
+    match change:
+        case InsertCell(index=index, cell=new):
+            state = CellState.NEVER_RUN if new.cell_type is CellType.CODE else None
+            made = NotebookCell(id=new.id, cell_type=new.cell_type, source=new.source, state=state)
+            cells.insert(index, made)
+        case EditCell(cell_id=id, was=was, source=source):
+            cell = _unchanged(document, id, was)
+            cells[cells.index(cell)] = cell.model_copy(update={"source": source})
+        case DeleteCell(cell_id=id, was=was):
+            cells.remove(_unchanged(document, id, was))
+        case MoveCell(cell_id=id, index=index):
+            cell = _there(document, id)
+            cells.remove(cell)
+            cells.insert(index, cell)
+        case _:
+            assert_never(change)
+    return document.model_copy(update={"cells": tuple(cells)})
+
+
+def taken_back(document: NotebookDocument, change: Change) -> CellChange:
+    """What makes of the notebook after the change the one before it."""
+    match change:
+        case InsertCell(cell=cell):
+            return DeleteCell(cell_id=cell.id, was=cell.source)
+        case EditCell(cell_id=id, source=source):
+            return PutCell(index=number(document, id) - 1, cell=_there(document, id), was=source)
+        case DeleteCell(cell_id=id):
+            return PutCell(index=number(document, id) - 1, cell=_there(document, id))
+        case MoveCell(cell_id=id):
+            return MoveCell(cell_id=id, index=number(document, id) - 1)
+
+
+def left(document: NotebookDocument, *ids: str) -> Mapping[str, str | None]:
+    """The sources of cells, None for one that is not there."""
+    return {id: cell.source if (cell := document.cell(id)) else None for id in ids}
+
+
+def is_made(found: NotebookDocument, wanted: NotebookDocument, change: Change) -> bool:
+    """Whether a notebook that was read back has what was wanted of it, whatever else happened in it meanwhile."""
+    id = id_of(change)
+    if left(found, id) != left(wanted, id):
+        return False
+    # Somebody may have put cells before it; when there are as many as there were, it stands where it was put.
+    moved = isinstance(change, MoveCell) and len(found.cells) == len(wanted.cells)
+    return not moved or number(found, id) == number(wanted, id)
+
+
+def details(before: NotebookDocument, after: NotebookDocument, *changes: Change) -> FileChangeDetails:
+    """As a diff of the cells as text. A cell keeps in it the number that it had before: one that is inserted would
+    else change every line that names a cell."""
+    numbers = {cell.id: f"cell {number}" for number, cell in enumerate(before.cells, 1)}
+    texts = ("".join(_text(cell, numbers) for cell in one.cells) for one in (before, after))
+    return text_file.change(before.path, *texts).model_copy(update={"cells": changes})
+
+
+def at(document: NotebookDocument, id: str) -> str:
+    """One cell without its outputs, as the model names and reads it."""
+    return rendered(document, {id}, output=0)
+
+
+def _text(cell: NotebookCell, numbers: Mapping[str, str]) -> str:
+    return f"# %% {numbers.get(cell.id, 'new cell')} [{cell.id}] {cell.cell_type}\n{cell.source}\n"
+
+
+def _there(document: NotebookDocument, id: str) -> NotebookCell:
+    if (cell := document.cell(id)) is None:
+        raise ToolError(f"The cell [{id}] of {document.path} is gone; nothing was changed.", "Read the notebook again.")
+    return cell
+
+
+def _unchanged(document: NotebookDocument, id: str, was: str) -> NotebookCell:
+    cell = _there(document, id)
+    if cell.source != was:
+        raise ToolError(
+            f"Cell {number(document, id)} of {document.path} was changed meanwhile; nothing was done to it. "
+            f"It is now:\n{at(document, id)}\n",
+            "Decide anew with this source.",
+        )
+    return cell

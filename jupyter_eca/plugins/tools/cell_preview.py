@@ -1,0 +1,113 @@
+"""The tool by which plan mode shows changes of cells before anybody makes them: as the tools that make them would."""
+
+from __future__ import annotations
+
+import asyncio
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from jupyter_eca.errors import ToolError
+from jupyter_eca.plugins.tools import cell_edits, cell_names
+from jupyter_eca.plugins.tools.base import Need, ToolContext, ToolResult, tool, validated
+from jupyter_eca.plugins.tools.notebook import NotebookPath, found
+from jupyter_eca.protocol.notebook import CellType, NotebookDocument
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from jupyter_eca.protocol.content import FileChangeDetails
+
+
+class Do(StrEnum):
+    INSERT = "insert"
+    EDIT = "edit"
+    DELETE = "delete"
+    MOVE = "move"
+
+
+class Step(BaseModel):
+    """One change; flat, since some models' servers know no unions."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    do: Do
+    cell: int | str = Field("", description="Of edit, delete and move: the cell's id or number.")
+    source: str | None = Field(None, description="Of insert: the source. Of edit: the whole new source.")
+    original_content: str = Field("", description="Of edit, instead of source: the text to replace.")
+    new_content: str = Field("", description="Of edit: the text to put in its place.")
+    cell_type: CellType = Field(CellType.CODE, description="Of insert.")
+    after: int | str = Field(
+        "", description="Of insert: the id or number of the cell to put it after; 0 for the top, empty for the end."
+    )
+    index: int = Field(0, description="Of move: the number that the cell is to have then.")
+
+
+Steps = Annotated[list[Step], Field(min_length=1, description="The changes, in the order in which they would be made.")]
+
+
+async def _preview(context: ToolContext, arguments: dict[str, Any]) -> FileChangeDetails:
+    given = validated(preview_notebook_change.arguments, arguments)
+    return await _shown(context, given["changes"], given["path"])
+
+
+@tool(
+    reads=True, needs=[Need.NOTEBOOKS], agents=["plan"], summary="Previewing changes of cells {path}", preview=_preview
+)
+async def preview_notebook_change(context: ToolContext, changes: Steps, path: NotebookPath = "") -> ToolResult:
+    """Show the user, as one diff, changes of a notebook's cells that you propose. Nothing is changed.
+
+    Read the notebook first. Put all changes of a notebook into one call. They are worked out one after the other:
+    numbers are those that the cells have after the changes before; ids stay. The path of a notebook that is not there
+    yet shows a new one.
+    """
+    details = await _shown(context, changes, path)
+    return ToolResult(f"Shown to the user; nothing was changed:\n{details.diff}", details=details)
+
+
+TOOLS = (preview_notebook_change,)
+
+
+async def _shown(context: ToolContext, steps: Sequence[Step], path: str) -> FileChangeDetails:
+    before = document = await _document(context, path)
+    changes: list[cell_names.Change] = []
+    for number, step in enumerate(steps, 1):
+        try:
+            change = _change(context, document, step)
+            document = cell_names.applied(document, change)
+        except ToolError as error:
+            raise ToolError(f"Change {number} ({step.do}): {error}") from error
+        changes.append(change)
+    return cell_names.details(before, document, *changes)
+
+
+async def _document(context: ToolContext, path: str) -> NotebookDocument:
+    name = path.strip()
+    if name.endswith(".ipynb"):
+        real = context.files.resolve(name)
+        if not await asyncio.to_thread(real.exists):
+            return NotebookDocument(path=context.files.shown(real), cells=())
+    return await found(context, path)
+
+
+def _change(context: ToolContext, document: NotebookDocument, step: Step) -> cell_names.Change:
+    match step.do:
+        case Do.INSERT:
+            source = step.source if step.source is not None else step.new_content
+            return cell_edits.inserted(context, document, source=source, cell_type=step.cell_type, after=step.after)
+        case Do.EDIT:
+            original, new = step.original_content, step.new_content
+            return cell_edits.edited(
+                context, document, cell=step.cell, source=step.source, original_content=original, new_content=new
+            )
+        case Do.DELETE:
+            return cell_edits.deleted(context, document, cell=step.cell)
+        case Do.MOVE:
+            return cell_edits.moved(context, document, cell=step.cell, index=_place(step))
+
+
+def _place(step: Step) -> int:
+    if step.index < 1:
+        raise ToolError("index must be at least 1; nothing was changed.")
+    return step.index

@@ -1,0 +1,171 @@
+"""The tools that ask the user's editor where a name is defined and used."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Final
+from urllib.parse import unquote, urlsplit
+from urllib.request import url2pathname
+
+from pydantic import Field
+
+from jupyter_eca.errors import ToolError
+from jupyter_eca.plugins.tools.base import Need, ToolContext, tool
+from jupyter_eca.protocol.context import Position
+from jupyter_eca.protocol.editor import EditorGetDefinitionParams, EditorGetReferencesParams, LookupStatus
+from jupyter_eca.workspace.files import text_file
+from jupyter_eca.workspace.files.text_replace import lines
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Sequence
+    from pathlib import Path
+
+    from jupyter_eca.protocol.editor import EditorLookupResult, Location
+    from jupyter_eca.workspace.ports import Editor, Files
+
+# A language server needs its time to start; the editor says `starting` until it has. ECA waits as long.
+STARTING_SECONDS: Final = 30.0
+POLL_SECONDS: Final = 2.0
+
+# What a result holds at most: a name that is used everywhere tells no more in a thousand lines.
+_MAX_SHOWN: Final = 200
+_MAX_LINE: Final = 200
+
+FilePath = Annotated[str, Field(description="The file, relative to the workspace or absolute.")]
+Line = Annotated[int, Field(ge=1, description="The line that the name stands in; the first one is 1.")]
+Symbol = Annotated[str, Field(min_length=1, description="The name as it is written in that line.")]
+Character = Annotated[int, Field(ge=0, description="Its column, when the line has it twice; the first one is 1.")]
+Declaration = Annotated[bool, Field(description="Also the place where it is declared.")]
+
+
+@tool(reads=True, needs=[Need.DEFINITION], summary="Definition of {symbol}")
+async def editor_definition(
+    context: ToolContext, path: FilePath, line: Line, symbol: Symbol, character: Character = 0
+) -> str:
+    """Where a name is defined, by the user's editor: path:line:column: text. More exact than a search for the name."""
+    editor = _able(context, "definition")
+    spot = await asyncio.to_thread(_spot, context.files, path, line, symbol, character)
+    params = EditorGetDefinitionParams(uri=spot.uri, position=spot.position)
+    return await _found(context.files, symbol, lambda: editor.definition(params))
+
+
+@tool(reads=True, needs=[Need.REFERENCES], summary="References to {symbol}")
+async def editor_references(
+    context: ToolContext,
+    path: FilePath,
+    line: Line,
+    symbol: Symbol,
+    character: Character = 0,
+    include_declaration: Declaration = False,
+) -> str:
+    """Where a name is used, by the user's editor: path:line:column: text. Look here before you rename or change what
+    others use.
+    """
+    editor = _able(context, "references")
+    spot = await asyncio.to_thread(_spot, context.files, path, line, symbol, character)
+    params = EditorGetReferencesParams(uri=spot.uri, position=spot.position, include_declaration=include_declaration)
+    return await _found(context.files, symbol, lambda: editor.references(params))
+
+
+TOOLS = (editor_definition, editor_references)
+
+
+@dataclass(frozen=True, slots=True)
+class _Spot:
+    uri: str
+    position: Position
+
+
+def _able(context: ToolContext, what: str) -> Editor:
+    if context.editor is None or not getattr(context.editor.can, what):
+        raise ToolError(f"The user's editor cannot tell {what}.", "Use grep and read_file instead.")
+    return context.editor
+
+
+async def _found(files: Files, symbol: str, ask: Callable[[], Awaitable[EditorLookupResult]]) -> str:
+    result = await _settled(ask)
+    if result.status is not LookupStatus.SUCCESS:
+        reason = result.message or {
+            LookupStatus.STARTING: "its language server is still starting",
+            LookupStatus.NO_SERVER: "it has no language server for this file",
+        }.get(result.status, "it failed")
+        raise ToolError(f"The editor cannot say: {reason}.", "Use grep and read_file instead.")
+    told = await asyncio.to_thread(_places, files, result.locations)
+    return listed(told) or f"The editor knows no place for {symbol}."
+
+
+async def _settled(ask: Callable[[], Awaitable[EditorLookupResult]]) -> EditorLookupResult:
+    result = await ask()
+    until = asyncio.get_running_loop().time() + STARTING_SECONDS
+    while result.status is LookupStatus.STARTING and asyncio.get_running_loop().time() < until:
+        await asyncio.sleep(POLL_SECONDS)
+        result = await ask()
+    return result
+
+
+def existing(files: Files, path: str) -> Path:
+    real = files.resolve(path)
+    if not real.exists():
+        raise ToolError(f"There is no file {path}.", "Use directory_tree or grep to find it.")
+    return real
+
+
+def _spot(files: Files, path: str, line: int, symbol: str, character: int) -> _Spot:
+    """Positions are those of the language servers: columns in UTF-16 units, here from 1."""
+    real = existing(files, path)
+    with text_file.reported(path):
+        every = lines(text_file.read(real, path).removeprefix(text_file.BOM))
+    text = every[line - 1] if line <= len(every) else ""
+    at = [found.start() for found in re.finditer(rf"(?<!\w){re.escape(symbol)}(?!\w)", text)]
+    if not at:
+        nearby = [number for number, other in enumerate(every, 1) if symbol in other][:5]
+        hint = f"It is in line {', '.join(map(str, nearby))}." if nearby else "Read the file again."
+        raise ToolError(f"{symbol} is not in line {line} of {path}.", hint)
+    nearest = min(at, key=lambda start: abs(start + 1 - character)) if character else at[0]
+    return _Spot(real.as_uri(), Position(line=line, character=_units(text[:nearest]) + 1))
+
+
+def _units(text: str) -> int:
+    return len(text.encode("utf-16-le", "surrogatepass")) // 2
+
+
+def _places(files: Files, locations: Sequence[Location]) -> list[str]:
+    texts: dict[Path, list[str]] = {}
+    told: list[str] = []
+    for location in locations[: _MAX_SHOWN + 1]:
+        path, real = shown(files, location.uri)
+        start = location.range.start
+        if real is not None and real not in texts:
+            texts[real] = _lines(real, path)
+        text = (texts.get(real) if real else None) or []
+        line = text[start.line - 1].strip()[:_MAX_LINE] if 0 < start.line <= len(text) else ""
+        told.append(f"{path}:{start.line}:{start.character}{f': {line}' if line else ''}")
+    return told
+
+
+def _lines(real: Path, path: str) -> list[str]:
+    """None of a file that cannot be read: its place is still worth telling."""
+    try:
+        return lines(text_file.read(real, path))
+    except (ToolError, OSError):
+        return []
+
+
+def shown(files: Files, uri: str) -> tuple[str, Path | None]:
+    """A path that tools take, and the file. What lies outside of the workspace is named, and not opened."""
+    parts = urlsplit(uri)
+    if parts.scheme != "file":
+        return uri, None
+    path = url2pathname(parts.path)
+    try:
+        real = files.resolve(path)
+    except ToolError:
+        return unquote(path), None
+    return files.shown(real), real
+
+
+def listed(told: Sequence[str]) -> str:
+    more = [f"[only the first {_MAX_SHOWN} are shown]"] if len(told) > _MAX_SHOWN else []
+    return "\n".join([*told[:_MAX_SHOWN], *more])

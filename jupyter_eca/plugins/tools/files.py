@@ -1,0 +1,327 @@
+"""The tools that read and change text files. Where a path may lead is decided by `Files.resolve` alone."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import Field
+
+from jupyter_eca.errors import ToolError
+from jupyter_eca.plugins.tools import terminal_transcript
+from jupyter_eca.plugins.tools.base import MAX_RESULT_CHARS, ToolContext, ToolResult, tool
+from jupyter_eca.protocol.content import FileChangeDetails
+from jupyter_eca.workspace.files import text_file
+from jupyter_eca.workspace.files.text_replace import lines, replace
+from jupyter_eca.workspace.reading import pdf
+from jupyter_eca.workspace.shielded import whole
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from jupyter_eca.workspace.ports import Files
+
+# Calls of one turn run in parallel, and each change reads before it writes.
+_one_change = threading.Lock()
+
+# Files of a moved folder that are kept as they were: each is copied, and a data set has more.
+MAX_KEPT = 1000
+
+# Room in a result for the line that says which lines it has.
+_HEADER_CHARS = 200
+
+FilePath = Annotated[str, Field(description="Path of the file, relative to the workspace or absolute.")]
+Offset = Annotated[int, Field(ge=0, description="How many lines to skip.")]
+Limit = Annotated[int, Field(ge=1, description="How many lines to read at most.")]
+Content = Annotated[str, Field(description="The whole text of the file.")]
+Original = Annotated[str, Field(min_length=1, description="The text to replace, copied exactly from the file.")]
+Proposed = Annotated[str, Field(description="The text to replace, copied exactly from the file; empty for a new file.")]
+New = Annotated[str, Field(description="The text to put in its place; empty to delete it.")]
+Everywhere = Annotated[bool, Field(description="Replace every occurrence instead of the only one.")]
+Source = Annotated[str, Field(description="Path of the file or folder to move.")]
+Destination = Annotated[str, Field(description="Its whole new path; must not exist yet.")]
+
+
+@tool(reads=True, summary="Reading {path}")
+async def read_file(
+    context: ToolContext, path: FilePath, line_offset: Offset = 0, limit: Limit = 2000
+) -> str | ToolResult:
+    """Read a UTF-8 text file, or a PDF.
+
+    The text comes as it is, without line numbers. When it is only a part of the file, a first line in brackets says
+    which lines it has and where to go on.
+    """
+    if path.lower().endswith(pdf.EXTENSION):
+        return await asyncio.to_thread(_document, context.files, path)
+    return await asyncio.to_thread(_read, context.files, path, line_offset, limit)
+
+
+@dataclass(frozen=True, slots=True)
+class _Change:
+    """What a call would make of a file: checked and computed, with nothing written. `before` is None for a new one."""
+
+    real: Path
+    before: str | None
+    after: str
+    done: str
+
+
+async def _write_preview(context: ToolContext, arguments: dict[str, Any]) -> FileChangeDetails:
+    return await asyncio.to_thread(_previewed, context.files, _written, arguments["path"], arguments["content"])
+
+
+async def _edit_preview(context: ToolContext, arguments: dict[str, Any]) -> FileChangeDetails:
+    original, new, everywhere = (arguments.get(name, False) for name in _EDIT_ARGUMENTS)
+    return await asyncio.to_thread(
+        _previewed, context.files, _edited, arguments["path"], original, new, everywhere is True
+    )
+
+
+async def _proposal_preview(context: ToolContext, arguments: dict[str, Any]) -> FileChangeDetails:
+    original, new, everywhere = (arguments.get(name, False) for name in _EDIT_ARGUMENTS)
+    return await asyncio.to_thread(
+        _proposed, context.files, arguments["path"], original, new, everywhere=everywhere is True
+    )
+
+
+async def _move_preview(context: ToolContext, arguments: dict[str, Any]) -> FileChangeDetails:
+    return (await asyncio.to_thread(_moved, context.files, arguments["source"], arguments["destination"])).details
+
+
+_EDIT_ARGUMENTS = ("original_content", "new_content", "all_occurrences")
+
+
+@tool(keeps=True, summary="Writing {path}", preview=_write_preview)
+async def write_file(context: ToolContext, path: FilePath, content: Content) -> ToolResult:
+    """Create a text file, or replace all of an existing one. Missing folders are made.
+
+    To change a part of a file use edit_file. Does not replace notebooks.
+    """
+    await _keep(context, context.files.resolve(path))
+    return await whole(asyncio.to_thread(_write, context.files, path, content))
+
+
+@tool(keeps=True, summary="Editing {path}", preview=_edit_preview)
+async def edit_file(
+    context: ToolContext,
+    path: FilePath,
+    original_content: Original,
+    new_content: New,
+    all_occurrences: Everywhere = False,
+) -> ToolResult:
+    """Replace text in an existing file and show what is then on disk.
+
+    Read the file first. original_content must occur exactly once: take as many lines around it as that needs.
+    The line ends of the file are kept. Does not edit notebooks.
+    """
+    await _keep(context, context.files.resolve(path))
+    return await whole(asyncio.to_thread(_edit, context.files, path, original_content, new_content, all_occurrences))
+
+
+@tool(reads=True, agents=["plan"], summary="Previewing a change of {path}", preview=_proposal_preview)
+async def preview_file_change(
+    context: ToolContext,
+    path: FilePath,
+    original_content: Proposed,
+    new_content: New,
+    all_occurrences: Everywhere = False,
+) -> ToolResult:
+    """Show the user, as a diff, a change that you propose. Nothing is written.
+
+    The arguments are those of an edit: original_content must occur exactly once in the file. For a new file it is
+    empty, and new_content is all of it. For cells of a notebook use preview_notebook_change.
+    """
+    found = await asyncio.to_thread(
+        _proposed, context.files, path, original_content, new_content, everywhere=all_occurrences
+    )
+    return ToolResult(f"Shown to the user; nothing was changed:\n{found.diff}", details=found)
+
+
+@tool(keeps=True, summary="Moving {source} to {destination}", preview=_move_preview)
+async def move_file(context: ToolContext, source: Source, destination: Destination) -> ToolResult:
+    """Move or rename a file or folder. Never overwrites. Missing folders are made."""
+    await _keep(context, *await asyncio.to_thread(_moving, context.files, source, destination))
+    return await whole(asyncio.to_thread(_move, context.files, source, destination))
+
+
+TOOLS = (read_file, write_file, edit_file, preview_file_change, move_file)
+
+
+async def _keep(context: ToolContext, *paths: Path) -> None:
+    if context.keeper is not None:
+        for path in paths:
+            await context.keeper.keep(path)
+
+
+def _moving(files: Files, source: str, destination: str) -> list[Path]:
+    """Everything that a move changes, where it is and where it will be; too large a folder is named, not gone
+    through. Nothing when the move will be refused."""
+    try:
+        with text_file.reported(f"{source} to {destination}"):
+            move = _moved(files, source, destination)
+            if not move.old.is_dir():
+                return [move.old, move.new]
+            found = list(islice((path for path in move.old.rglob("*") if _is_file(path)), MAX_KEPT + 1))
+    except ToolError:
+        return []
+    if len(found) > MAX_KEPT:
+        return [move.old]
+    return [kept for path in found for kept in (path, move.new / path.relative_to(move.old))]
+
+
+def _is_file(path: Path) -> bool:
+    return path.is_symlink() or not path.is_dir()
+
+
+def _read(files: Files, path: str, offset: int, limit: int) -> str:
+    with text_file.reported(path):
+        text = text_file.read(terminal_transcript.kept(path) or files.resolve(path), path)
+    every = lines(text.removeprefix(text_file.BOM).replace("\r\n", "\n"))
+    if not every:
+        return f"[{path} is empty]"
+    if offset >= len(every):
+        raise ToolError(f"{path} has only {len(every)} lines.", "Use a smaller line_offset.")
+    part = every[offset : offset + _fitting(every[offset : offset + limit])]
+    if len(part) == len(every):
+        return "".join(part)
+    end = offset + len(part)
+    more = f"; go on with line_offset={end}" if end < len(every) else ""
+    return f"[lines {offset + 1}-{end} of {len(every)}{more}]\n{''.join(part)}"
+
+
+def _document(files: Files, path: str) -> ToolResult:
+    with text_file.reported(path):
+        real = files.resolve(path)
+        if not real.is_file():
+            raise ToolError(f"There is no file {path}.", "Use directory_tree or grep to find it.")
+        found = pdf.of_file(real, path)
+        return ToolResult(f"{path} is a PDF of {real.stat().st_size} bytes.", documents=(found,))
+
+
+def _fitting(part: list[str]) -> int:
+    """How many lines a result can hold, at least one: better fewer whole lines than a hole in the middle."""
+    room = MAX_RESULT_CHARS - _HEADER_CHARS
+    for count, line in enumerate(part):
+        room -= len(line)
+        if room < 0:
+            return max(1, count)
+    return len(part)
+
+
+def _write(files: Files, path: str, content: str) -> ToolResult:
+    with _one_change, text_file.reported(path):
+        return _replaced(files, _written(files, path, content))
+
+
+def _edit(files: Files, path: str, original: str, new: str, everywhere: bool) -> ToolResult:
+    with _one_change, text_file.reported(path):
+        return _replaced(files, _edited(files, path, original, new, everywhere))
+
+
+def _previewed(files: Files, plan: Callable[..., _Change], path: str, *arguments: Any) -> FileChangeDetails:
+    with text_file.reported(path):
+        found = plan(files, path, *arguments)
+    return text_file.change(files.shown(found.real), found.before, found.after)
+
+
+def _proposed(files: Files, path: str, original: str, new: str, *, everywhere: bool) -> FileChangeDetails:
+    """An edit, or a new file."""
+    if original:
+        return _previewed(files, _edited, path, original, new, everywhere)
+    if files.resolve(path).exists():
+        raise ToolError(f"{path} is there already: original_content is empty for a new file only.", "Read it first.")
+    return _previewed(files, _written, path, new)
+
+
+def _written(files: Files, path: str, content: str) -> _Change:
+    real = files.resolve(path)
+    before = None
+    if real.exists():
+        _refuse_notebook(real, path)
+        before = text_file.read(real, path)
+    return _Change(real, before, content, "Replaced" if before is not None else "Created")
+
+
+def _edited(files: Files, path: str, original: str, new: str, everywhere: bool) -> _Change:
+    real = files.resolve(path)
+    _refuse_notebook(real, path)
+    before = text_file.read(real, path)
+    mark = text_file.BOM if before.startswith(text_file.BOM) else ""
+    replaced = replace(before.removeprefix(mark), original, new, everywhere=everywhere)
+    if mark + replaced.text == before:
+        raise ToolError(f"new_content is what {path} has already; nothing was changed.")
+    places = f" {replaced.count} places of" if replaced.count > 1 else ""
+    loosely = "" if replaced.exact else ", ignoring white space to find the place,"
+    return _Change(real, before, mark + replaced.text, f"Edited{places}{loosely}")
+
+
+def _replaced(files: Files, change: _Change) -> ToolResult:
+    """Writes, and reports what a look at the disk shows then: another program may have written too."""
+    shown = files.shown(change.real)
+    text_file.write(change.real, shown, change.after)
+    found = text_file.read(change.real, shown)
+    details = text_file.change(shown, change.before, found)
+    size = f"{len(lines(found))} lines, +{details.lines_added} -{details.lines_removed}"
+    text = f"{change.done} {shown} ({size})."
+    if found != change.after:
+        text = f"Another program wrote {shown} at the same time; it is not as you wanted it."
+    if change.before is not None:
+        text += f" What changed on disk:\n{details.diff}"
+    return ToolResult(text, error=found != change.after, details=details)
+
+
+def _refuse_notebook(real: Path, path: str) -> None:
+    if real.suffix.lower() == ".ipynb":
+        raise ToolError(
+            f"{path} is a notebook and is not edited as raw JSON: it may be open with unsaved work.",
+            "Read it with notebook_read; change its cells with notebook_edit_cell, notebook_insert_cell, "
+            "notebook_delete_cell or notebook_move_cell; make a new one with notebook_create.",
+        )
+
+
+def _move(files: Files, source: str, destination: str) -> ToolResult:
+    with _one_change, text_file.reported(f"{source} to {destination}"):
+        move = _moved(files, source, destination)
+        move.new.parent.mkdir(parents=True, exist_ok=True)
+        move.old.rename(move.new)
+        kind = "a folder" if move.new.is_dir() else f"{move.new.stat().st_size} bytes"
+    return ToolResult(f"Moved {files.shown(move.old)} to {files.shown(move.new)} ({kind}).", details=move.details)
+
+
+@dataclass(frozen=True, slots=True)
+class _Move:
+    old: Path
+    new: Path
+    details: FileChangeDetails
+
+
+def _moved(files: Files, source: str, destination: str) -> _Move:
+    old, new = _movable(files, source), files.resolve(destination)
+    if os.path.lexists(_entry(files, destination)):
+        raise ToolError(f"{destination} exists already; nothing was moved.", "Give the whole path of a new one.")
+    if new.is_relative_to(old):
+        raise ToolError(f"{source} cannot be moved into itself.")
+    left, right = files.shown(old), files.shown(new)
+    diff = f"diff --git a/{left} b/{right}\nsimilarity index 100%\nrename from {left}\nrename to {right}\n"
+    return _Move(old, new, FileChangeDetails(path=right, diff=diff, lines_added=0, lines_removed=0))
+
+
+def _movable(files: Files, source: str) -> Path:
+    real = files.resolve(source)
+    if _entry(files, source).is_symlink():
+        raise ToolError(f"{source} is a symbolic link; nothing was moved.", f"Move {files.shown(real)} instead.")
+    if not real.exists():
+        raise ToolError(f"There is no {source}.", "Use directory_tree to find it.")
+    if any(root.resolve().is_relative_to(real) for root in files.roots):
+        raise ToolError(f"{source} is the workspace itself and cannot be moved.")
+    return real
+
+
+def _entry(files: Files, path: str) -> Path:
+    """The folder entry a path names, its last part not followed when it is a link."""
+    return files.resolve(str(Path(path).parent)) / Path(path).name

@@ -1,0 +1,68 @@
+"""Tools on the life of the live kernel, and on what it knows of a name. Code and variables are in `kernel`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+from pydantic import Field
+
+from jupyter_eca.errors import ToolError
+from jupyter_eca.plugins.tools.base import Need, ToolContext, tool
+from jupyter_eca.plugins.tools.kernel import free_kernel, kernel_of
+
+if TYPE_CHECKING:
+    from jupyter_eca.protocol.notebook import KernelState
+
+Name = Annotated[str, Field(min_length=1, description="A name as code writes it: `df`, `np.linalg.norm`.")]
+
+
+@tool(reads=True, needs=[Need.KERNEL], summary="Looking up {name}")
+async def inspect(context: ToolContext, name: Name) -> str:
+    """What the live kernel knows of a name: signature, docstring and source of a function, class or module; the type
+    and docstring of a value. Look here before you guess how an installed version is called.
+    """
+    found = await (await free_kernel(context)).inspect(name)
+    if not found.found:
+        raise ToolError(f"The kernel knows no {name}.", "It must have been imported or defined there first.")
+    return found.text
+
+
+@tool(reads=True, needs=[Need.KERNEL], summary="Looking at the kernel")
+async def kernel_state(context: ToolContext) -> str:
+    """Whether the live kernel is idle, busy (with which cell, for how long, how many wait) or dead. Answers at once,
+    also when the kernel is busy.
+    """
+    return _told(await (await kernel_of(context)).state())
+
+
+@tool(needs=[Need.KERNEL], summary="Interrupting the kernel")
+async def kernel_interrupt(context: ToolContext) -> str:
+    """Interrupt what the live kernel runs, as the stop button does. Variables stay. Ends the user's own cells too: do
+    it only when they want that.
+    """
+    kernel = await kernel_of(context)
+    await kernel.interrupt()
+    return f"Interrupted. {_told(await kernel.state())}"
+
+
+@tool(needs=[Need.KERNEL], summary="Restarting the kernel")
+async def kernel_restart(context: ToolContext) -> str:
+    """Restart the live kernel. All variables and imports are gone then; cells keep their outputs. Only when nothing
+    else helps.
+    """
+    kernel = await kernel_of(context)
+    await kernel.restart()
+    return f"Restarted; its variables are gone. {_told(await kernel.state())}"
+
+
+TOOLS = (inspect, kernel_state, kernel_interrupt, kernel_restart)
+
+
+def _told(state: KernelState) -> str:
+    parts = [f"The kernel ({state.language})" if state.language else "The kernel", f"is {state.status}"]
+    if state.cell:
+        parts.append(f"with cell {state.cell}")
+    if state.busy_ms is not None:
+        parts.append(f"for {state.busy_ms / 1000:.1f} seconds")
+    waiting = f"; {state.queued} more wait" if state.queued else ""
+    return f"{' '.join(parts)}{waiting}."

@@ -1,0 +1,56 @@
+"""A server's tool as one of ours."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from jupyter_eca.engine.model.request import ToolSpec
+from jupyter_eca.mcp_client.caller import Behalf
+from jupyter_eca.mcp_client.tool_names import tool_name
+from jupyter_eca.plugins.tools.base import Plain
+from jupyter_eca.protocol.content import Origin
+
+if TYPE_CHECKING:
+    import mcp_types
+
+    from jupyter_eca.mcp_client.connection import Connection
+    from jupyter_eca.mcp_client.server import Server
+    from jupyter_eca.plugins.tools.base import ToolContext, ToolResult
+
+
+@dataclass(frozen=True, slots=True)
+class McpTool(Plain):
+    """`reads` is what the server says of it: enough for plan mode, never for approval."""
+
+    server: Server
+    name: str
+    spec: ToolSpec
+    reads: bool
+
+    async def run(self, context: ToolContext, arguments: dict[str, Any]) -> ToolResult:
+        """Raises: ToolError."""
+        from jupyter_eca.mcp_client.results import tool_result
+
+        async def call(connection: Connection) -> ToolResult:
+            result = await connection.call_tool(
+                self.name, arguments, Behalf(context.chat, context.call, context.report)
+            )
+            await connection.settled()
+            return tool_result(result)
+
+        return await self.server.use(call)
+
+
+def mcp_tool(server: Server, tool: mcp_types.Tool) -> McpTool:
+    hints = tool.annotations
+    title = tool.title or (hints and hints.title) or tool.name
+    spec = ToolSpec(
+        tool_name(server.name, tool.name),
+        tool.description or title,
+        tool.input_schema,
+        server=server.name,
+        origin=Origin.MCP,
+        summary=f"{title} ({server.name})".replace("{", "{{").replace("}", "}}"),
+    )
+    return McpTool(server, tool.name, spec, bool(hints and hints.read_only_hint))

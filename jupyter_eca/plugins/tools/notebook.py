@@ -1,0 +1,197 @@
+"""The tools that read and run a live notebook; those that change its cells are in `celledits`."""
+
+from __future__ import annotations
+
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING, Annotated
+
+from pydantic import Field
+
+from jupyter_eca.errors import ToolError
+from jupyter_eca.plugins.tools import cell_names as wanted
+from jupyter_eca.plugins.tools.base import MAX_RESULT_CHARS, Need, ToolContext, ToolResult, tool
+from jupyter_eca.plugins.tools.waited_code import STARTED, InBackground, Watch, attended, free
+from jupyter_eca.protocol.job import Job
+from jupyter_eca.protocol.notebook import CellState, CellType, PutCell, RunStatus
+from jupyter_eca.workspace.notebooks.prompt_cells import Cells, cells_of
+from jupyter_eca.workspace.ports import CELLS, Ending, NewJob
+from jupyter_eca.workspace.reading.cell_text import MAX_OUTPUT, pictures, rendered
+
+if TYPE_CHECKING:
+    from jupyter_eca.protocol.notebook import NotebookCell, NotebookDocument, NotebookRunResult
+    from jupyter_eca.workspace.ports import Notebooks
+
+# Room in a result for the lines that say what it is.
+_HEADER_CHARS = 500
+
+# How much of each cell's outputs is given, the most that fits: the sources are worth more than a long log.
+_OUTPUTS = (MAX_OUTPUT, 1000, 300, 100, 0)
+
+NotebookPath = Annotated[
+    str, Field(description="Path of the notebook; empty for the one that the user has open and works in.")
+]
+Which = Annotated[
+    str, Field(description="Numbers, ranges and ids with commas between: `3`, `2-5,8`; empty for all cells.")
+]
+ToRun = Annotated[list[int | str], Field(min_length=1, description="Ids or numbers of cells, in the order to run.")]
+
+
+@tool(reads=True, needs=[Need.NOTEBOOKS], summary="Reading the notebook {path}")
+async def notebook_read(context: ToolContext, path: NotebookPath = "", cells: Which = "") -> ToolResult:
+    """Read a notebook as it is now, unsaved changes too: each cell with its number, [id], state (not run, edited since
+    it ran, running), source and outputs.
+
+    Long outputs are cut in a reading of many cells. Read a single cell to see all of its outputs, and its images.
+    Ids stay when cells are inserted, moved or deleted; numbers do not.
+    """
+    document = await found(context, path)
+    only = wanted.several(document, cells) if cells.strip() else document.cells
+    if len(only) == 1 and cells.strip():
+        text = rendered(document, {only[0].id}, output=MAX_RESULT_CHARS)
+        return ToolResult(f"{_about(document)}\n\n{text}", images=pictures(only[0]))
+    return ToolResult(f"{_about(document)}\n\n{_fitting(document, only)}")
+
+
+@tool(needs=[Need.NOTEBOOKS], summary="Running cells {cells}")
+async def notebook_run_cells(
+    context: ToolContext, cells: ToRun, path: NotebookPath = "", background: InBackground = False
+) -> ToolResult:
+    """Run cells of a live notebook, as if the user did: their outputs are then in the notebook. Ends at the first one
+    that fails. There is no time limit; the user can interrupt it, or send it to the background while it runs.
+
+    For code that is not to be in the notebook use run_code.
+    """
+    document = await found(context, path)
+    chosen = [wanted.named(document, cell) for cell in cells]
+    free(context, document.kernel_id, document.path)
+    if context.from_cell and _waits(context, document):
+        raise ToolError(
+            "A cell of this notebook waits for your answer, and others would only run after it; nothing was run.",
+            "Use run_code for their code, or ask the user to run them.",
+        )
+    if context.keeper is not None:
+        before = {cell.id: cell for cell in chosen if cell.cell_type is CellType.CODE}
+        undo = [
+            PutCell(index=wanted.number(document, id) - 1, cell=cell, was=cell.source) for id, cell in before.items()
+        ]
+        if undo:
+            await context.keeper.keep_cells(document.path, undo, wanted.left(document, *before))
+    ids = [cell.id for cell in chosen]
+    watch = Watch(ids, [str(wanted.number(document, id)) for id in ids])
+    label = f"{_called(document, chosen)} of {document.path}"
+    about = NewJob(context.chat, label, label, context.call, CELLS, document.kernel_id, document.path)
+    run = notebooks(context).run(context.chat, document.path, ids, watch)
+    done = await attended(context, run, watch, about, _ending, background=background)
+    if isinstance(done, Job):
+        return ToolResult(f"{_capital(label)}: {STARTED.format(done.id)}")
+    return _ran(document, chosen, done.ran, done.status)
+
+
+TOOLS = (notebook_read, notebook_run_cells)
+
+
+def notebooks(context: ToolContext) -> Notebooks:
+    if context.notebooks is None:
+        raise ToolError("There are no notebooks here.")
+    return context.notebooks
+
+
+async def found(context: ToolContext, path: str) -> NotebookDocument:
+    """The notebook that is meant, as it is now. Raises: ToolError."""
+    there = notebooks(context)
+    opened = await there.list()
+    if path.strip():
+        name = str(PurePosixPath(path.strip()))
+        if all(info.path != name for info in opened):
+            name = PurePosixPath(context.files.shown(context.files.resolve(path.strip()))).as_posix()
+        return await there.read(name)
+    if opened and (opened[0].active or len(opened) == 1):
+        return await there.read(opened[0].path)
+    names = ", ".join(info.path for info in opened)
+    raise ToolError(
+        "No notebook is the one that the user works in.",
+        f"Give the path of one. Open are: {names}." if names else "Give the path of one.",
+    )
+
+
+def _waits(context: ToolContext, document: NotebookDocument) -> bool:
+    """Whether the cell that asks is one of the notebook's kernel. Where the ids of kernels are not known, a notebook
+    with a cell that runs is taken for its."""
+    asking = context.kernel.id if context.kernel else None
+    if asking is not None and document.kernel_id is not None:
+        return asking == document.kernel_id
+    return any(cell.state is CellState.RUNNING for cell in document.cells)
+
+
+def _called(document: NotebookDocument, chosen: list[NotebookCell]) -> str:
+    """cell 3, cells 3-5, cells 3, 8"""
+    numbers = [wanted.number(document, cell.id) for cell in chosen]
+    first, last = numbers[0], numbers[-1]
+    if len(numbers) > 2 and numbers == list(range(first, last + 1)):
+        return f"cells {first}-{last}"
+    return f"cell{'s' if len(numbers) > 1 else ''} {', '.join(map(str, numbers))}"
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _ending(done: NotebookRunResult) -> Ending:
+    errors = [output for cell in done.ran for output in cell.outputs if output.get("output_type") == "error"]
+    note = f"{errors[-1].get('ename')}: {errors[-1].get('evalue')}" if errors else ""
+    match done.status:
+        case RunStatus.OK:
+            return Ending()
+        case RunStatus.ERROR:
+            return Ending(failed=True, note=note)
+        case RunStatus.INTERRUPTED:
+            return Ending(failed=True, note="it was interrupted")
+
+
+def _about(document: NotebookDocument) -> str:
+    language = f", {document.language}" if document.language else ""
+    if cells_of(document.language) is Cells.PROMPTS:
+        language = ", of prompts to an assistant; cells of code begin with %%python"
+    kernel = f"kernel {document.kernel_status or 'there'}" if document.kernel_id else "no kernel"
+    return f"{document.path}: {wanted.size(document)}{language}, {kernel}"
+
+
+def _fitting(document: NotebookDocument, only: tuple[NotebookCell, ...]) -> str:
+    """Better shorter outputs than no cells, and better whole cells than a hole in the middle of one."""
+    ids = [cell.id for cell in only]
+    room = MAX_RESULT_CHARS - _HEADER_CHARS
+    text = ""
+    for most in _OUTPUTS:
+        text = rendered(document, set(ids), output=most)
+        if len(text) <= room:
+            cut = f"cut to {most} characters a cell" if most else "left out"
+            return text if most == MAX_OUTPUT else f"[outputs are {cut}]\n\n{text}"
+    parts: list[str] = []
+    for id in ids:
+        part = rendered(document, {id}, output=0)
+        if parts and room < len(part):
+            left_out = wanted.number(document, id)
+            more = f"[cells from {left_out} on are left out: go on with cells={left_out}-{len(document.cells)}]"
+            return "\n\n".join(["[outputs are left out]", *parts, more])
+        room -= len(part) + 2
+        parts.append(part)
+    return text
+
+
+def _ran(
+    document: NotebookDocument, chosen: list[NotebookCell], ran: tuple[NotebookCell, ...], status: RunStatus
+) -> ToolResult:
+    """The cells as they are after the run, at the numbers they had before it."""
+    now = {cell.id: cell for cell in ran}
+    after = document.model_copy(update={"cells": tuple(now.get(cell.id, cell) for cell in document.cells)})
+    text = _fitting(after, tuple(cell for cell in after.cells if cell.id in now)) if now else ""
+    missing = [str(wanted.number(document, cell.id)) for cell in chosen if cell.id not in now]
+    told = {
+        RunStatus.OK: f"Ran in {document.path}:",
+        RunStatus.ERROR: f"A cell of {document.path} failed:",
+        RunStatus.INTERRUPTED: f"The run of cells of {document.path} was interrupted:",
+    }[status]
+    not_run = f"Not run: cell {', '.join(missing)}." if missing else ""
+    text = "\n\n".join(part for part in (told, text, not_run) if part)
+    failed = status is not RunStatus.OK
+    return ToolResult(text, error=failed, interrupted=status is RunStatus.INTERRUPTED)

@@ -1,0 +1,162 @@
+"""The tool that makes a new notebook file and has it opened."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from itertools import islice
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+
+from jupyter_eca.errors import ToolError
+from jupyter_eca.plugins.tools.base import Need, ToolContext, ToolResult, tool
+from jupyter_eca.plugins.tools.notebook import notebooks
+from jupyter_eca.protocol.notebook import CellType
+from jupyter_eca.workspace.files import text_file
+from jupyter_eca.workspace.notebooks.file import language_of
+from jupyter_eca.workspace.notebooks.prompt_cells import as_code, cells_of
+from jupyter_eca.workspace.reading.cell_text import objects_in
+from jupyter_eca.workspace.shielded import whole
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from jupyter_eca.protocol.content import FileChangeDetails
+    from jupyter_eca.workspace.ports import Files
+
+PYTHON: Final = {"name": "python3", "display_name": "Python 3 (ipykernel)", "language": "python"}
+
+# Notebooks of the folder that are looked into for the kernel they are for; each is read whole.
+_LOOKED_AT: Final = 5
+_MOST_BYTES: Final = 5_000_000
+
+
+class NewCells(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    source: str
+    cell_type: CellType = CellType.CODE
+
+
+def _cell(value: Any) -> Any:
+    """Models also write a bare source."""
+    return {"source": value} if isinstance(value, str) else value
+
+
+Path_ = Annotated[str, Field(description="Where; ends with .ipynb, and must not exist yet.")]
+Cells = Annotated[
+    list[Annotated[NewCells, BeforeValidator(_cell)]], Field(description="Its cells, in order; may be empty.")
+]
+
+
+async def _preview(context: ToolContext, arguments: dict[str, Any]) -> FileChangeDetails:
+    given = notebook_create.arguments.model_validate(arguments)
+    path, cells = getattr(given, "path", ""), getattr(given, "cells", [])
+    real = await asyncio.to_thread(_free, context.files, path)
+    made = _meant(cells, await _spec(context, real))
+    return text_file.change(context.files.shown(real), None, _text(made))
+
+
+@tool(keeps=True, needs=[Need.NOTEBOOKS], summary="Creating {path}", preview=_preview)
+async def notebook_create(
+    context: ToolContext,
+    path: Path_,
+    cells: Cells = [],  # noqa: B006  # read only
+) -> ToolResult:
+    """Make a new notebook with these cells and open it before the user. Never overwrites. Nothing is run: use
+    notebook_run_cells. Its kernel is that of the other notebooks here.
+    """
+    real = await asyncio.to_thread(_free, context.files, path)
+    spec = await _spec(context, real)
+    wanted = _meant(cells, spec)
+    if context.keeper is not None:
+        await context.keeper.keep(real)
+    shown = PurePosixPath(context.files.shown(real)).as_posix()
+    found = await whole(asyncio.to_thread(_write, real, shown, wanted, spec))
+    await notebooks(context).show(shown)
+    text = f"Created {shown}: {len(found)} {'cell' if len(found) == 1 else 'cells'}, kernel {spec['name']}."
+    if found != [(cell.cell_type, cell.source) for cell in wanted]:
+        return ToolResult(f"{text} It is not as you wanted it: another program wrote it too.", error=True)
+    return ToolResult(text, details=text_file.change(shown, None, _text(wanted)))
+
+
+TOOLS = (notebook_create,)
+
+
+def _free(files: Files, path: str) -> Path:
+    """Raises: ToolError when no new notebook can be made there."""
+    real = files.resolve(path)
+    if real.suffix != ".ipynb":
+        raise ToolError(f"{path} does not end with .ipynb.")
+    if real.exists():
+        raise ToolError(f"{path} exists already; nothing was written.", "Choose another name, or edit its cells.")
+    return real
+
+
+def _meant(cells: Sequence[NewCells], spec: Mapping[str, str]) -> list[NewCells]:
+    """As they are to stand in a notebook of this kernel."""
+    kinds = cells_of(language_of({"kernelspec": spec}))
+    sources = [as_code(cell.source, kinds) if cell.cell_type is CellType.CODE else cell.source for cell in cells]
+    return [cell.model_copy(update={"source": source}) for cell, source in zip(cells, sources, strict=True)]
+
+
+def _write(real: Path, shown: str, cells: Sequence[NewCells], spec: dict[str, str]) -> list[tuple[str, str]]:
+    """The cells that are then on disk."""
+    language = language_of({"kernelspec": spec})
+    book = {
+        "cells": [_stored(number, cell) for number, cell in enumerate(cells, 1)],
+        "metadata": {"kernelspec": spec} | ({"language_info": {"name": language}} if language else {}),
+        "nbformat": 4,
+        "nbformat_minor": 5,
+    }
+    with text_file.reported(shown):
+        real.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            # Whoever made it meanwhile keeps it.
+            real.open("x").close()
+        except FileExistsError:
+            raise ToolError(f"{shown} exists already; nothing was written.", "Choose another name.") from None
+        try:
+            text_file.write(real, shown, json.dumps(book, indent=1, ensure_ascii=False) + "\n")
+        except (ToolError, OSError):
+            real.unlink(missing_ok=True)
+            raise
+        there = json.loads(text_file.read(real, shown))["cells"]
+    return [(cell["cell_type"], "".join(cell["source"])) for cell in there]
+
+
+def _stored(number: int, cell: NewCells) -> dict[str, Any]:
+    stored: dict[str, Any] = {"cell_type": cell.cell_type, "id": f"cell-{number}", "metadata": {}}
+    if cell.cell_type is CellType.CODE:
+        stored |= {"execution_count": None, "outputs": []}
+    return stored | {"source": cell.source.splitlines(keepends=True)}
+
+
+async def _spec(context: ToolContext, real: Path) -> dict[str, str]:
+    opened = [info.path for info in await notebooks(context).list()]
+    return await asyncio.to_thread(_kernelspec, context.files, real, opened)
+
+
+def _kernelspec(files: Files, real: Path, opened: Iterable[str]) -> dict[str, str]:
+    """Of the notebooks that are open, then of those beside it."""
+    beside = real.parent.glob("*.ipynb") if real.parent.is_dir() else iter(())
+    paths = [*(files.roots[0] / path for path in opened), *islice(beside, _LOOKED_AT)]
+    return next(_kernelspecs(paths), PYTHON)
+
+
+def _kernelspecs(paths: Iterable[Path]) -> Iterator[dict[str, str]]:
+    for path in paths:
+        try:
+            if path.stat().st_size <= _MOST_BYTES:
+                book: Any = json.loads(path.read_bytes())
+                spec = objects_in(objects_in(objects_in(book).get("metadata")).get("kernelspec"))
+                if isinstance(spec.get("name"), str) and isinstance(spec.get("display_name"), str):
+                    yield {name: value for name, value in spec.items() if isinstance(value, str)}
+        except (OSError, ValueError, RecursionError):
+            continue
+
+
+def _text(cells: Iterable[NewCells]) -> str:
+    return "".join(f"# %% {cell.cell_type}\n{cell.source}\n" for cell in cells)

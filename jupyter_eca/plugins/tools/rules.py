@@ -1,0 +1,27 @@
+"""The tool by which the model gets the user's rules for the files it works on."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from jupyter_eca.errors import ToolError
+from jupyter_eca.plugins.tools.base import Need, ToolContext, tool
+
+Id = Annotated[str, Field(description="The exact id of the rule, as it is listed.")]
+Path = Annotated[str, Field(description="The absolute path of the file or folder that you are about to work on.")]
+
+
+@tool(reads=True, needs=[Need.RULES], summary="Fetching the rule {id}")
+async def fetch_rule(context: ToolContext, id: Id, path: Path) -> str:
+    """Get the text of a rule of the user's that is for some files only, before you work on one of them.
+
+    Once for each rule: what you were given holds for all files that it matches.
+    """
+    if context.rules is None:
+        raise ToolError("There are no rules for paths here.")
+    return await context.rules.fetch(id, path)
+
+
+TOOLS = (fetch_rule,)

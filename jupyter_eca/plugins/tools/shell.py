@@ -1,0 +1,193 @@
+"""The tools that run shell lines: one that is waited for, and jobs in the background."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
+
+from pydantic import Field
+
+from jupyter_eca.engine.approval.policy import keys
+from jupyter_eca.engine.approval.shell_parser import commands
+from jupyter_eca.engine.model.request import Remembers
+from jupyter_eca.errors import ToolError
+from jupyter_eca.plugins.tools.base import Need, ToolContext, ToolResult, tool
+from jupyter_eca.plugins.tools.terminal_transcript import Transcript
+from jupyter_eca.plugins.tools.waited_code import STARTED
+from jupyter_eca.protocol.content import ShellCommandDetails, ShellCommandPart
+from jupyter_eca.workspace.jobs import shell
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from jupyter_eca.protocol.job import Job
+    from jupyter_eca.workspace.ports import Files, Jobs
+
+# Who needs longer starts a job.
+MAX_SECONDS: Final = 600
+
+_CHUNK: Final = 65_536
+
+# A label is one line in a list of jobs.
+_LABEL_LENGTH: Final = 60
+
+Command = Annotated[str, Field(min_length=1, description="A line, or a script of several, for the user's POSIX shell.")]
+Folder = Annotated[
+    str, Field(description="Where it runs, relative to the workspace or absolute; the workspace itself.")
+]
+Seconds = Annotated[float, Field(gt=0, description=f"Seconds until it is ended, {MAX_SECONDS} at most.")]
+Background = Annotated[bool, Field(description="Start it as a job and do not wait for it: for servers and long work.")]
+Action = Annotated[Literal["list", "read_output", "kill"], Field(description="What to do.")]
+JobId = Annotated[str, Field(description="Which job; not needed to list them.")]
+
+
+async def _preview(context: ToolContext, arguments: dict[str, Any]) -> ShellCommandDetails:
+    return _details(context, str(arguments.get("command", "")), background=arguments.get("background") is True)
+
+
+def _details(context: ToolContext, command: str, *, background: bool) -> ShellCommandDetails:
+    """A line that is not understood is shown as it is."""
+    parsed = commands(command)
+    remembered = keys(shell_command.spec, {"command": command})
+    parts = tuple(
+        ShellCommandPart(command=one.command, args=one.args, approval_key=one.key, remembered=key in context.remembered)
+        for one, key in zip(parsed or (), remembered, strict=False)
+    )
+    return ShellCommandDetails(commands=parts or (ShellCommandPart(command=command),), background=background)
+
+
+@tool(summary="Running {command}", remembers=Remembers.COMMANDS, preview=_preview)
+async def shell_command(
+    context: ToolContext,
+    command: Command,
+    working_directory: Folder = "",
+    timeout: Seconds = 60,  # noqa: ASYNC109  # ECA's name for it, and told to the model
+    background: Background = False,
+) -> ToolResult:
+    """Run a command in the user's shell and return what it printed, with its exit code if that is not 0.
+
+    It has no terminal and no input: give options that make programs ask nothing. Each call is a fresh shell; nothing
+    that it starts runs on when it ends, unless it is a background job. For Python code that needs the notebook's
+    variables use run_code. To read, search or change files use the tools for that.
+    """
+    folder = await asyncio.to_thread(_folder, context.files, working_directory)
+    details = _details(context, command, background=background)
+    if background:
+        label = " ".join(command.split())
+        label = label if len(label) <= _LABEL_LENGTH else label[: _LABEL_LENGTH - 1] + "…"
+        job = await _jobs(context).start(context.chat, command, folder, label, context.call)
+        return ToolResult(STARTED.format(job.id), details=details)
+    done = await ran(command, folder, min(timeout, MAX_SECONDS))
+    return ToolResult(done.text, error=done.error, details=details)
+
+
+@tool(needs=[Need.JOBS], summary="Background jobs: {action} {job_id}")
+async def bg_job(context: ToolContext, action: Action, job_id: JobId = "") -> ToolResult:
+    """Look after what you started in the background (shell_command, notebook_run_cells, run_code): list the jobs, read
+    the newest lines that one put out, or kill one with all that it started. You are told when one ends: do not wait.
+    """
+    jobs = _jobs(context)
+    own = {job.id: job for job in jobs.list() if job.chat_id == context.chat}
+    if action == "list":
+        return ToolResult("\n".join(map(_told, own.values())) or "There are no background jobs in this chat.")
+    if job_id not in own:
+        raise ToolError(
+            f"There is no job {job_id!r} in this chat.",
+            "Use the action list to see them; those of a server that was started anew are gone.",
+        )
+    if action == "kill":
+        killed = await jobs.kill(job_id)
+        return ToolResult(f"{job_id} was killed." if killed else f"{job_id} had ended before.")
+    lines = jobs.read(job_id).lines
+    printed = "\n".join(f"[stderr] {line.text}" if line.stream == "stderr" else line.text for line in lines)
+    return ToolResult(f"{_told(own[job_id])}\n{printed or '(no output)'}")
+
+
+TOOLS = (shell_command, bg_job)
+
+_BY_USER: Final = "[ended by the user]"
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    text: str
+    error: bool
+
+
+async def ran(command: str, folder: Path, seconds: float) -> Ran:
+    """Runs it to its end, or to the end of the time or of the turn: then what it had printed is still worth telling."""
+    process, note = await _started(command, folder)
+    transcript = Transcript()
+    async with asyncio.TaskGroup() as tasks:
+        reader = tasks.create_task(_read(process.output, transcript))
+        try:
+            async with asyncio.timeout(0 if note else seconds):
+                await process.exited.wait()
+        except TimeoutError:
+            late = f"[ended after {seconds:g} s, with all that it had started: raise timeout, or use background]"
+            note = note or late
+        except asyncio.CancelledError:
+            _uncancel()
+            note = _BY_USER
+        left = await process.kill()
+        await process.close(reader)
+    if left and not note:
+        note = "[what it left running was ended: use background for that]"
+    await asyncio.to_thread(transcript.close)
+    code = process.code
+    ending = note if note.startswith("[ended") else _exit(code)
+    parts = (transcript.text().rstrip("\n"), "" if note == ending else note, ending)
+    return Ran("\n".join(part for part in parts if part) or "(no output)", error=ending != "")
+
+
+async def _started(command: str, folder: Path) -> tuple[shell.ShellProcess, str]:
+    """With a note if it is to end at once: what it printed before anybody had heard that it runs counts as well."""
+    starting = asyncio.ensure_future(shell.start(command, folder))
+    try:
+        return await asyncio.shield(starting), ""
+    except asyncio.CancelledError:
+        _uncancel()
+        return await starting, _BY_USER
+
+
+def _uncancel() -> None:
+    """The cancel is carried out here: all is dead before anybody hears of it, and the engine says "stopped"."""
+    task = asyncio.current_task()
+    if task is not None:
+        task.uncancel()
+
+
+def _exit(code: int | None) -> str:
+    if not code:
+        return ""
+    if code < 0:
+        with suppress(ValueError):
+            return f"[ended by {signal.Signals(-code).name}]"
+    return f"[exit code {code}]"
+
+
+async def _read(stream: asyncio.StreamReader, transcript: Transcript) -> None:
+    while data := await stream.read(_CHUNK):
+        await asyncio.to_thread(transcript.feed, data)
+    await asyncio.to_thread(transcript.feed, b"", final=True)
+
+
+def _folder(files: Files, path: str) -> Path:
+    folder = files.resolve(path or ".")
+    if not folder.is_dir():
+        raise ToolError(f"There is no folder {path}.", "Use directory_tree to find it.")
+    return folder
+
+
+def _jobs(context: ToolContext) -> Jobs:
+    if context.jobs is None:
+        raise ToolError("There are no background jobs here.", "Run the command without background.")
+    return context.jobs
+
+
+def _told(job: Job) -> str:
+    code = "" if job.exit_code is None else f", exit code {job.exit_code}"
+    return f"{job.id}: {job.status} for {job.elapsed}{code}: {job.label}"

@@ -1,0 +1,43 @@
+"""The tool that loads a skill, and the files that belong to it."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Annotated
+
+from pydantic import Field
+
+from jupyter_eca.errors import ToolError
+from jupyter_eca.instructions import skills
+from jupyter_eca.plugins.tools.base import Need, ToolContext, tool
+
+if TYPE_CHECKING:
+    from jupyter_eca.instructions.skills import Skill
+
+Name = Annotated[str, Field(min_length=1, description="Which skill, by its name in the list.")]
+File = Annotated[str, Field(description="A file of the skill, by its path in the skill's folder; empty for its text.")]
+
+
+@tool(reads=True, needs=[Need.SKILLS], summary="Loading the skill {name}")
+async def skill(context: ToolContext, name: Name, file: File = "") -> str:
+    """Load a skill: instructions for one kind of work. Follow them from then on; load each once.
+
+    With file it gives a file that the skill names. Programs among them are run by their path in the skill's folder.
+    """
+    shelf = context.skills
+    if shelf is None:
+        raise ToolError("There are no skills here.")
+    chosen = _chosen(await shelf.all(), name)
+    if file:
+        return await asyncio.to_thread(skills.file, chosen, file)
+    return await asyncio.to_thread(lambda: skills.text(chosen, skills.filled(shelf, chosen)))
+
+
+TOOLS = (skill,)
+
+
+def _chosen(there: tuple[Skill, ...], name: str) -> Skill:
+    for one in there:
+        if one.name == name:
+            return one
+    raise ToolError(f"There is no skill {name!r}.", f"There are: {', '.join(one.name for one in there) or 'none'}.")

@@ -1,0 +1,47 @@
+"""The tool by which an agent has another one do something."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import Field
+
+from jupyter_eca.engine.chat.subagents import Task
+from jupyter_eca.errors import ToolError
+from jupyter_eca.plugins.tools.base import Need, ToolContext, ToolResult, tool, validated
+
+if TYPE_CHECKING:
+    from jupyter_eca.protocol.content import ToolCallDetails
+
+Agent = Annotated[str, Field(description="One of the agents named above.")]
+Words = Annotated[
+    str,
+    Field(description="All that the agent is told: what to do, what it must know, and what to answer with."),
+]
+Activity = Annotated[str, Field(description="What it does, in three to six words for the user.")]
+Model = Annotated[str, Field(description="PROVIDER/MODEL, only if the user asked for one.")]
+Variant = Annotated[str, Field(description="A variant of the model, only if the user asked for one.")]
+
+
+async def _preview(context: ToolContext, arguments: dict[str, Any]) -> ToolCallDetails | None:
+    if context.spawner is None:
+        return None
+    return await context.spawner.details(context.call, Task(**validated(spawn_agent.arguments, arguments)))
+
+
+@tool(reads=True, needs=[Need.SPAWNER], summary="({agent}) {activity}", preview=_preview)
+async def spawn_agent(
+    context: ToolContext, agent: Agent, task: Words, activity: Activity = "", model: Model = "", variant: Variant = ""
+) -> ToolResult:
+    """Have another agent do one task with a fresh context of its own, and read its last message as the result.
+
+    For a search whose reading would fill this conversation, and for parts of the work that do not depend on each
+    other: several calls in one reply run in parallel. Not for what one or two calls of your own would do. It knows
+    nothing of this conversation and cannot ask back, so tell it everything.
+    """
+    if context.spawner is None:
+        raise ToolError("A subagent cannot spawn others.", "Do it yourself.")
+    return await context.spawner.spawn(context.call, Task(agent, task, activity, model, variant), context.report)
+
+
+TOOLS = (spawn_agent,)

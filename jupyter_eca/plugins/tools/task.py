@@ -1,0 +1,67 @@
+"""The tool by which the model keeps the chat's plan."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Final, Literal
+
+from pydantic import Field
+
+from jupyter_eca.engine.model import task_plan as plans
+from jupyter_eca.errors import ToolError
+from jupyter_eca.plugins.tools.base import Need, ToolContext, ToolResult, tool
+from jupyter_eca.protocol.content import TaskStatus
+
+if TYPE_CHECKING:
+    from jupyter_eca.engine.model.task_plan import Tasks
+
+Op = Annotated[
+    Literal["plan", "add", "start", "complete", "delete", "list"],
+    Field(
+        description="plan replaces the list by `tasks`, add appends `tasks`; start, complete and delete are about "
+        "`ids`; list only shows it."
+    ),
+]
+Subjects = Annotated[list[str], Field(description="What is to be done, one short line for each task.")]
+Ids = Annotated[list[str], Field(description="The ids of tasks in the list.")]
+ActiveSummary = Annotated[str, Field(description="With start: what you are doing now, in a few words for the user.")]
+
+_STATUS_OF: Final = {"start": TaskStatus.IN_PROGRESS, "complete": TaskStatus.DONE}
+
+
+@tool(reads=True, needs=[Need.PLAN], summary="Plan: {op}", lives=True)
+async def task(
+    context: ToolContext,
+    op: Op,
+    tasks: Subjects = [],  # noqa: B006  # read only
+    ids: Ids = [],  # noqa: B006  # read only
+    active_summary: ActiveSummary = "",
+) -> ToolResult:
+    """Keep the plan of this chat, which the user sees beside it. For work of three steps or more; not for less.
+
+    Make the plan first, start a task before you work on it, and complete it as soon as it is done.
+    """
+    plan = context.plan
+    if plan is None:
+        raise ToolError("There is no plan here.")
+    plan.tasks = _changed(plan.tasks, op, tuple(tasks), frozenset(ids))
+    if op == "start":
+        plan.active_summary = active_summary or None
+    return ToolResult(plans.told(plan.tasks) or "The plan is empty.", details=plans.details(plan))
+
+
+TOOLS = (task,)
+
+
+def _changed(tasks: Tasks, op: str, subjects: tuple[str, ...], ids: frozenset[str]) -> Tasks:
+    if op == "list":
+        return tasks
+    if op in {"plan", "add"}:
+        if not subjects:
+            raise ToolError(f"{op} needs `tasks`.", "Give one short line for each task.")
+        return plans.added(() if op == "plan" else tasks, subjects)
+    unknown = ids - {one.id for one in tasks}
+    if not ids or unknown:
+        raise ToolError(f"{op} needs `ids` of the list; not in it: {', '.join(sorted(unknown)) or 'none given'}.")
+    if op == "delete":
+        return tuple(one for one in tasks if one.id not in ids)
+    return plans.marked(tasks, ids, _STATUS_OF[op])

@@ -1,0 +1,138 @@
+"""The tool that lists a folder: what git knows of it, or what a walk finds. Links are shown, never followed."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections import deque
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING, Annotated
+
+from pydantic import Field
+
+from jupyter_eca.errors import ToolError
+from jupyter_eca.plugins.tools.base import ToolContext, tool
+from jupyter_eca.plugins.tools.search import JUNK
+from jupyter_eca.workspace.files import programs
+from jupyter_eca.workspace.files.text_file import reported
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from jupyter_eca.workspace.ports import Files
+
+# More is no overview any longer.
+MAX_ENTRIES = 500
+
+# Where a walk ends: a home folder can have millions of files.
+_MAX_WALKED = 20_000
+
+Folder = Annotated[str, Field(description="The folder to list, relative to the workspace or absolute.")]
+Depth = Annotated[int | None, Field(ge=1, description="How many levels to show; all by default.")]
+
+
+@tool(reads=True, summary="Listing {path}")
+async def directory_tree(context: ToolContext, path: Folder, max_depth: Depth = None) -> str:
+    """List the files and folders in a folder, as an indented tree.
+
+    Files that git ignores are left out. "..." stands after a folder that has more than is shown.
+    """
+    folder = await asyncio.to_thread(_folder, context.files, path)
+    listed = await _listed(folder)
+    return await asyncio.to_thread(_drawn, folder, path, listed, max_depth)
+
+
+TOOLS = (directory_tree,)
+
+
+def _folder(files: Files, path: str) -> Path:
+    with reported(path):
+        real = files.resolve(path)
+        if real.is_dir():
+            return real
+        problem = "is not a folder" if real.exists() else "does not exist"
+        raise ToolError(f"{path} {problem}.", "List '.' to see what there is.")
+
+
+@dataclass(frozen=True, slots=True)
+class _Listing:
+    """Each path by its parts, relative to the folder. Not `whole` when a walk was ended early."""
+
+    paths: frozenset[tuple[str, ...]]
+    whole: bool = True
+
+
+async def _listed(folder: Path) -> _Listing:
+    """An ignored folder has nothing that git would list; who asks for it wants to see it all the same."""
+    if await programs.in_work_tree(folder):
+        output = await programs.git_output(folder, "ls-files", "--cached", "--others", "--exclude-standard", "-z")
+        if output:
+            return await asyncio.to_thread(_present, folder, output)
+    return await asyncio.to_thread(_walked, folder)
+
+
+def _present(folder: Path, output: bytes) -> _Listing:
+    """The index also has what was deleted, and what is now behind a link."""
+    real: dict[Path, bool] = {}
+    paths: set[tuple[str, ...]] = set()
+    for name in map(os.fsdecode, filter(None, output.split(b"\0"))):
+        path = folder / name
+        if path.parent not in real:
+            real[path.parent] = path.parent.resolve() == path.parent
+        parts = PurePosixPath(name).parts
+        if real[path.parent] and os.path.lexists(path) and ".ipynb_checkpoints" not in parts:
+            paths.add(parts)
+    return _Listing(frozenset(paths))
+
+
+def _walked(folder: Path) -> _Listing:
+    """Breadth first, so that what is left out is what is deep."""
+    paths: set[tuple[str, ...]] = set()
+    waiting: deque[tuple[str, ...]] = deque([()])
+    while waiting:
+        parent = waiting.popleft()
+        with suppress(OSError), os.scandir(folder.joinpath(*parent)) as entries:
+            for entry in entries:
+                if entry.name.startswith(".") or entry.name in JUNK:
+                    continue
+                if len(paths) == _MAX_WALKED:
+                    return _Listing(frozenset(paths), whole=False)
+                paths.add((*parent, entry.name))
+                if entry.is_dir(follow_symlinks=False):
+                    waiting.append((*parent, entry.name))
+    return _Listing(frozenset(paths))
+
+
+def _drawn(folder: Path, path: str, listing: _Listing, max_depth: int | None) -> str:
+    every = {parts[:depth] for parts in listing.paths for depth in range(1, len(parts) + 1)}
+    near = [parts for parts in every if max_depth is None or len(parts) <= max_depth]
+    kept = sorted(near, key=lambda parts: (len(parts), parts))[:MAX_ENTRIES]
+    open_folders = {parts[:-1] for parts in every}
+    cut_folders = {parts[:-1] for parts in every.difference(kept)}
+    drawn = [
+        "  " * (len(parts) - 1) + _label(folder.joinpath(*parts), parts in open_folders, parts in cut_folders)
+        for parts in sorted(kept)
+    ]
+    if len(near) > MAX_ENTRIES:
+        drawn.append(f"[{MAX_ENTRIES} of {len(near)} entries, the nearest first; list a folder in it to see more]")
+    if not listing.whole:
+        drawn.append(f"[only the first {_MAX_WALKED} entries were looked at]")
+    return "\n".join(drawn) or f"[{path} is empty]"
+
+
+def _label(path: Path, is_open: bool, is_cut: bool) -> str:
+    """A folder that was not looked into (another repository) is cut too, when it has anything."""
+    name = os.fsencode(path.name).decode(errors="replace")
+    if path.is_symlink():
+        return f"{name} (link)"
+    if not path.is_dir():
+        return name
+    return f"{name}/ ..." if is_cut or not (is_open or _is_empty(path)) else f"{name}/"
+
+
+def _is_empty(path: Path) -> bool:
+    with suppress(OSError), os.scandir(path) as entries:
+        return next(entries, None) is None
+    return False

@@ -1,0 +1,1 @@
+"""Files of the workspace: search, listing, text edits and atomic writes."""

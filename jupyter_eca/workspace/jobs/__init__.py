@@ -1,0 +1,1 @@
+"""Background commands and the shell they run in."""

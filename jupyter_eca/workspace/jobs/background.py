@@ -1,0 +1,261 @@
+"""What goes on in the background, shell commands and code in kernels: its output, its end, and that nothing of it
+outlives the host."""
+
+from __future__ import annotations
+
+import asyncio
+import codecs
+import logging
+import time
+import uuid
+from collections import deque
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from jupyter_eca.errors import ToolError
+from jupyter_eca.protocol.job import Job, JobLine, JobsReadOutputResult, JobStatus
+from jupyter_eca.workspace.jobs import shell
+from jupyter_eca.workspace.ports import CELLS, Ending, NewJob
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Coroutine
+    from pathlib import Path
+
+_log = logging.getLogger(__name__)
+
+Stream = Literal["stdout", "stderr"]
+
+MAX_RUNNING: Final = 10
+
+# The newest ones that have ended can still be read.
+_MAX_ENDED: Final = 40
+
+# As many as ECA's clients show.
+MAX_LINES: Final = 2_000
+
+# A progress bar can be one line without an end.
+_MAX_LINE: Final = 4_000
+
+_CHUNK: Final = 65_536
+
+
+class _Output:
+    """The newest lines of both streams, in the order in which they came."""
+
+    def __init__(self) -> None:
+        self._lines: deque[JobLine] = deque(maxlen=MAX_LINES)
+        self._open: dict[Stream, str] = {}
+
+    def add(self, stream: Stream, text: str) -> None:
+        *whole, rest = (self._open.get(stream, "") + text).split("\n")
+        while len(rest) > _MAX_LINE:
+            whole.append(rest[:_MAX_LINE])
+            rest = rest[_MAX_LINE:]
+        self._lines.extend(JobLine(text=shown(line), stream=stream) for line in whole[-MAX_LINES:])
+        self._open[stream] = rest
+
+    def lines(self) -> tuple[JobLine, ...]:
+        unfinished = (JobLine(text=shown(rest), stream=stream) for stream, rest in self._open.items() if rest)
+        return (*self._lines, *unfinished)[-MAX_LINES:]
+
+
+def shown(line: str) -> str:
+    """As a terminal would leave it: what a carriage return wrote over is gone."""
+    return line.rstrip("\r").rpartition("\r")[2][:_MAX_LINE]
+
+
+@dataclass
+class _Running:
+    """`killed` is set before the first signal is sent: an end that comes then is no failure, whoever sees it first."""
+
+    job: Job
+    about: NewJob
+    lines: Callable[[], tuple[JobLine, ...]]
+    kill: Callable[[float], Awaitable[object]]
+    began: float = field(default_factory=time.monotonic)
+    killed: asyncio.Event = field(default_factory=asyncio.Event)
+    ended: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def now(self) -> Job:
+        if self.ended.is_set():
+            return self.job
+        return self.job.model_copy(update={"elapsed": elapsed(time.monotonic() - self.began)})
+
+
+class BackgroundJobs:
+    """`workspace.base.Jobs`. `changed` is told all jobs whenever one starts or ends, `ended` each that has, with its
+    last error; they must not wait. `grace` is the seconds that a job has to end by itself when it is killed."""
+
+    def __init__(
+        self,
+        changed: Callable[[tuple[Job, ...]], None] = lambda _: None,
+        grace: float = 3.0,
+        ended: Callable[[Job, str], None] = lambda _job, _note: None,
+    ) -> None:
+        self._changed = changed
+        self._ended = ended
+        self._grace = grace
+        self._jobs: dict[str, _Running] = {}
+        self._watching: set[asyncio.Task[None]] = set()
+        self._starting = asyncio.Lock()
+        self._closed = False
+
+    async def start(self, chat: str, command: str, folder: Path, label: str, call: str = "") -> Job:
+        """Raises: ToolError when it cannot be started, or too many run."""
+        async with self._starting:
+            self._check_room()
+            process = await shell.start(command, folder, apart=True)
+            about, output = NewJob(chat, label, command, call), _Output()
+            running = _Running(_new(about), about, output.lines, process.kill)
+            return self._run(running, self._watch(running, process, output))
+
+    def adopt(
+        self,
+        about: NewJob,
+        doing: asyncio.Future[Any],
+        ending: Callable[[], Ending],
+        lines: Callable[[], tuple[JobLine, ...]],
+    ) -> Job:
+        self._check_room()
+
+        async def cancel(_grace: float = 0) -> None:
+            doing.cancel()
+
+        running = _Running(_new(about), about, lines, cancel, about.began or time.monotonic())
+        return self._run(running, self._follow(running, doing, ending))
+
+    def _check_room(self) -> None:
+        if self._closed:
+            raise ToolError("The server is ending; no job can be started.")
+        if sum(not one.ended.is_set() for one in self._jobs.values()) >= MAX_RUNNING:
+            raise ToolError(f"{MAX_RUNNING} background jobs are running already.", "Kill one that is not needed.")
+
+    def _run(self, running: _Running, watching: Coroutine[None, None, None]) -> Job:
+        self._jobs[running.job.id] = running
+        watch = asyncio.create_task(watching, name=running.job.id)
+        self._watching.add(watch)
+        watch.add_done_callback(self._watching.discard)
+        self._changed(self.list())
+        return running.job
+
+    def holder(self, kernel: str | None, path: str = "") -> Job | None:
+        for one in self._jobs.values():
+            about = one.about
+            same = not (kernel and about.kernel) or kernel == about.kernel
+            if about.type == CELLS and not one.ended.is_set() and (same or (path and path == about.path)):
+                return one.now()
+        return None
+
+    def list(self) -> tuple[Job, ...]:
+        return tuple(running.now() for running in self._jobs.values())
+
+    def read(self, id: str) -> JobsReadOutputResult:
+        running = self._jobs.get(id)
+        if running is None:
+            return JobsReadOutputResult()
+        job = running.job
+        return JobsReadOutputResult(lines=running.lines()[-MAX_LINES:], status=job.status, exit_code=job.exit_code)
+
+    async def kill(self, id: str) -> bool:
+        """With all its children; returns when it has ended."""
+        running = self._jobs.get(id)
+        if running is None or running.ended.is_set():
+            return False
+        running.killed.set()
+        await running.kill(self._grace)
+        await running.ended.wait()
+        return True
+
+    async def close(self) -> None:
+        """End all of them; none can be started any more."""
+        async with self._starting:
+            self._closed = True
+        running = [one for one in self._jobs.values() if not one.ended.is_set()]
+        for one in running:
+            one.killed.set()
+        await asyncio.gather(*(one.kill(0) for one in running))
+        await asyncio.gather(*self._watching)
+
+    async def _follow(self, running: _Running, doing: asyncio.Future[Any], ending: Callable[[], Ending]) -> None:
+        try:
+            await asyncio.wait((doing,))
+            if doing.cancelled():
+                running.killed.set()
+            error = None if doing.cancelled() else doing.exception()
+            if error is not None and not isinstance(error, ToolError):
+                _log.error("a background job failed inside", exc_info=error)
+            how = Ending() if doing.cancelled() else Ending(failed=True, note=str(error)) if error else ending()
+            self._end(running, JobStatus.FAILED if how.failed else JobStatus.COMPLETED, how.note)
+        finally:
+            doing.cancel()
+
+    async def _watch(self, running: _Running, process: shell.ShellProcess, output: _Output) -> None:
+        """Until the shell has ended and nobody holds its output any more: `server &` is a job for as long as the
+        server runs."""
+        streams = {"stdout": process.output, "stderr": process.errors}
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                reading = {
+                    tasks.create_task(_read(stream, "stderr" if name == "stderr" else "stdout", output))
+                    for name, stream in streams.items()
+                    if stream is not None
+                }
+                killed = tasks.create_task(_wait(running.killed))
+                await process.exited.wait()
+                while reading and not killed.done():
+                    done, _ = await asyncio.wait({killed, *reading}, return_when=asyncio.FIRST_COMPLETED)
+                    reading -= done
+                killed.cancel()
+                await process.kill()
+                await process.close(*reading)
+        finally:
+            code = process.code
+            printed = [line.text for line in output.lines() if line.text.strip()]
+            note = " ".join(part for part in (f"exit code {code}.", *printed[-1:]) if part) if code else ""
+            self._end(running, JobStatus.COMPLETED if code == 0 else JobStatus.FAILED, note, code)
+
+    def _end(self, running: _Running, status: JobStatus, note: str = "", code: int | None = None) -> None:
+        killed = running.killed.is_set()
+        running.job = running.now().model_copy(
+            update={"status": JobStatus.KILLED if killed else status, "exit_code": code}
+        )
+        running.ended.set()
+        ended = [id for id, one in self._jobs.items() if one.ended.is_set()]
+        for id in ended[: max(0, len(ended) - _MAX_ENDED)]:
+            del self._jobs[id]
+        self._changed(self.list())
+        why = "the server it ran in was ended" if self._closed else ""
+        self._ended(running.job, why if killed else note)
+
+
+def _new(about: NewJob) -> Job:
+    return Job(
+        id=f"job-{uuid.uuid4().hex[:8]}",
+        type=about.type,
+        status=JobStatus.RUNNING,
+        label=about.label,
+        summary=about.summary,
+        started_at=datetime.now(UTC).isoformat(timespec="seconds"),
+        elapsed=elapsed(0),
+        chat_id=about.chat,
+        tool_call_id=about.call or None,
+    )
+
+
+async def _wait(event: asyncio.Event) -> None:
+    await event.wait()
+
+
+async def _read(stream: asyncio.StreamReader, name: Stream, output: _Output) -> None:
+    decoder = codecs.getincrementaldecoder("utf-8")("replace")
+    while data := await stream.read(_CHUNK):
+        output.add(name, decoder.decode(data).replace("\0", "\N{REPLACEMENT CHARACTER}"))
+    output.add(name, decoder.decode(b"", final=True))
+
+
+def elapsed(seconds: float) -> str:
+    """For a reader: 12s, 1m 20s, 2h 5m."""
+    minutes, rest = divmod(int(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}h {minutes}m" if hours else f"{minutes}m {rest}s" if minutes else f"{rest}s"

@@ -1,0 +1,64 @@
+"""How kernels of other languages are asked what they know: by a program in their own, which prints JSON."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from importlib.resources import files
+from typing import Final
+
+from jupyter_eca.errors import ToolError
+from jupyter_eca.protocol.notebook import KernelVariablesResult
+
+PYTHON: Final = frozenset({"", "python", "ipython"})
+
+
+def variables(language: str, names: tuple[str, ...]) -> str:
+    """The program. Raises: ToolError for a language that none is written in."""
+    match language:
+        case "r":
+            return f"{_r_program()}$variables(c({', '.join(map(_r, names))}))"
+        case "julia":
+            return _program("jl").replace("ASKED", ", ".join(map(_julia, names)))
+        case _:
+            raise ToolError(
+                f"The variables of a {language} kernel cannot be listed; those of Python, R and Julia can.",
+                "Use run_code to print what matters.",
+            )
+
+
+def told(text: str) -> KernelVariablesResult:
+    """What the program printed. Raises: ToolError when that is something else."""
+    try:
+        found = json.loads(text)
+        types = found.pop("types", {"name": [], "type": []})
+        rest = [{"name": name, "type": type} for name, type in zip(types["name"], types["type"], strict=True)]
+        return KernelVariablesResult.model_validate(found | {"variables": found["variables"] + rest})
+    except (ValueError, KeyError, TypeError) as error:
+        raise ToolError(f"This kernel's variables cannot be read: {text[:200]!r}.") from error
+
+
+def inspection(language: str, name: str) -> str | None:
+    """The program; None where Jupyter's own request says as much."""
+    return f"{_r_program()}$inspect({_r(name)})" if language == "r" else None
+
+
+@cache
+def _r_program() -> str:
+    """In quotes: the kernel keeps track of every line of what it parses, which takes longer than the program does."""
+    return f"eval(parse(text = {_r(_program('R'))}, keep.source = FALSE))"
+
+
+@cache
+def _program(suffix: str) -> str:
+    return files("jupyter_eca.workspace.kernels").joinpath(f"introspect.{suffix}").read_text("utf-8").rstrip()
+
+
+def _r(text: str) -> str:
+    """A literal that holds what a model wrote, and evaluates nothing of it. R has no NUL in its strings."""
+    plain = text.encode("utf-8", "replace").decode().replace("\0", "\N{REPLACEMENT CHARACTER}")
+    return json.dumps(plain, ensure_ascii=False)
+
+
+def _julia(text: str) -> str:
+    return _r(text).replace("$", "\\$")

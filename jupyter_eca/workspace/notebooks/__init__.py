@@ -1,0 +1,1 @@
+"""Notebooks: files, shared documents, their cells, runs and lock files."""

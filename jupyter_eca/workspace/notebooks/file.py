@@ -1,0 +1,245 @@
+"""Notebooks as files, for those that nobody has open. A file is replaced whole, and only if it still is what was read:
+somebody who wrote it meanwhile loses nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from jupyter_eca.errors import ToolError
+from jupyter_eca.protocol.notebook import CellState, CellType, NotebookDocument
+from jupyter_eca.workspace.files import atomic_write
+from jupyter_eca.workspace.notebooks import cells, prompt_cells, run_cells
+from jupyter_eca.workspace.notebooks.cells import AGAIN, IDS_SINCE, Held
+from jupyter_eca.workspace.shielded import whole
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from jupyter_eca.protocol.notebook import CellChange, NotebookCell, NotebookInfo, NotebookRunResult
+    from jupyter_eca.workspace.ports import Files, Heard, Kernels
+
+
+@dataclass(frozen=True, slots=True)
+class _Loaded:
+    """A notebook in nbformat 4, and of which bytes it was made. `major` is what the file says."""
+
+    digest: bytes
+    major: int
+    book: dict[str, Any]
+    held: list[Held]
+
+    @property
+    def with_ids(self) -> bool:
+        return int(self.book.get("nbformat_minor", 0)) >= IDS_SINCE
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """A file as it was last read or written here: which bytes, and by which ids its cells go."""
+
+    digest: bytes
+    ids: tuple[str, ...]
+
+
+class NotebookFiles:
+    """`workspace.base.Notebooks`. Without `kernels` nothing can be run."""
+
+    def __init__(self, files: Files, kernels: Kernels | None = None) -> None:
+        self._files = files
+        self._kernels = kernels
+        self._seen: dict[Path, _Seen] = {}
+        self._ran: dict[tuple[Path, str], str] = {}
+        self._running: set[tuple[Path, str]] = set()
+        self._locks: defaultdict[Path, asyncio.Lock] = defaultdict(asyncio.Lock)
+
+    async def list(self) -> tuple[NotebookInfo, ...]:
+        """Nobody has them open."""
+        return ()
+
+    async def read(self, path: str) -> NotebookDocument:
+        real = self._files.resolve(path)
+        loaded = await self._load(real, path)
+        self._note(real, loaded)
+        return await self._document(real, path, loaded)
+
+    async def edit(self, chat: str, path: str, changes: Sequence[CellChange]) -> NotebookDocument:  # noqa: ARG002
+        return await whole(self._edit(self._files.resolve(path), path, changes))
+
+    async def _edit(self, real: Path, path: str, changes: Sequence[CellChange]) -> NotebookDocument:
+        async with self._locks[real]:
+            loaded = await self._load(real, path)
+            seen = self._seen.get(real)
+            if seen is None or seen.digest != loaded.digest:
+                raise ToolError(f"{path} {'changed' if seen else 'was not read'} since; nothing was changed.", AGAIN)
+            made = cells.changed(loaded.held, changes, with_ids=loaded.with_ids)
+            await self._write(real, path, loaded, made)
+        back = await self._load(real, path)
+        return await self._document(real, path, back)
+
+    async def run(self, chat: str, path: str, cells: Sequence[str], heard: Heard | None = None) -> NotebookRunResult:
+        return await run_cells.run(self, self._kernels, chat, path, cells, heard)
+
+    async def show(self, path: str, cell: str | None = None) -> None:
+        """There is nobody to see it."""
+
+    # -- what a run needs
+
+    async def held(self, path: str) -> list[Held]:
+        real = self._files.resolve(path)
+        loaded = await self._load(real, path)
+        _writable(loaded, path)
+        return loaded.held
+
+    async def begin(self, path: str, id: str) -> None:
+        """The file says nothing of it before the cell has ended."""
+        self._running.add((self._files.resolve(path), id))
+
+    async def put(self, path: str, id: str, outputs: list[dict[str, Any]], count: int | None) -> None:
+        real = self._files.resolve(path)
+        self._running.discard((real, id))
+        async with self._locks[real]:
+            loaded = await self._load(real, path)
+            made = list(loaded.held)
+            at = cells.find(made, id)
+            made[at] = Held(id, made[at].node | {"outputs": outputs, "execution_count": count})
+            await self._write(real, path, loaded, made)
+        self._ran[real, id] = made[at].source
+
+    # -- the file
+
+    async def _load(self, real: Path, path: str) -> _Loaded:
+        return await asyncio.to_thread(_load, real, path, self._seen.get(real))
+
+    def _note(self, real: Path, loaded: _Loaded) -> None:
+        self._seen[real] = _Seen(loaded.digest, tuple(cell.id for cell in loaded.held))
+
+    async def _write(self, real: Path, path: str, loaded: _Loaded, made: Sequence[Held]) -> None:
+        """What was read before stays read: another's change that lies between is one to be read first, still."""
+        _writable(loaded, path)
+        digest = await asyncio.to_thread(_write, real, path, loaded, made)
+        seen = self._seen.get(real)
+        if seen is not None and seen.digest == loaded.digest:
+            self._seen[real] = _Seen(digest, tuple(cell.id for cell in made))
+
+    async def _document(self, real: Path, path: str, loaded: _Loaded) -> NotebookDocument:
+        kernel, status = await kernel_of(self._kernels, path)
+        return NotebookDocument(
+            path=path,
+            cells=tuple(self._cell(real, cell) for cell in loaded.held),
+            language=language_of(loaded.book.get("metadata", {})),
+            kernel_id=kernel,
+            kernel_status=status,
+        )
+
+    def _cell(self, real: Path, held: Held) -> NotebookCell:
+        shown, ran = cells.shown(held), self._ran.get((real, held.id))
+        if (real, held.id) in self._running:
+            return shown.model_copy(update={"state": CellState.RUNNING})
+        if ran is None or shown.cell_type is not CellType.CODE:
+            return shown
+        return shown.model_copy(update={"state": CellState.RAN if ran == shown.source else CellState.EDITED})
+
+
+async def kernel_of(kernels: Kernels | None, path: str) -> tuple[str | None, str | None]:
+    """Its id, and Jupyter's word for how it is."""
+    if kernels is None:
+        return None, None
+    try:
+        kernel = await kernels.of(path)
+        return (kernel.id, (await kernel.state()).status) if kernel.id else (None, None)
+    except ToolError:
+        return None, None
+
+
+def language_of(metadata: dict[str, Any]) -> str:
+    spec, info = metadata.get("kernelspec", {}), metadata.get("language_info", {})
+    # Until the kernel has been there, only its name tells.
+    meant = prompt_cells.LANGUAGE if spec.get("name") == prompt_cells.KERNEL else spec.get("language")
+    return str(info.get("name") or meant or "")
+
+
+def _load(real: Path, path: str, seen: _Seen | None) -> _Loaded:
+    """Raises: ToolError when there is no notebook to be had."""
+    try:
+        data = real.read_bytes()
+    except FileNotFoundError as error:
+        raise ToolError(f"There is no notebook {path} (any more).", "It may have been deleted or renamed.") from error
+    except OSError as error:
+        raise ToolError(f"{path} cannot be read: {error.strerror or error}.") from error
+    digest = hashlib.sha256(data).digest()
+    try:
+        major, book = _parsed(data.decode("utf-8"))
+        known = seen.ids if seen is not None and seen.digest == digest else ()
+        return _Loaded(digest, major, book, cells.hold(book["cells"], known))
+    except (ValueError, RecursionError, LookupError, TypeError, AttributeError) as error:
+        why = f"it has no {error}" if isinstance(error, LookupError) else error
+        raise ToolError(f"{path} is not a valid notebook: {why}.", "Read it as a text file.") from error
+
+
+def _parsed(text: str) -> tuple[int, dict[str, Any]]:
+    """In today's format. Without nbformat's own checks, which only log: what is not there is found where it is
+    missed."""
+    nbformat = _nbformat()
+    raw = json.loads(text)
+    major, minor = raw["nbformat"], raw.get("nbformat_minor", 0)
+    if major not in nbformat.versions:
+        raise ValueError(f"its format {major} is none that is known here")
+    book = nbformat.versions[major].to_notebook_json(raw, minor=minor)
+    if major < 4:
+        book = nbformat.convert(book, 4)
+        for cell in book["cells"]:
+            cell.pop("id", None)  # made by chance, others each time
+    if not isinstance(book["cells"], list):
+        raise ValueError("its cells are no list")
+    return major, book
+
+
+def _writable(loaded: _Loaded, path: str) -> None:
+    if loaded.major < 4:
+        raise ToolError(
+            f"{path} is in notebook format {loaded.major}, which is only read here.",
+            "Ask the user to open it in Jupyter and to save it, which brings it up to date.",
+        )
+
+
+def _write(real: Path, path: str, loaded: _Loaded, made: Sequence[Held]) -> bytes:
+    """As Jupyter writes it; gives the digest. Raises: ToolError, and the file is as it was."""
+    nbformat = _nbformat()
+    old = {id(cell.node) for cell in loaded.held}
+    _check([cell.node for cell in made if id(cell.node) not in old], loaded.book, path)
+    book = nbformat.from_dict({**loaded.book, "cells": [cell.node for cell in made]})
+    try:
+        data = (nbformat.versions[4].writes_json(book) + "\n").encode("utf-8")
+    except (ValueError, LookupError, TypeError, AttributeError) as error:
+        raise ToolError(f"{path} would not be a valid notebook: {error}; nothing was changed.") from error
+
+    def still() -> None:
+        if hashlib.sha256(real.read_bytes()).digest() != loaded.digest:
+            raise ToolError(f"{path} was changed by somebody else just now; nothing was changed here.", AGAIN)
+
+    atomic_write.replace(real, path, data, still)
+    return hashlib.sha256(data).digest()
+
+
+def _check(nodes: Sequence[dict[str, Any]], book: dict[str, Any], path: str) -> None:
+    """Only what is new: a notebook that was a little wrong before is none the worse for a change."""
+    nbformat = _nbformat()
+    for node in nodes:
+        ref = f"{node.get('cell_type')}_cell"
+        try:
+            nbformat.validate(node, ref=ref, version=4, version_minor=book.get("nbformat_minor", 0))
+        except nbformat.ValidationError as error:
+            raise ToolError(f"{path} would not be a valid notebook: {error.message}; nothing was changed.") from error
+
+
+def _nbformat() -> Any:
+    """On first use, and in a thread: its schemas take a second. It is only partly typed."""
+    import nbformat
+
+    return nbformat

@@ -1,0 +1,136 @@
+"""Cells as a reader sees them: in order, with what they put out. One rendering for notebooks that are open and for
+files; outputs are nbformat's, of any version."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from jupyter_eca.errors import ToolError
+from jupyter_eca.protocol.notebook import CellState, CellType
+from jupyter_eca.workspace.kernels.output_text import Outputs
+from jupyter_eca.workspace.notebooks.prompt_cells import cells_of, is_prompt
+from jupyter_eca.workspace.reading import image
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Mapping
+
+    from jupyter_eca.engine.model.request import ImagePart
+    from jupyter_eca.protocol.notebook import NotebookCell, NotebookDocument
+
+# Of the outputs of one cell: a table or a log that is longer hides the other cells.
+MAX_OUTPUT: Final = 4000
+
+# Of one output: a hundred megabytes of a progress bar are not gone through for the few lines that are shown.
+_MAX_SEEN: Final = 200_000
+
+NO_CELLS: Final = "[a notebook with no cells]"
+
+# What nbformat 3 called them.
+_KINDS: Final = {"pyout": "execute_result", "pyerr": "error"}
+
+_STATES: Final = {
+    CellState.NEVER_RUN: "not run",
+    CellState.EDITED: "edited since it ran",
+    CellState.QUEUED: "queued",
+    CellState.RUNNING: "running",
+}
+
+# What vendors take; an SVG is text and no picture to them.
+_PICTURES: Final = ("image/png", "image/jpeg", "image/gif", "image/webp")
+
+
+def rendered(document: NotebookDocument, only: Collection[str] | None = None, *, output: int = MAX_OUTPUT) -> str:
+    """The cells, or those of these ids, each with its number, id and state; `output` characters of what each has put
+    out, with 0 none of it."""
+    shown = [
+        _live(number, cell, document, output)
+        for number, cell in enumerate(document.cells, 1)
+        if only is None or cell.id in only
+    ]
+    return "\n\n".join(shown) or NO_CELLS
+
+
+def written(number: int, about: str, source: str, outputs: str = "") -> str:
+    """One cell; `about` stands in its head beside the number."""
+    parts = [f"--- cell {number}{about} ---", source]
+    if outputs:
+        parts.append(f"--- output of cell {number} ---\n{outputs}")
+    return "\n".join(parts)
+
+
+def put_out(outputs: Iterable[Mapping[str, Any]], most: int = MAX_OUTPUT) -> str:
+    """Outputs as text, both ends when there is more."""
+    shown = Outputs()
+    for output in outputs:
+        kind = str(output.get("output_type"))
+        shown.add(_KINDS.get(kind, kind), _content(output))
+    return _ends(shown.text, most)
+
+
+def pictures(cell: NotebookCell) -> tuple[ImagePart, ...]:
+    """What a model can look at of a cell's outputs, one of each output."""
+    return tuple(found for output in cell.outputs if (found := _picture(objects_in(output.get("data")))))
+
+
+def objects(value: Any) -> Iterator[dict[str, Any]]:
+    """Those in a list, if it is one."""
+    if isinstance(value, list):
+        yield from (cast("dict[str, Any]", item) for item in cast("list[Any]", value) if isinstance(item, dict))
+
+
+def objects_in(value: Any) -> dict[str, Any]:
+    """An object, if it is one."""
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+
+
+def joined(value: Any, between: str = "") -> str:
+    """A text as nbformat stores it: whole, or a list of lines."""
+    if isinstance(value, list):
+        return between.join(str(line) for line in cast("list[Any]", value))
+    return value if isinstance(value, str) else ""
+
+
+def _live(number: int, cell: NotebookCell, document: NotebookDocument, output: int) -> str:
+    active = ", active" if cell.id == document.active_cell_id else ""
+    about = f" [{cell.id}]: {_kind(cell, document)}{_state(cell)}{active}"
+    return written(number, about, cell.source, put_out(cell.outputs, output) if output else "")
+
+
+def _kind(cell: NotebookCell, document: NotebookDocument) -> str:
+    return (
+        "prompt"
+        if cell.cell_type is CellType.CODE and is_prompt(cell.source, cells_of(document.language))
+        else cell.cell_type
+    )
+
+
+def _state(cell: NotebookCell) -> str:
+    if cell.cell_type is not CellType.CODE:
+        return ""
+    count = f"execution {cell.execution_count}" if cell.execution_count is not None else ""
+    state = _STATES.get(cell.state, "") if cell.state else "" if count else _STATES[CellState.NEVER_RUN]
+    return "".join(f", {word}" for word in (count, state) if word)
+
+
+def _ends(text: str, most: int) -> str:
+    """Errors stand at the end."""
+    left_out, half = len(text) - most, most // 2
+    return text if left_out <= 0 else f"{text[:half]}\n[... {left_out} characters left out ...]\n{text[-half:]}"
+
+
+def _picture(data: Mapping[str, Any]) -> ImagePart | None:
+    for mime in _PICTURES:
+        if text := joined(data.get(mime)):
+            with suppress(ToolError):
+                return image.of_base64("".join(text.split()), mime)
+    return None
+
+
+def _content(output: Mapping[str, Any]) -> dict[str, Any]:
+    """As a message of a kernel. In nbformat 3 the data stood in the output itself, by short names."""
+    text = _ends(joined(output.get("text")), _MAX_SEEN)
+    data = {mime: _ends(joined(value), _MAX_SEEN) for mime, value in objects_in(output.get("data")).items()}
+    old = {"text/plain": text} | {f"image/{kind}": "" for kind in ("png", "jpeg", "svg") if kind in output}
+    traceback = output.get("traceback") or [f"{output.get('ename')}: {output.get('evalue')}"]
+    return {"text": text, "data": data or old, "traceback": [_ends(joined(traceback, "\n"), _MAX_SEEN)]}

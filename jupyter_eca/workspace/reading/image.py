@@ -1,0 +1,81 @@
+"""Pictures that a model can be sent. What a picture is, is told by its bytes: one that is named wrongly would be
+refused by the vendor, and with it every later turn of the chat."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import io
+from typing import TYPE_CHECKING, Any, Final
+
+from jupyter_eca.engine.model.request import ImagePart
+from jupyter_eca.errors import ToolError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+EXTENSIONS: Final = frozenset({".png", ".jpg", ".jpeg", ".gif", ".webp"})
+
+# Vendors refuse 5 MB of base64.
+MAX_BYTES: Final = 3_750_000
+
+# Read at most, to be made smaller; and how long the longer side is then, which is all that models look at.
+MAX_READ: Final = 50_000_000
+_SIDE: Final = 1568
+
+
+def of_file(real: Path, shown: str) -> ImagePart:
+    """Raises: ToolError for what is no picture, or too large; OSError."""
+    with real.open("rb") as file:
+        return _part(file.read(MAX_READ + 1), shown)
+
+
+def of_base64(text: str, shown: str) -> ImagePart:
+    """Raises: ToolError, as above."""
+    try:
+        return _part(base64.b64decode(text.partition("base64,")[2] or text, validate=True), shown)
+    except binascii.Error as error:
+        raise ToolError(f"{shown} is not valid base64: {error}.") from error
+
+
+def of_bytes(data: bytes, shown: str) -> ImagePart:
+    """Raises: ToolError, as above."""
+    return _part(data, shown)
+
+
+def _part(data: bytes, shown: str) -> ImagePart:
+    media_type = _media_type(data)
+    if not media_type:
+        raise ToolError(f"{shown} is no PNG, JPEG, GIF or WebP picture, whatever it is called.")
+    if len(data) > MAX_BYTES:
+        media_type, data = "image/jpeg", _smaller(data, shown)
+    return ImagePart(media_type, base64.b64encode(data).decode("ascii"))
+
+
+def _media_type(data: bytes) -> str:
+    if data.startswith(b"\x89PNG\r\n\x1a\n"):
+        return "image/png"
+    if data.startswith(b"\xff\xd8\xff"):
+        return "image/jpeg"
+    if data.startswith((b"GIF87a", b"GIF89a")):
+        return "image/gif"
+    return "image/webp" if data[:4] == b"RIFF" and data[8:12] == b"WEBP" else ""
+
+
+def _smaller(data: bytes, shown: str) -> bytes:
+    """With Pillow, where that is installed."""
+    problem = f"{shown} is larger than {MAX_BYTES / 1e6:g} MB"
+    if len(data) > MAX_READ:
+        raise ToolError(f"{problem}, and too large to be made smaller.", "Crop it, or save it with fewer pixels.")
+    try:
+        from PIL import Image
+    except ImportError:
+        raise ToolError(f"{problem}.", "Install Pillow to have it made smaller.") from None
+    try:
+        picture: Any = Image.open(io.BytesIO(data))
+        picture.thumbnail((_SIDE, _SIDE))
+        made = io.BytesIO()
+        picture.convert("RGB").save(made, "JPEG", quality=85)
+    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
+        raise ToolError(f"{problem} and cannot be made smaller: {error}.") from error
+    return made.getvalue()

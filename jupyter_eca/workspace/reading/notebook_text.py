@@ -1,0 +1,51 @@
+"""A notebook file as a reader sees it. Tolerant, since people point at notebooks that are old, half written or broken
+by a merge."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from jupyter_eca.errors import ToolError
+from jupyter_eca.workspace.notebooks.file import language_of
+from jupyter_eca.workspace.notebooks.prompt_cells import cells_of, is_prompt
+from jupyter_eca.workspace.reading.cell_text import NO_CELLS, joined, objects, objects_in, put_out, written
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from jupyter_eca.workspace.notebooks.prompt_cells import Cells
+
+
+def readable(text: str, shown: str) -> str:
+    """Raises: ToolError when it is no notebook."""
+    try:
+        book: Any = json.loads(text if text.strip() else '{"cells": []}')
+    except (ValueError, RecursionError) as error:
+        raise ToolError(
+            f"{shown} is not a valid notebook: {error}.", "Read it as text, or restore an older version."
+        ) from error
+    cells = _cells(objects_in(book))
+    if cells is None:
+        raise ToolError(f"{shown} is not a notebook: it has no cells.", "Read it as text.")
+    kinds = cells_of(language_of(objects_in(objects_in(book).get("metadata"))))
+    return "\n\n".join(_cell(number, cell, kinds) for number, cell in enumerate(cells, 1)) or NO_CELLS
+
+
+def _cells(book: dict[str, Any]) -> list[dict[str, Any]] | None:
+    """None when there are none. Until nbformat 3 they were in worksheets, of which there never was but one."""
+    if "worksheets" in book:
+        return [cell for sheet in objects(book["worksheets"]) for cell in objects(sheet.get("cells"))]
+    return list(objects(book["cells"])) if isinstance(book.get("cells"), list) else None
+
+
+def _cell(number: int, cell: Mapping[str, Any], kinds: Cells) -> str:
+    """`input`, `prompt_number` and headings as cells are nbformat 3's."""
+    kind = str(cell.get("cell_type", "unknown"))
+    count = cell.get("execution_count", cell.get("prompt_number"))
+    ran = f", execution {count}" if count is not None else (", not run" if kind == "code" else "")
+    level = cell.get("level")
+    mark = "#" * level + " " if isinstance(level, int) and 0 < level < 7 else ""
+    source = mark + joined(cell.get("source", cell.get("input")))
+    called = "prompt" if kind == "code" and is_prompt(source, kinds) else kind
+    return written(number, f": {called}{ran}", source, put_out(objects(cell.get("outputs"))))

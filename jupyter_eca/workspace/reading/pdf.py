@@ -1,0 +1,28 @@
+"""PDF documents, which some models read whole. What one is, is told by its bytes, as with pictures."""
+
+from __future__ import annotations
+
+import base64
+from typing import TYPE_CHECKING, Final
+
+from jupyter_eca.engine.model.request import DocumentPart
+from jupyter_eca.errors import ToolError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+EXTENSION: Final = ".pdf"
+
+# Vendors take 32 MB of a request at most, and the whole chat is one; it is also kept with the chat.
+MAX_BYTES: Final = 10_000_000
+
+
+def of_file(real: Path, shown: str) -> DocumentPart:
+    """Raises: ToolError for what is no PDF, or too large; OSError."""
+    with real.open("rb") as file:
+        data = file.read(MAX_BYTES + 1)
+    if len(data) > MAX_BYTES:
+        raise ToolError(f"{shown} is larger than {MAX_BYTES / 1e6:g} MB.", "Split it, or take its text out with code.")
+    if b"%PDF-" not in data[:1024]:
+        raise ToolError(f"{shown} is no PDF, whatever it is called.")
+    return DocumentPart(shown, base64.b64encode(data).decode("ascii"))
