@@ -59,7 +59,7 @@ check: $(VENV)/.tested
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/pyright
-	$(BIN)/python -m jupyter_eca.protocol.typescript --check labextension/src/protocol.ts
+	$(BIN)/python -m jupyter_eca.protocol.typescript --check labextension/src/wire/protocol.ts
 	$(BIN)/python -m jupyter_eca.config.reference --check notebooks/docs/configuration.md
 
 typescript: $(VENV)/.tested

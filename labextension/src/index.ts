@@ -1,11 +1,11 @@
 /** The plugins that JupyterLab loads. */
 
-import { commands } from './commands';
-import { ghosting } from './ghosting';
-import { helping } from './helping';
-import { managing } from './managing';
-import { opening } from './opening';
-import { refreshing } from './refreshing';
-import { status } from './status';
+import { commands } from './status/commands';
+import { ghosting } from './inline/plugin';
+import { helping } from './errors/plugin';
+import { managing } from './settings/plugin';
+import { opening } from './panel/plugin';
+import { refreshing } from './files/plugin';
+import { status } from './status/plugin';
 
 export default [commands, opening, helping, managing, status, ghosting, refreshing];

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import { commentOf, document } from '../src/above';
+import { commentOf, document } from '../src/inline/completion_context';
 
 test('the cells above come before the text, words as comments, and the position is in the whole', () => {
   const above = [

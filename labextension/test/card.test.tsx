@@ -4,7 +4,7 @@ import * as React from 'react';
 import { renderToStaticMarkup } from 'react-dom/server';
 import { expect, test, vi } from 'vitest';
 
-import { Session } from '../src/session';
+import { Session } from '../src/chat/session';
 import { Deciding } from '../src/view/Deciding';
 import { EnvProvider } from '../src/view/env';
 import { cardSession } from '../src/widget/card';

@@ -3,14 +3,14 @@
 import { YNotebook } from '@jupyter/ydoc';
 import { beforeEach, expect, test, vi } from 'vitest';
 
-import { Blocks } from '../src/blocks';
-import { CellDiff } from '../src/celldiff';
-import type { Change } from '../src/changes';
-import { apply } from '../src/live';
-import { FileChangeDetails } from '../src/protocol';
-import { Remembered } from '../src/remembered';
-import { notesOf } from '../src/reviewnotes';
-import { Chat, newChat } from '../src/state';
+import { Blocks } from '../src/chat/blocks';
+import { CellDiff } from '../src/review/cell_diff';
+import type { Change } from '../src/chat/changes';
+import { apply } from '../src/notebook/live_cells';
+import { FileChangeDetails } from '../src/wire/protocol';
+import { Remembered } from '../src/chat/tab_storage';
+import { notesOf } from '../src/review/notes';
+import { Chat, newChat } from '../src/chat/state';
 
 // Yjs says this of each cell that Lab's own `createCell` makes.
 beforeEach(() => {

@@ -5,10 +5,10 @@ import * as React from 'react';
 import { renderToStaticMarkup } from 'react-dom/server';
 import { expect, test } from 'vitest';
 
-import { accept, Change, look, reject } from '../src/changes';
-import { ClientMethods, ServerMethods } from '../src/protocol';
-import { Peer } from '../src/rpc';
-import { Session } from '../src/session';
+import { accept, Change, look, reject } from '../src/chat/changes';
+import { ClientMethods, ServerMethods } from '../src/wire/protocol';
+import { Peer } from '../src/wire/rpc';
+import { Session } from '../src/chat/session';
 import { Changes } from '../src/view/Changes';
 import { EnvProvider } from '../src/view/env';
 import { pair } from './pair';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import { Client } from '../src/client';
+import { Client } from '../src/wire/client';
 import {
   ChatId,
   ChatStatus,
@@ -11,8 +11,8 @@ import {
   InitializeParams,
   NotebookListResult,
   ServerMethods
-} from '../src/protocol';
-import { Peer } from '../src/rpc';
+} from '../src/wire/protocol';
+import { Peer } from '../src/wire/rpc';
 import { pair } from './pair';
 
 /** A server with these chats, which notes what it was told. */

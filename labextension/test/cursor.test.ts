@@ -1,7 +1,7 @@
 import type { CodeEditor } from '@jupyterlab/codeeditor';
 import { expect, test } from 'vitest';
 
-import { fileContext, linesOf, placeOf } from '../src/cursor';
+import { fileContext, linesOf, placeOf } from '../src/notebook/cursor';
 
 const SOURCE = Array.from({ length: 60 }, (_, n) => `line ${String(n + 1)}`).join('\n');
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 
-import { ChatContentReceivedParams, Role } from '../src/protocol';
-import { initial, reduce, State } from '../src/state';
+import { ChatContentReceivedParams, Role } from '../src/wire/protocol';
+import { initial, reduce, State } from '../src/chat/state';
 
 function said(turn: number, role: Role, text: string, seq: number): ChatContentReceivedParams {
   return { chatId: 'c', turn: `t${String(turn)}`, role, content: { type: 'text', text }, seq };

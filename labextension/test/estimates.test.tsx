@@ -5,11 +5,11 @@ import * as React from 'react';
 import { renderToStaticMarkup } from 'react-dom/server';
 import { expect, test } from 'vitest';
 
-import { about, Estimate, exact } from '../src/estimates';
-import { wholeOutput } from '../src/outputs';
-import { ChatContext, ClientMethods, ServerMethods } from '../src/protocol';
-import { Code, Peer, RpcError } from '../src/rpc';
-import { Session } from '../src/session';
+import { about, Estimate, exact } from '../src/chat/estimates';
+import { wholeOutput } from '../src/chat/tool_output';
+import { ChatContext, ClientMethods, ServerMethods } from '../src/wire/protocol';
+import { Code, Peer, RpcError } from '../src/wire/rpc';
+import { Session } from '../src/chat/session';
 import { EnvProvider } from '../src/view/env';
 import { Figures } from '../src/view/Estimate';
 import { pair } from './pair';

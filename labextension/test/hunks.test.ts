@@ -2,7 +2,7 @@
 
 import { expect, test } from 'vitest';
 
-import { allApplied, applied, coming, deltaOf, dropped, Hunked, hunksOf, mapped } from '../src/hunks';
+import { allApplied, applied, coming, deltaOf, dropped, Hunked, hunksOf, mapped } from '../src/review/hunks';
 
 /** The same numbers each time, from 0 to below `most`. */
 function dice(seed: number): (most: number) => number {

@@ -6,7 +6,7 @@ import * as React from 'react';
 import { renderToStaticMarkup } from 'react-dom/server';
 import { expect, test } from 'vitest';
 
-import { instruct, instructionsOf, isTrusted } from '../src/instructions';
+import { instruct, instructionsOf, isTrusted } from '../src/notebook/instructions';
 import { Env, EnvProvider } from '../src/view/env';
 import { Instructed, OfNotebook } from '../src/view/Instructions';
 

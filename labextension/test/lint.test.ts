@@ -3,7 +3,7 @@ import { EditorState, StateField } from '@codemirror/state';
 import { Decoration, DecorationSet, EditorView } from '@codemirror/view';
 import { expect, test } from 'vitest';
 
-import { findings, pathOf, told, uriOf } from '../src/lint';
+import { findings, pathOf, told, uriOf } from '../src/notebook/lint';
 
 const SOURCE = 'x = 1\n😀 = undefined_name';
 

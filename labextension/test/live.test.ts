@@ -3,8 +3,8 @@
 import { YNotebook } from '@jupyter/ydoc';
 import { beforeEach, expect, test, vi } from 'vitest';
 
-import { apply, Change, plan, Refusal, Standing, told } from '../src/live';
-import { NotebookCell } from '../src/protocol';
+import { apply, Change, plan, Refusal, Standing, told } from '../src/notebook/live_cells';
+import { NotebookCell } from '../src/wire/protocol';
 
 // Yjs says this of each cell that Lab's own `createCell` makes.
 beforeEach(() => {

@@ -5,10 +5,10 @@ import * as React from 'react';
 import { renderToStaticMarkup } from 'react-dom/server';
 import { expect, test } from 'vitest';
 
-import { Always } from '../src/always';
-import { told } from '../src/blocks';
-import { pairs, words } from '../src/commandline';
-import { DEFAULTS, preferences } from '../src/preferences';
+import { Always } from '../src/chat/approval_rule';
+import { told } from '../src/chat/blocks';
+import { pairs, words } from '../src/settings/command_line';
+import { DEFAULTS, preferences } from '../src/view/preferences';
 import {
   ApprovalRule,
   Cost,
@@ -16,20 +16,20 @@ import {
   ServerMethods,
   ClientMethods,
   ToolServerUpdatedParams
-} from '../src/protocol';
-import { Peer } from '../src/rpc';
-import { Session } from '../src/session';
-import { initial, newChat, reduce } from '../src/state';
-import { statusText } from '../src/statustext';
+} from '../src/wire/protocol';
+import { Peer } from '../src/wire/rpc';
+import { Session } from '../src/chat/session';
+import { initial, newChat, reduce } from '../src/chat/state';
+import { statusText } from '../src/chat/status_text';
 import { Proposal, ruleJson } from '../src/view/Always';
 import { Sums } from '../src/view/Costs';
 import { Env, EnvProvider } from '../src/view/env';
 import { JobCard } from '../src/view/Jobs';
-import { Step } from '../src/view/Login';
-import { Provider } from '../src/view/Providers';
-import { RuleList } from '../src/view/Rules';
-import { Server } from '../src/view/Server';
-import { server } from '../src/view/ServerForm';
+import { Step } from '../src/settings/Login';
+import { Provider } from '../src/settings/Providers';
+import { RuleList } from '../src/settings/Rules';
+import { Server } from '../src/settings/Server';
+import { server } from '../src/settings/ServerForm';
 import { pair } from './pair';
 
 const nothing = (): void => undefined;

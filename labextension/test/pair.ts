@@ -1,4 +1,4 @@
-import { Link } from '../src/rpc';
+import { Link } from '../src/wire/rpc';
 
 class End implements Link {
   other!: End;

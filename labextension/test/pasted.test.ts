@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import { cellContext, cellsIn } from '../src/pasted';
+import { cellContext, cellsIn } from '../src/chat/pasted_cells';
 
 const CELL = { id: 'c1', cell_type: 'code', source: ['\n', 'x = 1\n', 'y = 2'] };
 

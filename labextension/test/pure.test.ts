@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
 
-import { parseDiff } from '../src/diff';
-import { called, offers } from '../src/offer';
-import { segments } from '../src/segments';
-import { count, dollars, duration, plain, withNumbers } from '../src/text';
-import { replaced, trigger } from '../src/trigger';
+import { parseDiff } from '../src/render/unified_diff';
+import { called, offers } from '../src/chat/suggestions';
+import { segments } from '../src/render/markdown_segments';
+import { count, dollars, duration, plain, withNumbers } from '../src/render/format';
+import { replaced, trigger } from '../src/chat/completion_trigger';
 
 describe('Markdown is cut', () => {
   test.each([

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import { Context, Refresher, Surface } from '../src/refresh';
+import { Context, Refresher, Surface } from '../src/files/refresh';
 
 type State = 'started' | 'completed';
 

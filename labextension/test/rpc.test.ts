@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import { Code, LinkError, Peer, RpcError } from '../src/rpc';
+import { Code, LinkError, Peer, RpcError } from '../src/wire/rpc';
 import { pair } from './pair';
 
 interface Asking {

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
 
-import { Offer } from '../src/offering';
-import { again } from '../src/back';
-import { PAGE } from '../src/earlier';
-import { ChatContentReceivedParams, ClientMethods, Content, Role, ServerMethods } from '../src/protocol';
-import { Code, Link, LinkError, Peer, RpcError } from '../src/rpc';
-import { Session, World } from '../src/session';
+import { Offer } from '../src/chat/offers';
+import { again } from '../src/chat/rollback';
+import { PAGE } from '../src/chat/history_page';
+import { ChatContentReceivedParams, ClientMethods, Content, Role, ServerMethods } from '../src/wire/protocol';
+import { Code, Link, LinkError, Peer, RpcError } from '../src/wire/rpc';
+import { Session, World } from '../src/chat/session';
 import { pair } from './pair';
 
 type Heard = readonly [method: string, params: unknown];

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 
 import { expect, test } from 'vitest';
 
-import { TOLD } from '../src/protocol';
-import { misfit } from '../src/shape';
+import { TOLD } from '../src/wire/protocol';
+import { misfit } from '../src/wire/validate';
 
 const FOLDER = join(import.meta.dirname, '..', '..', 'tests', 'fixtures', 'wire');
 

@@ -5,9 +5,9 @@ import { join } from 'node:path';
 
 import { describe, expect, test } from 'vitest';
 
-import { plan } from '../src/blocks';
-import { ChatContentReceivedParams } from '../src/protocol';
-import { Action, initial, reduce, State } from '../src/state';
+import { plan } from '../src/chat/blocks';
+import { ChatContentReceivedParams } from '../src/wire/protocol';
+import { Action, initial, reduce, State } from '../src/chat/state';
 
 const FOLDER = join(import.meta.dirname, '..', '..', 'tests', 'fixtures', 'reducer');
 

@@ -5,9 +5,9 @@ import * as React from 'react';
 import { renderToStaticMarkup } from 'react-dom/server';
 import { expect, test } from 'vitest';
 
-import { Block, ToolBlock } from '../src/blocks';
-import { TaskDetails, ToolCallDetails } from '../src/protocol';
-import { newChat, initial } from '../src/state';
+import { Block, ToolBlock } from '../src/chat/blocks';
+import { TaskDetails, ToolCallDetails } from '../src/wire/protocol';
+import { newChat, initial } from '../src/chat/state';
 import { announcement } from '../src/view/announcement';
 import { begun } from '../src/view/Approval';
 import { BlockView } from '../src/view/BlockView';

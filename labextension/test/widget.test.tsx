@@ -4,7 +4,7 @@ import * as React from 'react';
 import { renderToStaticMarkup } from 'react-dom/server';
 import { expect, test } from 'vitest';
 
-import { LinkError } from '../src/rpc';
+import { LinkError } from '../src/wire/rpc';
 import { openChannel } from '../src/widget/channel';
 import { WidgetModel } from '../src/widget/model';
 import { Gone } from '../src/widget/WidgetPanel';

@@ -26,7 +26,7 @@ function declaration(name: string, index: number): string {
 
 /** What the compiler says of these lines, each with its line. */
 function complaints(lines: readonly string[]): string[] {
-  const head = "import type { ClientMethods, ServerMethods } from '../src/protocol';";
+  const head = "import type { ClientMethods, ServerMethods } from '../src/wire/protocol';";
   const both = 'type Methods = ClientMethods & ServerMethods;';
   const text = [`${head} ${both}`, ...lines].join('\n');
   const options = { strict: true, exactOptionalPropertyTypes: true, noEmit: true, types: [], lib: ['lib.es5.d.ts'] };

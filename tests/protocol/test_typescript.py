@@ -10,7 +10,7 @@ import pytest
 from jupyter_eca.protocol.methods import METHODS
 from jupyter_eca.protocol.typescript import main, typescript
 
-COMMITTED = Path(__file__).parents[2] / "labextension" / "src" / "protocol.ts"
+COMMITTED = Path(__file__).parents[2] / "labextension" / "src" / "wire" / "protocol.ts"
 
 
 def test_the_committed_types_are_fresh() -> None:

@@ -1,4 +1,4 @@
-"""A page that draws the cards of cells: it speaks ECA over a widget's messages, as `src/widget/card.tsx` does."""
+"""A page that draws the cards of cells: it speaks ECA over a widget's messages, as `labextension/src/widget/card.tsx` does."""
 
 from __future__ import annotations
 

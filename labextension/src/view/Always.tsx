@@ -2,8 +2,8 @@
 
 import * as React from 'react';
 
-import { Always } from '../always';
-import { ApprovalsProposeResult, RulePlace, RuleText } from '../protocol';
+import { Always } from '../chat/approval_rule';
+import { ApprovalsProposeResult, RulePlace, RuleText } from '../wire/protocol';
 import { useEnv } from './env';
 
 /** As it stands in the file. */

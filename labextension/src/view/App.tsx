@@ -2,18 +2,18 @@
 
 import * as React from 'react';
 
-import { again, Extent, fork, goBack } from '../back';
-import { plan as planOf, UserBlock } from '../blocks';
-import { accept, look, reject } from '../changes';
-import { remove, rename } from '../chats';
-import { fetchEarlier } from '../earlier';
-import { about, exact } from '../estimates';
-import { Offer, offers } from '../offer';
-import { ChatContext, ChatId } from '../protocol';
-import { queue, unqueue } from '../queue';
-import { Session } from '../session';
-import { Chat, Selection, State } from '../state';
-import { Trigger } from '../trigger';
+import { again, Extent, fork, goBack } from '../chat/rollback';
+import { plan as planOf, UserBlock } from '../chat/blocks';
+import { accept, look, reject } from '../chat/changes';
+import { remove, rename } from '../chat/chat_list';
+import { fetchEarlier } from '../chat/history_page';
+import { about, exact } from '../chat/estimates';
+import { Offer, offers } from '../chat/suggestions';
+import { ChatContext, ChatId } from '../wire/protocol';
+import { queue, unqueue } from '../chat/queue';
+import { Session } from '../chat/session';
+import { Chat, Selection, State } from '../chat/state';
+import { Trigger } from '../chat/completion_trigger';
 import { announcement } from './announcement';
 import { Boundary } from './Boundary';
 import { ChatList } from './ChatList';

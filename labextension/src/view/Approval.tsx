@@ -2,7 +2,7 @@
 
 import * as React from 'react';
 
-import { ChatId } from '../protocol';
+import { ChatId } from '../wire/protocol';
 import { AlwaysForm } from './Always';
 import { useEnv } from './env';
 

@@ -2,10 +2,10 @@
 
 import * as React from 'react';
 
-import { Block, HookBlock, ReasonBlock } from '../blocks';
-import { ChatId } from '../protocol';
-import { Transcript } from '../state';
-import { duration, plain } from '../text';
+import { Block, HookBlock, ReasonBlock } from '../chat/blocks';
+import { ChatId } from '../wire/protocol';
+import { Transcript } from '../chat/state';
+import { duration, plain } from '../render/format';
 import { Decide } from './Approval';
 import { Boundary } from './Boundary';
 import { useEnv } from './env';

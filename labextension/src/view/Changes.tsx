@@ -2,8 +2,8 @@
 
 import * as React from 'react';
 
-import { Change } from '../changes';
-import { base, plain } from '../text';
+import { Change } from '../chat/changes';
+import { base, plain } from '../render/format';
 import { Diff } from './Diff';
 import { useEnv } from './env';
 import { Icon, IconButton } from './Icon';

@@ -2,7 +2,7 @@
 
 import * as React from 'react';
 
-import { ChatId, ChatSummary } from '../protocol';
+import { ChatId, ChatSummary } from '../wire/protocol';
 import { useEnv } from './env';
 import { Icon, IconButton } from './Icon';
 

@@ -2,8 +2,8 @@
 
 import * as React from 'react';
 
-import { called, keyOf } from '../offer';
-import { ChatContext } from '../protocol';
+import { called, keyOf } from '../chat/suggestions';
+import { ChatContext } from '../wire/protocol';
 import { kindIcon } from './Completion';
 import { useEnv } from './env';
 import { Icon } from './Icon';

@@ -2,8 +2,8 @@
 
 import * as React from 'react';
 
-import { Offer } from '../offer';
-import { Trigger, trigger } from '../trigger';
+import { Offer } from '../chat/suggestions';
+import { Trigger, trigger } from '../chat/completion_trigger';
 import { useEnv } from './env';
 import { Icon, IconName } from './Icon';
 

@@ -3,11 +3,11 @@
 
 import * as React from 'react';
 
-import { imageContext, images, LARGEST_IMAGE } from '../image';
-import { cellContext, cellsIn, PastedCell } from '../pasted';
-import { keyOf, Offer } from '../offer';
-import { ChatContext } from '../protocol';
-import { replaced, Trigger } from '../trigger';
+import { imageContext, images, LARGEST_IMAGE } from '../chat/images';
+import { cellContext, cellsIn, PastedCell } from '../chat/pasted_cells';
+import { keyOf, Offer } from '../chat/suggestions';
+import { ChatContext } from '../wire/protocol';
+import { replaced, Trigger } from '../chat/completion_trigger';
 import { useCellDrop } from './celldrop';
 import { Around, Chips } from './Chips';
 import { Completion, useCompletion } from './Completion';

@@ -2,9 +2,9 @@
 
 import * as React from 'react';
 
-import { ChatCostsResult, Cost } from '../protocol';
-import { Session } from '../session';
-import { base, count, dollars } from '../text';
+import { ChatCostsResult, Cost } from '../wire/protocol';
+import { Session } from '../chat/session';
+import { base, count, dollars } from '../render/format';
 import { useEnv } from './env';
 
 export function Costs({ session }: { readonly session: Session }): React.ReactElement {

@@ -2,10 +2,10 @@
 
 import * as React from 'react';
 
-import { ToolBlock } from '../blocks';
-import { ChatId } from '../protocol';
-import { Session } from '../session';
-import { Chat, State } from '../state';
+import { ToolBlock } from '../chat/blocks';
+import { ChatId } from '../wire/protocol';
+import { Session } from '../chat/session';
+import { Chat, State } from '../chat/state';
 import { announcement } from './announcement';
 import { Decide } from './Approval';
 import { Boundary } from './Boundary';

@@ -2,8 +2,8 @@
 
 import * as React from 'react';
 
-import { DiffKind, parseDiff } from '../diff';
-import { plain } from '../text';
+import { DiffKind, parseDiff } from '../render/unified_diff';
+import { plain } from '../render/format';
 import { useEnv } from './env';
 
 const MOST_LINES = 400;

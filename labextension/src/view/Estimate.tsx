@@ -2,9 +2,9 @@
 
 import * as React from 'react';
 
-import type { Estimate } from '../estimates';
-import { ChatContext } from '../protocol';
-import { count, dollars } from '../text';
+import type { Estimate } from '../chat/estimates';
+import { ChatContext } from '../wire/protocol';
+import { count, dollars } from '../render/format';
 import { useEnv } from './env';
 import { IconButton } from './Icon';
 import { LongText } from './LongText';

@@ -2,11 +2,11 @@
 
 import * as React from 'react';
 
-import { Job, JobsReadOutputResult, JobStatus } from '../protocol';
-import { Session } from '../session';
-import { plain } from '../text';
+import { Job, JobsReadOutputResult, JobStatus } from '../wire/protocol';
+import { Session } from '../chat/session';
+import { plain } from '../render/format';
 import { useEnv } from './env';
-import { Toggle } from './Server';
+import { Toggle } from '../settings/Server';
 
 /** An output that grows is read again so often while somebody looks at it. */
 const AGAIN_MS = 2000;

@@ -2,7 +2,7 @@
 
 import * as React from 'react';
 
-import { segments } from '../segments';
+import { segments } from '../render/markdown_segments';
 import { useEnv } from './env';
 import { LongText } from './LongText';
 

@@ -2,8 +2,8 @@
 
 import * as React from 'react';
 
-import type { Session } from '../session';
-import type { State } from '../state';
+import type { Session } from '../chat/session';
+import type { State } from '../chat/state';
 import { useEnv } from './env';
 import { Icon, IconButton } from './Icon';
 

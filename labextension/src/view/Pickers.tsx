@@ -2,7 +2,7 @@
 
 import * as React from 'react';
 
-import { Selection } from '../state';
+import { Selection } from '../chat/state';
 import { useEnv } from './env';
 
 interface Props {

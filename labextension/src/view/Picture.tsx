@@ -2,7 +2,7 @@
 
 import * as React from 'react';
 
-import { ImageContent } from '../protocol';
+import { ImageContent } from '../wire/protocol';
 import { useEnv } from './env';
 
 /** Only what an `img` draws without running it. */

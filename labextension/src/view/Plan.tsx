@@ -2,8 +2,8 @@
 
 import * as React from 'react';
 
-import { Task, TaskDetails } from '../protocol';
-import { plain } from '../text';
+import { Task, TaskDetails } from '../wire/protocol';
+import { plain } from '../render/format';
 import { useEnv } from './env';
 import { Icon } from './Icon';
 

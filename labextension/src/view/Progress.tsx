@@ -2,8 +2,8 @@
 
 import * as React from 'react';
 
-import { ToolBlock } from '../blocks';
-import { plain } from '../text';
+import { ToolBlock } from '../chat/blocks';
+import { plain } from '../render/format';
 import { Decide } from './Approval';
 import { useEnv } from './env';
 

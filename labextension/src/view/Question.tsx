@@ -2,9 +2,9 @@
 
 import * as React from 'react';
 
-import { ChatAskQuestionResult } from '../protocol';
-import { Question as Asked } from '../state';
-import { plain } from '../text';
+import { ChatAskQuestionResult } from '../wire/protocol';
+import { Question as Asked } from '../chat/state';
+import { plain } from '../render/format';
 import { useEnv } from './env';
 
 interface Props {

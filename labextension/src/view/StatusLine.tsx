@@ -2,9 +2,9 @@
 
 import * as React from 'react';
 
-import { UsageContent } from '../protocol';
-import { Connection } from '../state';
-import { count, dollars } from '../text';
+import { UsageContent } from '../wire/protocol';
+import { Connection } from '../chat/state';
+import { count, dollars } from '../render/format';
 import { useEnv } from './env';
 
 interface Props {

@@ -2,8 +2,8 @@
 
 import * as React from 'react';
 
-import { ToolBlock, ToolStatus } from '../blocks';
-import { duration, plain, withNumbers } from '../text';
+import { ToolBlock, ToolStatus } from '../chat/blocks';
+import { duration, plain, withNumbers } from '../render/format';
 import { AlwaysWritten } from './Always';
 import { Approval, begun, Decide } from './Approval';
 import { useEnv } from './env';

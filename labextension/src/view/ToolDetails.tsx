@@ -2,9 +2,9 @@
 
 import * as React from 'react';
 
-import { ToolBlock } from '../blocks';
-import { ShellCommandDetails } from '../protocol';
-import { count, plain } from '../text';
+import { ToolBlock } from '../chat/blocks';
+import { ShellCommandDetails } from '../wire/protocol';
+import { count, plain } from '../render/format';
 import { Diff } from './Diff';
 import { useEnv } from './env';
 import { LongText } from './LongText';

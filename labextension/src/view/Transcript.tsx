@@ -7,9 +7,9 @@
 
 import * as React from 'react';
 
-import { Block, Blocks } from '../blocks';
-import { Change } from '../changes';
-import { Transcript as Told } from '../state';
+import { Block, Blocks } from '../chat/blocks';
+import { Change } from '../chat/changes';
+import { Transcript as Told } from '../chat/state';
 import { BlockActions, BlockView } from './BlockView';
 import { Changes, ReviewActions } from './Changes';
 import { useEnv } from './env';

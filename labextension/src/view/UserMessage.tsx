@@ -2,9 +2,9 @@
 
 import * as React from 'react';
 
-import { Extent } from '../back';
-import { UserBlock } from '../blocks';
-import { plain } from '../text';
+import { Extent } from '../chat/rollback';
+import { UserBlock } from '../chat/blocks';
+import { plain } from '../render/format';
 import { Choices } from './Choices';
 import { useEnv } from './env';
 import { FlagForm } from './Flag';

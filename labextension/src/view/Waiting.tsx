@@ -2,7 +2,7 @@
 
 import * as React from 'react';
 
-import { plain } from '../text';
+import { plain } from '../render/format';
 import { useEnv } from './env';
 
 interface Props {

@@ -2,8 +2,8 @@
 
 import type { TranslationBundle } from '@jupyterlab/translation';
 
-import { ToolBlock } from '../blocks';
-import { Chat, State } from '../state';
+import { ToolBlock } from '../chat/blocks';
+import { Chat, State } from '../chat/state';
 
 export function announcement({ connection }: State, chat: Chat, trans: TranslationBundle): string {
   if (connection === 'lost') {

@@ -3,7 +3,7 @@
 import type { Drag } from '@lumino/dragdrop';
 import * as React from 'react';
 
-import { CELLS, isCell, PastedCell } from '../pasted';
+import { CELLS, isCell, PastedCell } from '../chat/pasted_cells';
 
 const DRAGGED = 'eca-mod-dropping';
 

@@ -3,10 +3,10 @@
 import type { TranslationBundle } from '@jupyterlab/translation';
 import * as React from 'react';
 
-import type { Always } from '../always';
-import type { Flags } from '../flags';
-import type { FindCell } from '../pasted';
-import { DEFAULTS, Preferences } from '../preferences';
+import type { Always } from '../chat/approval_rule';
+import type { Flags } from '../chat/flags';
+import type { FindCell } from '../chat/pasted_cells';
+import { DEFAULTS, Preferences } from './preferences';
 
 /** What can be done with a block of code. `place` is undefined where there is no notebook to put it into. */
 export interface CodeTools {

@@ -2,7 +2,7 @@
 
 import type { TranslationBundle } from '@jupyterlab/translation';
 
-import { ToolBlock } from '../blocks';
+import { ToolBlock } from '../chat/blocks';
 
 /** Empty where no rules were asked. */
 export function why({ cause, asked, reason }: ToolBlock, trans: TranslationBundle): string {

@@ -2,7 +2,7 @@
 
 import * as React from 'react';
 
-import { Session } from '../session';
+import { Session } from '../chat/session';
 import { App, Surroundings } from '../view/App';
 import { Env, EnvProvider } from '../view/env';
 import { InstructionsSource } from '../view/Instructions';

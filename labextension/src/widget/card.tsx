@@ -3,7 +3,7 @@
 import * as React from 'react';
 import { createRoot } from 'react-dom/client';
 
-import { Session } from '../session';
+import { Session } from '../chat/session';
 import { Deciding } from '../view/Deciding';
 import { Env, EnvProvider } from '../view/env';
 import { openChannel } from './channel';

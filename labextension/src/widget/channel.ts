@@ -6,7 +6,7 @@
  * both send `messages`, until one of them closes. `ping` asks whether the page is still there.
  */
 
-import { Link, LinkError } from '../rpc';
+import { Link, LinkError } from '../wire/rpc';
 import { WidgetModel } from './model';
 
 /** What the kernel sends, of which each message has a part. */

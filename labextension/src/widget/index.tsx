@@ -6,9 +6,9 @@ import { createRoot } from 'react-dom/client';
 import '../../style/panel.css';
 import './widget.css';
 
-import { wholeOutput } from '../outputs';
-import { ChatId } from '../protocol';
-import { Session } from '../session';
+import { wholeOutput } from '../chat/tool_output';
+import { ChatId } from '../wire/protocol';
+import { Session } from '../chat/session';
 import { Surroundings } from '../view/App';
 import { Env } from '../view/env';
 import { InstructionsSource } from '../view/Instructions';

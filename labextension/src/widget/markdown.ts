@@ -5,9 +5,9 @@ import { Marked } from 'marked';
 
 import type { TranslationBundle } from '@jupyterlab/translation';
 
-import { equipAll } from '../codetools';
-import { inert } from '../inert';
-import { plain } from '../text';
+import { equipAll } from '../render/code_tools';
+import { inert } from '../render/sanitize';
+import { plain } from '../render/format';
 import { CodeTools } from '../view/env';
 
 const parser = new Marked({ gfm: true, async: false });

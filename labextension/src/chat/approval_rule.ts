@@ -1,0 +1,61 @@
+/** "Always": the rule for a call that waits, seen before it is written, and taken back afterwards. */
+
+import { ApprovalsProposeResult, ChatId, RulePlace, RuleText } from '../wire/protocol';
+import type { Session } from './session';
+
+export interface WrittenRule {
+  readonly rule: RuleText;
+  readonly file: string;
+}
+
+export class Always {
+  private written: Readonly<Record<string, WrittenRule>> = {};
+  private readonly watchers = new Set<() => void>();
+
+  constructor(private readonly session: () => Session) {}
+
+  readonly subscribe = (watcher: () => void): (() => void) => {
+    this.watchers.add(watcher);
+    return () => this.watchers.delete(watcher);
+  };
+
+  /** By their calls. */
+  readonly current = (): Readonly<Record<string, WrittenRule>> => this.written;
+
+  /** Throws: LinkError, RpcError. */
+  propose(toolCallId: string): Promise<ApprovalsProposeResult> {
+    return this.session().request('approvals/propose', { chatId: this.chatOf(toolCallId), toolCallId });
+  }
+
+  /** The call runs then, and every other that waits and that the rule is about. Throws: LinkError, RpcError. */
+  async write(toolCallId: string, rule: RuleText, scope: RulePlace['scope']): Promise<void> {
+    const session = this.session();
+    const chatId = this.chatOf(toolCallId);
+    const { file } = await session.request('approvals/add', { ...rule, scope });
+    this.keep({ ...this.written, [toolCallId]: { rule, file } });
+    session.approve(toolCallId, false, chatId);
+  }
+
+  async undo(toolCallId: string): Promise<void> {
+    const one = this.written[toolCallId];
+    if (one !== undefined && (await this.session().ask('approvals/remove', one.rule)) !== undefined) {
+      this.keep(Object.fromEntries(Object.entries(this.written).filter(([id]) => id !== toolCallId)));
+    }
+  }
+
+  private keep(written: Readonly<Record<string, WrittenRule>>): void {
+    this.written = written;
+    this.watchers.forEach(watcher => {
+      watcher();
+    });
+  }
+
+  /** A subagent's call stands within the chat that is shown, and is its own chat's. */
+  private chatOf(toolCallId: string): ChatId {
+    const { chat } = this.session();
+    const within = Object.entries(chat.agents ?? {}).find(([, { blocks }]) =>
+      blocks.some(block => block.kind === 'tool' && block.id === toolCallId)
+    );
+    return within?.[0] ?? chat.id;
+  }
+}

@@ -1,0 +1,16 @@
+/** What is done to chats in the list of them. */
+
+import { ChatId } from '../wire/protocol';
+import { Session } from './session';
+
+export async function rename(session: Session, chatId: ChatId, title: string): Promise<void> {
+  if ((await session.ask('chat/update', { chatId, title })) !== undefined) {
+    await session.list();
+  }
+}
+
+export async function remove(session: Session, chatId: ChatId): Promise<void> {
+  if ((await session.ask('chat/delete', { chatId })) !== undefined) {
+    session.told('chat/deleted', { chatId });
+  }
+}

@@ -1,0 +1,42 @@
+/** What a prompt would send and cost, asked of the server before it is sent. */
+
+import { ChatContext, ChatEstimateResult } from '../wire/protocol';
+import { Session } from './session';
+
+export type Estimate = ChatEstimateResult;
+
+/** About. A server without this, or one that cannot tell, says nothing: nobody asked for it by hand. */
+export async function about(
+  session: Session,
+  message: string,
+  contexts: readonly ChatContext[]
+): Promise<Estimate | undefined> {
+  try {
+    // An image may be of megabytes, and its tokens are not told from them.
+    const light = contexts.filter(({ type }) => type !== 'image');
+    return await session.request('chat/estimate', { ...asked(session, message), contexts: light });
+  } catch {
+    return undefined;
+  }
+}
+
+/** Word for word. */
+export function exact(
+  session: Session,
+  message: string,
+  contexts: readonly ChatContext[]
+): Promise<Estimate | undefined> {
+  return session.ask('chat/estimate', { ...asked(session, message), contexts, request: true });
+}
+
+function asked(session: Session, message: string) {
+  const { id: chatId, selection } = session.chat;
+  const { model, agent, variant } = { ...session.state.selection, ...selection };
+  return {
+    chatId,
+    message,
+    ...(model !== '' && { model }),
+    ...(agent !== '' && { agent }),
+    ...(variant !== '' && { variant })
+  };
+}

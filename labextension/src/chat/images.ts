@@ -1,0 +1,26 @@
+/** Images that are pasted or dropped, as contexts. */
+
+import { ImageContext } from '../wire/protocol';
+
+/** What models take. */
+const TYPES = ['image/png', 'image/jpeg', 'image/gif', 'image/webp'];
+/** Providers refuse more. */
+export const LARGEST_IMAGE = 5 * 1024 * 1024;
+
+export function images(data: DataTransfer): readonly File[] {
+  return [...data.files].filter(file => TYPES.includes(file.type));
+}
+
+export async function imageContext(file: File): Promise<ImageContext> {
+  const url = await new Promise<string>((resolve, reject) => {
+    const reader = new FileReader();
+    reader.onload = () => {
+      resolve(reader.result as string);
+    };
+    reader.onerror = () => {
+      reject(reader.error ?? new Error('the image cannot be read'));
+    };
+    reader.readAsDataURL(file);
+  });
+  return { type: 'image', mediaType: file.type, base64: url.slice(url.indexOf(',') + 1) };
+}

@@ -1,0 +1,48 @@
+/** Cells that are pasted or dropped, as contexts: Lab gives both as JSON. */
+
+import { ChatContext } from '../wire/protocol';
+
+/** What Lab calls cells that are dragged. */
+export const CELLS = 'application/vnd.jupyter.cells';
+
+/** Of nbformat's, as far as it is told. */
+export interface PastedCell {
+  readonly id?: string;
+  readonly cell_type: string;
+  readonly source: string | readonly string[];
+}
+
+/** Where a cell stands, if it is in a notebook that is open; counted from 1. */
+export type FindCell = (id: string) => { readonly path: string; readonly number: number } | undefined;
+
+/** What Lab puts on the clipboard for cells is their JSON as text. Undefined of any other text. */
+export function cellsIn(text: string): readonly PastedCell[] | undefined {
+  if (!text.startsWith('[{') || !text.includes('"cell_type"')) {
+    return undefined;
+  }
+  try {
+    const found: unknown = JSON.parse(text);
+    return Array.isArray(found) && found.length > 0 && found.every(isCell) ? found : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+export function isCell(value: unknown): value is PastedCell {
+  return typeof value === 'object' && value !== null && 'cell_type' in value && 'source' in value;
+}
+
+/** The live cell with its outputs, where it is still there; else its source. */
+export function cellContext(cell: PastedCell, find: FindCell): ChatContext {
+  const source = typeof cell.source === 'string' ? cell.source : cell.source.join('');
+  const place = cell.id === undefined ? undefined : find(cell.id);
+  if (cell.id !== undefined && place !== undefined) {
+    const label = `cell:${String(place.number)}`;
+    return { type: 'cell', path: place.path, cell: cell.id, label, description: firstLine(source) };
+  }
+  return { type: 'text', label: `${cell.cell_type} cell: ${firstLine(source)}`, content: source };
+}
+
+function firstLine(source: string): string {
+  return source.split('\n').find(line => line.trim() !== '') ?? '';
+}

@@ -1,0 +1,55 @@
+/** Going back in a chat: to before a message, or on from it in another chat. */
+
+import { UserBlock } from './blocks';
+import { ChatContext } from '../wire/protocol';
+import { Code, RpcError } from '../wire/rpc';
+import { Session } from './session';
+
+/** What is taken back with the messages. */
+export type Extent = 'messages' | 'all';
+
+/** To before the message, whose words come back to the prompt box. */
+export async function goBack(session: Session, { contentId, text }: UserBlock, extent: Extent): Promise<void> {
+  const include = extent === 'all' ? (['messages', 'tools'] as const) : (['messages'] as const);
+  const { id: chatId } = session.chat;
+  if (contentId !== undefined && (await session.ask('chat/rollback', { chatId, contentId, include })) !== undefined) {
+    session.onDraft(text);
+  }
+}
+
+/** Takes a message and all that followed back, and asks again. A server that cannot is asked once more. */
+export async function again(
+  session: Session,
+  contentId: string | undefined,
+  message: string,
+  contexts: readonly ChatContext[] = []
+): Promise<boolean> {
+  if (contentId !== undefined) {
+    try {
+      await session.request('chat/rollback', { chatId: session.chat.id, contentId, include: ['messages'] });
+    } catch (error) {
+      if (!(error instanceof RpcError) || error.code !== Code.methodNotFound) {
+        session.complain(error);
+        return false;
+      }
+    }
+  }
+  return session.prompt(message, contexts);
+}
+
+/** Shows a new chat that has everything up to the end of this message's turn. */
+export async function fork(session: Session, { contentId }: UserBlock): Promise<void> {
+  if (contentId === undefined) {
+    return;
+  }
+  await session.list();
+  const known = new Set(session.state.list.map(({ id }) => id));
+  if ((await session.ask('chat/fork', { chatId: session.chat.id, contentId })) === undefined) {
+    return;
+  }
+  await session.list();
+  const made = session.state.list.find(({ id }) => !known.has(id));
+  if (made !== undefined) {
+    await session.openChat(made.id);
+  }
+}

@@ -1,0 +1,399 @@
+/**
+ * The panel's end of the connection: what the server tells goes into the state, what the user does goes to the server.
+ *
+ * One link at a time. When it breaks it is opened again, later each time, and every chat that was shown is replayed.
+ * Knows no user interface and no socket: links and the clock come from outside.
+ */
+
+import { Attendant, Client, NotebookHost, ToldMethod } from '../wire/client';
+import { PAGE } from './history_page';
+import {
+  ChatAskQuestionParams,
+  ChatAskQuestionResult,
+  ChatContentReceivedParams,
+  ChatContext,
+  ChatId,
+  ChatOpenResult,
+  ClientMethods,
+  ShowMessageParams,
+  ToolServerUpdatedParams
+} from '../wire/protocol';
+import { nextOf } from './queue';
+import { Link, LinkError, Notifications, Requests } from '../wire/rpc';
+import { linkIn, Offer } from './offers';
+import { Action, Chat, initial, newChat, pressing, reduce, Selection, State } from './state';
+
+/** What the session needs of the world: `known` is the chat to begin with; `later` calls once, and can be taken back. */
+export interface World {
+  readonly notebooks?: NotebookHost;
+  readonly known?: ChatId;
+  open(): Promise<Link>;
+  newId(): string;
+  later(call: () => void, ms: number): () => void;
+}
+
+const FIRST_RETRY_MS = 500;
+const LAST_RETRY_MS = 15_000;
+/** Ten times a second is as much as a reader of text that grows can see. */
+const FRAME_MS = 100;
+/** A message that is not an error goes away by itself, after long enough to be read. */
+const READING_MS = 8000;
+
+export class Session implements Attendant {
+  state: State;
+  /** Text that comes back to the prompt box: words of a turn that was stopped, or of a message taken back. */
+  onDraft: (text: string) => void = () => undefined;
+  /** Something that the user may want to do, outside of the chat. */
+  onOffer: (offer: Offer) => void = () => undefined;
+  private client: Client | undefined;
+  private readonly watchers = new Set<() => void>();
+  /** How each MCP server was last told to be. */
+  private readonly servers = new Map<string, string>();
+  private readonly waiting = new Map<number, (answer: ChatAskQuestionResult) => void>();
+  private lastKey = 0;
+  private retryMs = FIRST_RETRY_MS;
+  private resting: (() => void) | undefined;
+  private stale = false;
+  private retrying: (() => void) | undefined;
+  private ended = false;
+
+  constructor(private readonly world: World) {
+    this.state = initial(world.known ?? world.newId());
+  }
+
+  readonly subscribe = (watcher: () => void): (() => void) => {
+    this.watchers.add(watcher);
+    return () => this.watchers.delete(watcher);
+  };
+
+  get chat(): Chat {
+    return this.state.chats[String(this.state.current)] ?? newChat(this.state.current);
+  }
+
+  // -- the connection
+
+  async connect(): Promise<void> {
+    this.retrying?.();
+    this.retrying = undefined;
+    try {
+      const client = await Client.connect(await this.world.open(), this, this.world.notebooks);
+      if (this.ended) {
+        client.close();
+        return;
+      }
+      this.client = client;
+      this.retryMs = FIRST_RETRY_MS;
+      this.act({ type: 'connection', connection: 'open' });
+      await this.catchUp();
+    } catch (error) {
+      this.failed(error);
+    }
+  }
+
+  /** Ends it for good. */
+  close(): void {
+    this.ended = true;
+    this.retrying?.();
+    this.resting?.();
+    this.client?.close();
+  }
+
+  gone(): void {
+    this.client = undefined;
+    this.waiting.clear();
+    if (!this.ended) {
+      this.act({ type: 'connection', connection: 'lost' });
+      this.retry();
+    }
+  }
+
+  private failed(error: unknown): void {
+    if (this.ended || this.retrying !== undefined) {
+      return;
+    }
+    if (this.client !== undefined && !(error instanceof LinkError)) {
+      this.complain(error);
+      return;
+    }
+    const { connection } = this.state;
+    this.act({ type: 'connection', connection: connection === 'lost' || connection === 'open' ? 'lost' : 'absent' });
+    if (error instanceof LinkError) {
+      this.retry();
+    } else {
+      // It is there and does not want us, for a wrong configuration say: it will not want us in a second either.
+      this.complain(error);
+    }
+  }
+
+  private retry(): void {
+    if (this.retrying === undefined) {
+      this.retrying = this.world.later(() => void this.connect(), this.retryMs);
+      this.retryMs = Math.min(2 * this.retryMs, LAST_RETRY_MS);
+    }
+  }
+
+  /** What happened in the meantime. */
+  private async catchUp(): Promise<void> {
+    await this.list();
+    const { chats, list } = this.state;
+    const there = new Set([this.world.known, ...list.map(one => one.id)]);
+    const shown = Object.values(chats).filter(({ id, seq }) => seq > 0 || there.has(id));
+    await Promise.all(shown.map(chat => this.replay(chat)));
+  }
+
+  /**
+   * A chat that is running is replayed whole: what comes of it while the replay is asked for could not be told from
+   * the replay, which begins with `chat/cleared` only then.
+   */
+  private async replay(chat: Chat): Promise<void> {
+    const running = this.state.list.some(({ id, status }) => id === chat.id && status !== 'idle');
+    const whole = running || chat.status !== 'idle' || chat.seq === 0;
+    this.act({ type: 'replaying', chatId: chat.id, whole });
+    let opened: ChatOpenResult | undefined;
+    try {
+      opened = await this.ask('chat/open', { chatId: chat.id, ...(whole ? { limit: PAGE } : { after: chat.seq }) });
+      this.act({ type: 'chosen', chatId: chat.id, selection: opened?.selection ?? {} });
+    } finally {
+      const { found = true, meta } = opened ?? {};
+      this.act({ type: 'replayed', chatId: chat.id, found, ...(whole && { before: meta?.beforeCursor }) });
+    }
+  }
+
+  // -- what the server says
+
+  told(method: ToldMethod, params: unknown): void {
+    if (method === '$/showMessage') {
+      const { type, message } = params as ShowMessageParams;
+      const link = type === 'info' ? linkIn(message) : undefined;
+      if (link === undefined) {
+        this.say(type, message);
+      } else {
+        this.onOffer(link);
+      }
+      return;
+    }
+    if (method === 'tool/serverUpdated') {
+      this.pointOut(params as ToolServerUpdatedParams);
+    }
+    const running = this.running();
+    try {
+      // The generated types are trusted here; the reducer ignores what does not fit them.
+      this.state = reduce(this.state, { type: 'told', method, params } as Action);
+    } catch (error) {
+      console.warn('ECA: a message was ignored', method, error);
+      return;
+    }
+    const said = method === 'chat/contentReceived' && !pressing(this.state, params as ChatContentReceivedParams);
+    if (said || method === 'chat/toolCallProgress') {
+      this.drawSoon();
+    } else {
+      this.draw();
+    }
+    for (const chatId of running) {
+      this.settle(chatId);
+    }
+  }
+
+  /** A server that wants its user to sign in is pointed out when it begins to want it, not whenever it is told again. */
+  private pointOut({ name, status }: ToolServerUpdatedParams): void {
+    const before = this.servers.get(name);
+    this.servers.set(name, status);
+    if (status === 'requires-auth' && before !== status) {
+      this.onOffer({ kind: 'signIn', server: name });
+    }
+  }
+
+  asked(question: ChatAskQuestionParams, taken: AbortSignal): Promise<ChatAskQuestionResult> {
+    const key = ++this.lastKey;
+    this.act({ type: 'asked', question: { ...question, key } });
+    taken.addEventListener('abort', () => {
+      this.answer(key, { cancelled: true });
+    });
+    return new Promise(resolve => this.waiting.set(key, resolve));
+  }
+
+  private running(): readonly ChatId[] {
+    return Object.values(this.state.chats).flatMap(({ id, status }) => (status === 'idle' ? [] : [id]));
+  }
+
+  /** At the end of a turn: what it was to be told and was not is the next question. */
+  private settle(chatId: ChatId): void {
+    const chat = this.state.chats[String(chatId)];
+    if (chat?.status !== 'idle') {
+      return;
+    }
+    void this.list();
+    for (const { key } of chat.questions) {
+      this.answer(key, { cancelled: true });
+    }
+    const next = nextOf(this, chat);
+    if (next !== undefined) {
+      void this.prompt(next.text, next.contexts, chat).then(done => {
+        if (!done) {
+          this.onDraft(next.text);
+        }
+      });
+    }
+  }
+
+  // -- what the user does
+
+  /** Asks; whether the server took it. */
+  async prompt(message: string, contexts: readonly ChatContext[], chat: Chat = this.chat): Promise<boolean> {
+    const { model, agent, variant } = { ...this.state.selection, ...chat.selection };
+    const taken = await this.ask('chat/prompt', {
+      chatId: chat.id,
+      message,
+      ...(model !== '' && { model }),
+      ...(agent !== '' && { agent }),
+      ...(variant !== '' && { variant }),
+      ...(contexts.length > 0 && { contexts })
+    });
+    return taken !== undefined;
+  }
+
+  /** Words for the turn under way; what it is not told before it ends is asked then. */
+  steer(message: string): void {
+    const chat = this.chat;
+    this.act({ type: 'steered', chatId: chat.id, steers: [...chat.steers, message] });
+    this.client?.notify('chat/promptSteer', { chatId: chat.id, message });
+  }
+
+  unsteer(): void {
+    const chat = this.chat;
+    this.client?.notify('chat/promptSteerRemove', { chatId: chat.id });
+    this.onDraft([...chat.steers, ...(chat.queue ?? []).map(({ text }) => text)].join('\n\n'));
+    this.act({ type: 'steered', chatId: chat.id, steers: [] });
+    this.act({ type: 'queued', chatId: chat.id, queue: [] });
+  }
+
+  /** Words that wait come back to the prompt box: they must not begin another turn. */
+  stop(): void {
+    if (this.chat.steers.length + (this.chat.queue?.length ?? 0) > 0) {
+      this.unsteer();
+    }
+    this.client?.promptStop(this.chat.id);
+  }
+
+  notify<K extends Notifications<ClientMethods>>(method: K, params: ClientMethods[K]['params']): void {
+    this.client?.notify(method, params);
+  }
+
+  approve(toolCallId: string, session: boolean, chatId = this.chat.id): void {
+    this.client?.notify('chat/toolCallApprove', {
+      chatId,
+      toolCallId,
+      ...(session && { save: 'session' as const })
+    });
+  }
+
+  reject(toolCallId: string, reason: string, chatId = this.chat.id): void {
+    this.client?.notify('chat/toolCallReject', { chatId, toolCallId, ...(reason !== '' && { reason }) });
+  }
+
+  answer(key: number, answer: ChatAskQuestionResult): void {
+    this.waiting.get(key)?.(answer);
+    this.waiting.delete(key);
+    this.act({ type: 'answered', key });
+  }
+
+  newChat(): void {
+    this.act({ type: 'shown', chatId: this.world.newId() });
+  }
+
+  async openChat(chatId: ChatId): Promise<void> {
+    const known = this.state.chats[String(chatId)];
+    this.act({ type: 'shown', chatId });
+    if (known === undefined) {
+      await this.replay(this.chat);
+    }
+  }
+
+  async list(): Promise<void> {
+    const listed = await this.ask('chat/list', {});
+    if (listed !== undefined) {
+      this.act({ type: 'listed', chats: listed.chats });
+    }
+  }
+
+  choose(selection: Partial<Selection>): void {
+    const { chat } = this;
+    this.act({ type: 'chosen', chatId: chat.id, selection });
+    const { model, agent, variant } = { ...this.state.selection, ...this.chat.selection };
+    const known = chat.seq > 0 && { chatId: chat.id };
+    if (selection.agent !== undefined) {
+      this.client?.notify('chat/selectedAgentChanged', { agent, ...known });
+    } else {
+      this.client?.notify('chat/selectedModelChanged', { model, variant, ...known });
+    }
+  }
+
+  /** The answer, or undefined after a message that says why there is none. */
+  async ask<K extends Requests<ClientMethods>>(
+    method: K,
+    params: ClientMethods[K]['params']
+  ): Promise<ClientMethods[K]['result'] | undefined> {
+    try {
+      return await this.request(method, params);
+    } catch (error) {
+      this.complain(error);
+      return undefined;
+    }
+  }
+
+  /** Throws: LinkError, RpcError. */
+  request<K extends Requests<ClientMethods>>(
+    method: K,
+    params: ClientMethods[K]['params']
+  ): Promise<ClientMethods[K]['result']> {
+    return this.client?.request(method, params) ?? Promise.reject(new LinkError('there is no connection'));
+  }
+
+  dismiss(key: number): void {
+    this.act({ type: 'dismissed', key });
+  }
+
+  say(type: 'error' | 'warning' | 'info', text: string): void {
+    const key = ++this.lastKey;
+    this.act({ type: 'message', message: { key, type, text } });
+    if (type === 'info') {
+      this.world.later(() => {
+        this.dismiss(key);
+      }, READING_MS);
+    }
+  }
+
+  /** A broken link is shown already. */
+  complain(error: unknown): void {
+    if (!(error instanceof LinkError)) {
+      this.say('error', error instanceof Error ? error.message : String(error));
+    }
+  }
+
+  act(action: Action): void {
+    this.state = reduce(this.state, action);
+    this.draw();
+  }
+
+  /** At once; what comes while the last drawing is fresh is drawn together. */
+  private drawSoon(): void {
+    if (this.resting !== undefined) {
+      this.stale = true;
+      return;
+    }
+    this.draw();
+    this.resting = this.world.later(() => {
+      this.resting = undefined;
+      if (this.stale) {
+        this.drawSoon();
+      }
+    }, FRAME_MS);
+  }
+
+  private draw(): void {
+    this.stale = false;
+    for (const watcher of this.watchers) {
+      watcher();
+    }
+  }
+}

@@ -1,0 +1,365 @@
+/**
+ * All that the panel shows, as a pure function of what it was told. Knows no socket and no user interface.
+ *
+ * A content with a `seq` is taken once, so a replay may repeat what was shown. While a chat is being replayed what
+ * comes of it is gathered in `replay`, and shown when the replay is complete: the reader sees no gap and no flicker.
+ */
+
+import { progressed } from './blocks';
+import type { Change } from './changes';
+import { Earlier, withEarlier } from './history_page';
+import {
+  ChatAskQuestionParams,
+  ChatConfig,
+  ChatContentReceivedParams,
+  ChatId,
+  ChatSummary,
+  ConfigUpdatedParams,
+  Job,
+  ProviderStatus,
+  ServerMethods,
+  ToolServerUpdatedParams
+} from '../wire/protocol';
+import type { Queued } from './queue';
+import { EMPTY, take, Transcript, transcript } from './transcript';
+
+/** `lost` is being tried again; `absent`: never there. */
+export type Connection = 'connecting' | 'open' | 'lost' | 'absent';
+
+export interface Question extends ChatAskQuestionParams {
+  readonly key: number;
+}
+
+/** What the next turn is run with. An empty name is "whatever the server takes". */
+export interface Selection {
+  readonly model: string;
+  readonly agent: string;
+  readonly variant: string;
+  readonly variants: readonly string[];
+}
+
+export type { Transcript } from './transcript';
+
+/**
+ * `steers` are words for the turn under way which the model has not been told yet, `queue` what is asked after it,
+ * `changes` those to be reviewed.
+ */
+export interface Chat extends Transcript {
+  readonly id: ChatId;
+  readonly questions: readonly Question[];
+  readonly steers: readonly string[];
+  readonly queue?: readonly Queued[];
+  readonly selection: Partial<Selection>;
+  readonly changes?: readonly Change[];
+  readonly replay?: { readonly from: Transcript; readonly now: Transcript };
+}
+
+export interface Message {
+  readonly key: number;
+  readonly type: 'error' | 'warning' | 'info';
+  readonly text: string;
+}
+
+export interface State {
+  readonly connection: Connection;
+  /** Whether the server has said what it is set up with. */
+  readonly configured: boolean;
+  readonly current: ChatId;
+  readonly chats: Readonly<Record<string, Chat>>;
+  readonly list: readonly ChatSummary[];
+  readonly models: readonly string[];
+  readonly agents: readonly string[];
+  readonly selection: Selection;
+  readonly welcome: string;
+  readonly servers: Readonly<Record<string, ToolServerUpdatedParams>>;
+  readonly jobs: readonly Job[];
+  readonly providers: Readonly<Record<string, ProviderStatus>>;
+  readonly messages: readonly Message[];
+}
+
+type Told = {
+  [K in keyof ServerMethods]: { readonly method: K; readonly params: ServerMethods[K]['params'] };
+}[keyof ServerMethods];
+
+export type Action =
+  | ({ readonly type: 'told' } & Told)
+  | { readonly type: 'connection'; readonly connection: Connection }
+  | { readonly type: 'listed'; readonly chats: readonly ChatSummary[] }
+  /** Shows a chat, which begins empty where it is not known. */
+  | { readonly type: 'shown'; readonly chatId: ChatId }
+  /** A replay begins, of the whole chat or of what came after its `seq`; `replayed` when it is complete. */
+  | { readonly type: 'replaying'; readonly chatId: ChatId; readonly whole: boolean }
+  | {
+      readonly type: 'replayed';
+      readonly chatId: ChatId;
+      readonly found: boolean;
+      readonly before?: Transcript['before'];
+    }
+  | { readonly type: 'earlier'; readonly chatId: ChatId; readonly page: Earlier }
+  | { readonly type: 'chosen'; readonly chatId: ChatId; readonly selection: Partial<Selection> }
+  | { readonly type: 'asked'; readonly question: Question }
+  | { readonly type: 'answered'; readonly key: number }
+  | { readonly type: 'steered'; readonly chatId: ChatId; readonly steers: readonly string[] }
+  | { readonly type: 'queued'; readonly chatId: ChatId; readonly queue: readonly Queued[] }
+  | { readonly type: 'reviewed'; readonly chatId: ChatId; readonly changes: readonly Change[] }
+  | { readonly type: 'message'; readonly message: Message }
+  | { readonly type: 'dismissed'; readonly key: number };
+
+export function newChat(id: ChatId): Chat {
+  return { ...EMPTY, id, questions: [], steers: [], selection: {} };
+}
+
+export function initial(current: ChatId): State {
+  return {
+    connection: 'connecting',
+    configured: false,
+    current,
+    chats: { [String(current)]: newChat(current) },
+    list: [],
+    models: [],
+    agents: [],
+    selection: { model: '', agent: '', variant: '', variants: [] },
+    welcome: '',
+    servers: {},
+    jobs: [],
+    providers: {},
+    messages: []
+  };
+}
+
+export function reduce(state: State, action: Action): State {
+  switch (action.type) {
+    case 'told':
+      return heard(state, action);
+    case 'connection':
+      return {
+        ...state,
+        connection: action.connection,
+        ...(action.connection !== 'open' && { chats: unasked(state) })
+      };
+    case 'listed':
+      return { ...state, list: action.chats };
+    case 'shown': {
+      const chat = state.chats[String(action.chatId)] ?? newChat(action.chatId);
+      return { ...state, current: action.chatId, chats: { ...state.chats, [String(action.chatId)]: chat } };
+    }
+    case 'replaying':
+      return within(state, action.chatId, chat => {
+        const from = action.whole ? EMPTY : transcript(chat);
+        return { ...chat, replay: { from, now: from } };
+      });
+    case 'replayed':
+      return within(state, action.chatId, ({ replay, ...chat }) => ({
+        ...chat,
+        ...(action.found && { ...replay?.now, ...('before' in action && { before: action.before }) }),
+        ...(!action.found && { status: 'idle', progress: '' })
+      }));
+    case 'earlier':
+      return within(state, action.chatId, chat =>
+        withEarlier(chat, action.page.contents.reduce(taken, EMPTY), action.page)
+      );
+    case 'chosen':
+      return within(state, action.chatId, chat => ({ ...chat, selection: { ...chat.selection, ...action.selection } }));
+    case 'asked':
+      return within(state, action.question.chatId, chat => ({
+        ...chat,
+        questions: [...chat.questions, action.question]
+      }));
+    case 'answered':
+      return { ...state, chats: each(state, chat => unquestioned(chat, question => question.key !== action.key)) };
+    case 'steered':
+      return within(state, action.chatId, chat => ({ ...chat, steers: action.steers }));
+    case 'queued':
+      return within(state, action.chatId, chat => ({ ...chat, queue: action.queue }));
+    case 'reviewed':
+      return within(state, action.chatId, chat => ({ ...chat, changes: action.changes }));
+    case 'message':
+      return { ...state, messages: [...state.messages, action.message] };
+    case 'dismissed':
+      return { ...state, messages: state.messages.filter(({ key }) => key !== action.key) };
+  }
+}
+
+function heard(state: State, action: Told): State {
+  switch (action.method) {
+    case 'chat/contentReceived':
+      return received(state, action.params);
+    case 'chat/toolCallProgress': {
+      const report = action.params;
+      return transcribed(state, spawner(state, report.chatId), before =>
+        at(before, report.chatId, one => ({ ...one, blocks: progressed(one.blocks, report) }))
+      );
+    }
+    case 'chat/cleared':
+      return transcribed(state, action.params.chatId, before =>
+        action.params.messages ? { ...EMPTY, title: before.title } : { ...before, usage: null }
+      );
+    case 'chat/opened':
+      return titled(state, action.params.chatId, action.params.title ?? '');
+    case 'chat/statusChanged': {
+      const { chatId, status } = action.params;
+      const list = state.list.map(row => (row.id === chatId ? { ...row, status } : row));
+      return transcribed({ ...state, list }, chatId, before => ({ ...before, status }));
+    }
+    case 'chat/deleted': {
+      const { chatId } = action.params;
+      const chats = Object.fromEntries(Object.entries(state.chats).filter(([id]) => id !== String(chatId)));
+      const kept = state.current === chatId ? { ...chats, [String(chatId)]: newChat(chatId) } : chats;
+      return { ...state, chats: kept, list: state.list.filter(row => row.id !== chatId) };
+    }
+    case 'config/updated':
+      return configured(state, action.params);
+    case 'tool/serverUpdated':
+      return { ...state, servers: { ...state.servers, [action.params.name]: action.params } };
+    case 'tool/serverRemoved': {
+      const rest = Object.entries(state.servers).filter(([name]) => name !== action.params.name);
+      return { ...state, servers: Object.fromEntries(rest) };
+    }
+    case 'providers/updated':
+      return { ...state, providers: { ...state.providers, [action.params.id]: action.params } };
+    case 'jobs/updated':
+      return { ...state, jobs: action.params.jobs };
+    default:
+      return state;
+  }
+}
+
+function received(state: State, params: ChatContentReceivedParams): State {
+  const { chatId, content } = params;
+  if (params.parentChatId !== undefined) {
+    return shown(state, params);
+  }
+  if (content.type === 'metadata') {
+    return shown(titled(state, chatId, content.title), params);
+  }
+  const next = shown(state, params);
+  switch (content.type) {
+    case 'text':
+      return params.role === 'user'
+        ? within(next, chatId, chat => ({
+            ...chat,
+            steers: chat.steers.filter(words => !content.text.includes(words))
+          }))
+        : next;
+    // Answered elsewhere: the call that asked is over.
+    case 'toolCalled':
+    case 'toolCallRejected':
+      return within(next, chatId, chat => unquestioned(chat, question => question.toolCallId !== content.id));
+    default:
+      return next;
+  }
+}
+
+/**
+ * Each content once.
+ *
+ * What came on a new connection before the replay began is in the replay as well: when a `seq` goes back, the replay
+ * has begun, and what was gathered until then is given up.
+ */
+function shown(state: State, params: ChatContentReceivedParams): State {
+  return within(state, params.parentChatId ?? params.chatId, chat => {
+    const { replay } = chat;
+    if (replay === undefined) {
+      return repeats(chat, params) ? chat : { ...chat, ...taken(chat, params) };
+    }
+    const before = repeats(replay.now, params) ? replay.from : replay.now;
+    return repeats(before, params) ? chat : { ...chat, replay: { ...replay, now: taken(before, params) } };
+  });
+}
+
+/** What a subagent says is kept apart, within its parent's chat. */
+function taken(before: Transcript, params: ChatContentReceivedParams): Transcript {
+  return params.parentChatId === undefined
+    ? take(before, params)
+    : inner(before, params.chatId, one => take(one, params));
+}
+
+function inner(before: Transcript, id: ChatId, change: (one: Transcript) => Transcript): Transcript {
+  return { ...before, agents: { ...before.agents, [id]: change(before.agents?.[id] ?? EMPTY) } };
+}
+
+/** In the subagent's part where the chat is one's. */
+function at(before: Transcript, id: ChatId, change: (one: Transcript) => Transcript): Transcript {
+  return before.agents?.[id] === undefined ? change(before) : inner(before, id, change);
+}
+
+/** The chat within which a subagent's is shown; any other chat itself. */
+function spawner(state: State, id: ChatId): ChatId {
+  return Object.values(state.chats).find(({ agents }) => agents?.[id] !== undefined)?.id ?? id;
+}
+
+/** Whether it was shown before. */
+function repeats(before: Transcript, { chatId, parentChatId, seq }: ChatContentReceivedParams): boolean {
+  const last = parentChatId === undefined ? before.seq : (before.agents?.[chatId]?.seq ?? 0);
+  return seq !== undefined && seq > 0 && seq <= last;
+}
+
+/** Changes what is shown of a chat or, while it is being replayed, what will be. */
+function transcribed(state: State, id: ChatId, change: (before: Transcript) => Transcript): State {
+  return within(state, id, chat =>
+    chat.replay === undefined
+      ? { ...chat, ...change(chat) }
+      : { ...chat, replay: { ...chat.replay, now: change(chat.replay.now) } }
+  );
+}
+
+function titled(state: State, id: ChatId, title: string): State {
+  const list = state.list.map(row => (row.id === id && title !== '' ? { ...row, title } : row));
+  return transcribed({ ...state, list }, id, before => ({ ...before, title: title || before.title }));
+}
+
+/** An absent field is "unchanged"; `behaviors` are the agents of older servers. */
+function configured(state: State, { chat, chatId }: ConfigUpdatedParams): State {
+  if (chat === undefined) {
+    return state;
+  }
+  const selection = selected(chat);
+  if (chatId !== undefined) {
+    return within(state, chatId, before => ({ ...before, selection: { ...before.selection, ...selection } }));
+  }
+  return {
+    ...state,
+    configured: state.configured || chat.models !== undefined,
+    models: chat.models ?? state.models,
+    agents: chat.agents ?? chat.behaviors ?? state.agents,
+    welcome: chat.welcomeMessage ?? state.welcome,
+    selection: { ...state.selection, ...selection }
+  };
+}
+
+function selected(chat: ChatConfig): Partial<Selection> {
+  const agent = chat.selectAgent ?? chat.selectBehavior;
+  return {
+    ...(chat.selectModel !== undefined && { model: chat.selectModel }),
+    ...(agent !== undefined && { agent }),
+    ...(chat.selectVariant !== undefined && { variant: chat.selectVariant }),
+    ...(chat.variants !== undefined && { variants: chat.variants })
+  };
+}
+
+/** Without the questions of a connection that is gone: nobody waits for their answers. */
+function unasked(state: State): State['chats'] {
+  return each(state, chat => unquestioned(chat, () => false));
+}
+
+function unquestioned(chat: Chat, kept: (question: Question) => boolean): Chat {
+  return chat.questions.every(kept) ? chat : { ...chat, questions: chat.questions.filter(kept) };
+}
+
+/** A chat that was never shown is not kept: what all chats say would be held for ever. */
+function within(state: State, id: ChatId, change: (chat: Chat) => Chat): State {
+  const chat = state.chats[String(id)];
+  return chat === undefined ? state : { ...state, chats: { ...state.chats, [String(id)]: change(chat) } };
+}
+
+function each(state: State, change: (chat: Chat) => Chat): State['chats'] {
+  return Object.fromEntries(Object.entries(state.chats).map(([id, chat]) => [id, change(chat)]));
+}
+
+/** What comes of a decision: somebody has just clicked, here or elsewhere. */
+const DECIDED: ReadonlySet<string> = new Set(['toolCallRunning', 'toolCallRejected']);
+
+/** Whether it is shown at once: not what streams, of which more follows, and not what a replay is made of. */
+export function pressing(state: State, { chatId, content }: ChatContentReceivedParams): boolean {
+  return DECIDED.has(content.type) && state.chats[String(chatId)]?.replay === undefined;
+}

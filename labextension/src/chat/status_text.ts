@@ -1,0 +1,36 @@
+/** How the assistant is, in a few words. Pure. */
+
+import type { TranslationBundle } from '@jupyterlab/translation';
+
+import type { Chat, State } from './state';
+import { base, count, dollars } from '../render/format';
+
+/** What somebody must do comes first; then the model, and what its answers came to. */
+export function statusText(state: State, chat: Chat, trans: TranslationBundle): string {
+  const model = chat.selection.model ?? state.selection.model;
+  const named = model === '' ? trans.__('Assistant') : trans.__('Assistant: %1', base(model));
+  return [named, doing(state, chat, trans), spent(chat, trans)].filter(Boolean).join(' · ');
+}
+
+function doing(state: State, chat: Chat, trans: TranslationBundle): string {
+  if (state.connection !== 'open') {
+    return state.connection === 'connecting' ? '' : trans.__('not connected');
+  }
+  if (chat.questions.length > 0 || chat.blocks.some(block => block.kind === 'tool' && block.status === 'waiting')) {
+    return trans.__('waits for you');
+  }
+  if (chat.status !== 'idle' || state.list.some(({ status }) => status === 'running')) {
+    return trans.__('running');
+  }
+  return state.configured && state.models.length === 0 ? trans.__('no model') : '';
+}
+
+/** The price where it is known, else the tokens. */
+function spent({ usage }: Chat, trans: TranslationBundle): string {
+  const cost = usage?.sessionCost;
+  return cost !== undefined
+    ? dollars(cost)
+    : usage !== null && usage.sessionTokens > 0
+      ? trans.__('%1 tokens', count(usage.sessionTokens))
+      : '';
+}

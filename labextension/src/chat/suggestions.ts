@@ -1,0 +1,85 @@
+/** What the prompt box offers at `@`, `/` and `#`, and how a context is called. Asks through the session only. */
+
+import { ChatContext, ClientMethods, ChatId } from '../wire/protocol';
+import { Requests } from '../wire/rpc';
+import { base } from '../render/format';
+import { Trigger } from './completion_trigger';
+
+/** Either something to send along, or text in place of what was typed. */
+export interface Offer {
+  readonly key: string;
+  readonly kind: string;
+  readonly label: string;
+  readonly detail: string;
+  readonly context?: ChatContext;
+  readonly insert?: string;
+}
+
+export type Ask = <K extends Requests<ClientMethods>>(
+  method: K,
+  params: ClientMethods[K]['params']
+) => Promise<ClientMethods[K]['result']>;
+
+const MOST = 50;
+
+/** Throws: LinkError, RpcError. */
+export async function offers(
+  { kind, query }: Trigger,
+  chatId: ChatId,
+  contexts: readonly ChatContext[],
+  ask: Ask
+): Promise<readonly Offer[]> {
+  return (await found(kind, { query, chatId }, contexts, ask)).slice(0, MOST);
+}
+
+async function found(
+  kind: Trigger['kind'],
+  params: { readonly query: string; readonly chatId: ChatId },
+  contexts: readonly ChatContext[],
+  ask: Ask
+): Promise<readonly Offer[]> {
+  switch (kind) {
+    case '@':
+      return (await ask('chat/queryContext', { ...params, contexts })).contexts.map(offered);
+    case '/':
+      return (await ask('chat/queryCommands', params)).commands.map(
+        ({ name, description, type, arguments: given }) => ({
+          key: name,
+          kind: type,
+          label: [`/${name}`, ...given.map(one => (one.required ? one.name : `[${one.name}]`))].join(' '),
+          detail: description,
+          insert: `/${name} `
+        })
+      );
+    case '#':
+      return (await ask('chat/queryFiles', params)).files.map(({ path, type }) => ({
+        key: path,
+        kind: type,
+        label: base(path),
+        detail: path,
+        insert: `${path} `
+      }));
+  }
+}
+
+function offered(context: ChatContext): Offer {
+  const { label, detail } = called(context);
+  return { key: keyOf(context), kind: context.type, label, detail, context };
+}
+
+/** For a chip and a line of a list. Contexts of other kinds say who they are in one of these fields. */
+export function called(context: ChatContext): { readonly label: string; readonly detail: string } {
+  const said = context as unknown as Readonly<Record<string, unknown>>;
+  const text = (name: string): string => {
+    const value = said[name];
+    return typeof value === 'string' || typeof value === 'number' ? String(value) : '';
+  };
+  const path = text('path');
+  const label = text('label') || text('name') || base(path) || text('url') || text('uri') || context.type;
+  return { label, detail: text('description') || path || text('uri') || text('url') };
+}
+
+/** Equal for what is the same thing. */
+export function keyOf(context: ChatContext): string {
+  return JSON.stringify(context);
+}

@@ -1,0 +1,66 @@
+/** What is shown of a chat, or of a subagent's part of one, as a pure function of the contents that came. */
+
+import { Blocks, ended, told } from './blocks';
+import { ChatContentReceivedParams, ChatStatus, UsageContent } from '../wire/protocol';
+
+/**
+ * `ends` are the turns that have ended, by the keys of their last blocks; `agents` is what subagents said, by the ids of
+ * their chats, which their calls name; `plan`: the last answer can be carried out; `before` is where there is more.
+ */
+export interface Transcript {
+  readonly seq: number;
+  readonly blocks: Blocks;
+  readonly status: ChatStatus;
+  readonly progress: string;
+  readonly title: string;
+  readonly usage: UsageContent | null;
+  readonly ends?: Readonly<Record<string, string>> | undefined;
+  readonly agents?: Readonly<Record<string, Transcript>> | undefined;
+  readonly plan?: true | undefined;
+  readonly before?: string | number | undefined;
+}
+
+/** What may be absent stands here as well, so that nothing of it is left in a chat that is cleared. */
+export const EMPTY: Transcript = {
+  ...{ seq: 0, blocks: [], status: 'idle', progress: '', title: '', usage: null },
+  ...{ ends: undefined, agents: undefined, plan: undefined, before: undefined }
+};
+
+export function take(before: Transcript, params: ChatContentReceivedParams): Transcript {
+  const { content } = params;
+  const now = { ...before, ...cursor(before, params) };
+  switch (content.type) {
+    case 'progress':
+      return content.state === 'running'
+        ? { ...now, progress: content.text, ...(before.status === 'idle' && { status: 'running' }) }
+        : {
+            ...now,
+            progress: '',
+            status: 'idle',
+            blocks: ended(before.blocks),
+            plan: content.plan === true || undefined,
+            ...ending(before, params)
+          };
+    case 'usage':
+      return { ...now, usage: content };
+    default: {
+      const blocks = told(before.blocks, params);
+      return blocks === before.blocks && now.seq === before.seq ? before : { ...now, blocks };
+    }
+  }
+}
+
+function ending({ blocks, ends }: Transcript, { turn }: ChatContentReceivedParams): Pick<Transcript, 'ends'> {
+  const last = blocks.at(-1);
+  return turn === undefined || last === undefined ? {} : { ends: { ...ends, [last.key]: turn } };
+}
+
+function cursor(before: Transcript, { seq }: ChatContentReceivedParams): Pick<Transcript, 'seq'> {
+  return { seq: Math.max(before.seq, seq ?? 0) };
+}
+
+/** That of a chat, without what else is known of it. */
+export function transcript(chat: Transcript): Transcript {
+  const { seq, blocks, status, progress, title, usage, ends, agents, plan, before } = chat;
+  return { seq, blocks, status, progress, title, usage, ends, agents, plan, before };
+}

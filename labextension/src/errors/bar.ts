@@ -1,0 +1,34 @@
+/** The bar below an error: buttons in the cell, after its output. */
+
+import { CodeCell } from '@jupyterlab/cells';
+import { PanelLayout, Widget } from '@lumino/widgets';
+
+import '../../style/help.css';
+
+type Button = readonly [label: string, act: () => void];
+
+/** Puts the bar there, or takes it away. */
+export function show(cell: CodeCell, wanted: boolean, buttons: readonly Button[]): void {
+  const layout = cell.layout as PanelLayout;
+  const there = layout.widgets.find(widget => widget.hasClass('eca-Help'));
+  if (!wanted) {
+    there?.dispose();
+  } else if (there === undefined) {
+    layout.insertWidget(layout.widgets.length - 1, bar(buttons));
+  }
+}
+
+function bar(buttons: readonly Button[]): Widget {
+  const widget = new Widget();
+  widget.addClass('eca-Help');
+  widget.node.setAttribute('role', 'group');
+  for (const [label, act] of buttons) {
+    const button = document.createElement('button');
+    button.type = 'button';
+    button.className = 'eca-Help-button';
+    button.textContent = label;
+    button.addEventListener('click', act);
+    widget.node.append(button);
+  }
+  return widget;
+}

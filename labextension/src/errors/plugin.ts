@@ -1,0 +1,137 @@
+/** Help where it is needed: Fix and Explain below an output that is an error. What is asked is asked in the panel. */
+
+import { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';
+import { ICommandPalette } from '@jupyterlab/apputils';
+import { Cell, CodeCell } from '@jupyterlab/cells';
+import { INotebookTracker, Notebook, NotebookPanel } from '@jupyterlab/notebook';
+import { ITranslator, nullTranslator, TranslationBundle } from '@jupyterlab/translation';
+
+/** Menus and shortcuts name these in schema/plugin.json. */
+const Command = { fix: 'eca:fix-cell', explain: 'eca:explain-cell' } as const;
+const OPEN = 'eca:open-panel';
+
+export const helping: JupyterFrontEndPlugin<void> = {
+  id: 'jupyter-eca:helping',
+  description: 'Offers help with an error in a notebook.',
+  autoStart: true,
+  requires: [INotebookTracker],
+  optional: [ITranslator, ICommandPalette],
+  activate
+};
+
+function activate(
+  app: JupyterFrontEnd,
+  tracker: INotebookTracker,
+  translator: ITranslator | null,
+  palette: ICommandPalette | null
+): void {
+  const trans = (translator ?? nullTranslator).load('jupyter_eca');
+  const { commands } = app;
+  const add = (command: string, label: string, caption: string, words: (cell: number) => string): void => {
+    commands.addCommand(command, {
+      label,
+      caption,
+      describedBy: { args: { type: 'object', properties: {} } },
+      isEnabled: () => tracker.activeCell !== null,
+      execute: async () => {
+        const number = (tracker.currentWidget?.content.activeCellIndex ?? -1) + 1;
+        if (number > 0) {
+          await commands.execute(OPEN, { message: words(number) });
+        }
+      }
+    });
+    palette?.addItem({ command, category: trans.__('Assistant') });
+  };
+  add(Command.fix, trans.__('Fix this Cell'), trans.__('Ask the assistant to fix the active cell'), cell =>
+    trans.__('Fix what is wrong in cell %1.', cell)
+  );
+  add(Command.explain, trans.__('Explain this Cell'), trans.__('Ask the assistant to explain the active cell'), cell =>
+    trans.__('Explain what cell %1 does, and its error if it has one. Change nothing.', cell)
+  );
+  tracker.activeCellChanged.connect(() => {
+    Object.values(Command).forEach(command => {
+      commands.notifyCommandChanged(command);
+    });
+  });
+  const follow = (panel: NotebookPanel): void => {
+    new Errors(panel.content, trans, command => void commands.execute(command)).follow();
+  };
+  tracker.forEach(follow);
+  tracker.widgetAdded.connect((_, panel) => {
+    follow(panel);
+  });
+}
+
+/** The cells of one notebook whose output is an error. */
+class Errors {
+  private readonly known = new WeakSet<Cell>();
+
+  constructor(
+    private readonly notebook: Notebook,
+    private readonly trans: TranslationBundle,
+    private readonly run: (command: string) => void
+  ) {}
+
+  follow(): void {
+    const watch = (): void => {
+      this.notebook.model?.cells.changed.connect(() => {
+        this.look();
+      });
+      this.look();
+    };
+    this.notebook.modelChanged.connect(watch);
+    watch();
+  }
+
+  private look(): void {
+    for (const cell of this.notebook.widgets) {
+      if (cell instanceof CodeCell && !this.known.has(cell)) {
+        this.known.add(cell);
+        const update = (): void => {
+          void this.update(cell);
+        };
+        cell.model.outputs.changed.connect(update);
+        void cell.ready.then(update, () => undefined);
+      }
+    }
+  }
+
+  /** The bar is loaded with the first error. */
+  private async update(cell: CodeCell): Promise<void> {
+    if (!failed(cell) && cell.node.querySelector('.eca-Help') === null) {
+      return;
+    }
+    const { show } = await import('./bar');
+    if (!cell.isDisposed) {
+      show(cell, failed(cell), [
+        [
+          this.trans.__('Fix'),
+          () => {
+            this.ask(cell, Command.fix);
+          }
+        ],
+        [
+          this.trans.__('Explain'),
+          () => {
+            this.ask(cell, Command.explain);
+          }
+        ]
+      ]);
+    }
+  }
+
+  private ask(cell: CodeCell, command: string): void {
+    const index = this.notebook.widgets.indexOf(cell);
+    if (index >= 0) {
+      this.notebook.activeCellIndex = index;
+      this.run(command);
+    }
+  }
+}
+
+/** A cell of ours says by itself what is wrong. */
+function failed(cell: CodeCell): boolean {
+  const { outputs, sharedModel } = cell.model;
+  const types = Array.from({ length: outputs.length }, (_, index) => outputs.get(index).type);
+  return types.includes('error') && !/^\s*%{1,2}eca\b/.test(sharedModel.getSource());
+}

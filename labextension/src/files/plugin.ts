@@ -1,0 +1,37 @@
+/** Files and notebooks that are open here and were changed outside: by the assistant's tools, first of all. What looks
+ * at them is loaded once there are some. */
+
+import { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';
+import { ITranslator, nullTranslator } from '@jupyterlab/translation';
+
+import type { Refresher } from './refresh';
+
+/** Of `jupyter_eca/apps/server/file_events.py`. */
+const SCHEMA_ID = 'https://events.jupyter.org/jupyter_eca/files/v1';
+
+export const refreshing: JupyterFrontEndPlugin<void> = {
+  id: 'jupyter-eca:refreshing',
+  description: 'Reads open documents again that were changed on disk.',
+  autoStart: true,
+  optional: [ITranslator],
+  activate
+};
+
+function activate(app: JupyterFrontEnd, translator: ITranslator | null): void {
+  const trans = (translator ?? nullTranslator).load('jupyter_eca');
+  let refresher: Promise<Refresher> | undefined;
+  const check = (): void => {
+    if (refresher !== undefined || [...app.shell.widgets('main')].some(widget => 'context' in widget)) {
+      refresher ??= import('./reload').then(({ refresherOf }) => refresherOf(app, trans));
+      void refresher.then(one => one.check());
+    }
+  };
+  app.serviceManager.events.stream.connect((_, { schema_id }) => {
+    if (schema_id === SCHEMA_ID) {
+      check();
+    }
+  });
+  // Whoever comes back from another window may have changed files there.
+  window.addEventListener('focus', check);
+  app.shell.currentChanged?.connect(check);
+}

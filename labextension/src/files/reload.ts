@@ -1,0 +1,73 @@
+/** How documents of Lab are looked at and read again. */
+
+import { JupyterFrontEnd } from '@jupyterlab/application';
+import { Notification } from '@jupyterlab/apputils';
+import type { CodeEditor } from '@jupyterlab/codeeditor';
+import type { IDocumentWidget } from '@jupyterlab/docregistry';
+import { Notebook } from '@jupyterlab/notebook';
+import type { TranslationBundle } from '@jupyterlab/translation';
+import type { Widget } from '@lumino/widgets';
+
+import { Context, Refresher } from './refresh';
+import { base } from '../render/format';
+
+export function refresherOf(app: JupyterFrontEnd, trans: TranslationBundle): Refresher {
+  const { contents } = app.serviceManager;
+  return new Refresher({
+    documents: () => [...new Set(widgets(app).map(({ context }) => context))],
+    look: path => contents.get(path, { content: false, hash: true }),
+    reload: context => reload(widgets(app), context),
+    conflict: (path, again) => {
+      const message = trans.__(
+        '“%1” was changed on disk, and you have unsaved changes in it. Both are kept.',
+        base(path)
+      );
+      const actions = [
+        {
+          label: trans.__('Discard Mine and Reload'),
+          caption: trans.__('What you have not saved is lost'),
+          callback: again,
+          displayType: 'warn' as const
+        },
+        { label: trans.__('Keep Mine'), callback: () => undefined }
+      ];
+      Notification.warning(message, { autoClose: false, actions });
+    }
+  });
+}
+
+function widgets({ shell }: JupyterFrontEnd): IDocumentWidget[] {
+  const all = ['main', 'left', 'right', 'down'].flatMap(area => [...shell.widgets(area)]);
+  return all.filter((widget): widget is IDocumentWidget => 'context' in widget && !widget.isDisposed);
+}
+
+/** The cursors of all its views are where they were, as far as that is still there. */
+async function reload(all: readonly IDocumentWidget[], context: Context): Promise<void> {
+  const views = all.filter(widget => widget.context === context);
+  const keeps = views.map(({ content }) => kept(content));
+  await context.revert();
+  context.model.dirty = false;
+  for (const keep of keeps) {
+    keep();
+  }
+}
+
+function kept(content: Widget): () => void {
+  if (content instanceof Notebook) {
+    const id = content.activeCell?.model.id;
+    return () => {
+      const index = content.widgets.findIndex(({ model }) => model.id === id);
+      if (index >= 0) {
+        content.activeCellIndex = index;
+      }
+    };
+  }
+  const { editor } = content as { editor?: CodeEditor.IEditor };
+  const at = editor?.getCursorPosition();
+  return () => {
+    if (editor !== undefined && at !== undefined) {
+      const line = Math.min(at.line, editor.lineCount - 1);
+      editor.setCursorPosition({ line, column: Math.min(at.column, editor.getLine(line)?.length ?? 0) });
+    }
+  };
+}

@@ -1,0 +1,39 @@
+/** What a completion is asked about: the text at the cursor and, in a notebook, the cells above it. Pure. */
+
+import { Position } from '../wire/protocol';
+
+/** A cell above, as far as a completion reads it. */
+export interface Above {
+  readonly code: boolean;
+  readonly source: string;
+}
+
+/** What the server's model is shown of the text before the cursor, and as much again: the newest counts. */
+const LONGEST = 8000;
+
+/** `offset` counts characters, as Python does, and so does the position, from 1. */
+export function document(
+  text: string,
+  offset: number,
+  above: readonly Above[],
+  comment: string
+): { readonly docText: string; readonly position: Position } {
+  const before = above.map(cell => `${told(cell, comment)}\n\n`).join('');
+  const whole = before.slice(-LONGEST);
+  const lines = (whole + Array.from(text).slice(0, offset).join('')).split('\n');
+  const last = lines[lines.length - 1] ?? '';
+  return { docText: whole + text, position: { line: lines.length, character: Array.from(last).length + 1 } };
+}
+
+/** Words between code are its comments: else a model goes on with words. */
+function told({ code, source }: Above, comment: string): string {
+  return code || comment === '' ? source : source.replace(/^/gm, `${comment} `);
+}
+
+/** What begins a comment there; empty where that is not known, and in words. */
+export function commentOf(mimeType: string): string {
+  if (/python(?!gfm)|julia|r-?src|x-sh|ruby|perl|yaml/.test(mimeType)) {
+    return '#';
+  }
+  return /javascript|typescript|c\+\+|java|rust|go|scala|kotlin/.test(mimeType) ? '//' : '';
+}

@@ -1,0 +1,145 @@
+/**
+ * Completions at the cursor, from the server's fast model: the newest only, taken back when a key is pressed.
+ *
+ * On a link of its own: the panel need not be open. Somebody who types is not told of failures but once each, quietly.
+ */
+
+import { Notification } from '@jupyterlab/apputils';
+import type { CodeEditor } from '@jupyterlab/codeeditor';
+import type { CompletionHandler, IInlineCompletionItem, IInlineCompletionList } from '@jupyterlab/completer';
+import { Notebook, NotebookPanel } from '@jupyterlab/notebook';
+import { ServerConnection } from '@jupyterlab/services';
+import type { Widget } from '@lumino/widgets';
+
+import { Above, commentOf, document } from './completion_context';
+import { Client } from '../wire/client';
+import { openLink } from '../wire/link';
+import { Code, LinkError, RpcError } from '../wire/rpc';
+
+const NOTHING: IInlineCompletionList = { items: [] };
+/** Pressed with another key, or for nothing. */
+const MODIFIERS = ['Shift', 'Control', 'Alt', 'Meta', 'AltGraph', 'CapsLock'];
+
+export class Ghosts {
+  private client: Promise<Client> | undefined;
+  private version = 0;
+  private readonly said = new Set<string>();
+  private asking: AbortController | undefined;
+
+  constructor(private readonly settings: ServerConnection.ISettings) {}
+
+  /** Never fails: nothing comes of it then. `ms` is how long Lab waits for it. */
+  async complete(request: CompletionHandler.IRequest, widget: Widget, ms: number): Promise<IInlineCompletionList> {
+    this.asking?.abort();
+    const asking = (this.asking = new AbortController());
+    const editor = editorOf(widget);
+    const still = editor === undefined ? undefined : untilTouched(editor, asking);
+    const timer = window.setTimeout(() => {
+      asking.abort();
+    }, ms);
+    try {
+      return { items: await this.ask(request, widget, asking.signal) };
+    } catch (error) {
+      this.note(error);
+      return NOTHING;
+    } finally {
+      window.clearTimeout(timer);
+      still?.();
+    }
+  }
+
+  /** Ahead of the first question: to connect can take longer than Lab waits for a completion. */
+  warm(): void {
+    this.connected().catch(() => undefined);
+  }
+
+  close(): void {
+    this.asking?.abort();
+    void this.client?.then(
+      client => {
+        client.close();
+      },
+      () => undefined
+    );
+    this.client = undefined;
+  }
+
+  private async ask(
+    { text, offset, mimeType = '' }: CompletionHandler.IRequest,
+    widget: Widget,
+    taken: AbortSignal
+  ): Promise<IInlineCompletionItem[]> {
+    const above = widget instanceof NotebookPanel ? cellsAbove(widget.content) : [];
+    const docVersion = ++this.version;
+    const asked = { docVersion, ...document(text, offset, above, commentOf(mimeType)) };
+    const client = await this.connected();
+    const { items } = await client.request('completion/inline', asked, taken);
+    return items.filter(item => item.docVersion === docVersion).map(item => ({ insertText: item.text }));
+  }
+
+  private connected(): Promise<Client> {
+    if (this.client === undefined) {
+      const client = openLink(this.settings).then(link =>
+        Client.completing(link, () => {
+          this.client = undefined;
+        })
+      );
+      this.client = client;
+      client.catch(() => {
+        this.client = undefined;
+      });
+    }
+    return this.client;
+  }
+
+  /** In the list of notifications, without popping up. */
+  private note(error: unknown): void {
+    const expected = error instanceof LinkError || (error instanceof RpcError && error.code === Code.cancelled);
+    if (!expected) {
+      const message = error instanceof Error ? error.message : String(error);
+      if (!this.said.has(message)) {
+        this.said.add(message);
+        Notification.info(message, { autoClose: 0 });
+      }
+    }
+  }
+}
+
+function editorOf(widget: Widget): CodeEditor.IEditor | undefined {
+  if (widget instanceof NotebookPanel) {
+    return widget.content.activeCell?.editor ?? undefined;
+  }
+  const { content } = widget as { content?: { editor?: CodeEditor.IEditor } };
+  return content?.editor;
+}
+
+function cellsAbove({ widgets, activeCellIndex }: Notebook): Above[] {
+  return widgets
+    .slice(0, Math.max(0, activeCellIndex))
+    .filter(({ model }) => model.type !== 'raw')
+    .map(({ model }) => ({ code: model.type === 'code', source: model.sharedModel.getSource() }));
+}
+
+/** The user goes on: by a key, by a click, or in another editor. Returns how to stop looking. */
+function untilTouched(editor: CodeEditor.IEditor, asking: AbortController): () => void {
+  const abort = (event?: unknown): void => {
+    if (!(event instanceof KeyboardEvent) || !MODIFIERS.includes(event.key)) {
+      asking.abort();
+    }
+  };
+  const changed = (): void => {
+    abort();
+  };
+  const events = ['keydown', 'mousedown', 'focusout'] as const;
+  for (const event of events) {
+    editor.host.addEventListener(event, abort, true);
+  }
+  const { sharedModel } = editor.model;
+  sharedModel.changed.connect(changed);
+  return () => {
+    for (const event of events) {
+      editor.host.removeEventListener(event, abort, true);
+    }
+    sharedModel.changed.disconnect(changed);
+  };
+}

@@ -1,0 +1,202 @@
+/** Cells that are being rewritten to order: a box in each, the server's answers brought to the right one. */
+
+import { Cell, MarkdownCell } from '@jupyterlab/cells';
+import { NotebookPanel } from '@jupyterlab/notebook';
+import { TranslationBundle } from '@jupyterlab/translation';
+import { UUID } from '@lumino/coreutils';
+
+import { put } from '../review/cell_bar';
+import { CellDiff } from '../review/cell_diff';
+import { CellEdit } from './cell_edit';
+import { HunkPainter } from '../review/hunk_painter';
+import { Look } from '../review/hunk_view';
+import { LiveNotebooks } from '../notebook/host';
+import { Range, RewriteContentReceivedParams, RewritePromptParams } from '../wire/protocol';
+import { Session } from '../chat/session';
+
+export class Editing {
+  private readonly boxes = new Map<Cell, CellEdit>();
+  /** By the ids of rewrites under way. */
+  private readonly writing = new Map<string, CellEdit>();
+
+  constructor(
+    private readonly session: Session,
+    private readonly notebooks: LiveNotebooks,
+    private readonly painter: HunkPainter,
+    private readonly trans: TranslationBundle,
+    /** The first connection is there, or cannot be had. */
+    private readonly connected: () => Promise<void>
+  ) {
+    notebooks.rewritten = params => {
+      this.received(params);
+    };
+    session.subscribe(() => {
+      if (session.state.connection !== 'open') {
+        this.lost();
+      }
+    });
+  }
+
+  /** In the active cell; one that is there already gets the keyboard. */
+  async open(panel: NotebookPanel): Promise<void> {
+    const cell = panel.content.activeCell;
+    if (cell === null) {
+      return;
+    }
+    const { context } = panel;
+    if (context.model.readOnly || cell.model.getMetadata('editable') === false) {
+      this.session.say('warning', this.trans.__('This cell cannot be edited.'));
+      return;
+    }
+    await cell.ready;
+    cell.inputHidden = false;
+    if (cell instanceof MarkdownCell) {
+      cell.rendered = false;
+    }
+    const box = this.boxes.get(cell) ?? this.made(panel, cell);
+    if (!box.isAttached) {
+      put(cell, box, 'within');
+    }
+    box.focus();
+  }
+
+  private made(panel: NotebookPanel, cell: Cell): CellEdit {
+    const { sharedModel } = cell.model;
+    const diff = new CellDiff(sharedModel, 'proposed', source => {
+      this.notebooks.write(sharedModel, source);
+    });
+    let id = '';
+    const still = look(this.trans, []);
+    const decided = look(this.trans, this.choices(panel, diff));
+    const box = new CellEdit(diff, this.trans, {
+      send: instruction => {
+        id = this.send(panel, cell, box, instruction);
+      },
+      stop: () => {
+        this.writing.delete(id);
+        // The server may have ended it in the meantime.
+        this.session.request('rewrite/stop', { id }).catch(() => undefined);
+      },
+      close: () => {
+        this.boxes.delete(cell);
+        this.painter.clear(cell, 'edit');
+        box.dispose();
+        panel.content.activate();
+      }
+    });
+    diff.watchers.add(() => {
+      this.painter.paint(cell, 'edit', diff.hunks, box.isWriting ? still : decided);
+    });
+    this.boxes.set(cell, box);
+    cell.disposed.connect(() => {
+      this.writing.delete(id);
+      this.boxes.delete(cell);
+      box.dispose();
+    });
+    return box;
+  }
+
+  private choices(panel: NotebookPanel, diff: CellDiff): Look['choices'] {
+    const { trans } = this;
+    return [
+      {
+        label: trans.__('Accept'),
+        act: id => {
+          panel.content.activate();
+          diff.apply(id);
+        }
+      },
+      {
+        label: trans.__('Reject'),
+        act: id => {
+          panel.content.activate();
+          diff.drop(id);
+        }
+      }
+    ];
+  }
+
+  /** The selected lines, else all of the cell. */
+  private send(panel: NotebookPanel, cell: Cell, box: CellEdit, prompt: string): string {
+    const id = UUID.uuid4();
+    const source = cell.model.sharedModel.getSource();
+    const lines = selected(cell, source);
+    const text = source.slice(lines.from, lines.to);
+    box.begin(source, lines.from, lines.to);
+    const { range } = lines;
+    const { localPath: path } = panel.context;
+    void this.prompt(box, { id, text, prompt, path, ...(range && { range }) });
+    return id;
+  }
+
+  private async prompt(box: CellEdit, params: RewritePromptParams): Promise<void> {
+    const id = String(params.id);
+    await this.connected();
+    if (box.isDisposed || !box.isWriting) {
+      return;
+    }
+    this.writing.set(id, box);
+    try {
+      await this.session.request('rewrite/prompt', params);
+    } catch (error) {
+      this.writing.delete(id);
+      box.fail(error instanceof Error ? error.message : String(error));
+    }
+  }
+
+  private received({ rewriteId, content }: RewriteContentReceivedParams): void {
+    const id = String(rewriteId);
+    const box = this.writing.get(id);
+    if (content.type === 'finished' || content.type === 'error') {
+      this.writing.delete(id);
+    }
+    box?.received(content);
+  }
+
+  private lost(): void {
+    for (const box of this.writing.values()) {
+      box.fail(this.trans.__('The connection was lost: ask again.'));
+    }
+    this.writing.clear();
+  }
+}
+
+function look(trans: TranslationBundle, choices: Look['choices']): Look {
+  return {
+    side: 'proposed',
+    choices,
+    caption: trans.__('Proposed'),
+    touched: trans.__('You have written in it')
+  };
+}
+
+interface Lines {
+  readonly from: number;
+  readonly to: number;
+  readonly range?: Range;
+}
+
+/** Whole lines; all of the cell when nothing is selected. */
+function selected(cell: Cell, source: string): Lines {
+  const editor = cell.editor;
+  const all = { from: 0, to: source.length };
+  if (editor === null) {
+    return all;
+  }
+  const { start, end } = editor.getSelection();
+  const [from, to] = [editor.getOffsetAt(start), editor.getOffsetAt(end)].sort((one, other) => one - other);
+  if (from === undefined || to === undefined || from === to) {
+    return all;
+  }
+  const first = source.lastIndexOf('\n', from - 1) + 1;
+  const last = source.indexOf('\n', to - Number(source[to - 1] === '\n'));
+  const line = (at: number): number => source.slice(0, at).split('\n').length - 1;
+  const lines = { from: first, to: last < 0 ? source.length : last };
+  return {
+    ...lines,
+    range: {
+      start: { line: line(lines.from), character: 0 },
+      end: { line: line(lines.to), character: lines.to - (source.lastIndexOf('\n', lines.to - 1) + 1) }
+    }
+  };
+}

@@ -1,0 +1,74 @@
+/** Completion while typing: Lab's own completer asks it. What it does is loaded with the first text that it is to complete. */
+
+import { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';
+import { ICompletionProviderManager, IInlineCompletionProvider } from '@jupyterlab/completer';
+import { ISettingRegistry } from '@jupyterlab/settingregistry';
+import { ITranslator, nullTranslator } from '@jupyterlab/translation';
+
+import type { Ghosts } from './completion_provider';
+import { assistantIcon } from '../view/icon';
+
+/** Of schema/plugin.json. */
+const PLUGIN = 'jupyter-eca:plugin';
+const SETTING = 'inlineCompletion';
+
+/** Each is a setting of Lab's own, in the inline completer's. A pause in typing, in ms: models are not asked for each letter. */
+const DEFAULTS = { debouncerDelay: 250, timeout: 10_000 };
+
+export const ghosting: JupyterFrontEndPlugin<void> = {
+  id: 'jupyter-eca:ghosting',
+  description: 'Completes while one types, once it is switched on.',
+  autoStart: true,
+  requires: [ICompletionProviderManager, ISettingRegistry],
+  optional: [ITranslator],
+  activate
+};
+
+function activate(
+  app: JupyterFrontEnd,
+  manager: ICompletionProviderManager,
+  registry: ISettingRegistry,
+  translator: ITranslator | null
+): void {
+  const trans = (translator ?? nullTranslator).load('jupyter_eca');
+  const { serverSettings } = app.serviceManager;
+  let ghosts: Promise<Ghosts> | undefined;
+  const load = (): Promise<Ghosts> =>
+    (ghosts ??= import('./completion_provider').then(({ Ghosts }) => new Ghosts(serverSettings)));
+  let timeout = DEFAULTS.timeout;
+  let on = false;
+  const provider: IInlineCompletionProvider = {
+    name: trans.__('Assistant'),
+    identifier: 'jupyter-eca',
+    icon: assistantIcon,
+    schema: { default: DEFAULTS },
+    configure: settings => {
+      timeout = Number(settings.timeout ?? DEFAULTS.timeout);
+    },
+    fetch: async (request, context) => {
+      if (on) {
+        void load().then(one => {
+          one.warm();
+        });
+      } else {
+        return { items: [] };
+      }
+      return (await load()).complete(request, context.widget, timeout);
+    }
+  };
+  // Before Lab is restored: it looks once for the providers that have settings.
+  manager.registerInlineProvider(provider);
+  const follow = (settings: ISettingRegistry.ISettings): void => {
+    on = settings.composite[SETTING] === true;
+    if (!on) {
+      void ghosts?.then(one => {
+        one.close();
+      });
+      ghosts = undefined;
+    }
+  };
+  void registry.load(PLUGIN).then(settings => {
+    settings.changed.connect(follow);
+    follow(settings);
+  });
+}

@@ -1,0 +1,144 @@
+/** The notebook that was worked in last: what is in it at the moment, and edits in its live model. */
+
+import { CodeCell } from '@jupyterlab/cells';
+import { INotebookTracker, NotebookActions, NotebookPanel } from '@jupyterlab/notebook';
+import { TranslationBundle } from '@jupyterlab/translation';
+import type { Widget } from '@lumino/widgets';
+
+import { ChatContext, TextContext } from '../wire/protocol';
+import { aroundFile, fileContext, fileOf, linesOf, Place, placeOf, toldOf } from './cursor';
+import { FindCell } from '../chat/pasted_cells';
+import { base, plain } from '../render/format';
+import { Surroundings } from '../view/App';
+import { Around } from '../view/Chips';
+import { CodePlace } from '../view/env';
+
+/** A traceback says what it says in its first and last lines. */
+const LONGEST_ERROR = 4000;
+
+/** Each edit is one step to undo. */
+export function codePlace(tracker: INotebookTracker): CodePlace | undefined {
+  const panel = tracker.currentWidget;
+  const model = panel?.content.model?.sharedModel;
+  if (panel === null || model === undefined) {
+    return undefined;
+  }
+  const notebook = panel.content;
+  const insertBelow = (source: string): void => {
+    const below = notebook.activeCellIndex + 1;
+    model.transact(() => {
+      model.insertCell(below, { cell_type: 'code', source, metadata: { trusted: true } });
+    });
+    notebook.activeCellIndex = below;
+  };
+  return {
+    insertBelow,
+    runBelow: source => {
+      insertBelow(source);
+      notebook.deselectAll();
+      void NotebookActions.run(notebook, panel.sessionContext);
+    },
+    replaceCell: source => {
+      notebook.activeCell?.model.sharedModel.setSource(source);
+    }
+  };
+}
+
+/** Of the notebooks that are open. */
+export function finder(tracker: INotebookTracker): FindCell {
+  return id => {
+    const numberIn = ({ content }: NotebookPanel): number =>
+      content.widgets.findIndex(({ model }) => model.id === id) + 1;
+    const panel = tracker.find(one => numberIn(one) > 0);
+    return panel && { path: panel.context.localPath, number: numberIn(panel) };
+  };
+}
+
+/** Follows the notebook, its active cell and what is selected in it; and a file, while that is in front. */
+export class NotebookSurroundings implements Surroundings {
+  private seen: Around | undefined;
+
+  constructor(
+    private readonly tracker: INotebookTracker,
+    private readonly trans: TranslationBundle,
+    private readonly front: () => Widget | null = () => null
+  ) {}
+
+  readonly subscribe = (watcher: () => void): (() => void) => {
+    this.tracker.currentChanged.connect(watcher);
+    this.tracker.activeCellChanged.connect(watcher);
+    document.addEventListener('selectionchange', watcher);
+    return () => {
+      this.tracker.currentChanged.disconnect(watcher);
+      this.tracker.activeCellChanged.disconnect(watcher);
+      document.removeEventListener('selectionchange', watcher);
+    };
+  };
+
+  /** The same object as long as nothing changed. */
+  readonly current = (): Around | undefined => {
+    const now = this.look();
+    if (now?.label !== this.seen?.label || now?.detail !== this.seen?.detail) {
+      this.seen = now;
+    }
+    return this.seen;
+  };
+
+  readonly read = (): readonly ChatContext[] => {
+    const panel = this.tracker.currentWidget;
+    const file = fileOf(this.front());
+    return file !== undefined ? [fileContext(file)] : panel === null ? [] : [contextOf(panel)];
+  };
+
+  private look(): Around | undefined {
+    const panel = this.tracker.currentWidget;
+    const file = fileOf(this.front());
+    if (file !== undefined) {
+      return aroundFile(file, this.trans);
+    }
+    if (panel === null || panel.isDisposed) {
+      return undefined;
+    }
+    const { path } = panel.context;
+    const n = panel.content.activeCellIndex + 1;
+    const place = placeIn(panel);
+    const cell = this.trans.__('cell %1', n) + (place === undefined ? '' : `, ${toldOf(place, this.trans)}`);
+    return { label: `${base(path)} · ${cell}`, detail: `${path}, ${cell}` };
+  }
+}
+
+/** A cell that was never in sight has no editor, and no cursor. */
+function placeIn(panel: NotebookPanel): Place | undefined {
+  const editor = panel.content.activeCell?.editor;
+  return editor ? placeOf(editor) : undefined;
+}
+
+/** The selected lines, else the active cell with the error it ended in. */
+function contextOf(panel: NotebookPanel): TextContext {
+  const { path } = panel.context;
+  const n = String(panel.content.activeCellIndex + 1);
+  const place = placeIn(panel);
+  if (place !== undefined && place.text !== '') {
+    return { type: 'text', label: `selected in ${path}, cell ${n}, ${linesOf(place)}`, content: place.text };
+  }
+  const cursor = place === undefined ? '' : `, cursor in ${linesOf(place)}`;
+  const cell = panel.content.activeCell;
+  const source = cell?.model.sharedModel.getSource() ?? '';
+  const error = cell instanceof CodeCell ? errorOf(cell) : '';
+  return {
+    type: 'text',
+    label: `active cell ${n} of ${path}${cursor}`,
+    content: error === '' ? source : `${source}\n\n${error}`
+  };
+}
+
+function errorOf(cell: CodeCell): string {
+  const { outputs } = cell.model;
+  for (let index = 0; index < outputs.length; index++) {
+    const output = outputs.get(index).toJSON();
+    if (output.output_type === 'error' && Array.isArray(output.traceback)) {
+      return plain(output.traceback.join('\n')).slice(-LONGEST_ERROR);
+    }
+  }
+  return '';
+}

@@ -1,0 +1,76 @@
+/** Where the cursor is in an editor and what is selected, in words: the same for a chip and for the model. */
+
+import type { CodeEditor } from '@jupyterlab/codeeditor';
+import type { IDocumentWidget } from '@jupyterlab/docregistry';
+import { TranslationBundle } from '@jupyterlab/translation';
+import type { Widget } from '@lumino/widgets';
+
+import { TextContext } from '../wire/protocol';
+import { base } from '../render/format';
+import { Around } from '../view/Chips';
+
+/** Before and after the cursor: a function, usually. As many as the server takes of a file. */
+const AROUND = 20;
+
+/** Lines are counted from 1, both included. `text` is empty where nothing is selected. */
+export interface Place {
+  readonly first: number;
+  readonly last: number;
+  readonly text: string;
+}
+
+export function placeOf(editor: CodeEditor.IEditor): Place {
+  const { start, end } = editor.getSelection();
+  const source = editor.model.sharedModel.getSource();
+  const text = source.slice(editor.getOffsetAt(start), editor.getOffsetAt(end));
+  // A selection that ends before the first character of a line has nothing of it.
+  const last = end.column === 0 && end.line > start.line ? end.line - 1 : end.line;
+  return { first: start.line + 1, last: last + 1, text };
+}
+
+/** For the model, so not translated. */
+export function linesOf({ first, last }: Place): string {
+  return first === last ? `line ${String(first)}` : `lines ${String(first)} to ${String(last)}`;
+}
+
+/** For the reader. */
+export function toldOf({ first, last, text }: Place, trans: TranslationBundle): string {
+  if (text === '') {
+    return trans.__('line %1', first);
+  }
+  return first === last ? trans.__('selected in line %1', first) : trans.__('selected in lines %1 to %2', first, last);
+}
+
+export interface OpenFile {
+  readonly path: string;
+  readonly editor: CodeEditor.IEditor;
+}
+
+/** A file in an editor of its own. */
+export function fileOf(widget: Widget | null | undefined): OpenFile | undefined {
+  const { context, content } = (widget ?? {}) as Partial<IDocumentWidget<Widget & { editor?: CodeEditor.IEditor }>>;
+  const editor = content?.editor;
+  return context === undefined || editor === undefined || editor.isDisposed
+    ? undefined
+    : { path: context.localPath, editor };
+}
+
+export function aroundFile({ path, editor }: OpenFile, trans: TranslationBundle): Around {
+  const place = toldOf(placeOf(editor), trans);
+  return { label: `${base(path)} · ${place}`, detail: `${path}, ${place}` };
+}
+
+/** As it stands in the editor, not as it was saved. */
+export function fileContext({ path, editor }: OpenFile): TextContext {
+  const place = placeOf(editor);
+  if (place.text !== '') {
+    return { type: 'text', label: `selected in ${path}, ${linesOf(place)}`, content: place.text };
+  }
+  const first = Math.max(1, place.first - AROUND);
+  const lines = editor.model.sharedModel
+    .getSource()
+    .split('\n')
+    .slice(first - 1, place.last + AROUND);
+  const shown = linesOf({ first, last: first + lines.length - 1, text: '' });
+  return { type: 'text', label: `${path}, ${shown}, cursor in line ${String(place.first)}`, content: lines.join('\n') };
+}

@@ -1,0 +1,304 @@
+/** The notebooks that are open in Lab, for the assistant: read, edited and run in the live model, as a user would. */
+
+import type { ISharedCell, YNotebook } from '@jupyter/ydoc';
+import { Cell, CodeCell, CodeCellModel, MarkdownCell } from '@jupyterlab/cells';
+import { INotebookCellExecutor, INotebookTracker, Notebook, NotebookPanel, runCell } from '@jupyterlab/notebook';
+
+import type { Widget } from '@lumino/widgets';
+
+import { NotebookHost } from '../wire/client';
+import { toldOf } from './instructions';
+import { lintOf, pathOf } from './lint';
+import { apply, Change, plan, Refusal, Standing, told } from './live_cells';
+import { Marks } from './changed_marks';
+import {
+  CellSelection,
+  Done,
+  EditorGetDiagnosticsParams,
+  EditorGetDiagnosticsResult,
+  NotebookDocument,
+  NotebookEditParams,
+  NotebookInfo,
+  NotebookListResult,
+  NotebookOpenParams,
+  NotebookReadParams,
+  NotebookRunParams,
+  NotebookRunProgressParams,
+  NotebookRunResult,
+  RunStatus
+} from '../wire/protocol';
+import { follow } from './follow_output';
+import { readyKernel, runOne, states } from './run_cell';
+
+export interface LabParts {
+  readonly tracker: INotebookTracker;
+  readonly openPath: (path: string) => Promise<unknown>;
+  /** Brings an open panel to the front. */
+  readonly reveal: (id: string) => void;
+  readonly executor?: INotebookCellExecutor;
+  /** What is worked in, in Lab's main area. */
+  readonly front?: () => Widget | null;
+}
+
+export class LiveNotebooks implements NotebookHost {
+  readonly marks = new Marks();
+  rewritten: NotebookHost['rewritten'] = () => undefined;
+  private readonly executor: INotebookCellExecutor;
+
+  constructor(private readonly lab: LabParts) {
+    this.executor = lab.executor ?? { runCell };
+  }
+
+  list(): NotebookListResult {
+    const current = this.lab.tracker.currentWidget?.context.localPath;
+    const found = new Map<string, NotebookInfo>();
+    for (const panel of this.panels()) {
+      const path = panel.context.localPath;
+      const kernelId = panel.sessionContext.session?.kernel?.id;
+      const instructions = toldOf(panel);
+      found.set(path, {
+        path,
+        active: path === current,
+        language: languageOf(panel),
+        ...(kernelId !== undefined && { kernelId }),
+        ...(instructions !== '' && { instructions })
+      });
+    }
+    return { notebooks: [...found.values()].sort((one, other) => Number(other.active) - Number(one.active)) };
+  }
+
+  async read({ path }: NotebookReadParams): Promise<NotebookDocument> {
+    return documentOf(await this.ready(path));
+  }
+
+  async edit({ path, changes }: NotebookEditParams): Promise<NotebookDocument> {
+    const panel = await this.ready(path);
+    const { context } = panel;
+    if (context.model.readOnly || context.contentsModel?.writable === false) {
+      throw new Refusal(`${path} is read-only`);
+    }
+    // From here to the answer nothing is waited for: nobody can change it in between.
+    const steps = plan(standing(panel), changes);
+    const model = context.model.sharedModel as YNotebook;
+    const views = this.panels().filter(one => one.context === context);
+    const keeps = views.map(({ content }) => kept(content));
+    this.marks.except(() => {
+      apply(model, steps);
+    });
+    for (const keep of keeps) {
+      keep();
+    }
+    context.model.deletedCells.push(...steps.flatMap(step => (step.kind === 'delete' ? [step.id] : [])));
+    this.mark(views, changes);
+    restate(panel, changes);
+    return documentOf(panel);
+  }
+
+  async run(
+    { path, cellIds, runId }: NotebookRunParams,
+    taken: AbortSignal,
+    progressed: (progress: NotebookRunProgressParams) => void
+  ): Promise<NotebookRunResult> {
+    const panel = await this.ready(path);
+    for (const id of cellIds) {
+      cellOf(panel, id);
+    }
+    await readyKernel(panel.sessionContext);
+    const ran: string[] = [];
+    let status: RunStatus = 'ok';
+    for (const id of cellIds) {
+      if (taken.aborted) {
+        status = 'interrupted';
+        break;
+      }
+      const cell = cellOf(panel, id);
+      ran.push(id);
+      const still =
+        runId === ''
+          ? undefined
+          : follow(cell, text => {
+              progressed({ runId, cellId: id, text });
+            });
+      const how = await this.marks.except(() => runOne(panel, cell, this.executor, taken)).finally(still);
+      if (how !== 'ok' && !(how === 'error' && mayFail(cell))) {
+        status = how;
+        break;
+      }
+    }
+    const after = documentOf(panel).cells;
+    return { status, ran: ran.flatMap(id => after.filter(cell => cell.id === id)) };
+  }
+
+  async open({ path, cellId }: NotebookOpenParams): Promise<Done> {
+    const open = this.find(path);
+    if (open === undefined) {
+      await this.lab.openPath(path);
+    } else if (!open.isVisible) {
+      // Not when it is in sight already: that would take the keyboard from whoever types elsewhere.
+      this.lab.reveal(open.id);
+    }
+    const panel = await this.ready(path);
+    if (cellId !== undefined) {
+      await panel.revealed;
+      await panel.content.scrollToCell(cellOf(panel, cellId));
+    }
+    return {};
+  }
+
+  /** A text that the user has agreed to: one step to undo, and nothing to be marked. */
+  write(cell: ISharedCell, source: string): void {
+    this.marks.except(() => {
+      apply(cell.notebook as YNotebook, [{ kind: 'source', id: cell.id, source }]);
+    });
+  }
+
+  /** Of all open notebooks without a URI; nothing of what is not open here. */
+  diagnostics({ uri }: EditorGetDiagnosticsParams): EditorGetDiagnosticsResult {
+    const paths = uri === undefined ? this.list().notebooks.map(({ path }) => path) : [pathOf(uri)];
+    const panels = paths.flatMap(path => (path === undefined ? [] : [this.find(path)]));
+    const open = panels.flatMap(panel => (panel === undefined ? [] : [panel]));
+    return { diagnostics: open.flatMap(({ context, content }) => lintOf(context.localPath, content)) };
+  }
+
+  private panels(): NotebookPanel[] {
+    return this.lab.tracker.filter(panel => !panel.isDisposed && !panel.context.isDisposed);
+  }
+
+  private find(path: string): NotebookPanel | undefined {
+    const all = this.panels().filter(({ context }) => context.localPath === path);
+    return all.find(panel => panel === this.lab.tracker.currentWidget) ?? all[0];
+  }
+
+  /** Throws: Refusal. */
+  private async ready(path: string): Promise<NotebookPanel> {
+    const panel = this.find(path);
+    await panel?.context.ready;
+    if (panel === undefined || panel.isDisposed || panel.content.model === null) {
+      throw new Refusal(`${path} is not open in JupyterLab`);
+    }
+    return panel;
+  }
+
+  /** One that is put back as it once was is not changed any more. */
+  private mark(views: readonly NotebookPanel[], changes: readonly Change[]): void {
+    for (const change of changes) {
+      const id = 'cell' in change ? change.cell.id : change.cellId;
+      for (const cell of views.flatMap(({ content }) => content.widgets.filter(({ model }) => model.id === id))) {
+        if (change.kind === 'put') {
+          this.marks.remove(cell);
+        } else {
+          this.marks.put(cell);
+        }
+      }
+    }
+  }
+}
+
+function documentOf(panel: NotebookPanel): NotebookDocument {
+  const { context, content, sessionContext } = panel;
+  const kernel = sessionContext.session?.kernel;
+  const active = content.activeCell?.model.id;
+  const selection = selectionOf(content);
+  const how = states(content);
+  return {
+    path: context.localPath,
+    cells: (context.model.sharedModel.cells as YNotebook['cells']).map(cell => told(cell, how.get(cell.id))),
+    language: languageOf(panel),
+    ...(kernel && { kernelId: kernel.id, kernelStatus: kernel.status }),
+    ...(active !== undefined && { activeCellId: active }),
+    ...(selection !== undefined && { selection })
+  };
+}
+
+function languageOf({ context }: NotebookPanel): string {
+  const { language_info, kernelspec } = context.model.sharedModel.metadata;
+  // Until a kernel was there Lab says that the language is called nothing.
+  const known = language_info?.name ?? '';
+  return known === '' && typeof kernelspec?.language === 'string' ? kernelspec.language : known;
+}
+
+/** A cell that was never in sight has no editor, and nothing selected in it. */
+function selectionOf({ activeCell }: Notebook): CellSelection | undefined {
+  const editor = activeCell?.editor;
+  if (!activeCell || !editor) {
+    return undefined;
+  }
+  const { start, end } = editor.getSelection();
+  const source = activeCell.model.sharedModel.getSource();
+  return {
+    cellId: activeCell.model.id,
+    range: {
+      start: { line: start.line, character: start.column },
+      end: { line: end.line, character: end.column }
+    },
+    text: source.slice(editor.getOffsetAt(start), editor.getOffsetAt(end))
+  };
+}
+
+function standing({ content }: NotebookPanel): Standing[] {
+  return content.widgets.map(({ model }) => ({
+    id: model.id,
+    cellType: model.type,
+    source: model.sharedModel.getSource(),
+    running: model instanceof CodeCellModel && model.executionState === 'running',
+    editable: model.getMetadata('editable') !== false,
+    deletable: model.getMetadata('deletable') !== false
+  }));
+}
+
+/** Whether a cell that is put back was edited since it ran, only who puts it back knows. */
+function restate({ content }: NotebookPanel, changes: readonly Change[]): void {
+  for (const change of changes) {
+    const state = change.kind === 'put' ? change.cell.state : undefined;
+    if (change.kind === 'put' && (state === 'ran' || state === 'edited')) {
+      const model = content.widgets.find(cell => cell.model.id === change.cell.id)?.model;
+      if (model instanceof CodeCellModel) {
+        model.isDirty = state === 'edited';
+      }
+    }
+  }
+}
+
+/** Throws: Refusal. */
+function cellOf({ content }: NotebookPanel, id: string): Cell {
+  const cell = content.widgets.find(({ model }) => model.id === id);
+  if (cell === undefined) {
+    throw new Refusal(`cell ${id} is gone`);
+  }
+  return cell;
+}
+
+/** Jupyter's tag for a cell that is to fail and does not stop what comes after it. */
+function mayFail({ model }: Cell): boolean {
+  const tags: unknown = model.getMetadata('tags');
+  return Array.isArray(tags) && tags.includes('raises-exception');
+}
+
+/** What the model does not keep of a cell that moves: a move there is a deletion and an insertion. */
+function kept(notebook: Notebook): () => void {
+  const active = notebook.activeCell?.model.id;
+  const before = new Map(notebook.widgets.map(cell => [cell.model.id, { cell, view: viewOf(cell) }]));
+  return () => {
+    for (const cell of notebook.widgets) {
+      const old = before.get(cell.model.id);
+      if (old !== undefined && old.cell !== cell) {
+        if (cell instanceof CodeCell) {
+          (cell.model as CodeCellModel).isDirty = old.view.dirty;
+        } else if (cell instanceof MarkdownCell) {
+          cell.rendered = old.view.rendered;
+        }
+      }
+    }
+    const index = notebook.widgets.findIndex(({ model }) => model.id === active);
+    if (index >= 0 && index !== notebook.activeCellIndex) {
+      notebook.activeCellIndex = index;
+    }
+  };
+}
+
+function viewOf(cell: Cell): { readonly dirty: boolean; readonly rendered: boolean } {
+  return {
+    dirty: cell instanceof CodeCell && cell.model.isDirty,
+    rendered: !(cell instanceof MarkdownCell) || cell.rendered
+  };
+}

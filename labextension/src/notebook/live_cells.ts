@@ -1,0 +1,258 @@
+/**
+ * Cells of a live notebook: how they are told, and changes made in its shared model. Knows no widget.
+ *
+ * A list of changes is first gone through on paper (`plan`), which refuses what cannot be made, and only then made
+ * (`apply`): in one transaction, which is one step to undo.
+ */
+
+import type {
+  ISharedCell,
+  ISharedCodeCell,
+  ISharedMarkdownCell,
+  ISharedRawCell,
+  SharedCell,
+  YNotebook
+} from '@jupyter/ydoc';
+
+import { asOneStep } from './undo_history';
+import { CellState, NewCell, NotebookCell, NotebookEditParams } from '../wire/protocol';
+
+export type Change = NotebookEditParams['changes'][number];
+
+/** Why something is not done, in words for the model. */
+export class Refusal extends Error {}
+
+/** What a plan must know of a cell that is there. */
+export interface Standing {
+  readonly id: string;
+  readonly cellType: string;
+  readonly source: string;
+  readonly running?: boolean;
+  readonly editable?: boolean;
+  readonly deletable?: boolean;
+}
+
+/** With every place as it is when that step is made. */
+export type Step =
+  | { readonly kind: 'insert'; readonly index: number; readonly cell: NewCell | NotebookCell }
+  | { readonly kind: 'source'; readonly id: string; readonly source: string }
+  | { readonly kind: 'delete'; readonly id: string; readonly index: number }
+  | { readonly kind: 'move'; readonly id: string; readonly from: number; readonly to: number }
+  | { readonly kind: 'restore'; readonly cell: NotebookCell };
+
+/** Throws: Refusal, for the first change that cannot be made. */
+export function plan(cells: readonly Standing[], changes: readonly Change[]): readonly Step[] {
+  const paper = [...cells];
+  return changes.flatMap(change => planned(paper, change));
+}
+
+/** The steps of one change, after which `paper` is as the notebook will be. */
+function planned(paper: Standing[], change: Change): readonly Step[] {
+  switch (change.kind) {
+    case 'insert': {
+      if (paper.some(({ id }) => id === change.cell.id)) {
+        throw new Refusal(`there is a cell ${change.cell.id} already`);
+      }
+      return [inserted(paper, change.index, change.cell)];
+    }
+    case 'edit': {
+      const index = find(paper, change.cellId, change.was);
+      const cell = at(paper, index);
+      if (cell.editable === false) {
+        throw new Refusal(`cell ${cell.id} is marked in its metadata as one that is not to be edited`);
+      }
+      paper[index] = { ...cell, source: change.source };
+      return [{ kind: 'source', id: cell.id, source: change.source }];
+    }
+    case 'delete': {
+      const index = find(paper, change.cellId, change.was);
+      const cell = rested(at(paper, index));
+      if (cell.deletable === false) {
+        throw new Refusal(`cell ${cell.id} is marked in its metadata as one that is not to be deleted`);
+      }
+      paper.splice(index, 1);
+      return [{ kind: 'delete', id: cell.id, index }];
+    }
+    case 'move': {
+      const from = find(paper, change.cellId);
+      const cell = rested(at(paper, from));
+      const to = Math.min(Math.max(change.index, 0), paper.length - 1);
+      paper.splice(from, 1);
+      paper.splice(to, 0, cell);
+      return from === to ? [] : [{ kind: 'move', id: cell.id, from, to }];
+    }
+    case 'put':
+      return put(paper, change.index, change.cell, change.was);
+  }
+}
+
+/** A cell that is of another type by now is another cell in the model: it is made anew in its place. */
+function put(paper: Standing[], anew: number, cell: NotebookCell, was: string | undefined): readonly Step[] {
+  if (was === undefined && !paper.some(({ id }) => id === cell.id)) {
+    return [inserted(paper, anew, cell)];
+  }
+  const index = find(paper, cell.id, was);
+  const there = rested(at(paper, index));
+  if (there.cellType === cell.cellType) {
+    paper[index] = { ...there, source: cell.source };
+    return [{ kind: 'restore', cell }];
+  }
+  paper.splice(index, 1);
+  return [{ kind: 'delete', id: cell.id, index }, inserted(paper, index, cell)];
+}
+
+function inserted(paper: Standing[], index: number, cell: NewCell | NotebookCell): Step {
+  const place = Math.min(Math.max(index, 0), paper.length);
+  const { id, cellType, source } = cell;
+  paper.splice(place, 0, { id, cellType, source });
+  return { kind: 'insert', index: place, cell };
+}
+
+function find(paper: readonly Standing[], id: string, was?: string): number {
+  const index = paper.findIndex(cell => cell.id === id);
+  if (index < 0) {
+    throw new Refusal(`cell ${id} is gone`);
+  }
+  const { source } = at(paper, index);
+  if (was !== undefined && was !== source) {
+    throw new Refusal(`cell ${id} was changed meanwhile; it is now:\n${source}`);
+  }
+  return index;
+}
+
+/** The kernel's output goes to the cell that was run, and would be lost with it. */
+function rested(cell: Standing): Standing {
+  if (cell.running === true) {
+    throw new Refusal(`cell ${cell.id} is running: only its source can be changed until it has ended`);
+  }
+  return cell;
+}
+
+function at(paper: readonly Standing[], index: number): Standing {
+  const cell = paper[index];
+  if (cell === undefined) {
+    throw new RangeError(`no cell ${String(index)}`);
+  }
+  return cell;
+}
+
+/** Makes the steps as one step to undo. */
+export function apply(model: YNotebook, steps: readonly Step[]): void {
+  const written = new Set(
+    steps.flatMap(step => (step.kind === 'source' ? [step.id] : step.kind === 'restore' ? [step.cell.id] : []))
+  );
+  const histories = model.cells.flatMap(cell => {
+    const { undoManager } = cell as typeof cell & Pick<YNotebook, 'undoManager'>;
+    return written.has(cell.id) ? [undoManager] : [];
+  });
+  const alone = written.size === 1 && steps.every(({ kind }) => kind === 'source' || kind === 'restore');
+  asOneStep(model.undoManager, histories, alone, () => {
+    make(model, steps);
+  });
+}
+
+/** `model.cells` is brought up to date at the end of the transaction only. */
+function make(model: YNotebook, steps: readonly Step[]): void {
+  const cells = new Map<string, ISharedCell>(model.cells.map(cell => [cell.id, cell]));
+  for (const step of steps) {
+    switch (step.kind) {
+      case 'insert':
+        cells.set(step.cell.id, model.insertCell(step.index, made(step.cell)));
+        break;
+      case 'delete':
+        model.deleteCell(step.index);
+        break;
+      case 'move': {
+        const whole = cells.get(step.id)?.toJSON();
+        if (whole !== undefined) {
+          model.deleteCell(step.from);
+          cells.set(step.id, model.insertCell(step.to, whole));
+        }
+        break;
+      }
+      case 'source':
+        rewrite(cells.get(step.id), step.source);
+        break;
+      case 'restore':
+        restore(cells.get(step.cell.id), step.cell);
+        break;
+    }
+  }
+}
+
+/** Only what differs, so that a cursor elsewhere in the cell stays, and what somebody else types there. */
+function rewrite(cell: ISharedCell | undefined, source: string): void {
+  const old = cell?.getSource() ?? '';
+  const most = Math.min(old.length, source.length);
+  let start = 0;
+  while (start < most && old[start] === source[start]) {
+    start++;
+  }
+  let rest = 0;
+  while (rest < most - start && old[old.length - 1 - rest] === source[source.length - 1 - rest]) {
+    rest++;
+  }
+  // Not through the middle of a character of two units: Yjs would write half of it.
+  start -= Number(halves(old, start) || halves(source, start));
+  rest -= Number(rest > 0 && (halves(old, old.length - rest) || halves(source, source.length - rest)));
+  if (old !== source) {
+    cell?.updateSource(start, old.length - rest, source.slice(start, source.length - rest));
+  }
+}
+
+function halves(text: string, offset: number): boolean {
+  return /^[\uD800-\uDBFF][\uDC00-\uDFFF]$/.test(text.slice(Math.max(offset - 1, 0), offset + 1));
+}
+
+function restore(cell: ISharedCell | undefined, old: NotebookCell): void {
+  const { source, metadata, executionCount, outputs, attachments } = old;
+  rewrite(cell, source);
+  for (const key of Object.keys(cell?.getMetadata() ?? {})) {
+    cell?.deleteMetadata(key);
+  }
+  cell?.setMetadata({ ...metadata } as NonNullable<SharedCell.Cell['metadata']>);
+  if (cell?.cell_type === 'code') {
+    const code = cell as ISharedCodeCell;
+    code.setOutputs([...(outputs ?? [])] as ReturnType<ISharedCodeCell['getOutputs']>);
+    code.execution_count = executionCount ?? null;
+  } else if (cell !== undefined && attachments !== undefined) {
+    (cell as ISharedMarkdownCell).attachments = attachments as NonNullable<ISharedMarkdownCell['attachments']>;
+  }
+}
+
+/** One that has no outputs has nothing to be distrusted, as one that the user inserts. */
+function made({ id, cellType, source, ...rest }: NewCell | NotebookCell): SharedCell.Cell {
+  const { metadata, executionCount, outputs = [], attachments }: Partial<NotebookCell> = rest;
+  const cell = { id, cell_type: cellType, source };
+  if (cellType !== 'code') {
+    return { ...cell, metadata: { ...metadata }, ...(attachments && { attachments }) } as SharedCell.Cell;
+  }
+  const trust = metadata ?? { trusted: true };
+  return {
+    ...cell,
+    metadata: { ...trust },
+    outputs,
+    execution_count: executionCount ?? null
+  } as unknown as SharedCell.Cell;
+}
+
+/** `state` of a code cell. */
+export function told(cell: ISharedCell, state?: CellState): NotebookCell {
+  const { id, cell_type, source } = cell;
+  const metadata = cell.getMetadata();
+  if (cell_type !== 'code') {
+    const { attachments } = cell as ISharedMarkdownCell | ISharedRawCell;
+    const pictures = attachments !== undefined && { attachments };
+    return { id, cellType: cell_type as NotebookCell['cellType'], source, metadata, ...pictures };
+  }
+  const { execution_count, outputs } = cell as ISharedCodeCell;
+  return {
+    id,
+    cellType: 'code',
+    source,
+    metadata,
+    ...(execution_count !== null && { executionCount: execution_count }),
+    outputs: outputs,
+    ...(state !== undefined && { state })
+  };
+}

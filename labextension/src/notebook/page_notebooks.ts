@@ -1,0 +1,53 @@
+/** The notebooks of this page. The server is told of them as soon as a cell asks something: no panel need be open. */
+
+import { Cell } from '@jupyterlab/cells';
+import { Notebook, NotebookActions } from '@jupyterlab/notebook';
+import { ServerConnection } from '@jupyterlab/services';
+
+import type { LabParts, LiveNotebooks } from './host';
+
+/** A cell that asks, or loads what asks; where cells are prompts every cell does. */
+const ASKS = /^\s*%%?eca\b|\bjupyter_eca\b/m;
+const PROMPTS = 'eca';
+
+export class Page {
+  private host: Promise<LiveNotebooks> | undefined;
+  private lent = false;
+
+  constructor(
+    private readonly settings: ServerConnection.ISettings,
+    private readonly lab: LabParts
+  ) {
+    NotebookActions.executionScheduled.connect((_, { notebook, cell }) => {
+      if (!this.lent && (ASKS.test(cell.model.sharedModel.getSource()) || this.prompts(notebook, cell))) {
+        void this.lend();
+      }
+    });
+  }
+
+  /** One for the panel and for cells: what one of them marks, the other clears. */
+  notebooks(): Promise<LiveNotebooks> {
+    this.host ??= import('./host').then(({ LiveNotebooks }) => new LiveNotebooks(this.lab));
+    return this.host;
+  }
+
+  /** Until the link closes; then with the next cell that asks. */
+  private async lend(): Promise<void> {
+    this.lent = true;
+    const gone = (): void => {
+      this.lent = false;
+    };
+    try {
+      const [{ lend }, notebooks] = await Promise.all([import('./lend_link'), this.notebooks()]);
+      await lend(this.settings, notebooks, gone);
+    } catch (error) {
+      gone();
+      console.warn('The assistant does not see the notebooks of this page: %s', error);
+    }
+  }
+
+  private prompts(notebook: Notebook, cell: Cell): boolean {
+    const panel = this.lab.tracker.find(one => one.content === notebook);
+    return cell.model.type === 'code' && panel?.sessionContext.session?.kernel?.name === PROMPTS;
+  }
+}

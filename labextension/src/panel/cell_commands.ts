@@ -1,0 +1,49 @@
+/** The commands on cells that open something of ours: a question in the panel, a box in the cell. */
+
+import { INotebookTracker } from '@jupyterlab/notebook';
+import { TranslationBundle } from '@jupyterlab/translation';
+import { editIcon } from '@jupyterlab/ui-components';
+import { CommandRegistry } from '@lumino/commands';
+
+import { assistantIcon } from '../view/icon';
+import { PanelPlace } from './place';
+
+/** Menus, toolbars and shortcuts name these in schema/plugin.json. */
+export const CellCommand = { ask: 'eca:ask-cell', edit: 'eca:edit-cell' } as const;
+const OPEN = 'eca:open-panel';
+
+export function addCellCommands(
+  commands: CommandRegistry,
+  tracker: INotebookTracker,
+  trans: TranslationBundle,
+  place: PanelPlace
+): void {
+  const isEnabled = (): boolean => tracker.activeCell !== null;
+  const describedBy = { args: { type: 'object', properties: {} } };
+  commands.addCommand(CellCommand.ask, {
+    label: trans.__('Ask about this Cell'),
+    caption: trans.__('Ask the assistant about this cell'),
+    icon: assistantIcon,
+    describedBy,
+    isEnabled,
+    // The chip above the prompt box names the cell.
+    execute: () => commands.execute(OPEN)
+  });
+  commands.addCommand(CellCommand.edit, {
+    label: trans.__('Edit this Cell'),
+    caption: trans.__('Have the assistant edit this cell'),
+    icon: editIcon,
+    describedBy,
+    isEnabled,
+    execute: () => {
+      if (tracker.currentWidget !== null) {
+        place.edit(tracker.currentWidget);
+      }
+    }
+  });
+  tracker.activeCellChanged.connect(() => {
+    Object.values(CellCommand).forEach(command => {
+      commands.notifyCommandChanged(command);
+    });
+  });
+}

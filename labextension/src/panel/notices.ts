@@ -1,0 +1,28 @@
+/** Offers as Lab's notifications: nothing is opened or begun before a click. */
+
+import { Notification } from '@jupyterlab/apputils';
+import { TranslationBundle } from '@jupyterlab/translation';
+
+import { Offer } from '../chat/offers';
+
+export function show(offer: Offer, trans: TranslationBundle, signIn: (server: string) => void): void {
+  if (offer.kind === 'link') {
+    const { text, url } = offer;
+    // From a click: else the browser takes it for a pop-up. The other page gets no hold of this one.
+    const open = (): void => void window.open(url, '_blank', 'noopener,noreferrer');
+    Notification.info(text, { autoClose: false, actions: [{ label: trans.__('Open'), callback: open }] });
+    return;
+  }
+  const { server } = offer;
+  Notification.info(trans.__('The MCP server “%1” wants you to sign in.', server), {
+    autoClose: false,
+    actions: [
+      {
+        label: trans.__('Sign In'),
+        callback: () => {
+          signIn(server);
+        }
+      }
+    ]
+  });
+}

@@ -1,0 +1,119 @@
+/** The panel's plugin: its place, and the commands that open it. The panel itself is loaded when it is first shown. */
+
+import { ILayoutRestorer, JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';
+import { ICommandPalette } from '@jupyterlab/apputils';
+import { ILauncher } from '@jupyterlab/launcher';
+import { INotebookCellExecutor, INotebookTracker } from '@jupyterlab/notebook';
+import { IRenderMimeRegistry } from '@jupyterlab/rendermime';
+import { ISettingRegistry } from '@jupyterlab/settingregistry';
+import { ITranslator, nullTranslator } from '@jupyterlab/translation';
+
+import type { Widget } from '@lumino/widgets';
+
+import { addCellCommands, CellCommand } from './cell_commands';
+import { assistantIcon } from '../view/icon';
+import { Page } from '../notebook/page_notebooks';
+import { IPanelPlace, PanelPlace } from './place';
+import { Preferred } from '../view/preferences';
+
+/** Menus and shortcuts name it in schema/plugin.json. */
+const OPEN = 'eca:open-panel';
+/** Its sidebars have a width of their own: what is wider is cut off. */
+const NOTEBOOK = 'Jupyter Notebook';
+/** Behind Lab's own panels of the right side. */
+const RANK = 900;
+
+type Area = 'left' | 'right' | 'main';
+
+export const opening: JupyterFrontEndPlugin<PanelPlace> = {
+  id: 'jupyter-eca:panel',
+  description: 'The panel to talk with the assistant in.',
+  autoStart: true,
+  provides: IPanelPlace,
+  requires: [INotebookTracker, IRenderMimeRegistry],
+  optional: [ITranslator, ICommandPalette, ILauncher, ILayoutRestorer, INotebookCellExecutor, ISettingRegistry],
+  activate
+};
+
+function activate(
+  app: JupyterFrontEnd,
+  tracker: INotebookTracker,
+  rendermime: IRenderMimeRegistry,
+  translator: ITranslator | null,
+  palette: ICommandPalette | null,
+  launcher: ILauncher | null,
+  restorer: ILayoutRestorer | null,
+  executor: INotebookCellExecutor | null,
+  registry: ISettingRegistry | null
+): PanelPlace {
+  const language = translator ?? nullTranslator;
+  const trans = language.load('jupyter_eca');
+  const openPath = (path: string): Promise<unknown> => app.commands.execute('docmanager:open', { path });
+  const reveal = (id: string): void => {
+    app.shell.activateById(id);
+  };
+  const settings = app.serviceManager.serverSettings;
+  const preferred = new Preferred();
+  const front = (): Widget | null => app.shell.currentWidget;
+  const lab = { tracker, openPath, reveal, front, ...(executor && { executor }) };
+  const page = new Page(settings, lab);
+  const place = new PanelPlace(async () => {
+    // The server, too, loads much for its first link: meanwhile, not afterwards.
+    const link = import('../wire/link').then(({ openLink }) => openLink(settings));
+    link.catch(() => undefined);
+    const [{ AssistantPanel }, notebooks] = await Promise.all([import('./panel'), page.notebooks()]);
+    const openSettings = (): void => void app.commands.execute('eca:open-settings');
+    const parts = { settings, link, rendermime, translator: language, lab, notebooks, preferred, openSettings };
+    return new AssistantPanel(parts);
+  }, app.name === NOTEBOOK);
+  place.title.icon = assistantIcon;
+  place.title.caption = trans.__('Assistant');
+  place.node.setAttribute('role', 'region');
+  place.node.setAttribute('aria-label', trans.__('Assistant'));
+  const put = (area: Area): void => {
+    place.title.label = area === 'main' ? trans.__('Assistant') : '';
+    place.title.closable = area === 'main';
+    app.shell.add(place, area, { rank: RANK });
+  };
+  put('right');
+  restorer?.add(place, 'jupyter-eca:panel');
+  void preferred.follow(registry, app.restored, side => {
+    if (place.isAttached && ![...app.shell.widgets('main'), ...app.shell.widgets(side)].includes(place)) {
+      put(side);
+    }
+  });
+
+  app.commands.addCommand(OPEN, {
+    label: args =>
+      args.area === 'main' ? trans.__('Open the Assistant in the Main Area') : trans.__('Open the Assistant'),
+    caption: trans.__('Talk with the assistant in a panel'),
+    icon: assistantIcon,
+    describedBy: {
+      args: {
+        type: 'object',
+        properties: {
+          area: { type: 'string', enum: ['left', 'right', 'main'], description: 'Where it is put' },
+          message: { type: 'string', description: 'Asked at once, with what is worked on in the notebook' }
+        }
+      }
+    },
+    execute: ({ area, message }) => {
+      if (area === 'left' || area === 'right' || area === 'main') {
+        put(area);
+      } else if (!place.isAttached) {
+        put('right');
+      }
+      app.shell.activateById(place.id);
+      if (typeof message === 'string') {
+        place.ask(message);
+      }
+    }
+  });
+  addCellCommands(app.commands, tracker, trans, place);
+  const category = trans.__('Assistant');
+  Object.values(CellCommand).forEach(command => palette?.addItem({ command, category }));
+  palette?.addItem({ command: OPEN, category });
+  palette?.addItem({ command: OPEN, category, args: { area: 'main' } });
+  launcher?.add({ command: OPEN, category: trans.__('Other'), rank: 1 });
+  return place;
+}

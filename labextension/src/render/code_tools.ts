@@ -1,0 +1,43 @@
+/** What can be done with the code of an answer: buttons beside each block, wherever the answer is shown. */
+
+import type { TranslationBundle } from '@jupyterlab/translation';
+
+import type { CodeTools } from '../view/env';
+
+/** All blocks of code in an element that was just rendered. */
+export function equipAll(host: HTMLElement, code: CodeTools, trans: TranslationBundle): void {
+  for (const block of host.querySelectorAll<HTMLElement>('pre > code')) {
+    equip(block, code, trans);
+  }
+}
+
+function equip(block: HTMLElement, code: CodeTools, trans: TranslationBundle): void {
+  const frame = block.parentElement;
+  if (frame === null) {
+    return;
+  }
+  const text = (): string => block.textContent.replace(/\n$/, '');
+  const tools = document.createElement('div');
+  tools.className = 'eca-Code-tools';
+  tools.append(
+    button('copy', trans.__('Copy'), () => void code.copy(text())),
+    button('insert', trans.__('Insert below the active cell'), () => code.place?.insertBelow(text())),
+    button('run', trans.__('Run in a new cell below'), () => code.place?.runBelow(text())),
+    button('replace', trans.__('Replace the active cell'), () => code.place?.replaceCell(text()))
+  );
+  const around = document.createElement('div');
+  around.className = 'eca-Code';
+  frame.replaceWith(around);
+  frame.tabIndex = 0;
+  around.append(frame, tools);
+}
+
+function button(icon: string, label: string, act: () => void): HTMLButtonElement {
+  const made = document.createElement('button');
+  made.type = 'button';
+  made.className = `eca-Code-tool eca-mod-${icon}`;
+  made.title = label;
+  made.setAttribute('aria-label', label);
+  made.addEventListener('click', act);
+  return made;
+}

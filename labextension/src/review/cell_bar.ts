@@ -1,0 +1,87 @@
+/** Bars in a cell: what is proposed or was done there, in words, with buttons. Knows no server. */
+
+import { Cell } from '@jupyterlab/cells';
+import { PanelLayout, Widget } from '@lumino/widgets';
+
+import '../../style/review.css';
+
+export type Tone = 'added' | 'removed' | 'changed';
+
+export interface BarButton {
+  readonly label: string;
+  readonly act: () => void;
+  readonly main?: boolean;
+}
+
+export interface BarContent {
+  readonly tone: Tone;
+  readonly words: string;
+  /** The text of a cell that is not there. */
+  readonly source?: string;
+  readonly buttons: readonly BarButton[];
+}
+
+export class CellBar extends Widget {
+  private shown = '';
+  private buttons: readonly BarButton[] = [];
+
+  constructor(label: string) {
+    super();
+    this.addClass('eca-CellBar');
+    this.node.setAttribute('role', 'group');
+    this.node.setAttribute('aria-label', label);
+    // Lab takes keys and clicks in a cell for its own.
+    this.node.dataset.lmSuppressShortcuts = 'true';
+  }
+
+  /** Drawn anew only when it differs: whoever has the keyboard in it keeps it. */
+  fill({ tone, words, source, buttons }: BarContent): void {
+    this.buttons = buttons;
+    const now = JSON.stringify([tone, words, source, buttons.map(({ label }) => label)]);
+    if (now === this.shown) {
+      return;
+    }
+    this.shown = now;
+    const had = this.node.contains(document.activeElement);
+    this.node.dataset.tone = tone;
+    const head = document.createElement('div');
+    head.className = 'eca-CellBar-head';
+    const text = document.createElement('span');
+    text.className = 'eca-CellBar-words';
+    text.dir = 'auto';
+    text.textContent = words;
+    head.append(text, ...buttons.map((one, n) => this.button(one, n)));
+    const pre = document.createElement('pre');
+    pre.textContent = source ?? '';
+    pre.tabIndex = 0;
+    this.node.replaceChildren(head, ...(source === undefined ? [] : [pre]));
+    if (had) {
+      this.node.querySelector('button')?.focus();
+    }
+  }
+
+  private button({ label, main = false }: BarButton, n: number): HTMLElement {
+    const button = document.createElement('button');
+    button.type = 'button';
+    button.className = `eca-Hunk-button${main ? ' eca-mod-main' : ''}`;
+    button.textContent = label;
+    button.addEventListener('click', () => {
+      this.buttons[n]?.act();
+    });
+    return button;
+  }
+}
+
+/** `above` and `below` the cell are others that are not there; `within` it stands what is about itself. */
+export type Stand = 'above' | 'within' | 'below';
+
+export function put(cell: Cell, bar: Widget, stand: Stand): void {
+  const layout = cell.layout as PanelLayout;
+  const input = layout.widgets.findIndex(widget => widget.hasClass('jp-Cell-inputWrapper'));
+  const places: Readonly<Record<Stand, number>> = {
+    above: 1,
+    within: Math.max(input, 1),
+    below: layout.widgets.length - 1
+  };
+  layout.insertWidget(places[stand], bar);
+}

@@ -1,0 +1,372 @@
+/**
+ * What the assistant wants to change in cells, and what it changed, shown in the cells themselves and decided there.
+ *
+ * The session knows what there is (`reviewnotes`); a note of an edit has a `CellDiff`, which lives as long as the server
+ * lists the change, so that what was decided of it stands while the cell goes on being written.
+ */
+
+import type { ISharedCell } from '@jupyter/ydoc';
+import { Cell } from '@jupyterlab/cells';
+import { INotebookTracker, NotebookPanel } from '@jupyterlab/notebook';
+import { TranslationBundle } from '@jupyterlab/translation';
+
+import { BarButton, BarContent, CellBar, put } from './cell_bar';
+import { CellDiff } from './cell_diff';
+import { accept, look, reject } from '../chat/changes';
+import { HunkPainter } from './hunk_painter';
+import { Look } from './hunk_view';
+import { LiveNotebooks } from '../notebook/host';
+import { Remembered } from '../chat/tab_storage';
+import { Note, notesOf } from './notes';
+import { Session } from '../chat/session';
+import { isHidden, Unfolding } from '../notebook/unfold_cell';
+
+type Edit = Extract<Note, { readonly what: 'edit' }>;
+
+interface Kept {
+  readonly diff: CellDiff;
+  readonly cell: ISharedCell;
+  readonly look: Look;
+  settled: boolean;
+  /** Its hunks were brought into sight: who hides them afterwards is not overruled. */
+  seen: boolean;
+}
+
+export class Reviewing {
+  private readonly kept = new Map<string, Kept>();
+  private readonly bars = new Map<Cell, Map<string, CellBar>>();
+  private painted = new Set<Cell>();
+  /** The cells of changes that the server listed last, by the keys of their notes. */
+  private listed: ReadonlyMap<string, string> = new Map();
+  private readonly followed = new WeakSet<NotebookPanel>();
+  private readonly unfolding = new Unfolding(() => {
+    this.later();
+  });
+  private due = false;
+  private readonly unsubscribe: () => void;
+
+  constructor(
+    private readonly session: Session,
+    private readonly tracker: INotebookTracker,
+    private readonly notebooks: LiveNotebooks,
+    private readonly painter: HunkPainter,
+    private readonly remembered: Remembered,
+    private readonly trans: TranslationBundle
+  ) {
+    this.unsubscribe = session.subscribe(this.later);
+    tracker.widgetAdded.connect(this.later);
+    this.later();
+  }
+
+  dispose(): void {
+    this.unsubscribe();
+    this.tracker.widgetAdded.disconnect(this.later);
+  }
+
+  /** Once for all that happens at a time. */
+  private readonly later = (): void => {
+    if (!this.due) {
+      this.due = true;
+      queueMicrotask(() => {
+        this.due = false;
+        this.refresh();
+      });
+    }
+  };
+
+  private refresh(): void {
+    const chats = Object.values(this.session.state.chats);
+    const seen = new Set<string>();
+    const shown = new Map<Cell, Map<string, CellBar>>();
+    const listed = new Map<string, string>();
+    const before = this.painted;
+    this.painted = new Set();
+    this.tracker.forEach(panel => {
+      const cells = panel.isDisposed ? undefined : panel.content.model?.sharedModel.cells;
+      if (cells !== undefined) {
+        this.follow(panel);
+        for (const note of notesOf(panel.context.localPath, cells, chats)) {
+          seen.add(note.key);
+          if (note.owner.kind === 'changes' && note.what !== 'delete') {
+            listed.set(note.key, note.anchor);
+          }
+          this.show(panel, note, shown);
+        }
+      }
+    });
+    for (const [key, kept] of this.kept) {
+      if (!seen.has(key)) {
+        this.kept.delete(key);
+        kept.diff.dispose();
+      }
+    }
+    before.forEach(cell => {
+      if (!this.painted.has(cell)) {
+        this.painter.clear(cell, 'review');
+      }
+    });
+    this.unfolding.close(this.painted);
+    this.clear(shown);
+    this.unmark(listed);
+  }
+
+  private follow(panel: NotebookPanel): void {
+    if (!this.followed.has(panel)) {
+      this.followed.add(panel);
+      panel.content.model?.cells.changed.connect(this.later);
+    }
+  }
+
+  private show(panel: NotebookPanel, note: Note, shown: Map<Cell, Map<string, CellBar>>): void {
+    const cell = panel.content.widgets.find(({ model }) => model.id === note.anchor);
+    if (cell === undefined) {
+      return;
+    }
+    const kept = note.what === 'edit' ? this.keep(panel, note, cell) : undefined;
+    if (kept !== undefined) {
+      // What is proposed comes first; what was made waits until that is decided.
+      if (kept.diff.hunks.length === 0 || this.painted.has(cell)) {
+        return;
+      }
+      this.painted.add(cell);
+      if (note.what === 'edit') {
+        this.unfold(note, cell, kept);
+      }
+      this.painter.paint(cell, 'review', kept.diff.hunks, kept.look);
+    }
+    const bar = this.bars.get(cell)?.get(note.key) ?? new CellBar(this.trans.__('Changes of the assistant'));
+    bar.fill(this.content(note, cell, kept));
+    shown.set(cell, (shown.get(cell) ?? new Map<string, CellBar>()).set(note.key, bar));
+    void cell.ready.then(
+      () => {
+        if (!bar.isDisposed && bar.parent === null && !cell.isDisposed) {
+          put(cell, bar, note.below ? 'below' : sourceOf(note) === undefined ? 'within' : 'above');
+        }
+      },
+      () => undefined
+    );
+  }
+
+  /** What waits for approval is seen before it is approved; what was done is read as it is, until somebody wants more. */
+  private unfold({ owner }: Edit, cell: Cell, kept: Kept): void {
+    this.unfolding.follow(cell);
+    if (owner.kind === 'call' && !kept.seen) {
+      this.unfolding.source(cell);
+    }
+    kept.seen = true;
+  }
+
+  private keep(panel: NotebookPanel, note: Edit, { model }: Cell): Kept {
+    const cell = model.sharedModel;
+    const before = this.kept.get(note.key);
+    if (before?.cell === cell) {
+      return before;
+    }
+    // A cell that was moved is another one in the model.
+    before?.diff.dispose();
+    const side = note.owner.kind === 'call' ? 'proposed' : 'made';
+    const diff = new CellDiff(cell, side, source => {
+      this.notebooks.write(cell, source);
+    });
+    const kept: Kept = { diff, cell, look: this.look(panel, note, diff), settled: false, seen: false };
+    this.kept.set(note.key, kept);
+    diff.compare(note.base, note.other);
+    this.remembered.kept(note.key).forEach(id => {
+      diff.drop(id);
+    });
+    diff.watchers.add(() => {
+      this.remembered.keep(note.key, diff.hunks.length === 0 ? [] : diff.dropped);
+      this.settle(note, kept);
+      this.later();
+    });
+    return kept;
+  }
+
+  private look(panel: NotebookPanel, { owner }: Edit, diff: CellDiff): Look {
+    const { trans } = this;
+    const then = (act: (id: number) => void) => (id: number) => {
+      panel.content.activate();
+      act(id);
+    };
+    const touched = trans.__('This was written in since');
+    if (owner.kind === 'call') {
+      return { side: 'proposed', choices: [], caption: trans.__('Proposed'), touched };
+    }
+    return {
+      side: 'made',
+      caption: trans.__('Changed: this was here before'),
+      touched,
+      choices: [
+        {
+          label: trans.__('Keep'),
+          act: then(id => {
+            diff.drop(id);
+          })
+        },
+        {
+          label: trans.__('Undo'),
+          act: then(id => {
+            diff.apply(id);
+          })
+        }
+      ]
+    };
+  }
+
+  /** When the last hunk is decided the server is told. */
+  private settle({ owner, other }: Edit, kept: Kept): void {
+    if (owner.kind !== 'changes' || kept.diff.hunks.length > 0 || !kept.diff.begun || kept.settled) {
+      kept.settled &&= kept.diff.hunks.length === 0;
+      return;
+    }
+    kept.settled = true;
+    const { chatId, changes } = owner;
+    if (kept.diff.text === other) {
+      void look(this.session, chatId);
+    } else {
+      void accept(this.session, changes, chatId);
+    }
+  }
+
+  /** What was decided about, here or in the panel, is not new any more; taking a move back would mark the cell again. */
+  private unmark(listed: ReadonlyMap<string, string>): void {
+    const open = new Set(listed.values());
+    const decided = new Set([...this.listed].flatMap(([key, id]) => (listed.has(key) || open.has(id) ? [] : [id])));
+    this.listed = listed;
+    if (decided.size > 0) {
+      this.tracker.forEach(({ content }) => {
+        content.widgets.forEach(cell => {
+          if (decided.has(cell.model.id)) {
+            this.notebooks.marks.remove(cell);
+          }
+        });
+      });
+    }
+  }
+
+  private clear(shown: Map<Cell, Map<string, CellBar>>): void {
+    for (const [cell, bars] of this.bars) {
+      for (const [key, bar] of bars) {
+        if (shown.get(cell)?.get(key) !== bar) {
+          const had = bar.node.contains(document.activeElement);
+          bar.dispose();
+          if (had) {
+            this.tracker.currentWidget?.content.activate();
+          }
+        }
+      }
+    }
+    this.bars.clear();
+    shown.forEach((bars, cell) => this.bars.set(cell, bars));
+  }
+
+  private content(note: Note, cell: Cell, kept: Kept | undefined): BarContent {
+    const source = sourceOf(note);
+    const words = note.owner.kind === 'call' ? this.wanted(note, cell) : this.done(note, kept);
+    const tone = note.what === 'insert' ? 'added' : note.what === 'delete' ? 'removed' : 'changed';
+    const hidden = kept !== undefined && isHidden(cell);
+    const buttons = [...(hidden ? [this.showing(cell)] : []), ...this.buttons(note, kept)];
+    return { tone, words, buttons, ...(source !== undefined && { source }) };
+  }
+
+  private wanted(note: Note, cell: Cell): string {
+    const { trans } = this;
+    switch (note.what) {
+      case 'edit':
+        return cell.model.sharedModel.getSource() === note.base
+          ? trans.__('The assistant wants to change this cell')
+          : trans.__(
+              'The assistant wants to change this cell, but it was changed since: the assistant would be told so'
+            );
+      case 'insert':
+        return trans.__('The assistant wants to insert a cell here');
+      case 'delete':
+        return trans.__('The assistant wants to delete this cell');
+      case 'move':
+        return trans.__('The assistant wants to move this cell from place %1 to %2', note.from, note.to);
+    }
+  }
+
+  private done(note: Note, kept: Kept | undefined): string {
+    const { trans } = this;
+    switch (note.what) {
+      case 'edit': {
+        const count = kept?.diff.hunks.length ?? 0;
+        return trans._n('%1 change of the assistant', '%1 changes of the assistant', count);
+      }
+      case 'insert':
+        return trans.__('Inserted by the assistant');
+      case 'delete':
+        return trans.__('The assistant deleted a cell here');
+      case 'move':
+        return trans.__('Moved by the assistant from place %1 to %2', note.from, note.to);
+    }
+  }
+
+  private buttons({ owner }: Note, kept: Kept | undefined): BarButton[] {
+    const { trans, session } = this;
+    if (owner.kind === 'call') {
+      const { id, chatId } = owner;
+      return [
+        {
+          label: trans.__('Approve'),
+          main: true,
+          act: () => {
+            session.approve(id, false, chatId);
+          }
+        },
+        {
+          label: trans.__('Reject'),
+          act: () => {
+            session.reject(id, '', chatId);
+          }
+        }
+      ];
+    }
+    const { changes, chatId } = owner;
+    const several = kept !== undefined && kept.diff.hunks.length > 1;
+    return [
+      {
+        label: several ? trans.__('Keep all') : trans.__('Keep'),
+        act: () => {
+          if (kept === undefined) {
+            void accept(session, changes, chatId);
+          } else {
+            kept.diff.dropAll();
+          }
+        }
+      },
+      {
+        label: several ? trans.__('Undo all') : trans.__('Undo'),
+        act: () => {
+          const whole = kept === undefined || (!kept.diff.begun && kept.diff.text === changes.at(-1)?.text?.after);
+          // The server takes it back with its outputs, and tells the model; but not while it answers, nor in part.
+          if (whole && changes.every(({ refused }) => refused === undefined) && this.rests(chatId)) {
+            void reject(session, changes, chatId);
+          } else {
+            kept?.diff.applyAll();
+          }
+        }
+      }
+    ];
+  }
+
+  private rests(chatId: Parameters<typeof look>[1]): boolean {
+    return this.session.state.chats[String(chatId)]?.status === 'idle';
+  }
+
+  private showing(cell: Cell): BarButton {
+    return {
+      label: this.trans.__('Show'),
+      act: () => {
+        this.unfolding.show(cell);
+        this.later();
+      }
+    };
+  }
+}
+
+/** Of a cell that is not there. */
+function sourceOf(note: Note): string | undefined {
+  return note.what === 'insert' || note.what === 'delete' ? note.source : undefined;
+}

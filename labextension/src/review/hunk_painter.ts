@@ -1,0 +1,57 @@
+/** Keeps hunks drawn in the editors of cells: those of an edit under way before those of a review. */
+
+import { Cell } from '@jupyterlab/cells';
+import type { CodeMirrorEditor } from '@jupyterlab/codemirror';
+
+import { Hunk } from './hunks';
+import { draw, Look } from './hunk_view';
+
+export type Layer = 'edit' | 'review';
+
+interface Drawing {
+  readonly hunks: readonly Hunk[];
+  readonly look: Look;
+}
+
+type Layers = Partial<Record<Layer, Drawing>>;
+
+export class HunkPainter {
+  private readonly wanted = new WeakMap<Cell, Layers>();
+  private readonly drawn = new WeakMap<Cell, readonly Hunk[]>();
+
+  /** A cell whose editor is not there yet is drawn when it is. */
+  paint(cell: Cell, layer: Layer, hunks: readonly Hunk[], look: Look): void {
+    const before = this.wanted.get(cell) ?? {};
+    if (before[layer]?.hunks === hunks && before[layer].look === look) {
+      return;
+    }
+    this.wanted.set(cell, { ...before, [layer]: { hunks, look } });
+    // Never at once: an editor that tells of a change is in the middle of it.
+    void cell.ready.then(
+      () => {
+        this.flush(cell);
+      },
+      () => undefined
+    );
+  }
+
+  /** In a cell that was painted before. */
+  clear(cell: Cell, layer: Layer): void {
+    const look = this.wanted.get(cell)?.[layer]?.look;
+    if (look !== undefined) {
+      this.paint(cell, layer, [], look);
+    }
+  }
+
+  private flush(cell: Cell): void {
+    const view = (cell.editor as Partial<CodeMirrorEditor> | null)?.editor;
+    const { edit, review } = this.wanted.get(cell) ?? {};
+    const top = edit !== undefined && edit.hunks.length > 0 ? edit : review;
+    const now = top ?? edit;
+    if (cell.isDisposed || view === undefined || now === undefined || this.drawn.get(cell) === now.hunks) {
+      return;
+    }
+    this.drawn.set(cell, now.hunks);
+    draw(view, now.hunks, now.look);
+  }
+}

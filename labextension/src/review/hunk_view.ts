@@ -1,0 +1,175 @@
+/** Hunks in an editor: the lines they are of are coloured, and the other text stands beside them with its buttons. */
+
+import { presentableDiff } from '@codemirror/merge';
+import { EditorState, Range, StateEffect, StateField, Text } from '@codemirror/state';
+import { Decoration, DecorationSet, EditorView, WidgetType } from '@codemirror/view';
+
+import { Side } from './cell_diff';
+import { Hunk } from './hunks';
+
+/** What is done about one hunk; `title` says more than the label, and of which hunk. */
+export interface Choice {
+  readonly label: string;
+  readonly act: (id: number) => void;
+}
+
+export interface Look {
+  readonly side: Side;
+  readonly choices: readonly Choice[];
+  /** Of what stands beside the lines, and of a hunk that was written in. */
+  readonly caption: string;
+  readonly touched: string;
+}
+
+const show = StateEffect.define<DecorationSet>();
+
+const shown = StateField.define<DecorationSet>({
+  create: () => Decoration.none,
+  update(set, transaction) {
+    const anew = transaction.effects.find(effect => effect.is(show));
+    return anew === undefined ? set.map(transaction.changes) : anew.value;
+  },
+  provide: field => EditorView.decorations.from(field)
+});
+
+/** In place of what was shown. Not while the editor is being updated. */
+export function draw(view: EditorView, hunks: readonly Hunk[], look: Look): void {
+  const fits = hunks.filter(({ to }) => to <= view.state.doc.length);
+  if (view.state.field(shown, false) === undefined) {
+    if (fits.length === 0) {
+      return;
+    }
+    view.dispatch({ effects: StateEffect.appendConfig.of(shown) });
+  }
+  view.dispatch({
+    effects: show.of(
+      Decoration.set(
+        fits.flatMap(hunk => drawn(view.state, hunk, look)),
+        true
+      )
+    )
+  });
+}
+
+/** Longer ones are no longer compared letter by letter. */
+const COMPARED = 5000;
+
+function drawn({ doc }: EditorState, hunk: Hunk, look: Look): Range<Decoration>[] {
+  const ours = look.side === 'made' ? 'added' : 'removed';
+  const { from, to } = hunk;
+  const held = doc.sliceString(from, to);
+  const found: Range<Decoration>[] = [];
+  const changes = comparable(held, hunk.other) ? presentableDiff(held, hunk.other) : [];
+  if (held !== '') {
+    const start = held.startsWith('\n') ? from + 1 : from;
+    const last = doc.lineAt(held.endsWith('\n') && to > start ? to - 1 : to);
+    for (let line = doc.lineAt(start); ; line = doc.line(line.number + 1)) {
+      found.push(Decoration.line({ class: `eca-Hunk-line eca-mod-${ours}` }).range(line.from));
+      if (line.number >= last.number) {
+        break;
+      }
+    }
+    for (const { fromA, toA } of changes) {
+      if (toA > fromA) {
+        found.push(Decoration.mark({ class: `eca-Hunk-part eca-mod-${ours}` }).range(from + fromA, from + toA));
+      }
+    }
+  }
+  const parts = changes.map(({ fromB, toB }) => [fromB, toB] as const);
+  const widget = new Beside(hunk, look, parts);
+  found.push(
+    Decoration.widget({ widget, block: true, side: below(hunk, held, look) ? 1 : -1 }).range(
+      place(doc, hunk, held, look)
+    )
+  );
+  return found;
+}
+
+function comparable(one: string, other: string): boolean {
+  return one !== '' && other !== '' && one.length + other.length < COMPARED;
+}
+
+/** What was there stands above what is there, what would be there below it. */
+function below({ other }: Hunk, held: string, { side }: Look): boolean {
+  return held === '' ? other.startsWith('\n') : side === 'proposed';
+}
+
+function place(doc: Text, hunk: Hunk, held: string, look: Look): number {
+  if (!below(hunk, held, look)) {
+    return doc.lineAt(held.startsWith('\n') ? hunk.from + 1 : hunk.from).from;
+  }
+  return doc.lineAt(held.endsWith('\n') ? hunk.to - 1 : hunk.to).to;
+}
+
+class Beside extends WidgetType {
+  constructor(
+    private readonly hunk: Hunk,
+    private readonly look: Look,
+    private readonly parts: readonly (readonly [number, number])[]
+  ) {
+    super();
+  }
+
+  override eq(that: Beside): boolean {
+    const { id, other, touched } = this.hunk;
+    return (
+      that.look === this.look &&
+      that.hunk.id === id &&
+      that.hunk.other === other &&
+      that.hunk.touched === touched &&
+      String(that.parts) === String(this.parts)
+    );
+  }
+
+  override toDOM(): HTMLElement {
+    const { side, choices, caption, touched } = this.look;
+    const node = document.createElement('div');
+    node.className = `eca-Hunk eca-mod-${side === 'made' ? 'removed' : 'added'}`;
+    node.contentEditable = 'false';
+    node.setAttribute('role', 'group');
+    node.setAttribute('aria-label', caption);
+    const buttons = document.createElement('div');
+    buttons.className = 'eca-Hunk-buttons';
+    for (const { label, act } of choices) {
+      const button = document.createElement('button');
+      button.type = 'button';
+      button.className = 'eca-Hunk-button';
+      button.textContent = label;
+      button.addEventListener('click', () => {
+        act(this.hunk.id);
+      });
+      buttons.append(button);
+    }
+    if (this.hunk.touched) {
+      const note = document.createElement('span');
+      note.className = 'eca-Hunk-note';
+      note.textContent = touched;
+      buttons.prepend(note);
+    }
+    node.append(...(this.hunk.other === '' ? [] : [this.text()]), buttons);
+    return node;
+  }
+
+  override ignoreEvent(): boolean {
+    return true;
+  }
+
+  private text(): HTMLElement {
+    const { other } = this.hunk;
+    const pre = document.createElement('pre');
+    const [start, end] = [Number(other.startsWith('\n')), other.length - Number(/[^]\n$/.test(other))];
+    let at = start;
+    for (const [from, to] of this.parts) {
+      const [first, last] = [Math.max(from, at), Math.min(to, end)];
+      if (first < last) {
+        const part = document.createElement('span');
+        part.className = 'eca-Hunk-part';
+        part.textContent = other.slice(first, last);
+        pre.append(other.slice(at, first), part);
+        at = last;
+      }
+    }
+    pre.append(other.slice(at, end));
+    return pre;
+  }
+}

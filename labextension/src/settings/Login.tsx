@@ -1,0 +1,162 @@
+/**
+ * Signing in to a provider, step by step as the server asks. What is typed is read from the form at the moment it is
+ * sent and is nowhere else: not in the state of a view, not in an attribute, and the field is empty afterwards.
+ */
+
+import * as React from 'react';
+
+import { LoginField, LoginStep, ProviderStatus } from '../wire/protocol';
+import { useEnv } from '../view/env';
+
+interface Props {
+  readonly provider: ProviderStatus;
+  readonly login: (method?: string) => Promise<LoginStep>;
+  readonly enter: (data: Readonly<Record<string, string>>) => Promise<LoginStep>;
+  /** What the server had to complain about, the newest last. */
+  readonly errors: readonly string[];
+  readonly onEnd: () => void;
+}
+
+export function Login({ provider, login, enter, errors, onEnd }: Props): React.ReactElement {
+  const { trans } = useEnv();
+  const [step, setStep] = React.useState<LoginStep>();
+  const [refused, setRefused] = React.useState('');
+  const [busy, setBusy] = React.useState(false);
+  const take = (next: Promise<LoginStep>): Promise<void> => {
+    setRefused('');
+    setBusy(true);
+    return next
+      .then(setStep, (error: unknown) => {
+        setRefused(error instanceof Error ? error.message : String(error));
+      })
+      .finally(() => {
+        setBusy(false);
+      });
+  };
+  const begin = React.useRef(() => take(login()));
+  React.useEffect(() => {
+    void begin.current();
+  }, []);
+  // The browser comes back to the server, which tells everybody.
+  const away = step?.action === 'authorize' || step?.action === 'device-code';
+  const signedIn = provider.auth.status === 'authenticated' && provider.auth.source === 'login';
+  const before = React.useRef(signedIn);
+  React.useEffect(() => {
+    if (away && signedIn && !before.current) {
+      onEnd();
+    }
+  }, [away, signedIn, onEnd]);
+  // Of what went wrong there, the server tells those who signed in; the page of the settings may be scrolled away from it.
+  const heard = React.useRef(errors.length);
+  const trouble = refused !== '' ? refused : away ? (errors.slice(heard.current).at(-1) ?? '') : '';
+  return (
+    <div className="eca-Login" role="group" aria-label={trans.__('Sign in to %1', provider.label ?? provider.id)}>
+      {step !== undefined && (
+        <Step step={step} onMethod={method => void take(login(method))} onEnter={data => void take(enter(data))} />
+      )}
+      {busy && (
+        <p className="eca-Note" role="status">
+          {trans.__('One moment…')}
+        </p>
+      )}
+      {trouble !== '' && (
+        <p className="eca-Trouble" role="alert">
+          {trouble}
+        </p>
+      )}
+      <button type="button" className="eca-Link" onClick={onEnd}>
+        {step?.action === 'done' ? trans.__('Close') : trans.__('Cancel')}
+      </button>
+    </div>
+  );
+}
+
+interface StepProps {
+  readonly step: LoginStep;
+  readonly onMethod: (method: string) => void;
+  readonly onEnter: (data: Readonly<Record<string, string>>) => void;
+}
+
+export function Step({ step, onMethod, onEnter }: StepProps): React.ReactElement {
+  const { trans } = useEnv();
+  const { action, message, methods = [], url, code, fields = [] } = step;
+  return (
+    <>
+      {message !== undefined && <p dir="auto">{message}</p>}
+      {action === 'done' && message === undefined && <p>{trans.__('Signed in.')}</p>}
+      {methods.length > 0 && (
+        <div className="eca-Card-actions">
+          {methods.map(({ key, label }) => (
+            <button
+              key={key}
+              type="button"
+              className="eca-Button"
+              onClick={() => {
+                onMethod(key);
+              }}
+            >
+              {label}
+            </button>
+          ))}
+        </div>
+      )}
+      {code !== undefined && (
+        <p>
+          {trans.__('Type this code there:')} <code>{code}</code>
+        </p>
+      )}
+      {url !== undefined && /^https?:/.test(url) && (
+        <p>
+          <a className="eca-Link" href={url} target="_blank" rel="noopener noreferrer">
+            {trans.__('Open the page of the sign-in')}
+          </a>
+        </p>
+      )}
+      {fields.length > 0 && <Fields fields={fields} onEnter={onEnter} />}
+    </>
+  );
+}
+
+/** What stands in a field of a form. */
+export function typed(form: FormData, name: string): string {
+  const value = form.get(name);
+  return typeof value === 'string' ? value : '';
+}
+
+function Fields({
+  fields,
+  onEnter
+}: { readonly fields: readonly LoginField[] } & Pick<StepProps, 'onEnter'>): React.ReactElement {
+  const { trans } = useEnv();
+  return (
+    <form
+      className="eca-Form"
+      autoComplete="off"
+      onSubmit={event => {
+        event.preventDefault();
+        const said = new FormData(event.currentTarget);
+        event.currentTarget.reset();
+        onEnter(Object.fromEntries(fields.map(({ key }) => [key, typed(said, key)])));
+      }}
+    >
+      {fields.map(({ key, label, type }, index) => (
+        <label key={key}>
+          {label}
+          <input
+            className="eca-Input"
+            name={key}
+            type={type === 'secret' ? 'password' : 'text'}
+            autoComplete="off"
+            spellCheck={false}
+            autoFocus={index === 0}
+          />
+        </label>
+      ))}
+      <div className="eca-Card-actions">
+        <button type="submit" className="eca-Button eca-mod-main">
+          {trans.__('Sign in')}
+        </button>
+      </div>
+    </form>
+  );
+}

@@ -1,0 +1,124 @@
+/** The providers of models: who is signed in, from where the key is, signing in and out. */
+
+import * as React from 'react';
+
+import { LoginStep, ProviderStatus } from '../wire/protocol';
+import { Session } from '../chat/session';
+import { useEnv } from '../view/env';
+import { Login } from './Login';
+
+export function Providers({ session }: { readonly session: Session }): React.ReactElement {
+  const { trans } = useEnv();
+  const { providers, messages } = React.useSyncExternalStore(session.subscribe, () => session.state);
+  const [signing, setSigning] = React.useState('');
+  React.useEffect(() => {
+    void session.ask('providers/list', {}).then(listed => {
+      listed?.providers.forEach(params => {
+        session.act({ type: 'told', method: 'providers/updated', params });
+      });
+    });
+  }, [session]);
+  const shown = Object.values(providers);
+  return (
+    <>
+      <p className="eca-Note">
+        {trans.__('A key goes to the server alone, which keeps it in its keyring, else in memory until it ends.')}
+      </p>
+      {shown.length === 0 && <p className="eca-Note">{trans.__('Looking…')}</p>}
+      <ul className="eca-Cards">
+        {shown.map(provider => (
+          <Provider
+            key={provider.id}
+            provider={provider}
+            onSignIn={() => {
+              setSigning(provider.id);
+            }}
+            onSignOut={() => void session.ask('providers/logout', { provider: provider.id })}
+          >
+            {signing === provider.id && (
+              <Login
+                provider={provider}
+                errors={messages.flatMap(({ type, text }) => (type === 'error' ? [text] : []))}
+                login={method => step(session, provider.id, method)}
+                enter={data => session.request('providers/loginInput', { provider: provider.id, data })}
+                onEnd={() => {
+                  setSigning('');
+                }}
+              />
+            )}
+          </Provider>
+        ))}
+      </ul>
+    </>
+  );
+}
+
+function step(session: Session, provider: string, method: string | undefined): Promise<LoginStep> {
+  return session.request('providers/login', { provider, ...(method !== undefined && { method }) });
+}
+
+interface Props {
+  readonly provider: ProviderStatus;
+  readonly onSignIn: () => void;
+  readonly onSignOut: () => void;
+  readonly children?: React.ReactNode;
+}
+
+export function Provider({ provider, onSignIn, onSignOut, children }: Props): React.ReactElement {
+  const { trans } = useEnv();
+  const { id, label, auth, login, models } = provider;
+  const name = label ?? id;
+  return (
+    <li className="eca-Card" aria-label={name}>
+      <div className="eca-Card-head">
+        <strong>{name}</strong>
+        <span className={`eca-Badge eca-mod-${auth.status}`}>{useSays(provider)}</span>
+        {models.length > 0 && <span className="eca-Note">{trans._n('%1 model', '%1 models', models.length)}</span>}
+      </div>
+      {models.length > 0 && (
+        <p className="eca-Card-list" dir="auto">
+          {models
+            .slice(0, 8)
+            .map(model => model.id)
+            .join(', ')}
+          {models.length > 8 && ' …'}
+        </p>
+      )}
+      <div className="eca-Card-actions">
+        {login !== undefined && children === false && (
+          <button type="button" className="eca-Button" onClick={onSignIn}>
+            {auth.status === 'authenticated' ? trans.__('Another key…') : trans.__('Sign in…')}
+          </button>
+        )}
+        {auth.source === 'login' && (
+          <button type="button" className="eca-Button eca-mod-danger" onClick={onSignOut}>
+            {trans.__('Sign out')}
+          </button>
+        )}
+      </div>
+      {children}
+    </li>
+  );
+}
+
+function useSays({ auth: { status, source, envVar } }: ProviderStatus): string {
+  const { trans } = useEnv();
+  switch (status) {
+    case 'authenticated':
+      return source === 'env'
+        ? trans.__('key from %1', envVar)
+        : source === 'config'
+          ? trans.__('key from the configuration')
+          : trans.__('signed in');
+    case 'expiring':
+      return trans.__('the sign-in ends soon');
+    case 'expired':
+      return trans.__('the sign-in has ended');
+    case 'unauthenticated':
+      return trans.__('no key');
+    case 'local':
+      return trans.__('needs no key');
+    case 'not-running':
+      return trans.__('not running');
+  }
+}

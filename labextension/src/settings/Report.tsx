@@ -1,0 +1,16 @@
+/** What the server says of its set-up: what is there, what is missing, what to do about it. */
+
+import * as React from 'react';
+
+import { useEnv } from '../view/env';
+import { Markdown } from '../view/Markdown';
+
+export function Report({ report }: { readonly report: () => Promise<string> }): React.ReactElement {
+  const { trans } = useEnv();
+  const [text, setText] = React.useState<string>();
+  const ask = React.useRef(report);
+  React.useEffect(() => {
+    void ask.current().then(setText);
+  }, []);
+  return text === undefined ? <p className="eca-Note">{trans.__('Looking…')}</p> : <Markdown text={text} />;
+}

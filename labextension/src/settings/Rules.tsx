@@ -1,0 +1,112 @@
+/** The rules about what runs unasked: each with where it is from; one's own can be removed. */
+
+import * as React from 'react';
+
+import { ApprovalRule, ApprovalsListResult } from '../wire/protocol';
+import { Session } from '../chat/session';
+import { useEnv } from '../view/env';
+
+export function Rules({ session }: { readonly session: Session }): React.ReactElement {
+  const { trans, always } = useEnv();
+  const [listed, setListed] = React.useState<ApprovalsListResult>();
+  const look = React.useCallback(async () => {
+    setListed(await session.ask('approvals/list', {}));
+  }, [session]);
+  React.useEffect(() => {
+    void look();
+    return always?.subscribe(() => void look());
+  }, [look, always]);
+  return listed === undefined ? (
+    <p className="eca-Note">{trans.__('Looking…')}</p>
+  ) : (
+    <RuleList
+      listed={listed}
+      onRemove={async ({ decision, rule, argsMatchers = {} }) => {
+        await session.ask('approvals/remove', { decision, rule, argsMatchers });
+        await look();
+      }}
+    />
+  );
+}
+
+interface Props {
+  readonly listed: ApprovalsListResult;
+  readonly onRemove: (rule: ApprovalRule) => Promise<void>;
+}
+
+const DECISIONS = ['deny', 'ask', 'allow'] as const;
+
+export function RuleList({ listed: { rules, byDefault }, onRemove }: Props): React.ReactElement {
+  const { trans } = useEnv();
+  const heads = {
+    deny: trans.__('Forbidden'),
+    ask: trans.__('Asked about'),
+    allow: trans.__('Run unasked')
+  };
+  const defaults = {
+    deny: trans.__('What no rule is about is forbidden.'),
+    ask: trans.__('What no rule is about is asked about.'),
+    allow: trans.__('What no rule is about runs unasked.')
+  };
+  return (
+    <>
+      <p className="eca-Note">
+        {trans.__('The first that is about a call decides, from the top down.')} {defaults[byDefault]}
+      </p>
+      {DECISIONS.map(decision => {
+        const some = rules
+          .filter(rule => rule.decision === decision)
+          .sort((one, other) => Number(one.builtIn) - Number(other.builtIn));
+        return (
+          some.length > 0 && (
+            <section key={decision}>
+              <h2>{heads[decision]}</h2>
+              <ul className="eca-Rules" aria-label={heads[decision]}>
+                {some.map(rule => (
+                  <Rule key={`${rule.agent ?? ''}:${rule.rule}`} rule={rule} onRemove={onRemove} />
+                ))}
+              </ul>
+            </section>
+          )
+        );
+      })}
+    </>
+  );
+}
+
+function Rule({ rule, onRemove }: { readonly rule: ApprovalRule } & Pick<Props, 'onRemove'>): React.ReactElement {
+  const { trans } = useEnv();
+  const matchers = Object.entries((rule.argsMatchers ?? {}) as Readonly<Record<string, readonly string[]>>);
+  const from =
+    rule.files.length > 0
+      ? rule.files.join(', ')
+      : rule.builtIn
+        ? trans.__('built in')
+        : trans.__('given at the start of the server');
+  return (
+    <li>
+      <code dir="auto">{rule.rule}</code>
+      <span className="eca-Rules-when">
+        {matchers.map(([name, patterns]) => (
+          <span key={name} dir="auto">
+            {name}: {patterns.map(pattern => (pattern === '' ? trans.__('(none)') : pattern)).join(' | ')}
+          </span>
+        ))}
+      </span>
+      <span className="eca-Rules-from">
+        {rule.agent !== undefined && `${trans.__('agent %1', rule.agent)} · `}
+        {from}
+      </span>
+      {rule.own && (
+        <button
+          type="button"
+          className="eca-Button eca-mod-danger"
+          aria-label={trans.__('Remove the rule %1', rule.rule)}
+          onClick={() => void onRemove(rule)}
+        >
+          {trans.__('Remove')}
+        </button>
+      )}
+    </li>
+  );
+}

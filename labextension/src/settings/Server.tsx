@@ -1,0 +1,219 @@
+/** One tool server: its state, its error, its tools, its log. */
+
+import * as React from 'react';
+
+import { ServerLogLine, ServerStatus, ServerTool, ToolServerUpdatedParams } from '../wire/protocol';
+import { plain } from '../render/format';
+import { useEnv } from '../view/env';
+
+export interface ServerActions {
+  readonly onStart: (name: string) => void;
+  readonly onStop: (name: string) => void;
+  readonly onEnable: (name: string) => void;
+  readonly onDisable: (name: string) => void;
+  readonly onSignIn: (name: string) => void;
+  readonly onSignOut: (name: string) => void;
+  readonly onRemove: (name: string) => Promise<void>;
+  readonly onSwitch: (server: string, tool: string, on: boolean) => Promise<void>;
+  readonly log: (name: string) => Promise<readonly ServerLogLine[]>;
+}
+
+type Props = ServerActions & { readonly server: ToolServerUpdatedParams };
+
+export function Server({ server, ...actions }: Props): React.ReactElement {
+  const { trans } = useEnv();
+  const { name, status, type, tools = [], command, args = [], url, error } = server;
+  const [open, setOpen] = React.useState<'tools' | 'log'>();
+  const says = useStatus();
+  const toggle = (what: 'tools' | 'log'): void => {
+    setOpen(open === what ? undefined : what);
+  };
+  const on = tools.filter(({ disabled }) => !disabled).length;
+  return (
+    <li className={`eca-Card eca-mod-${status}`} aria-label={name}>
+      <div className="eca-Card-head">
+        <strong dir="auto">{type === 'native' ? trans.__('Tools of the assistant') : name}</strong>
+        <span className={`eca-Badge eca-mod-${status}`}>{says[status]}</span>
+        <code dir="auto">{url ?? [command, ...args].filter(Boolean).join(' ')}</code>
+      </div>
+      {error !== undefined && (
+        <p className="eca-Trouble" dir="auto">
+          {plain(error)}
+        </p>
+      )}
+      <div className="eca-Card-actions">
+        {tools.length > 0 && (
+          <Toggle
+            open={open === 'tools'}
+            onClick={() => {
+              toggle('tools');
+            }}
+          >
+            {trans.__('Tools (%1 of %2)', on, tools.length)}
+          </Toggle>
+        )}
+        {type === 'mcp' && (
+          <>
+            <Toggle
+              open={open === 'log'}
+              onClick={() => {
+                toggle('log');
+              }}
+            >
+              {trans.__('Log')}
+            </Toggle>
+            <Doings server={server} {...actions} />
+          </>
+        )}
+      </div>
+      {open === 'tools' && <Tools server={name} tools={tools} onSwitch={actions.onSwitch} />}
+      {open === 'log' && <Log name={name} status={status} log={actions.log} />}
+    </li>
+  );
+}
+
+function useStatus(): Readonly<Record<ServerStatus, string>> {
+  const { trans } = useEnv();
+  return {
+    starting: trans.__('starting'),
+    running: trans.__('running'),
+    stopping: trans.__('stopping'),
+    stopped: trans.__('stopped'),
+    failed: trans.__('failed'),
+    disabled: trans.__('disabled'),
+    'requires-auth': trans.__('wants you to sign in')
+  };
+}
+
+interface ToggleProps {
+  readonly open: boolean;
+  readonly onClick: () => void;
+  readonly children: React.ReactNode;
+}
+
+export function Toggle({ open, onClick, children }: ToggleProps): React.ReactElement {
+  return (
+    <button type="button" className="eca-Button" aria-expanded={open} onClick={onClick}>
+      {children}
+    </button>
+  );
+}
+
+/** What can be done to a server as it is. */
+function Doings({ server: { name, status, hasAuth }, ...actions }: Props): React.ReactElement {
+  const { trans } = useEnv();
+  const [removing, setRemoving] = React.useState(false);
+  const runs = status === 'running' || status === 'starting';
+  const choices: readonly (readonly [boolean, string, (name: string) => void])[] = [
+    [status === 'requires-auth', trans.__('Sign in'), actions.onSignIn],
+    [hasAuth === true, trans.__('Sign out'), actions.onSignOut],
+    [runs, trans.__('Stop'), actions.onStop],
+    [status === 'stopped' || status === 'failed', trans.__('Start'), actions.onStart],
+    [status === 'disabled', trans.__('Enable'), actions.onEnable],
+    [status !== 'disabled', trans.__('Disable'), actions.onDisable]
+  ];
+  return (
+    <>
+      {choices.map(
+        ([possible, label, act]) =>
+          possible && (
+            <button
+              key={label}
+              type="button"
+              className="eca-Button"
+              onClick={() => {
+                act(name);
+              }}
+            >
+              {label}
+            </button>
+          )
+      )}
+      <button
+        type="button"
+        className="eca-Button eca-mod-danger"
+        onClick={() => {
+          if (removing) {
+            void actions.onRemove(name);
+          }
+          setRemoving(!removing);
+        }}
+      >
+        {removing ? trans.__('Remove it for good') : trans.__('Remove')}
+      </button>
+      {removing && (
+        <button
+          type="button"
+          className="eca-Button"
+          onClick={() => {
+            setRemoving(false);
+          }}
+        >
+          {trans.__('Keep')}
+        </button>
+      )}
+    </>
+  );
+}
+
+interface ToolsProps extends Pick<ServerActions, 'onSwitch'> {
+  readonly server: string;
+  readonly tools: readonly ServerTool[];
+}
+
+function Tools({ server, tools, onSwitch }: ToolsProps): React.ReactElement {
+  const [busy, setBusy] = React.useState('');
+  return (
+    <ul className="eca-Switches">
+      {tools.map(({ name, description, disabled }) => (
+        <li key={name}>
+          <label>
+            <input
+              type="checkbox"
+              checked={!disabled}
+              disabled={busy !== ''}
+              onChange={() => {
+                setBusy(name);
+                void onSwitch(server, name, disabled).then(() => {
+                  setBusy('');
+                });
+              }}
+            />
+            <code>{name}</code>
+          </label>
+          <span className="eca-Switches-what" dir="auto" title={plain(description)}>
+            {plain(description).split('\n', 1)[0]}
+          </span>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+interface LogProps extends Pick<ServerActions, 'log'> {
+  readonly name: string;
+  readonly status: ServerStatus;
+}
+
+/** Read again whenever the server is another way than before. */
+function Log({ name, status, log }: LogProps): React.ReactElement {
+  const { trans } = useEnv();
+  const [lines, setLines] = React.useState<readonly ServerLogLine[]>();
+  const look = React.useCallback(() => void log(name).then(setLines), [log, name]);
+  React.useEffect(look, [look, status]);
+  return (
+    <div className="eca-Log">
+      <pre tabIndex={0} aria-label={trans.__('Log of %1', name)}>
+        {lines === undefined || lines.length === 0 ? trans.__('Nothing yet.') : lines.map(said).join('\n')}
+      </pre>
+      <button type="button" className="eca-Button" onClick={look}>
+        {trans.__('Read again')}
+      </button>
+    </div>
+  );
+}
+
+function said({ at, level, source, text }: ServerLogLine): string {
+  const time = new Date(at).toLocaleTimeString();
+  return `${time} ${level}${source === undefined ? '' : ` ${source}`}: ${plain(text)}`;
+}

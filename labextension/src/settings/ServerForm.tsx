@@ -1,0 +1,120 @@
+/** A new MCP server: a program on the server's machine, or an address. */
+
+import * as React from 'react';
+
+import { pairs, words } from './command_line';
+import { McpAddServerParams } from '../wire/protocol';
+import { useEnv } from '../view/env';
+import { typed } from './Login';
+
+interface Props {
+  /** What is wrong with it; empty when it was added. */
+  readonly onAdd: (params: McpAddServerParams) => Promise<string>;
+  readonly onCancel: () => void;
+}
+
+export function ServerForm({ onAdd, onCancel }: Props): React.ReactElement {
+  const { trans } = useEnv();
+  const [kind, setKind] = React.useState<'command' | 'url'>('command');
+  const [trouble, setTrouble] = React.useState('');
+  const [busy, setBusy] = React.useState(false);
+  const submit = async (event: React.FormEvent<HTMLFormElement>): Promise<void> => {
+    event.preventDefault();
+    const said = new FormData(event.currentTarget);
+    const params = server(name => typed(said, name));
+    if (params === undefined) {
+      setTrouble(trans.__('A line must be NAME=value.'));
+      return;
+    }
+    setBusy(true);
+    setTrouble(await onAdd(params));
+    setBusy(false);
+  };
+  return (
+    <form className="eca-Card eca-Form" onSubmit={event => void submit(event)}>
+      <label>
+        {trans.__('Name')}
+        <input className="eca-Input" name="name" required autoFocus autoComplete="off" pattern="[A-Za-z0-9_.\-]+" />
+      </label>
+      <fieldset>
+        <legend>{trans.__('Reached by')}</legend>
+        {(['command', 'url'] as const).map(one => (
+          <label key={one}>
+            <input
+              type="radio"
+              name="kind"
+              value={one}
+              checked={kind === one}
+              onChange={() => {
+                setKind(one);
+              }}
+            />
+            {one === 'command' ? trans.__('a program') : trans.__('an address')}
+          </label>
+        ))}
+      </fieldset>
+      {kind === 'command' ? (
+        <>
+          <label>
+            {trans.__('Command line')}
+            <input
+              className="eca-Input"
+              name="command"
+              required
+              autoComplete="off"
+              placeholder={trans.__('uvx some-server')}
+            />
+          </label>
+          <label>
+            {trans.__('Environment, NAME=value, one a line')}
+            <textarea className="eca-Input" name="env" rows={2} autoComplete="off" />
+          </label>
+        </>
+      ) : (
+        <>
+          <label>
+            {trans.__('Address')}
+            <input className="eca-Input" name="url" type="url" required placeholder={trans.__('https://')} />
+          </label>
+          <label>
+            {trans.__('Headers, Name: value, one a line')}
+            <textarea className="eca-Input" name="headers" rows={2} autoComplete="off" />
+          </label>
+        </>
+      )}
+      <label>
+        {trans.__('For')}
+        <select name="scope">
+          <option value="global">{trans.__('all your workspaces')}</option>
+          <option value="workspace">{trans.__('this workspace')}</option>
+        </select>
+      </label>
+      {trouble !== '' && (
+        <p className="eca-Trouble" role="alert">
+          {trouble}
+        </p>
+      )}
+      <div className="eca-Card-actions">
+        <button type="submit" className="eca-Button eca-mod-main" disabled={busy}>
+          {trans.__('Add')}
+        </button>
+        <button type="button" className="eca-Button" onClick={onCancel}>
+          {trans.__('Cancel')}
+        </button>
+      </div>
+    </form>
+  );
+}
+
+/** From what stands in the fields; undefined where that cannot be understood. */
+export function server(field: (name: string) => string): McpAddServerParams | undefined {
+  const scope = field('scope') === 'workspace' ? 'workspace' : 'global';
+  const common = { name: field('name').trim(), scope } as const;
+  if (field('kind') === 'url') {
+    const headers = pairs(field('headers'));
+    return headers && { ...common, url: field('url').trim(), ...(Object.keys(headers).length > 0 && { headers }) };
+  }
+  const env = pairs(field('env'));
+  const [command = '', ...args] = words(field('command'));
+  return env && { ...common, command, args, ...(Object.keys(env).length > 0 && { env }) };
+}

@@ -1,0 +1,89 @@
+/** The tool servers: how each is, and what can be done to it. */
+
+import * as React from 'react';
+
+import { ServerLogLine } from '../wire/protocol';
+import { Session } from '../chat/session';
+import { useEnv } from '../view/env';
+import { Server, ServerActions } from './Server';
+import { ServerForm } from './ServerForm';
+
+export function Servers({ session }: { readonly session: Session }): React.ReactElement {
+  const { trans } = useEnv();
+  const { servers } = React.useSyncExternalStore(session.subscribe, () => session.state);
+  const [adding, setAdding] = React.useState(false);
+  const actions = React.useMemo(() => actionsOf(session), [session]);
+  const shown = Object.values(servers).sort(
+    (one, other) => one.type.localeCompare(other.type) || one.name.localeCompare(other.name)
+  );
+  return (
+    <>
+      <p className="eca-Note">
+        {trans.__('What is changed here is written to the configuration of the assistant, and holds in editors too.')}
+      </p>
+      {adding ? (
+        <ServerForm
+          onAdd={async params => {
+            const done = await session.ask('mcp/addServer', params);
+            if (done?.error === undefined) {
+              setAdding(done === undefined);
+              return '';
+            }
+            return done.error.message;
+          }}
+          onCancel={() => {
+            setAdding(false);
+          }}
+        />
+      ) : (
+        <button
+          type="button"
+          className="eca-Button eca-mod-main"
+          onClick={() => {
+            setAdding(true);
+          }}
+        >
+          {trans.__('Add a server…')}
+        </button>
+      )}
+      <ul className="eca-Cards">
+        {shown.map(server => (
+          <Server key={server.name} server={server} {...actions} />
+        ))}
+      </ul>
+    </>
+  );
+}
+
+function actionsOf(session: Session): ServerActions {
+  return {
+    onStart: name => {
+      session.notify('mcp/startServer', { name });
+    },
+    onStop: name => {
+      session.notify('mcp/stopServer', { name });
+    },
+    onEnable: name => {
+      session.notify('mcp/enableServer', { name });
+    },
+    onDisable: name => {
+      session.notify('mcp/disableServer', { name });
+    },
+    onSignIn: name => {
+      session.notify('mcp/connectServer', { name });
+    },
+    onSignOut: name => {
+      session.notify('mcp/logoutServer', { name });
+    },
+    onRemove: async name => {
+      const done = await session.ask('mcp/removeServer', { name });
+      if (done?.error !== undefined) {
+        session.say('error', done.error.message);
+      }
+    },
+    onSwitch: async (server, tool, on) => {
+      await session.ask('tool/switch', { server, tool, on });
+    },
+    log: async (name): Promise<readonly ServerLogLine[]> => (await session.ask('mcp/serverLog', { name }))?.lines ?? []
+  };
+}

@@ -1,0 +1,116 @@
+/** What one manages of the assistant, section by section. What is done is done by the server, and told by it. */
+
+import * as React from 'react';
+
+import { Session } from '../chat/session';
+import { Boundary } from '../view/Boundary';
+import { Costs } from '../view/Costs';
+import { useEnv } from '../view/env';
+import { Icon, IconName } from '../view/Icon';
+import { Jobs } from '../view/Jobs';
+import { Messages } from '../view/Messages';
+import { Providers } from './Providers';
+import { Report } from './Report';
+import { Rules } from './Rules';
+import { Servers } from './Servers';
+
+const SECTIONS = ['servers', 'providers', 'rules', 'jobs', 'costs', 'report'] as const;
+export type Section = (typeof SECTIONS)[number];
+
+export function isSection(name: string): name is Section {
+  return (SECTIONS as readonly string[]).includes(name);
+}
+
+const ICONS: Readonly<Record<Section, IconName>> = {
+  servers: 'tool',
+  providers: 'link',
+  rules: 'check',
+  jobs: 'retry',
+  costs: 'variable',
+  report: 'question'
+};
+
+interface Props {
+  readonly session: Session;
+  readonly section: Section;
+  readonly onSection: (section: Section) => void;
+}
+
+export function Settings({ session, section, onSection }: Props): React.ReactElement {
+  const { trans } = useEnv();
+  const { connection, messages } = React.useSyncExternalStore(session.subscribe, () => session.state);
+  const names: Readonly<Record<Section, string>> = {
+    servers: trans.__('MCP servers and tools'),
+    providers: trans.__('Providers and keys'),
+    rules: trans.__('Approval rules'),
+    jobs: trans.__('Background jobs'),
+    costs: trans.__('Costs'),
+    report: trans.__('Report')
+  };
+  const id = React.useId();
+  return (
+    <div className="eca-Settings">
+      <div
+        className="eca-Settings-nav"
+        role="tablist"
+        aria-orientation="vertical"
+        aria-label={trans.__('Settings of the assistant')}
+        onKeyDown={event => {
+          const step = event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : 0;
+          const next = SECTIONS[(SECTIONS.indexOf(section) + step + SECTIONS.length) % SECTIONS.length];
+          if (step !== 0 && next !== undefined) {
+            event.preventDefault();
+            onSection(next);
+            document.getElementById(`${id}-${next}`)?.focus();
+          }
+        }}
+      >
+        {SECTIONS.map(name => (
+          <button
+            key={name}
+            type="button"
+            role="tab"
+            id={`${id}-${name}`}
+            aria-selected={name === section}
+            aria-controls={id}
+            tabIndex={name === section ? 0 : -1}
+            onClick={() => {
+              onSection(name);
+            }}
+          >
+            <Icon name={ICONS[name]} />
+            {names[name]}
+          </button>
+        ))}
+      </div>
+      <div className="eca-Settings-body" role="tabpanel" id={id} aria-labelledby={`${id}-${section}`} tabIndex={0}>
+        <h1>{names[section]}</h1>
+        <Messages session={session} messages={messages.filter(({ type }) => type !== 'info')} />
+        {connection === 'open' ? (
+          <Boundary instead={trans.__('This could not be shown.')} key={section}>
+            <Inside session={session} section={section} />
+          </Boundary>
+        ) : (
+          <p className="eca-Note">{trans.__('The assistant is not connected.')}</p>
+        )}
+      </div>
+    </div>
+  );
+}
+
+function Inside({ session, section }: Pick<Props, 'session' | 'section'>): React.ReactElement {
+  switch (section) {
+    case 'servers':
+      return <Servers session={session} />;
+    case 'providers':
+      return <Providers session={session} />;
+    case 'rules':
+      return <Rules session={session} />;
+    case 'jobs':
+      return <Jobs session={session} />;
+    case 'costs':
+      return <Costs session={session} />;
+    case 'report':
+      return <Report report={async () => (await session.ask('workspace/doctor', {}))?.text ?? ''} />;
+  }
+}

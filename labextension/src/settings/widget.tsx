@@ -1,0 +1,40 @@
+/** The settings of the assistant as a widget of Lab's main area, on the panel's own connection. */
+
+import { ReactWidget } from '@jupyterlab/ui-components';
+import * as React from 'react';
+
+import '../../style/settings.css';
+
+import type { AssistantPanel } from '../panel/panel';
+import { EnvProvider } from '../view/env';
+import { isSection, Section, Settings } from './Settings';
+
+export class SettingsWidget extends ReactWidget {
+  private section: Section = 'servers';
+
+  constructor(private readonly panel: AssistantPanel) {
+    super();
+    this.addClass('eca-SettingsHost');
+  }
+
+  turnTo(section: string): void {
+    if (isSection(section)) {
+      this.section = section;
+      this.update();
+    }
+  }
+
+  protected override render(): React.ReactElement {
+    return (
+      <EnvProvider value={this.panel.env}>
+        <Settings
+          session={this.panel.session}
+          section={this.section}
+          onSection={section => {
+            this.turnTo(section);
+          }}
+        />
+      </EnvProvider>
+    );
+  }
+}

@@ -1,0 +1,57 @@
+/** The assistant in Lab's status bar: its model, whether it runs, what the chat cost. Loads nothing of the panel. */
+
+import { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';
+import { IStatusBar } from '@jupyterlab/statusbar';
+import { ITranslator, nullTranslator } from '@jupyterlab/translation';
+import { Widget } from '@lumino/widgets';
+
+import { IPanelPlace, PanelPlace } from '../panel/place';
+
+export const status: JupyterFrontEndPlugin<void> = {
+  id: 'jupyter-eca:status',
+  description: 'Shows how the assistant is in the status bar.',
+  autoStart: true,
+  requires: [IPanelPlace],
+  optional: [IStatusBar, ITranslator],
+  activate
+};
+
+/** Beside the kernel's state. */
+const RANK = 5;
+
+function activate(
+  app: JupyterFrontEnd,
+  place: PanelPlace,
+  bar: IStatusBar | null,
+  translator: ITranslator | null
+): void {
+  if (bar === null) {
+    return;
+  }
+  const trans = (translator ?? nullTranslator).load('jupyter_eca');
+  const button = document.createElement('button');
+  button.type = 'button';
+  button.title = trans.__('Open the assistant');
+  button.className = 'jp-StatusBar-TextItem eca-StatusItem';
+  // Here because the style sheet is loaded later.
+  button.style.cssText =
+    'background: none; block-size: 100%; border: none; color: inherit; cursor: pointer; font: inherit; padding: 0 6px';
+  button.addEventListener('click', () => void app.commands.execute('eca:open-panel'));
+  const item = new Widget();
+  item.addClass('jp-mod-highlighted');
+  item.node.append(button);
+  button.textContent = trans.__('Assistant');
+  bar.registerStatusItem('jupyter-eca:status', { item, align: 'left', rank: RANK });
+  void place.loaded.then(async ({ session }) => {
+    const { statusText } = await import('../chat/status_text');
+    const show = (): void => {
+      const text = statusText(session.state, session.chat, trans);
+      // Ten times a second while it answers: the page is not laid out anew for the same words.
+      if (button.textContent !== text) {
+        button.textContent = text;
+      }
+    };
+    session.subscribe(show);
+    show();
+  });
+}

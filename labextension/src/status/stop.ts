@@ -1,0 +1,43 @@
+/** Stops the assistant and says so. Loaded on first use, and connected for as long as it takes. */
+
+import { Notification } from '@jupyterlab/apputils';
+import { ServerConnection } from '@jupyterlab/services';
+import { TranslationBundle } from '@jupyterlab/translation';
+
+import { Client } from '../wire/client';
+import { openLink } from '../wire/link';
+import { LinkError } from '../wire/rpc';
+
+/** Long enough to read a line, short enough not to be in the way. */
+const READING_TIME_MS = 5000;
+
+export async function stop(settings: ServerConnection.ISettings, trans: TranslationBundle): Promise<void> {
+  try {
+    const stopped = await stopOver(settings);
+    Notification.info(
+      stopped === 0
+        ? trans.__('The assistant is not busy: there is nothing to stop.')
+        : trans._n('Stopped the assistant in %1 chat.', 'Stopped the assistant in %1 chats.', stopped),
+      { autoClose: READING_TIME_MS }
+    );
+  } catch (error) {
+    Notification.error(reason(error, trans), { autoClose: false });
+  }
+}
+
+async function stopOver(settings: ServerConnection.ISettings): Promise<number> {
+  const link = await openLink(settings);
+  try {
+    return (await (await Client.connect(link)).stopRunning()).length;
+  } finally {
+    link.close();
+  }
+}
+
+/** Lab cuts a notification after 140 characters. */
+function reason(error: unknown, trans: TranslationBundle): string {
+  if (error instanceof LinkError) {
+    return trans.__('No assistant on this server. Does “jupyter server extension list” show jupyter_eca as enabled?');
+  }
+  return trans.__('The assistant could not be stopped: %1', error instanceof Error ? error.message : String(error));
+}

@@ -1,0 +1,179 @@
+/** What is asked of the server, typed. Knows no socket and no user interface. */
+
+import {
+  ChatAskQuestionParams,
+  ChatAskQuestionResult,
+  ChatId,
+  ChatListResult,
+  ChatSummary,
+  ClientMethods,
+  CodeAssistant,
+  Done,
+  EditorGetDiagnosticsParams,
+  EditorGetDiagnosticsResult,
+  NotebookDocument,
+  NotebookEditParams,
+  NotebookListResult,
+  NotebookOpenParams,
+  NotebookReadParams,
+  NotebookRunParams,
+  NotebookRunProgressParams,
+  NotebookRunResult,
+  RewriteContentReceivedParams,
+  ServerMethods,
+  TOLD as TOLD_MODELS
+} from './protocol';
+import { Link, Notifications, Peer, Requests } from './rpc';
+import { misfit } from './validate';
+
+/** Everything that the server tells: requests are answered apart. */
+const TOLD = [
+  '$/showMessage',
+  'chat/cleared',
+  'chat/contentReceived',
+  'chat/deleted',
+  'chat/opened',
+  'chat/statusChanged',
+  'chat/toolCallProgress',
+  'config/updated',
+  'jobs/updated',
+  'providers/updated',
+  'tool/serverRemoved',
+  'tool/serverUpdated'
+] as const satisfies readonly Notifications<ServerMethods>[];
+
+export type ToldMethod = (typeof TOLD)[number];
+
+/** Somebody who sees what the server tells, approves tool calls and answers questions. */
+export interface Attendant {
+  told(method: ToldMethod, params: unknown): void;
+  /** `taken` tells when somebody else has answered, or nobody needs to any more. */
+  asked(question: ChatAskQuestionParams, taken: AbortSignal): Promise<ChatAskQuestionResult>;
+  gone(): void;
+}
+
+/** The notebooks that are open in the page. What is thrown is told the model: it says what is so, not who failed. */
+export interface NotebookHost {
+  list(): NotebookListResult;
+  read(params: NotebookReadParams): Promise<NotebookDocument>;
+  edit(params: NotebookEditParams): Promise<NotebookDocument>;
+  /** `taken`: nobody waits for it any more, and the kernel is to stop. */
+  run(
+    params: NotebookRunParams,
+    taken: AbortSignal,
+    progressed: (progress: NotebookRunProgressParams) => void
+  ): Promise<NotebookRunResult>;
+  open(params: NotebookOpenParams): Promise<Done>;
+  /** What linters have found in them. */
+  diagnostics(params: EditorGetDiagnosticsParams): EditorGetDiagnosticsResult;
+  /** A cell is being rewritten to order. */
+  rewritten(params: RewriteContentReceivedParams): void;
+}
+
+const UNATTENDED: CodeAssistant = { chat: true, envelope: true, unattended: true };
+const NO_CHATS: CodeAssistant = { chat: false, unattended: true };
+const NOTEBOOKS: CodeAssistant = { notebook: true, editor: { diagnostics: true } };
+const ATTENDED: CodeAssistant = { chat: true, envelope: true, chatCapabilities: { askQuestion: true } };
+
+export class Client {
+  private constructor(private readonly peer: Peer<ClientMethods, ServerMethods>) {}
+
+  /** Greets the server; without an attendant as one who cannot approve tool calls. Throws: LinkError, RpcError. */
+  static async connect(link: Link, attendant?: Attendant, notebooks?: NotebookHost): Promise<Client> {
+    const peer = new Peer<ClientMethods, ServerMethods>(link, () => attendant?.gone());
+    if (attendant !== undefined) {
+      for (const method of TOLD) {
+        peer.handle(method, params => {
+          const trouble = misfit(TOLD_MODELS[method], params);
+          if (trouble === undefined) {
+            attendant.told(method, params);
+          } else {
+            console.warn('ECA: a malformed message was ignored', method, trouble);
+          }
+        });
+      }
+      peer.handle('chat/askQuestion', (params, taken) => attendant.asked(params, taken));
+    }
+    if (notebooks !== undefined) {
+      show(peer, notebooks);
+    }
+    const can = attendant === undefined ? UNATTENDED : ATTENDED;
+    await greet(peer, { ...can, ...(notebooks !== undefined && NOTEBOOKS) });
+    return new Client(peer);
+  }
+
+  /** One who has notebooks open and leaves what is told to others. Throws: LinkError, RpcError. */
+  static async lending(link: Link, notebooks: NotebookHost, gone: () => void): Promise<Client> {
+    const peer = new Peer<ClientMethods, ServerMethods>(link, gone);
+    show(peer, notebooks);
+    await greet(peer, { ...UNATTENDED, ...NOTEBOOKS });
+    return new Client(peer);
+  }
+
+  /** One who completes text and is shown no chats. Throws: LinkError, RpcError. */
+  static async completing(link: Link, gone: () => void): Promise<Client> {
+    const peer = new Peer<ClientMethods, ServerMethods>(link, gone);
+    await greet(peer, NO_CHATS);
+    return new Client(peer);
+  }
+
+  /** Throws: LinkError, RpcError. */
+  request<K extends Requests<ClientMethods>>(
+    method: K,
+    params: ClientMethods[K]['params'],
+    taken?: AbortSignal
+  ): Promise<ClientMethods[K]['result']> {
+    return this.peer.request(method, params, taken);
+  }
+
+  notify<K extends Notifications<ClientMethods>>(method: K, params: ClientMethods[K]['params']): void {
+    this.peer.notify(method, params);
+  }
+
+  chatList(): Promise<ChatListResult> {
+    return this.peer.request('chat/list', {});
+  }
+
+  promptStop(chatId: ChatId): void {
+    this.peer.notify('chat/promptStop', { chatId });
+  }
+
+  /** The chats that were running and have been told to stop. */
+  async stopRunning(): Promise<readonly ChatSummary[]> {
+    const running = (await this.chatList()).chats.filter(chat => chat.status === 'running');
+    for (const chat of running) {
+      this.promptStop(chat.id);
+    }
+    if (running.length > 0) {
+      // A notification has no answer. This one comes after the stops, so it says that the server has read them:
+      // closing the link before would be a race.
+      await this.chatList();
+    }
+    return running;
+  }
+
+  close(): void {
+    this.peer.close();
+  }
+}
+
+function show(peer: Peer<ClientMethods, ServerMethods>, notebooks: NotebookHost): void {
+  peer.handle('notebook/list', () => notebooks.list());
+  peer.handle('notebook/read', params => notebooks.read(params));
+  peer.handle('notebook/edit', params => notebooks.edit(params));
+  peer.handle('notebook/run', (params, taken) =>
+    notebooks.run(params, taken, progress => {
+      peer.notify('notebook/runProgress', progress);
+    })
+  );
+  peer.handle('notebook/open', params => notebooks.open(params));
+  peer.handle('editor/getDiagnostics', params => notebooks.diagnostics(params));
+  peer.handle('rewrite/contentReceived', params => {
+    notebooks.rewritten(params);
+  });
+}
+
+async function greet(peer: Peer<ClientMethods, ServerMethods>, codeAssistant: CodeAssistant): Promise<void> {
+  await peer.request('initialize', { clientInfo: { name: 'jupyter-eca' }, capabilities: { codeAssistant } });
+  peer.notify('initialized', {});
+}
