@@ -69,8 +69,8 @@ typescript: $(VENV)/.tested
 # Apart: pytest-jupyter (the server's tests) and playwright (the browser's) each bring an event loop of their own.
 python: $(VENV)/.tested
 	$(if $(NIGHTLY),npm --prefix tests/npm/opencode install --no-save --no-package-lock --no-audit --no-fund --ignore-scripts)
-	$(PYTEST) $(AGAIN) --ignore=tests/server --ignore=tests/browser
-	$(PYTEST) $(AGAIN) tests/server
+	$(PYTEST) $(AGAIN) --ignore=tests/apps/server --ignore=tests/e2e/browser
+	$(PYTEST) $(AGAIN) tests/apps/server
 
 notebooks: $(VENV)/.tested
 	$(NBVAL) --nbval $(filter-out notebooks/02_%,$(wildcard notebooks/0*.ipynb))
@@ -78,7 +78,7 @@ notebooks: $(VENV)/.tested
 
 browser: $(VENV)/.tested
 	@command -v chromium >/dev/null || { echo "Chromium is missing: install it (Debian: apt-get install chromium)."; exit 1; }
-	$(PYTEST) $(AGAIN) tests/browser
+	$(PYTEST) $(AGAIN) tests/e2e/browser
 
 bench: $(VENV)/.tested
 	$(CLEAN) $(BIN)/python -m tests.bench
@@ -88,7 +88,7 @@ conformance: conformance-client
 	$(PYTEST) tests/fronts/mcp/test_suite.py
 
 conformance-client: $(VENV)/.tested
-	$(CLEAN) $(BIN)/python -m tests.suite.client $(VENV)/suite
+	$(CLEAN) $(BIN)/python -m tests.requirements.mcp_suite.client $(VENV)/suite
 
 clean:
 	rm -rf $(VENV) jupyter_eca/labextension jupyter_eca/apps/kernel/static labextension/lib labextension/node_modules tests/npm/node_modules

@@ -17,7 +17,7 @@ settings.register_profile("here", deadline=None)
 settings.load_profile("here")
 
 # What helpers assert is told as well as what tests do.
-pytest.register_assert_rewrite("tests.conversation", "tests.workspace.notebooks.contract")
+pytest.register_assert_rewrite("tests.e2e.conversation", "tests.workspace.notebooks.contract")
 
 
 @pytest.fixture(scope="session")
@@ -33,11 +33,11 @@ def system_keyring(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """One that works, of this process and of those that it starts; `filering.read` tells what is in it."""
     from keyring import core
 
-    from tests import filering
+    from tests.support import file_keyring
 
     file, paths = tmp_path / "system-keyring", (str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH", ""))
-    monkeypatch.setenv("PYTHON_KEYRING_BACKEND", filering.NAME)
-    monkeypatch.setenv(filering.VARIABLE, str(file))
+    monkeypatch.setenv("PYTHON_KEYRING_BACKEND", file_keyring.NAME)
+    monkeypatch.setenv(file_keyring.VARIABLE, str(file))
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, paths)))
     monkeypatch.setattr(core, "_keyring_backend", None)  # the package asks the environment once
     return file

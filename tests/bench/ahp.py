@@ -16,7 +16,7 @@ from websockets.asyncio.client import ClientConnection, connect
 
 from tests.bench.figure import Figure, list_of
 from tests.bench.processes import jupyter_server
-from tests.desk import settings
+from tests.support.host_and_client import settings
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator

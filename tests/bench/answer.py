@@ -19,7 +19,7 @@ from tests.bench import sdk
 from tests.bench.figure import Figure, list_of, ratios
 from tests.bench.page import Heard, Page, page
 from tests.bench.processes import configuration, configure, jupyter_server, loopback
-from tests.desk import Door, desk
+from tests.support.host_and_client import Door, desk
 
 if TYPE_CHECKING:
     from tests.bench.processes import JupyterServer

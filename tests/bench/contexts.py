@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from jupyter_eca.protocol.context import ChatQueryContextParams, ChatQueryContextResult
 from tests.bench.figure import Figure, list_of
-from tests.desk import desk
+from tests.support.host_and_client import desk
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

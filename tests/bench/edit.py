@@ -12,10 +12,10 @@ from typing import Any
 from playwright.sync_api import sync_playwright
 
 from tests.bench.figure import Figure
-from tests.browser.assistant import SECONDS, Panel
-from tests.browser.conftest import CHROMIUM_OPTIONS
-from tests.browser.lab import LabSettings, running_lab
-from tests.browser.notebook import Notebook
+from tests.e2e.browser.assistant import SECONDS, Panel
+from tests.e2e.browser.conftest import CHROMIUM_OPTIONS
+from tests.e2e.browser.lab import LabSettings, running_lab
+from tests.e2e.browser.notebook import Notebook
 
 ROUNDS = 20
 CELLS = 50

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, Final
 from playwright.sync_api import sync_playwright
 
 from tests.bench.figure import Figure
-from tests.browser.conftest import CHROMIUM_OPTIONS
-from tests.browser.lab import LabSettings, running_lab
-from tests.browser.notebook import SECONDS, Notebook
+from tests.e2e.browser.conftest import CHROMIUM_OPTIONS
+from tests.e2e.browser.lab import LabSettings, running_lab
+from tests.e2e.browser.notebook import SECONDS, Notebook
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page

@@ -17,15 +17,15 @@ from playwright.async_api import async_playwright
 from jupyter_eca.host.store import Store
 from jupyter_eca.protocol.content import MetadataContent, ProgressContent, Role, TextContent
 from jupyter_eca.protocol.event import Event, Outcome
-from tests.browser.conftest import CHROMIUM_OPTIONS
-from tests.browser.lab import LabSettings, running_lab
+from tests.e2e.browser.conftest import CHROMIUM_OPTIONS
+from tests.e2e.browser.lab import LabSettings, running_lab
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Generator, Iterator, Sequence
 
     from playwright.async_api import Browser, CDPSession, Page
 
-    from tests.browser.lab import Lab
+    from tests.e2e.browser.lab import Lab
 
 # The longest that anything here may take on a busy machine, in milliseconds.
 PATIENCE: Final = 60_000

@@ -12,7 +12,7 @@ from tests.bench.figure import Figure, differences, list_of
 if TYPE_CHECKING:
     from playwright.async_api import Browser, Route
 
-    from tests.browser.lab import Lab
+    from tests.e2e.browser.lab import Lab
 
 CHUNKS: Final = 2000
 ANSWERS: Final = 10

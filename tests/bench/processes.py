@@ -19,7 +19,7 @@ import psutil
 from jupyter_client.manager import AsyncKernelManager
 
 import jupyter_eca
-from tests import editor
+from tests.support import editor_process
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Generator
@@ -43,7 +43,7 @@ def environment(folder: Path) -> dict[str, str]:
         "IPYTHONDIR": str(folder / "ipython"),
         "PYTHONPATH": str(Path(jupyter_eca.__file__).parents[1]),
     }
-    return editor.environment(folder) | own
+    return editor_process.environment(folder) | own
 
 
 def configuration(url: str) -> dict[str, Any]:
@@ -64,7 +64,7 @@ def loopback(folder: Path, rules: list[dict[str, Any]], dialect: str = "") -> Ge
     `dialect` it speaks that."""
     script = folder / "loopback.json"
     script.write_text(json.dumps({"rules": rules}))
-    speaking = ["tests.dialects.speaking", dialect] if dialect else ["tests.loopback"]
+    speaking = ["tests.plugins.providers.dialects.speaking", dialect] if dialect else ["tests.support.anthropic_server"]
     command = [sys.executable, "-m", *speaking, str(script)]
     root = Path(__file__).parents[2]
     with subprocess.Popen(command, cwd=root, env=environment(folder), stdout=subprocess.PIPE, text=True) as process:

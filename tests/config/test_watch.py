@@ -11,7 +11,7 @@ import pytest
 
 from jupyter_eca.config import Config, read, watch
 from tests.config.files import globally, write
-from tests.desk import PATIENCE
+from tests.support.host_and_client import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator

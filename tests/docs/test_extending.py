@@ -8,8 +8,8 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING
 
-from tests.desk import settings
-from tests.handbook import ROOT, install
+from tests.support.docs_pages import ROOT, install
+from tests.support.host_and_client import settings
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -22,7 +22,7 @@ from jupyter_eca.engine.text.slash_commands import NATIVE
 from jupyter_eca.host.turn.plan_mode import WORDS
 from jupyter_eca.plugins.contexts.resolve import LIVE
 from jupyter_eca.protocol.ahp import VERSION
-from tests.handbook import PAGES, ROOT, blocks, page, prose
+from tests.support.docs_pages import PAGES, ROOT, blocks, page, prose
 
 if TYPE_CHECKING:
     import argparse

@@ -14,8 +14,8 @@ import pytest
 from jupyter_eca.errors import ToolError
 from jupyter_eca.instructions.prompt_texts import ours
 from jupyter_eca.protocol.notebook import KernelState, NotebookInfo
-from tests.desk import desk
 from tests.instructions.told import HELLO
+from tests.support.host_and_client import desk
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, cast
 import pytest
 
 from jupyter_eca.protocol.notebook import NotebookInfo
-from tests.desk import answer, desk
-from tests.fronts.line import line
+from tests.fronts.eca.line import line
 from tests.instructions.told import HELLO
+from tests.support.host_and_client import answer, desk
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -12,10 +12,10 @@ from jupyter_eca.host import commands
 from jupyter_eca.host.commands import Answer
 from jupyter_eca.instructions.prompt_texts import ours
 from jupyter_eca.plugins.providers.scripted import Script
-from tests.contexts.near import sent
-from tests.desk import answer, desk
-from tests.faults.vendor import shows, vendor
+from tests.host.faults.vendor import shows, vendor
 from tests.instructions.told import HELLO, put
+from tests.plugins.contexts.near import sent
+from tests.support.host_and_client import answer, desk
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from jupyter_eca.protocol.content import ToolCalledContent
-from tests.desk import answer, desk
 from tests.instructions.told import put, told
+from tests.support.host_and_client import answer, desk
 
 if TYPE_CHECKING:
     from pathlib import Path

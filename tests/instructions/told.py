@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from jupyter_eca.config import Config
-from tests.desk import desk, settings
-from tests.fronts.line import line
+from tests.fronts.eca.line import line
+from tests.support.host_and_client import desk, settings
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -18,7 +18,7 @@ from jupyter_eca.workspace.files.index import Entry, Index
 from jupyter_eca.workspace.files.listing import listed
 from jupyter_eca.workspace.files.name_search import Fit, Names, fit
 from jupyter_eca.workspace.ports import Files
-from tests.patience import PATIENCE
+from tests.support.timeouts import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator

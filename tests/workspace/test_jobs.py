@@ -13,7 +13,7 @@ import pytest
 from jupyter_eca.errors import ToolError
 from jupyter_eca.protocol.job import Job, JobStatus
 from jupyter_eca.workspace.jobs.background import MAX_LINES, MAX_RUNNING, BackgroundJobs
-from tests.patience import PATIENCE
+from tests.support.timeouts import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable

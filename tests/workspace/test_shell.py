@@ -11,7 +11,7 @@ import psutil
 import pytest
 
 from jupyter_eca.workspace.jobs import shell
-from tests.patience import PATIENCE
+from tests.support.timeouts import PATIENCE
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -18,7 +18,7 @@ from jupyter_eca.protocol.ahp import ROOT, VERSION
 from jupyter_eca.protocol.jsonrpc import Failure, Notification, Request, Result
 from jupyter_eca.transport.memory import pair
 from jupyter_eca.workspace.ports import Files, Workspace
-from tests.desk import PATIENCE, Desk, settings
+from tests.support.host_and_client import PATIENCE, Desk, settings
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable

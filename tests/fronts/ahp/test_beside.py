@@ -16,8 +16,8 @@ from jupyter_eca.fronts.ahp.resources.unified_diff import patched, side
 from jupyter_eca.host.store import Store
 from jupyter_eca.protocol.ahp import ROOT
 from jupyter_eca.workspace.files.text_file import change
-from tests.desk import settings
 from tests.fronts.ahp.place import calls_of, place
+from tests.support.host_and_client import settings
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -14,7 +14,7 @@ from jupyter_eca.protocol.ahp import ROOT
 from jupyter_eca.protocol.jsonrpc import Notification, Request
 from jupyter_eca.transport.websocket import WebSocketLink
 from tests.fronts.ahp.place import Client, Refused, place, text_of
-from tests.patience import PATIENCE
+from tests.support.timeouts import PATIENCE
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from jupyter_eca.protocol.jsonrpc import Notification
-from tests.desk import PATIENCE, answer
 from tests.fronts.ahp.place import Client, Json, place, text_of, without_clock
+from tests.support.host_and_client import PATIENCE, answer
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.desk import answer, said
 from tests.fronts.ahp.place import APPROVE, DENY, calls_of, place, text_of
+from tests.support.host_and_client import answer, said
 
 if TYPE_CHECKING:
     from pathlib import Path

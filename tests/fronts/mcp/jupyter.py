@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tests import editor
-from tests.desk import settings
-from tests.test_plugins import install
+from tests.plugins.test_loader import install
+from tests.support import editor_process
+from tests.support.host_and_client import settings
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -51,7 +51,7 @@ def jupyter(
     options = ["--no-browser", "--allow-root", f"--ServerApp.port={port}", "--ServerApp.port_retries=0"]
     options += [f"--ServerApp.root_dir={folder}", "--ServerApp.base_url=/lab/", f"--IdentityProvider.token={TOKEN}"]
     options += ["--ServerApp.jpserver_extensions={'jupyter_eca': True}"]
-    environment = editor.environment(folder) | {
+    environment = editor_process.environment(folder) | {
         "PYTHONPATH": os.pathsep.join((str(ROOT), str(folder))),
         "JUPYTER_RUNTIME_DIR": str(folder / "runtime"),
         "JUPYTER_CONFIG_DIR": str(folder / "etc"),

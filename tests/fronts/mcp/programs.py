@@ -13,7 +13,7 @@ import httpx2
 from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 
-from tests import editor
+from tests.support import editor_process
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Generator, Mapping
@@ -25,7 +25,7 @@ START = 60.0
 
 
 def environment(folder: Path, **more: str) -> dict[str, str]:
-    return {**editor.environment(folder), "PYTHONPATH": str(ROOT), "PYTHONWARNINGS": "error", **more}
+    return {**editor_process.environment(folder), "PYTHONPATH": str(ROOT), "PYTHONWARNINGS": "error", **more}
 
 
 def on_stdio(folder: Path, *arguments: str, user: User | None = None, more: Mapping[str, str] | None = None) -> Client:

@@ -14,7 +14,7 @@ from jupyter_eca.fronts.mcp.assistant import Assistant
 from jupyter_eca.fronts.mcp.server import Front
 from jupyter_eca.workspace.notebooks.file import NotebookFiles
 from jupyter_eca.workspace.ports import Files
-from tests.desk import Desk, desk
+from tests.support.host_and_client import Desk, desk
 
 if TYPE_CHECKING:
     import asyncio

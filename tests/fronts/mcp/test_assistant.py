@@ -14,9 +14,9 @@ from mcp.shared.exceptions import MCPError
 from jupyter_eca.plugins import loader
 from jupyter_eca.protocol.content import ToolCallRunContent
 from jupyter_eca.transport.eca_client import Decision
-from tests.desk import PATIENCE
 from tests.fronts.mcp.room import LEGACY, MODERN, User, allowed, call, ok, room
-from tests.skills.write import skill
+from tests.instructions.skills.write import skill
+from tests.support.host_and_client import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable

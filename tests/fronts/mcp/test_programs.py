@@ -13,9 +13,9 @@ import httpx2
 import psutil
 import pytest
 
-from tests.desk import settings
 from tests.fronts.mcp.programs import START, Served, environment, on_http, on_stdio
 from tests.fronts.mcp.room import LEGACY, MODERN, User, call, ok
+from tests.support.host_and_client import settings
 
 if TYPE_CHECKING:
     from collections.abc import Generator

@@ -11,8 +11,8 @@ import pytest
 from mcp import Client
 from mcp.shared.exceptions import MCPError
 
-from tests.desk import PATIENCE, answer
 from tests.fronts.mcp.room import LEGACY, MODERN, User, allowed, call, ok, room
+from tests.support.host_and_client import PATIENCE, answer
 
 if TYPE_CHECKING:
     from pathlib import Path

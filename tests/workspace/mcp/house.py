@@ -19,8 +19,8 @@ from jupyter_eca.plugins.tools.base import Tool, ToolContext, ToolResult
 from jupyter_eca.protocol.mcp import ServerStatus, ToolServerUpdatedParams
 from jupyter_eca.protocol.question import ChatAskQuestionParams, ChatAskQuestionResult
 from jupyter_eca.workspace.ports import Files
-from tests.keyrings import NoRing, Ring
-from tests.patience import PATIENCE
+from tests.support.keyrings import NoRing, Ring
+from tests.support.timeouts import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable

@@ -11,7 +11,7 @@ import pytest
 
 from jupyter_eca.errors import ToolError
 from jupyter_eca.mcp_client.server_requests import ACCEPT, DECLINE, LEAVE_OUT, OPENED
-from tests.patience import PATIENCE
+from tests.support.timeouts import PATIENCE
 from tests.workspace.mcp.house import QUICK, User, house, puppet
 
 if TYPE_CHECKING:

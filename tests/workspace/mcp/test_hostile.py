@@ -12,7 +12,7 @@ from jupyter_eca.errors import ToolError
 from jupyter_eca.plugins.tools.base import ToolContext
 from jupyter_eca.protocol.mcp import ServerStatus
 from jupyter_eca.workspace.ports import Files
-from tests.patience import PATIENCE
+from tests.support.timeouts import PATIENCE
 from tests.workspace.mcp.house import QUICK, house, raw
 
 if TYPE_CHECKING:

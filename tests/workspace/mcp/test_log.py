@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.conformance.seat import seat, told
-from tests.patience import PATIENCE
+from tests.requirements.eca.seat import seat, told
+from tests.support.timeouts import PATIENCE
 from tests.workspace.mcp.house import house, puppet
 
 if TYPE_CHECKING:

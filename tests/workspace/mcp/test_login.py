@@ -19,8 +19,8 @@ from jupyter_eca.mcp_client.server import Pace
 from jupyter_eca.mcp_client.sign_in import Arrivals, Landing
 from jupyter_eca.protocol.lifecycle import MessageType
 from jupyter_eca.protocol.mcp import ServerStatus
-from tests.keyrings import Ring
-from tests.test_credentials import holding
+from tests.config.test_credentials import holding
+from tests.support.keyrings import Ring
 from tests.workspace.mcp.door import SECRET, visit
 from tests.workspace.mcp.house import PATIENCE, House, house, raw
 from tests.workspace.mcp.web import Web, web

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.conformance.seat import ALLOW_ALL, TODAY, seat, told
+from tests.requirements.eca.seat import ALLOW_ALL, TODAY, seat, told
 from tests.workspace.mcp.house import puppet
 
 if TYPE_CHECKING:

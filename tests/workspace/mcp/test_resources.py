@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from jupyter_eca.workspace.uri_templates import Template, Typed
-from tests.conformance.seat import ALLOW_ALL, prompt, seat, told
+from tests.requirements.eca.seat import ALLOW_ALL, prompt, seat, told
 from tests.workspace.mcp.house import house, puppet, sdk
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
     from pathlib import Path
 
-    from tests.desk import Desk
-    from tests.raw import Raw
+    from tests.support.host_and_client import Desk
+    from tests.support.raw_client import Raw
 
 BOTH = pytest.mark.parametrize("era", ["legacy", "modern"])
 NOTE = {"type": "mcpResource", "uri": "note://one", "server": "puppet"}

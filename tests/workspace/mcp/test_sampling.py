@@ -10,14 +10,14 @@ import pytest
 
 from jupyter_eca.host.turn.sampling import ALLOW, ALLOW_CHAT, DENY
 from jupyter_eca.protocol.jsonrpc import Request
-from tests.conformance.seat import ALLOW_ALL, TODAY, asked, seat, told, words
+from tests.requirements.eca.seat import ALLOW_ALL, TODAY, asked, seat, told, words
 from tests.workspace.mcp.house import User, house, puppet
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
     from pathlib import Path
 
-    from tests.raw import Raw
+    from tests.support.raw_client import Raw
 
 pytestmark = pytest.mark.asyncio
 

@@ -1,0 +1,187 @@
+"""What a tool call would do, or did, as a reader of the cell sees it."""
+
+from __future__ import annotations
+
+import base64
+from typing import Any
+
+import pytest
+from hypothesis import given
+
+from jupyter_eca.apps.kernel.answer.pictures import MAX_BASE64, MAX_PICTURES, shown
+from jupyter_eca.apps.kernel.answer.terminal_approval import typed
+from jupyter_eca.apps.kernel.answer.tool_details import SHOWN_LINES
+from jupyter_eca.apps.kernel.answer.transcript import Transcript
+from jupyter_eca.protocol.chat import ChatContentReceivedParams
+from tests.apps.kernel.markdown_judges import COMMONMARK, NASTY, Page, problems
+from tests.apps.kernel.test_transcript import FOLDS, called, run, transcript
+
+DIFF = "--- a.py\n+++ a.py\n@@ -1 +1 @@\n-x = 1\n+x = 2\n"
+CHANGE: dict[str, Any] = {"type": "fileChange", "path": "a.py", "diff": DIFF, "linesAdded": 1, "linesRemoved": 1}
+WRITE = {"path": "a.py", "content": "x = 2\n"}
+SHELL: dict[str, Any] = {"type": "shellCommand", "commands": [{"command": "rm", "args": ["-r", "a b"]}]}
+PIXEL = base64.b64encode(b"a pixel").decode()
+
+
+def plan(*statuses: str) -> dict[str, Any]:
+    tasks = [{"id": str(n), "subject": f"Step {n}", "status": status} for n, status in enumerate(statuses, 1)]
+    summary = {"done": 0, "inProgress": 0, "pending": 0, "total": len(tasks)}
+    return {"type": "task", "tasks": tasks, "summary": summary}
+
+
+def image(data: str = PIXEL, media: str = "image/png") -> dict[str, Any]:
+    return {"type": "image", "mediaType": media, "base64": data}
+
+
+def test_a_change_that_waits_is_shown_as_a_diff_and_not_as_the_arguments_that_say_the_same() -> None:
+    markdown = transcript({**run(WRITE, asks=True), "details": CHANGE}).markdown()
+    assert "<code>a&#46;py</code> +1 −1 ? waits" in markdown  # noqa: RUF001  # a minus sign
+    assert f"```diff\n{DIFF}```" in markdown
+    assert markdown.startswith("<details><summary>")
+    assert problems(markdown, FOLDS) == {}
+    assert "json" not in markdown
+
+
+def test_a_change_that_was_made_is_folded_and_knows_its_diff_from_before() -> None:
+    markdown = transcript({**run(WRITE), "details": CHANGE}, called("Created a.py", WRITE)).markdown()
+    assert markdown.startswith("<details><summary>")
+    assert "-x = 1\n+x = 2" in markdown
+    assert problems(markdown, FOLDS) == {}
+
+
+def test_a_long_diff_is_cut_at_a_line() -> None:
+    diff = "".join(f"+line {n}\n" for n in range(SHOWN_LINES + 5))
+    markdown = transcript({**run(WRITE, asks=True), "details": {**CHANGE, "diff": diff}}).markdown()
+    assert f"+line {SHOWN_LINES - 1}\n… 5 lines more\n```" in markdown
+
+
+def test_a_command_is_shown_as_it_was_written_with_its_other_arguments() -> None:
+    arguments = {"command": "rm -r 'a b' # gone", "timeout": 5}
+    markdown = transcript({**run(arguments, asks=True), "details": {**SHELL, "background": True}}).markdown()
+    assert "```sh\nrm -r 'a b' # gone\n# in the background\n```" in markdown
+    assert '```json\n{\n "timeout": 5\n}\n```' in markdown
+
+
+def test_a_command_of_another_servers_tool_is_put_together() -> None:
+    assert "```sh\nrm -r 'a b'\n```" in transcript({**run({"line": 1}, asks=True), "details": SHELL}).markdown()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "details", "words"),
+    [
+        (WRITE, CHANGE, "a.py (+1 -1)\n" + DIFF.rstrip()),
+        ({"command": "rm -r x"}, SHELL, "rm -r x"),
+        ({"code": "x = 1"}, None, "x = 1"),
+        ({"path": "ä"}, None, '{\n "path": "ä"\n}'),
+    ],
+)
+def test_who_types_reads_what_would_happen_before_the_question(
+    monkeypatch: pytest.MonkeyPatch, arguments: dict[str, Any], details: dict[str, Any] | None, words: str
+) -> None:
+    asked: list[str] = []
+
+    def reads(prompt: str) -> str:
+        asked.append(prompt)
+        return "y"
+
+    monkeypatch.setattr("builtins.input", reads)
+    (call,) = transcript({**run(arguments, asks=True), "details": details}).waiting
+    assert typed(call).approved
+    assert asked[0].startswith(f"\nrun_code wants to run:\n{words}\nRun it? ")
+
+
+def test_structured_results_are_folded_inside_of_the_call() -> None:
+    jsons = {"type": "jsonOutputs", "jsons": ['{"rows": [1, 2]}', "no JSON"]}
+    markdown = transcript(run(), {**called("text"), "details": jsons}, outcome="completed").markdown()
+    assert "<details><summary>JSON</summary>\n\n```json\n{\n" in markdown
+    assert "no JSON" in markdown
+    assert Page(COMMONMARK.render(markdown), FOLDS).tags.count("details") == 2
+
+
+def test_the_plan_is_one_checklist_at_the_end_however_often_it_was_changed() -> None:
+    first = {**called("1"), "details": plan("pending", "pending")}
+    second = {**called("2"), "id": "2", "details": plan("done", "in-progress", "pending")}
+    told = transcript(first, second, {"type": "text", "text": "On it."}, outcome="completed")
+    assert told.markdown().endswith("On it.\n\n- [x] Step 1\n- [ ] **Step 2**\n- [ ] Step 3")
+    assert told.markdown().count("Step 1") == 1
+    assert told.plain().endswith("[x] Step 1\n[>] Step 2\n[ ] Step 3")
+
+
+def test_a_subagent_says_who_it_is_and_how_far() -> None:
+    details = {"type": "subagent", "agentName": "explorer", "step": 3, "maxSteps": 9}
+    assert "<code>explorer</code> step 3 of 9 …" in transcript({**run(), "details": details}).markdown()
+
+
+def test_a_flag_is_a_line_of_its_own() -> None:
+    told = transcript({"type": "flag", "text": "here\n# it is", "contentId": "1"}, outcome="completed")
+    assert told.markdown() == "⚑ here # it is"
+
+
+def test_a_picture_of_a_tool_is_displayed_and_one_of_the_users_is_not() -> None:
+    told = transcript(image(), outcome="completed")
+    assert list(shown(told.pictures)) == [{"image/png": PIXEL, "text/plain": "[image/png]"}]
+    assert told.plain() == "[image/png, 0.0 kB]"
+    mine = Transcript()
+    mine.add(ChatContentReceivedParams.model_validate({"chatId": "c", "role": "user", "content": image()}))
+    assert mine.pictures == []
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        image('"><script>'),
+        image(""),
+        image(media="image/svg+xml"),
+        image(media="text/html"),
+        image("A" * MAX_BASE64 * 2),
+    ],
+    ids=["no base64", "empty", "svg", "html", "huge"],
+)
+def test_a_picture_that_could_do_harm_is_only_named(bad: dict[str, Any]) -> None:
+    assert list(shown(transcript(bad).pictures)) == []
+
+
+def test_there_is_an_end_to_many_pictures() -> None:
+    assert len(list(shown(transcript(*[image()] * 9).pictures))) == MAX_PICTURES
+
+
+def test_a_commands_answer_is_shown_as_it_is_formatted_and_is_the_answer() -> None:
+    told = Transcript("costs")
+    table = {"type": "text", "text": "| a | b |\n|---|---|\n| 1 | 2 |"}
+    told.add(ChatContentReceivedParams.model_validate({"chatId": "c", "role": "system", "content": table}))
+    assert told.markdown() == told.text == table["text"]
+
+
+def test_a_long_answer_of_a_command_is_folded_behind_its_first_paragraph() -> None:
+    told = Transcript("config")
+    text = "It holds:\n\n" + "- one\n" * SHOWN_LINES
+    content = {"type": "text", "text": text}
+    told.add(ChatContentReceivedParams.model_validate({"chatId": "c", "role": "system", "content": content}))
+    assert told.markdown().startswith("It holds:\n\n<details><summary><code>&#47;config</code></summary>\n\n- one\n")
+
+
+@given(NASTY, NASTY)
+def test_nothing_in_details_leaves_its_place(one: str, other: str) -> None:
+    change = {**CHANGE, "path": one, "diff": other}
+    tasks = plan("pending", "in-progress")
+    tasks["tasks"][0]["subject"], tasks["tasks"][1]["subject"] = one, other
+    agent = {"type": "subagent", "agentName": one, "step": 1}
+    told = transcript(
+        {**run({"path": one}, asks=True), "details": change},
+        {**run({"command": other}), "id": "2", "details": {**SHELL, "commands": [{"command": one}]}},
+        {**called(one), "id": "3", "details": {"type": "jsonOutputs", "jsons": [one, other]}},
+        {**called(one), "id": "4", "details": tasks},
+        {**run(), "id": "5", "details": agent},
+        {"type": "flag", "text": other, "contentId": "1"},
+        image(other, one),
+        outcome="completed",
+    )
+    assert problems(told.markdown(), FOLDS) == {}
+
+
+@given(NASTY)
+def test_a_long_answer_of_a_command_stays_inert(text: str) -> None:
+    told = Transcript("x")
+    content = {"type": "text", "text": text + "\n\n" + "- one\n" * SHOWN_LINES + text}
+    told.add(ChatContentReceivedParams.model_validate({"chatId": "c", "role": "system", "content": content}))
+    assert problems(told.markdown(), FOLDS) == {}

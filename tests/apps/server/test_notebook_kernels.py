@@ -1,0 +1,240 @@
+"""Which kernel a notebook has in a Jupyter server, and what can be done to it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from jupyter_client.kernelspec import KernelSpecManager
+
+from jupyter_eca.errors import ToolError
+from jupyter_eca.host.turn import tool_context
+from jupyter_eca.plugins.tools.diagnostics import editor_diagnostics
+from jupyter_eca.protocol.notebook import RunStatus
+from jupyter_eca.workspace.diagnostics.kernel import Known, known
+from tests.apps.server.cells import PATIENCE, PageKernel, Watcher
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator
+
+    from jupyter_eca.workspace.ports import Workspace
+
+# Found before a test has folders of its own.
+R: str | None = KernelSpecManager().find_kernel_specs().get("ir")
+
+
+@pytest.fixture
+def rules() -> dict[str, Any]:
+    return {"allow": {"run_code": {}}}
+
+
+@asynccontextmanager
+async def opened(
+    serverapp: Any, folder: Path, path: str, *sources: str, kernel: str = "python3"
+) -> AsyncGenerator[PageKernel]:
+    """A notebook with a session, as a page that is now gone has left it."""
+    cells: list[dict[str, Any]] = [
+        {"id": f"cell-{n}", "cell_type": "code", "source": source, "metadata": {}, "outputs": [],
+         "execution_count": None} for n, source in enumerate(sources)
+    ]  # fmt: skip
+    book: dict[str, Any] = {"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": cells}
+    (folder / path).write_text(json.dumps(book))
+    session = await serverapp.session_manager.create_session(path=path, name=path, type="notebook", kernel_name=kernel)
+    found = PageKernel(serverapp, session["kernel"]["id"])
+    await found.open()
+    try:
+        yield found
+    finally:
+        found.client.stop_channels()
+        await serverapp.session_manager.delete_session(session["id"])
+
+
+async def workspace_of(serverapp: Any) -> Workspace:
+    return (await Watcher.of(serverapp)).host.workspace
+
+
+async def test_a_notebook_that_no_page_has_open_runs_in_the_kernel_of_its_session(
+    jp_serverapp: Any, jp_root_dir: Path
+) -> None:
+    workspace = await workspace_of(jp_serverapp)
+    assert workspace.notebooks is not None
+    async with opened(jp_serverapp, jp_root_dir, "a.ipynb", "x + 1", "x = 2") as at:
+        await at.run("x = 1")
+        async with asyncio.timeout(PATIENCE):
+            done = await workspace.notebooks.run("chat", "a.ipynb", ("cell-0", "cell-1"))
+        assert done.status is RunStatus.OK
+        assert (await at.run("print(x)")).stdout == "2\n"
+        read = await workspace.notebooks.read("a.ipynb")
+        assert (read.kernel_id, read.kernel_status) == (at.id, "idle")
+        written = json.loads((jp_root_dir / "a.ipynb").read_text())["cells"][0]
+        assert written["outputs"][0]["data"]["text/plain"] == ["2"]
+        assert written["execution_count"] == 2
+
+
+async def test_a_notebook_without_a_session_says_what_to_do(jp_serverapp: Any, jp_root_dir: Path) -> None:
+    workspace = await workspace_of(jp_serverapp)
+    assert workspace.notebooks is not None
+    assert workspace.kernels is not None
+    async with opened(jp_serverapp, jp_root_dir, "a.ipynb", "1"):
+        pass
+    with pytest.raises(ToolError, match=r"a\.ipynb has no running kernel\. Ask the user to open the notebook"):
+        await workspace.notebooks.run("chat", "a.ipynb", ("cell-0",))
+    with pytest.raises(ToolError, match="no running kernel"):
+        await workspace.kernels.of("a.ipynb")
+
+
+async def test_each_notebook_has_its_own_kernel_and_none_named_is_the_one_used_last(
+    jp_serverapp: Any, jp_root_dir: Path
+) -> None:
+    kernels = (await workspace_of(jp_serverapp)).kernels
+    assert kernels is not None
+    async with (
+        opened(jp_serverapp, jp_root_dir, "a.ipynb") as one,
+        opened(jp_serverapp, jp_root_dir, "b.ipynb") as two,
+    ):
+        await one.run("name = 'one'")
+        await two.run("name = 'two'")
+        async with asyncio.timeout(PATIENCE):
+            said = [await (await kernels.of(path)).execute("chat", "name") for path in ("a.ipynb", "b.ipynb", None)]
+        assert [result.text for result in said] == ["'one'", "'two'", "'two'"]
+
+
+@pytest.mark.skipif(R is None, reason="there is no R kernel (Debian: r-cran-irkernel)")
+async def test_the_kernel_of_an_r_notebook_is_asked_in_r(jp_serverapp: Any, jp_root_dir: Path) -> None:
+    kernels = (await workspace_of(jp_serverapp)).kernels
+    assert kernels is not None
+    assert R is not None
+    jp_serverapp.kernel_spec_manager.kernel_dirs.append(str(Path(R).parent))
+    async with opened(jp_serverapp, jp_root_dir, "a.ipynb", kernel="ir"):
+        kernel = await kernels.of("a.ipynb")
+        async with asyncio.timeout(PATIENCE):
+            await kernel.execute("chat", "cities <- c('Bonn', 'Ulm')")
+            (found,) = (await kernel.variables("chat", ())).variables
+            assert (found.name, found.type, found.length) == ("cities", "character", 2)
+            assert "Median Value" in (await kernel.inspect("median")).text
+
+
+async def test_a_kernel_is_looked_at_interrupted_and_restarted(jp_serverapp: Any, jp_root_dir: Path) -> None:
+    kernels = (await workspace_of(jp_serverapp)).kernels
+    assert kernels is not None
+    begun = jp_root_dir / "begun"
+    async with opened(jp_serverapp, jp_root_dir, "a.ipynb") as at:
+        await at.run("def greet():\n    'Says hello.'")
+        kernel = await kernels.of("a.ipynb")
+        async with asyncio.timeout(PATIENCE):
+            assert "Says hello." in (await kernel.inspect("greet")).text
+            running = asyncio.ensure_future(at.run(f"open({str(begun)!r}, 'w')\nimport time\ntime.sleep(600)"))
+            while not begun.exists():  # noqa: ASYNC110  # another process makes the file
+                await asyncio.sleep(0.01)
+            assert (await kernel.state()).status == "busy"
+            await kernel.interrupt()
+            assert "KeyboardInterrupt" in (await running).error
+            await kernel.restart()
+            assert (await kernel.execute("chat", "'greet' in globals()")).text == "False"
+        assert (await kernel.state()).language == "python"
+
+
+async def test_a_kernel_that_is_restarted_while_it_is_busy_runs_code_again(
+    jp_serverapp: Any, jp_root_dir: Path
+) -> None:
+    kernels = (await workspace_of(jp_serverapp)).kernels
+    assert kernels is not None
+    begun = jp_root_dir / "begun"
+    async with opened(jp_serverapp, jp_root_dir, "a.ipynb") as at, asyncio.timeout(PATIENCE):
+        kernel = await kernels.of("a.ipynb")
+        running = asyncio.ensure_future(at.run(f"open({str(begun)!r}, 'w')\nimport time\ntime.sleep(600)"))
+        while not begun.exists():  # noqa: ASYNC110  # another process makes the file
+            await asyncio.sleep(0.01)
+        await kernel.restart()
+        running.cancel()
+        assert (await kernel.execute("chat", "'time' in globals()")).text == "False"
+
+
+async def test_a_kernel_that_is_restarted_in_a_run_ends_it(jp_serverapp: Any, jp_root_dir: Path) -> None:
+    workspace = await workspace_of(jp_serverapp)
+    assert workspace.notebooks is not None
+    begun = jp_root_dir / "begun"
+    source = f"print('before', flush=True)\nopen({str(begun)!r}, 'w')\nimport time; time.sleep(600)"
+    async with opened(jp_serverapp, jp_root_dir, "a.ipynb", source) as at, asyncio.timeout(PATIENCE):
+        running = asyncio.ensure_future(workspace.notebooks.run("chat", "a.ipynb", ("cell-0",)))
+        while not begun.exists():  # noqa: ASYNC110  # another process makes the file
+            await asyncio.sleep(0.01)
+        await jp_serverapp.kernel_manager.restart_kernel(at.id)
+        with pytest.raises(ToolError, match="died"):
+            await running
+        assert (await workspace.notebooks.read("a.ipynb")).cells[0].outputs[0]["text"] == "before\n"
+
+
+async def test_a_kernel_whose_cell_asks_runs_code_but_no_cells_and_is_not_ended(
+    jp_serverapp: Any, jp_root_dir: Path
+) -> None:
+    watcher = await Watcher.of(jp_serverapp)
+    host = watcher.host
+    assert host.workspace.notebooks is not None
+    async with opened(jp_serverapp, jp_root_dir, "a.ipynb", "1"), opened(jp_serverapp, jp_root_dir, "b.ipynb") as at:
+        await at.run("%load_ext jupyter_eca\ndef greet():\n    'Says hello.'")
+        running = asyncio.ensure_future(at.run("%eca slow"))
+        chat = (await watcher.until("text")).chat
+        (jp_root_dir / "b.ipynb").write_text((jp_root_dir / "a.ipynb").read_text())
+        with pytest.raises(ToolError, match="busy with the cell that asks"):
+            await host.workspace.notebooks.run(chat, "b.ipynb", ("cell-0",))
+        live = host.live(chat)
+        assert live is not None
+        kernels = tool_context.kernels(host, live.kernel)
+        assert kernels is not None
+        async with asyncio.timeout(PATIENCE):
+            same, other = await kernels.of("b.ipynb"), await kernels.of("a.ipynb")
+            assert (same, await kernels.of(None)) == (live.kernel, live.kernel)
+            assert (await other.execute(chat, "'greet' in globals()")).text == "False"
+            assert "Says hello." in (await same.inspect("greet")).text
+            assert not (await same.inspect("nobody")).found
+            assert (await same.state()).status == "busy"
+            for forbidden in (same.interrupt, same.restart):
+                with pytest.raises(ToolError, match="busy with the cell that asks"):
+                    await forbidden()
+            host.stop(chat)
+            await running
+
+
+async def test_what_is_wrong_is_told_with_the_names_of_the_kernel_and_without_while_it_is_busy(
+    jp_serverapp: Any, jp_root_dir: Path
+) -> None:
+    host = (await Watcher.of(jp_serverapp)).host
+    begun = jp_root_dir / "begun"
+    async with opened(jp_serverapp, jp_root_dir, "a.ipynb", "print(gone)") as at, asyncio.timeout(PATIENCE):
+        await at.run("gone = 1")
+        context = tool_context.tools(host, "chat", None)
+        assert context.kernels is not None
+        assert (await (await context.kernels.of("a.ipynb")).state()).python == sys.executable
+        told = (await editor_diagnostics.run(context, {"path": "a.ipynb"})).text
+        assert "A restart would lose what no cell defines: gone" in told
+        running = asyncio.ensure_future(at.run(f"open({str(begun)!r}, 'w')\nimport time\ntime.sleep(600)"))
+        while not begun.exists():  # noqa: ASYNC110  # another process makes the file
+            await asyncio.sleep(0.01)
+        told = (await editor_diagnostics.run(context, {"path": "a.ipynb"})).text
+        assert "Undefined name `gone` [ruff F821]" in told
+        await jp_serverapp.kernel_manager.interrupt_kernel(at.id)
+        await running
+
+
+async def test_the_python_of_a_cell_that_asks_is_the_one_whose_imports_are_looked_for(
+    jp_serverapp: Any, jp_root_dir: Path
+) -> None:
+    watcher = await Watcher.of(jp_serverapp)
+    async with opened(jp_serverapp, jp_root_dir, "a.ipynb", "print(gone)") as at, asyncio.timeout(PATIENCE):
+        await at.run("%load_ext jupyter_eca\ngone = 1")
+        running = asyncio.ensure_future(at.run("%eca slow"))
+        chat = (await watcher.until("text")).chat
+        live = watcher.host.live(chat)
+        assert live is not None
+        context = tool_context.tools(watcher.host, chat, live.kernel)
+        assert context.notebooks is not None
+        document = await context.notebooks.read("a.ipynb")
+        assert await known(chat, document, context.kernels, live.kernel) == Known(frozenset({"gone"}), sys.executable)
+        watcher.host.stop(chat)
+        await running

@@ -1,0 +1,188 @@
+"""The authenticated door: `<base_url>eca/ws`."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from tornado.httpclient import HTTPClientError
+
+from tests.apps.server.cells import PATIENCE, Watcher, kernel
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+    from pathlib import Path
+
+    Fetch = Callable[..., Awaitable[Any]]
+
+START: dict[str, Any] = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"capabilities": {}}}
+
+
+def prompt(message: str) -> dict[str, Any]:
+    return {"jsonrpc": "2.0", "id": 2, "method": "chat/prompt", "params": {"message": message, "chatId": "c"}}
+
+
+async def reply(socket: Any, message: dict[str, Any]) -> dict[str, Any]:
+    await socket.write_message(json.dumps(message))
+    async with asyncio.timeout(PATIENCE):
+        while True:
+            heard = json.loads(await socket.read_message())
+            if heard.get("id", 0) == message["id"]:
+                return heard
+
+
+async def until_finished(socket: Any) -> list[dict[str, Any]]:
+    contents: list[dict[str, Any]] = []
+    async with asyncio.timeout(PATIENCE):
+        while True:
+            heard = json.loads(await socket.read_message())
+            if heard.get("method") == "chat/contentReceived":
+                contents.append(heard["params"]["content"])
+                if contents[-1].get("state") == "finished":
+                    return contents
+
+
+@pytest.mark.parametrize("authorization", ["", "token wrong"])
+async def test_without_the_token_nobody_comes_in(jp_ws_fetch: Fetch, authorization: str) -> None:
+    with pytest.raises(HTTPClientError) as refused:
+        await jp_ws_fetch("eca", "ws", headers={"Authorization": authorization})
+    assert refused.value.code == 403
+
+
+async def test_a_page_of_another_origin_with_the_users_cookie_does_not_come_in(
+    jp_fetch: Fetch, jp_ws_fetch: Fetch
+) -> None:
+    page = await jp_fetch("api", "status")
+    cookies = "; ".join(value.split(";")[0] for value in page.headers.get_list("Set-Cookie"))
+    assert cookies
+    headers = {"Origin": "https://evil.example", "Cookie": cookies, "Authorization": ""}
+    with pytest.raises(HTTPClientError) as refused:
+        await jp_ws_fetch("eca", "ws", headers=headers)
+    assert refused.value.code == 403
+
+
+async def test_an_authorizer_that_says_no_keeps_a_user_out(
+    jp_serverapp: Any, jp_ws_fetch: Fetch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[tuple[str, str]] = []
+
+    def deny(_handler: Any, _user: Any, action: str, resource: str) -> bool:
+        asked.append((action, resource))
+        return False
+
+    monkeypatch.setattr(jp_serverapp.authorizer, "is_authorized", deny)
+    with pytest.raises(HTTPClientError) as refused:
+        await jp_ws_fetch("eca", "ws")
+    assert refused.value.code == 403
+    assert asked == [("execute", "eca")]
+
+
+async def test_a_question_is_answered_one_message_a_frame(jp_ws_fetch: Fetch) -> None:
+    socket = await jp_ws_fetch("eca", "ws")
+    assert (await reply(socket, START))["result"]["chatDefaultModel"] == "scripted/test"
+    ask: dict[str, Any] = {
+        "jsonrpc": "2.0",
+        "id": 2,
+        "method": "chat/prompt",
+        "params": {"message": "you", "chatId": "c"},
+    }
+    assert (await reply(socket, ask))["result"]["status"] == "prompting"
+    contents = await until_finished(socket)
+    assert {"type": "text", "text": "Hello, you"} in contents
+    socket.close()
+
+
+async def test_a_frame_that_is_no_json_is_answered_and_the_door_stays_open(jp_ws_fetch: Fetch) -> None:
+    socket = await jp_ws_fetch("eca", "ws")
+    await socket.write_message("{oops")
+    assert json.loads(await socket.read_message())["error"]["code"] == -32700
+    assert "result" in await reply(socket, START)
+    socket.close()
+
+
+async def test_a_broken_configuration_is_named_and_mended_without_a_restart(
+    jp_ws_fetch: Fetch, jp_root_dir: Any
+) -> None:
+    file = jp_root_dir / ".eca" / "config.json"
+    good = file.read_text()
+    file.write_text("{")
+    socket = await jp_ws_fetch("eca", "ws")
+    assert str(file) in (await reply(socket, START))["error"]["message"]
+    file.write_text(good)
+    assert "result" in await reply(socket, START)
+    socket.close()
+
+
+async def test_code_from_the_side_runs_in_the_idle_kernel_once_it_is_approved(
+    jp_serverapp: Any, jp_ws_fetch: Fetch
+) -> None:
+    async with kernel(jp_serverapp) as at:
+        socket = await jp_ws_fetch("eca", "ws")
+        await reply(socket, START)
+        watcher = await Watcher.of(jp_serverapp)
+        ask: dict[str, Any] = {
+            "jsonrpc": "2.0",
+            "id": 2,
+            "method": "chat/prompt",
+            "params": {"message": "make", "chatId": "c"},
+        }
+        await reply(socket, ask)
+        call = (await watcher.until("toolCallRun")).content
+        approve = {"chatId": "c", "toolCallId": getattr(call, "id", "")}
+        await socket.write_message(json.dumps({"jsonrpc": "2.0", "method": "chat/toolCallApprove", "params": approve}))
+        await until_finished(socket)
+        assert (await at.run("print(answer)")).stdout == "42\n"
+        socket.close()
+
+
+async def test_code_of_a_stopped_turn_does_not_run_behind_the_users_busy_cell(
+    jp_serverapp: Any, jp_ws_fetch: Fetch, tmp_path: Path
+) -> None:
+    async with kernel(jp_serverapp) as at:
+        gate = tmp_path / "gate"
+        busy = asyncio.ensure_future(
+            at.run(f"import pathlib, time\nwhile not pathlib.Path({str(gate)!r}).exists(): time.sleep(0.01)")
+        )
+        manager = at.kernels.get_kernel(at.id)
+        async with asyncio.timeout(PATIENCE):
+            while manager.execution_state != "busy":  # noqa: ASYNC110  # the manager has no event for it
+                await asyncio.sleep(0)
+        socket = await jp_ws_fetch("eca", "ws")
+        await reply(socket, START)
+        watcher = await Watcher.of(jp_serverapp)
+        await reply(socket, prompt("make"))
+        call = (await watcher.until("toolCallRun")).content
+        watcher.host.approve("c", getattr(call, "id", ""), remember=False)
+        await watcher.until("toolCallRunning")
+        watcher.host.stop("c")
+        assert (await watcher.ended()).outcome == "stopped"
+        gate.touch()
+        await busy
+        assert (await at.run("print('answer' in globals())")).stdout == "False\n"
+        socket.close()
+
+
+async def test_leaving_in_mid_answer_neither_ends_the_turn_nor_the_server(
+    jp_serverapp: Any, jp_ws_fetch: Fetch
+) -> None:
+    socket = await jp_ws_fetch("eca", "ws")
+    await reply(socket, START)
+    watcher = await Watcher.of(jp_serverapp)
+    ask: dict[str, Any] = {
+        "jsonrpc": "2.0",
+        "id": 2,
+        "method": "chat/prompt",
+        "params": {"message": "slow", "chatId": "c"},
+    }
+    await reply(socket, ask)
+    await watcher.until("text")
+    socket.close()
+    again = await jp_ws_fetch("eca", "ws")
+    await reply(again, START)
+    listed = await reply(again, {"jsonrpc": "2.0", "id": 3, "method": "chat/list", "params": {}})
+    assert listed["result"]["chats"][0]["status"] == "running"
+    watcher.host.stop("c")
+    await watcher.ended()
+    again.close()

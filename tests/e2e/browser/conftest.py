@@ -1,0 +1,112 @@
+"""A real JupyterLab and a real browser for the tests of this folder.
+
+A module that needs another server overrides `lab_settings`; all that do not share one.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from playwright.sync_api import expect, sync_playwright
+
+from tests.e2e.browser.assistant import SECONDS
+from tests.e2e.browser.lab import LabSettings, running_lab
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Iterator
+    from concurrent.futures import Executor, Future
+
+    from playwright.sync_api import Browser, Page
+
+    from tests.e2e.browser.lab import Lab
+
+# Unless a test says otherwise.
+expect.set_options(timeout=SECONDS * 1000)
+
+# Containers have no sandbox and no graphics card; the rest keeps Chromium from calling home.
+CHROMIUM_OPTIONS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+
+
+class Labs:
+    """Starts what is asked for. What one module alone has is ended with it: nobody waits for that but the last."""
+
+    def __init__(self, new_folder: Callable[[], Path], ending: Executor) -> None:
+        self._new_folder = new_folder
+        self._ending = ending
+        self._shared = ExitStack()
+        self._ended: list[Future[None]] = []
+        self._plain: Lab | None = None
+
+    @contextmanager
+    def with_settings(self, settings: LabSettings) -> Generator[Lab]:
+        if settings == LabSettings():
+            self._plain = self._plain or self._shared.enter_context(running_lab(settings, self._new_folder()))
+            yield self._plain
+            return
+        own = ExitStack()
+        lab = own.enter_context(running_lab(settings, self._new_folder()))
+        try:
+            yield lab
+        finally:
+            self._ended.append(self._ending.submit(own.close))
+
+    def close(self) -> None:
+        self._shared.close()
+        for ended in self._ended:
+            ended.result()
+
+
+@pytest.fixture(scope="session")
+def labs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Labs]:
+    with ThreadPoolExecutor() as ending, closing(Labs(lambda: tmp_path_factory.mktemp("lab"), ending)) as labs:
+        yield labs
+
+
+@pytest.fixture(scope="module")
+def lab_settings() -> LabSettings:
+    return LabSettings()
+
+
+@pytest.fixture(scope="module")
+def lab(labs: Labs, lab_settings: LabSettings) -> Iterator[Lab]:
+    with labs.with_settings(lab_settings) as lab:
+        yield lab
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """Of the module: an event loop runs in this thread while playwright does, so async tests must not meet it."""
+    chromium = shutil.which("chromium")
+    if chromium is None:
+        pytest.fail("The browser tests need Chromium on the PATH, for example `apt-get install chromium`.")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=CHROMIUM_OPTIONS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def page(browser: Browser, tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Page]:
+    """A fresh page; how it looked at the end is in `$CI_ARTIFACTS` or the test's folder."""
+    context = browser.new_context(viewport={"width": 1280, "height": 800})
+    page = context.new_page()
+    yield page
+    name = re.sub(r"\W+", "-", str(request.node.name))
+    file = Path(os.environ.get("CI_ARTIFACTS") or tmp_path) / f"{name}.png"
+    page.screenshot(path=file, animations="disabled")
+    context.close()

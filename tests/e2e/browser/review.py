@@ -1,0 +1,77 @@
+"""What the assistant proposes in cells and changes in them, as the tests of its review have it done."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.e2e.browser.assistant import SECONDS
+from tests.e2e.browser.lab import LabSettings
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Locator
+
+    from tests.e2e.browser.notebook import Notebook
+
+LINES = ["a = 1", "b = 2", "c = 3", "d = 4", "e = 5"]
+BEFORE = "\n".join(LINES)
+AFTER = BEFORE.replace("a = 1", "a = 10").replace("e = 5", "e = 50")
+TEXT = "# Sales\n\nOf all cities.\n\nBy year."
+REWRITTEN = "# Sales of 2026\n\nOf all cities.\n\nBy month."
+
+
+def edit(cell: str, source: str) -> dict[str, Any]:
+    return {"tool": "notebook_edit_cell", "arguments": {"cell": cell, "source": source}}
+
+
+RULES: list[dict[str, Any]] = [
+    {"result": "", "reply": [{"text": "All is done."}]},
+    {"message": "^change", "reply": [edit("c0", AFTER), edit("c1", "y = 20")]},
+    {"message": "^only the first", "reply": [edit("c0", AFTER)]},
+    {"message": "^now the second", "reply": [edit("c1", "y = 20")]},
+    {"message": "^say it better", "reply": [edit("c0", REWRITTEN)]},
+    {"message": "^delete", "reply": [{"tool": "notebook_delete_cell", "arguments": {"cell": "c1"}}]},
+    {
+        "message": "^order",
+        "reply": [
+            edit("c0", "x = 10"),
+            {"tool": "notebook_insert_cell", "arguments": {"source": "n = 0", "after": "c0"}},
+            {"tool": "notebook_delete_cell", "arguments": {"cell": "c1"}},
+            {"tool": "notebook_move_cell", "arguments": {"cell": "c2", "index": 1}},
+        ],
+    },
+]
+
+
+@pytest.fixture(scope="module")
+def lab_settings(tmp_path_factory: pytest.TempPathFactory) -> LabSettings:
+    """The same for all modules: they share a Lab."""
+    script = tmp_path_factory.getbasetemp() / "review.json"
+    script.write_text(json.dumps({"rules": RULES}))
+    models = {"review": {"script": str(script)}}
+    return LabSettings(eca={"defaultModel": "scripted/review", "providers": {"scripted": {"models": models}}})
+
+
+def bar(notebook: Notebook, n: int) -> Locator:
+    return notebook.cell(n).get_by_role("group", name="Changes of the assistant")
+
+
+def hunks(notebook: Notebook, n: int) -> Locator:
+    return notebook.cell(n).locator(".eca-Hunk")
+
+
+def wait_for(locator: Locator, count: int) -> None:
+    expect(locator).to_have_count(count, timeout=SECONDS * 1000)
+
+
+def press(notebook: Notebook, n: int, button: str, words: str = "") -> None:
+    bar(notebook, n).filter(has_text=words).get_by_role("button", name=button, exact=True).click()
+
+
+def write_at_the_end(notebook: Notebook, n: int, line: str, text: str) -> None:
+    notebook.cell(n).locator(".cm-line", has_text=line).click()
+    notebook.page.keyboard.press("End")
+    notebook.page.keyboard.type(text)

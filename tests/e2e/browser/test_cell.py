@@ -1,0 +1,243 @@
+"""The main job as a user lives it: a `%%eca` cell in a real JupyterLab, a real kernel, the real SDK over loopback."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from playwright.sync_api import expect
+
+from jupyter_eca.plugins.providers.scripted import Script
+from tests.e2e.browser.axe import complaints
+from tests.e2e.browser.lab import LabSettings
+from tests.e2e.browser.notebook import SECONDS, Notebook
+from tests.support.anthropic_server import LoopbackAnthropic
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from playwright.sync_api import Page
+
+    from tests.e2e.browser.lab import Lab
+
+pytestmark = pytest.mark.browser
+
+HOSTILE = (
+    "Look: <img src=x onerror=\"document.title='owned'\"> <script>document.title='owned'</script>\n\n"
+    "- ```\n  code\n```\n<img src=x onerror=\"document.title='owned'\">\n```\n\n"
+    "`<b>` and [a link](javascript:document.title='owned')\n\nEnd of it."
+)
+
+
+def priced(price: str) -> dict[str, Any]:
+    return {"tool": "notebook_edit_cell", "arguments": {"cell": "c1", "source": f"price = {price}"}}
+
+
+WHICH: dict[str, Any] = {
+    "question": "Which price?",
+    "options": [{"label": "twelve", "description": "as last year"}, "thirteen"],
+}
+RULES: list[dict[str, Any]] = [
+    {"result": "(?s)rejected this call.*too early", "reply": [{"text": "Too early, you say. I leave it."}]},
+    {"result": "(?s)rejected this call.*too low", "reply": [{"tool": "ask_user", "arguments": WHICH}]},
+    {"result": "The user answered: twelve", "reply": [priced("12")]},
+    {"result": "price = 12", "reply": [{"text": "It is twelve now."}]},
+    {"message": "price", "reply": [priced("11")]},
+    {"result": "", "reply": [{"text": "The sum is in `total`: {result}"}]},
+    {"message": "sum", "reply": [{"reasoning": "A small sum."}, {"text": "I add them up. ", "chunk": 5, "delay": 0.02},
+                                 {"tool": "run_code", "arguments": {"code": "total = sum(range(10))\ntotal"}}]},
+    {"message": "block", "reply": [{"tool": "run_code", "arguments": {"code": "import time; time.sleep(300)"}}]},
+    {"message": "stream", "reply": [{"text": "tick " * 3000, "chunk": 5, "delay": 0.02}]},
+    {"message": "hostile", "reply": [{"text": HOSTILE}]},
+    {"message": "overload", "reply": [{"error": "Overloaded", "status": 529}]},
+    {"message": "", "reply": [{"text": "Hello from the loopback."}]},
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def model() -> Iterator[LoopbackAnthropic]:
+    with LoopbackAnthropic(Script.model_validate({"rules": RULES})) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def lab_settings(model: LoopbackAnthropic) -> LabSettings:
+    provider: dict[str, Any] = {"url": model.url, "key": "sk-loopback", "models": {"m": {}}, "retry": 1}
+    return LabSettings(eca={"providers": {"anthropic": provider}, "defaultModel": "anthropic/m"})
+
+
+def asking(page: Page, lab: Lab, name: str, *questions: str) -> Notebook:
+    """A notebook whose cell 1 is the question; the extension is loaded."""
+    notebook = Notebook.open(page, lab, ["%load_ext jupyter_eca", *questions], name)
+    notebook.run(0)
+    notebook.wait_until_run(0)
+    return notebook
+
+
+def markdown_of(cell: dict[str, Any]) -> str:
+    bundles = [output.get("data", {}) for output in cell["outputs"]]
+    return "".join("".join(bundle.get("text/markdown", "")) for bundle in bundles)
+
+
+def test_text_streams_in_a_click_approves_and_the_variable_is_in_the_kernel_and_the_answer_in_the_file(
+    page: Page, lab: Lab
+) -> None:
+    notebook = asking(page, lab, "approve.ipynb", "%%eca -> answer\nWhat is the sum?", "print(total, answer.text[:14])")
+    notebook.run(1)
+    notebook.wait_for_output(1, "I add")
+    notebook.wait_for_output(1, "waits for your approval")
+    page.get_by_role("button", name="Approve", exact=True).click()
+    notebook.wait_for_output(1, "The sum is in total: 45")
+    notebook.wait_until_run(1)
+    assert page.get_by_role("button", name="Approve", exact=True).count() == 0
+    notebook.run(2)
+    notebook.wait_for_output(2, "45 I add them up.")
+    notebook.save()
+    saved = markdown_of(notebook.read()["cells"][1])
+    assert "I add them up." in saved
+    assert "✓ done" in saved
+    assert "The sum is in" in saved
+
+
+def test_a_click_on_reject_with_a_reason_runs_nothing_and_tells_the_model(page: Page, lab: Lab) -> None:
+    notebook = asking(page, lab, "reject.ipynb", "%%eca\nWhat is the sum?", "print('total' in globals())")
+    notebook.run(1)
+    notebook.wait_for_output(1, "waits for your approval")
+    page.get_by_role("button", name="Reject…").click()
+    page.get_by_placeholder("Why not?").fill("too early")
+    page.get_by_role("button", name="Reject", exact=True).click()
+    notebook.wait_for_output(1, "Too early, you say.")
+    notebook.wait_for_output(1, "rejected, not run")
+    notebook.wait_until_run(1)
+    notebook.run(2)
+    notebook.wait_for_output(2, "False")
+
+
+def test_a_change_of_a_cell_is_decided_by_its_diff_and_a_question_by_its_options_and_only_text_is_kept(
+    page: Page, lab: Lab
+) -> None:
+    notebook = asking(page, lab, "card.ipynb", "price = 10", "%%eca\nRaise the price.")
+    card = notebook.cell(2).get_by_role("group", name="The assistant asks")
+    notebook.run(2)
+    expect(card.locator(".eca-Diff .eca-mod-add")).to_have_text(re.compile("price = 11"), timeout=SECONDS * 1000)
+    assert page.evaluate("() => document.activeElement.closest('.eca-Deciding')") is None, "nothing takes the focus"
+    assert complaints(page, ".eca-Deciding") == []
+    card.get_by_role("button", name="Reject…").press("Enter")
+    page.keyboard.type("too low")
+    page.keyboard.press("Enter")
+    question = card.get_by_role("group", name="Which price?")
+    expect(question.get_by_role("button")).to_have_text(["twelveas last year", "thirteen", "Answer", "Skip"])
+    expect(card.locator(".eca-Tool")).to_have_count(0)
+    question.get_by_role("button", name="twelve").click()
+    expect(card.locator(".eca-Diff .eca-mod-add")).to_have_text(re.compile("price = 12"))
+    card.get_by_role("button", name="Approve", exact=True).press("Enter")
+    notebook.wait_for_output(2, "It is twelve now.")
+    notebook.wait_until_run(2)
+    assert notebook.sources()[1] == "price = 12"
+    expect(notebook.cell(2).locator(".eca-Widget")).to_have_count(0)
+    assert page.evaluate("() => document.activeElement.closest('.jp-Cell') !== null"), "the focus stays at the cell"
+    notebook.save()
+    saved = notebook.read()
+    cell = saved["cells"][2]
+    assert {kind for output in cell["outputs"] for kind in output["data"]} == {"text/markdown", "text/plain"}
+    assert "widgets" not in saved["metadata"]
+    assert all(said in markdown_of(cell) for said in ("+price = 11", "rejected", "twelve", "+price = 12", "✓ done"))
+
+
+def test_a_cell_points_at_the_last_error_of_its_notebook_though_no_panel_was_opened(
+    page: Page, lab: Lab, model: LoopbackAnthropic
+) -> None:
+    notebook = asking(page, lab, "pointing.ipynb", "1 / 0", "%eca @error Why?", "%eca @cell:2 And this?")
+    notebook.run(1)
+    notebook.wait_until_run(1)
+    for asked, told in ((2, "ZeroDivisionError"), (3, "1 / 0")):
+        before = len(model.requests)
+        notebook.run(asked)
+        notebook.wait_for_output(asked, "Hello from the loopback.")
+        notebook.wait_until_run(asked)
+        assert any(told in str(request) for request in model.requests[before:])
+    assert page.locator(".eca-Panel").count() == 0
+
+
+def test_approving_for_the_session_asks_once(page: Page, lab: Lab) -> None:
+    notebook = asking(page, lab, "session.ipynb", "%%eca\nWhat is the sum?", "%eca the sum again")
+    notebook.run(1)
+    notebook.wait_for_output(1, "waits for your approval")
+    page.get_by_role("button", name="Approve for session").click()
+    notebook.wait_for_output(1, "The sum is in total")
+    notebook.wait_until_run(1)
+    notebook.run(2)
+    notebook.wait_for_output(2, "The sum is in total")
+
+
+def test_interrupt_stops_a_streaming_answer_and_keeps_what_was_said(page: Page, lab: Lab) -> None:
+    notebook = asking(page, lab, "interrupt.ipynb", "%%eca\nstream", "%eca you there?")
+    notebook.run(1)
+    notebook.wait_for_output(1, "tick tick")
+    notebook.execute("notebook:interrupt-kernel")
+    notebook.wait_for_output(1, "Stopped.", seconds=5)
+    notebook.wait_until_run(1)
+    notebook.run(2)
+    notebook.wait_for_output(2, "Hello from the loopback.")
+    notebook.save()
+    assert "tick tick" in markdown_of(notebook.read()["cells"][1])
+
+
+def test_interrupt_while_approval_is_asked_for_takes_the_buttons_away(page: Page, lab: Lab) -> None:
+    notebook = asking(page, lab, "unasked.ipynb", "%%eca\nWhat is the sum?", "%eca you there?")
+    notebook.run(1)
+    notebook.wait_for_output(1, "waits for your approval")
+    notebook.execute("notebook:interrupt-kernel")
+    notebook.wait_for_output(1, "stopped, not run", seconds=5)
+    notebook.wait_until_run(1)
+    assert page.get_by_role("button", name="Approve", exact=True).count() == 0
+    notebook.run(2)
+    notebook.wait_for_output(2, "Hello from the loopback.")
+
+
+def test_interrupt_ends_code_that_the_assistant_runs(page: Page, lab: Lab) -> None:
+    notebook = asking(page, lab, "block.ipynb", "%%eca\nblock", "%eca you there?")
+    notebook.run(1)
+    notebook.wait_for_output(1, "waits for your approval")
+    page.get_by_role("button", name="Approve", exact=True).click()
+    notebook.wait_for_output(1, "▸ running")
+    notebook.execute("notebook:interrupt-kernel")
+    notebook.wait_for_output(1, "Stopped.", seconds=10)
+    notebook.wait_until_run(1)
+    notebook.run(2)
+    notebook.wait_for_output(2, "Hello from the loopback.")
+
+
+def test_what_a_hostile_model_says_is_shown_and_never_runs(page: Page, lab: Lab) -> None:
+    notebook = asking(page, lab, "hostile.ipynb", "%%eca\nhostile")
+    title = page.title()
+    notebook.run(1)
+    notebook.wait_for_output(1, "End of it.")
+    notebook.wait_until_run(1)
+    output = notebook.cell(1).locator(".jp-Cell-outputArea")
+    assert output.locator("img, script").count() == 0
+    for link in output.locator("a").all():
+        assert not (link.get_attribute("href") or "").startswith("javascript:")
+    assert "owned" not in page.title()
+    assert page.title() == title
+
+
+def test_an_overloaded_endpoint_ends_in_one_message_and_the_next_question_is_answered(page: Page, lab: Lab) -> None:
+    notebook = asking(page, lab, "overload.ipynb", "%%eca\noverload", "%eca you there?")
+    notebook.run(1)
+    notebook.wait_for_output(1, "No answer:")
+    notebook.wait_until_run(1)
+    assert "Traceback" not in notebook.output(1)
+    notebook.run(2)
+    notebook.wait_for_output(2, "Hello from the loopback.")
+
+
+def test_the_key_is_in_no_saved_notebook_and_no_log(page: Page, lab: Lab) -> None:
+    notebook = asking(page, lab, "secret.ipynb", "%%eca\nyou", "%eca doctor")
+    for cell in (1, 2):
+        notebook.run(cell)
+        notebook.wait_until_run(cell)
+    notebook.save()
+    assert "sk-loopback" not in notebook.file.read_text()
+    assert "sk-loopback" not in lab.log.read_text()

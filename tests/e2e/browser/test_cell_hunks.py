@@ -1,0 +1,148 @@
+"""Cells that go, texts that are rendered, pages that are loaded anew: what is proposed and was done stands where it
+belongs, in a real JupyterLab."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.e2e.browser.assistant import SECONDS, Panel
+from tests.e2e.browser.notebook import Notebook
+from tests.e2e.browser.review import (
+    BEFORE,
+    LINES,
+    REWRITTEN,
+    TEXT,
+    bar,
+    hunks,
+    lab_settings,
+    press,
+    wait_for,
+    write_at_the_end,
+)
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+    from tests.e2e.browser.lab import Lab
+
+__all__ = ["lab_settings"]
+pytestmark = pytest.mark.browser
+
+
+def keep(page: Page, name: str, folder: Path) -> None:
+    file = Path(os.environ.get("CI_ARTIFACTS") or folder) / f"hunks-{name}.png"
+    page.screenshot(path=file, animations="disabled")
+
+
+def test_a_cell_that_the_assistant_deleted_leaves_its_place_and_comes_back_to_it_with_its_output(
+    page: Page, lab: Lab, tmp_path: Path
+) -> None:
+    notebook = Notebook.open(page, lab, ["x = 1", "print(2)", "z = 3"], "deleted.ipynb")
+    notebook.run(1)
+    notebook.wait_for_output(1, "2")
+    panel = Panel.show(page)
+    panel.ask("delete it")
+    expect(bar(notebook, 1)).to_contain_text("wants to delete this cell", timeout=SECONDS * 1000)
+    press(notebook, 1, "Reject")
+    panel.sees("All is done.")
+    panel.wait_until_idle()
+    wait_for(page.locator(".eca-CellBar"), 0)
+    assert notebook.sources() == ["x = 1", "print(2)", "z = 3"]
+
+    panel.ask("delete it after all")
+    wait_for(bar(notebook, 1), 1)
+    keep(page, "1-wants-to-delete", tmp_path)
+    press(notebook, 1, "Approve")
+    notebook.wait_for_sources(["x = 1", "z = 3"])
+    ghost = bar(notebook, 1)
+    expect(ghost).to_contain_text("The assistant deleted a cell here", timeout=SECONDS * 1000)
+    expect(ghost.locator("pre")).to_have_text("print(2)")
+    panel.wait_until_idle()
+    keep(page, "2-deleted", tmp_path)
+    # It comes back where its place is seen, whatever was inserted beside that meanwhile.
+    notebook.cell(0).locator(".cm-content").click()
+    page.keyboard.press("Escape")
+    page.keyboard.press("b")
+    notebook.wait_for_sources(["x = 1", "", "z = 3"])
+    press(notebook, 1, "Undo", "deleted a cell here")
+    panel.sees("Restored: deleted.ipynb cell")
+    notebook.wait_for_sources(["x = 1", "print(2)", "", "z = 3"])
+    notebook.wait_for_output(1, "2")
+    wait_for(page.locator(".eca-CellBar"), 0)
+
+
+def test_text_shows_its_source_while_a_change_of_it_is_decided_and_is_read_rendered_before_and_after(
+    page: Page, lab: Lab, tmp_path: Path
+) -> None:
+    notebook = Notebook.show(page, lab, [TEXT, "x = 1"], "text.ipynb", markdown=[0])
+    title = notebook.cell(0).get_by_role("heading")
+    expect(title).to_contain_text("Sales")
+    panel = Panel.show(page)
+    panel.ask("say it better")
+    wait_for(hunks(notebook, 0), 2)
+    expect(hunks(notebook, 0).locator("pre")).to_have_text(["# Sales of 2026", "By month."])
+    expect(hunks(notebook, 0).first).to_be_visible()
+    expect(notebook.cell(0).locator(".eca-Hunk-line.eca-mod-removed")).to_have_text(["# Sales", "By year."])
+    keep(page, "3-text-proposed", tmp_path)
+    # Hidden by whoever wants to read it; one click away.
+    notebook.cell(0).locator(".cm-line").first.click()
+    page.keyboard.press("Control+Enter")
+    expect(title).to_be_visible()
+    press(notebook, 0, "Show")
+    expect(hunks(notebook, 0).first).to_be_visible()
+    press(notebook, 0, "Approve")
+    panel.sees("All is done.")
+
+    expect(title).to_contain_text("Sales of 2026", timeout=SECONDS * 1000)
+    expect(bar(notebook, 0)).to_contain_text("2 changes of the assistant")
+    keep(page, "4-text-changed", tmp_path)
+    press(notebook, 0, "Show")
+    write_at_the_end(notebook, 0, "Of all cities.", " All!")
+    hunks(notebook, 0).first.get_by_role("button", name="Undo").click()
+    half = REWRITTEN.replace("# Sales of 2026", "# Sales").replace("cities.", "cities. All!")
+    notebook.wait_for_sources([half, "x = 1"])
+    hunks(notebook, 0).get_by_role("button", name="Keep").click()
+    wait_for(page.locator(".eca-CellBar"), 0)
+    notebook.wait_for_sources([half, "x = 1"])
+    wait_for(panel.node.get_by_role("region", name="Changes of this turn"), 0)
+
+
+def test_a_cell_that_is_half_decided_and_a_call_that_waits_are_there_again_in_a_page_that_is_loaded_anew(
+    page: Page, lab: Lab, tmp_path: Path
+) -> None:
+    notebook = Notebook.show(page, lab, [BEFORE, "y = 2"], "anew.ipynb")
+    panel = Panel.show(page)
+    panel.ask("only the first")
+    wait_for(hunks(notebook, 0), 2)
+    press(notebook, 0, "Approve")
+    wait_for(hunks(notebook, 0).get_by_role("button", name="Keep"), 2)
+    write_at_the_end(notebook, 0, "c = 3", " + 0")
+    hunks(notebook, 0).first.get_by_role("button", name="Keep").click()
+    wait_for(hunks(notebook, 0), 1)
+    panel.ask("now the second")
+    wait_for(hunks(notebook, 1), 1)
+    notebook.save()
+
+    page.reload()
+    notebook.wait_until("window.jupyterapp?.shell?.currentWidget?.content?.widgets?.length === 2")
+    panel = Panel.show(page)
+    expect(panel.message("now the second")).to_be_visible(timeout=SECONDS * 1000)
+    wait_for(hunks(notebook, 1), 1)
+    expect(bar(notebook, 1)).to_contain_text("wants to change this cell")
+    press(notebook, 1, "Approve")
+    panel.sees("All is done.")
+    panel.wait_until_idle()
+    wait_for(hunks(notebook, 0), 1)
+    expect(hunks(notebook, 0).locator("pre")).to_have_text("e = 5")
+    keep(page, "5-anew", tmp_path)
+    hunks(notebook, 0).get_by_role("button", name="Undo").click()
+    notebook.wait_for_sources(["\n".join(["a = 10", "b = 2", "c = 3 + 0", *LINES[3:]]), "y = 20"])
+    wait_for(bar(notebook, 0), 0)
+    press(notebook, 1, "Undo")
+    notebook.wait_for_sources(["\n".join(["a = 10", "b = 2", "c = 3 + 0", *LINES[3:]]), "y = 2"])
+    wait_for(page.locator(".eca-CellBar"), 0)

@@ -1,0 +1,284 @@
+"""The assistant's settings in a real JupyterLab: servers, keys, rules and jobs, as a user manages them."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import parse_qs, urlencode
+
+import pytest
+from playwright.sync_api import expect
+
+from jupyter_eca.config.jsonc import parse
+from jupyter_eca.plugins.providers.scripted import Script
+from tests.config.test_credentials import holding
+from tests.e2e.browser.assistant import SECONDS, Panel
+from tests.e2e.browser.lab import LabSettings
+from tests.host.commands.test_granting import CODE, OpenRouter
+from tests.plugins.providers.ask import KEY as ROUTER_KEY
+from tests.support.anthropic_server import Fault, LoopbackAnthropic
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from playwright.sync_api import Locator, Page
+
+    from tests.e2e.browser.lab import Lab
+    from tests.support.anthropic_server import Recorded
+
+pytestmark = pytest.mark.browser
+
+KEY: Final = "sk-ant-the-users-own"
+# The first key that is tried has the vendor's SDK imported, which takes long beside other work.
+FIRST_KEY_SECONDS: Final = 90
+WRITE: dict[str, Any] = {"tool": "write_file", "arguments": {"path": "new.txt", "content": "x"}}
+WAIT: dict[str, Any] = {
+    "tool": "shell_command",
+    "arguments": {"command": "echo ready; exec sleep 1000", "background": True},
+}
+RULES: list[dict[str, Any]] = [
+    {"message": "write", "result": "", "times": 1, "reply": [WRITE]},
+    {"message": "write", "reply": [WRITE]},
+    {"message": "wait", "reply": [WAIT]},
+    {"result": "", "reply": [{"text": "That is done."}]},
+    {"message": "one", "reply": [{"text": "That is done."}]},
+]
+
+
+@pytest.fixture(scope="module")
+def vendor() -> Iterator[LoopbackAnthropic]:
+    hello = {"rules": [{"message": "", "reply": [{"text": "Hello"}]}]}
+    with LoopbackAnthropic(Script.model_validate(hello), key=KEY) as server:
+        yield server
+
+
+class Router(OpenRouter):
+    """Its page of the sign-in, too, with a user who says yes or no at once."""
+
+    says_yes = False
+
+    def answered(self, asked: Recorded) -> tuple[Fault, Iterable[tuple[float, bytes]]]:
+        path, _, query = asked.path.partition("?")
+        if path != "/auth":
+            return super().answered(asked)
+        told = parse_qs(query)
+        self.challenge = told["code_challenge"][0]
+        answer = {"code": CODE} if self.says_yes else {"error": "access_denied"}
+        return Fault(302, headers={"Location": f"{told['callback_url'][0]}&{urlencode(answer)}"}, plain=True), ()
+
+
+@pytest.fixture(scope="module")
+def router() -> Iterator[Router]:
+    with Router([], models=["some/model"], key=ROUTER_KEY) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def lab_settings(tmp_path_factory: pytest.TempPathFactory, vendor: LoopbackAnthropic, router: Router) -> LabSettings:
+    script = tmp_path_factory.mktemp("script") / "settings.json"
+    script.write_text(json.dumps({"rules": RULES}))
+    models = {"settings": {"script": str(script)}}
+    house = {"api": "anthropic", "url": vendor.url, "models": {"claude-opus-5-5": None}}
+    providers = {"scripted": {"models": models}, "house": house, "openrouter": {"url": f"{router.url}/api/v1"}}
+    eca = {"defaultModel": "scripted/settings", "providers": providers}
+    return LabSettings(eca=eca)
+
+
+def keep(page: Page, name: str, folder: Path) -> None:
+    file = Path(os.environ.get("CI_ARTIFACTS") or folder) / f"settings-{name}.png"
+    page.screenshot(path=file, animations="disabled")
+
+
+def manage(page: Page, section: str) -> Locator:
+    page.evaluate("section => window.jupyterapp.commands.execute('eca:open-settings', { section })", section)
+    body = page.locator(".eca-Settings-body")
+    expect(body).to_be_visible(timeout=SECONDS * 1000)
+    return body
+
+
+def mine(lab: Lab) -> Path:
+    return lab.root.parent / "home" / ".config" / "eca" / "config.json"
+
+
+def test_a_server_is_added_a_tool_of_it_switched_off_its_log_read_and_it_is_removed(
+    page: Page, lab: Lab, tmp_path: Path
+) -> None:
+    Panel.open(page, lab).button("Settings of the assistant").click()
+    body = page.locator(".eca-Settings-body")
+    body.get_by_role("button", name="Add a server…").click(timeout=SECONDS * 1000)
+    program = shlex.join([sys.executable, str(Path("tests/workspace/mcp/raw_server.py").resolve()), "good"])
+    form = body.locator("form")
+    form.get_by_label("Name").first.fill("docs")
+    form.get_by_label("Command line").fill(f'sh -c "echo up and well >&2; exec {program}"')
+    keep(page, "1-add", tmp_path)
+    form.get_by_role("button", name="Add", exact=True).click()
+    card = body.get_by_role("listitem", name="docs", exact=True)
+    expect(card.locator(".eca-Badge")).to_have_text("running", timeout=SECONDS * 1000)
+    assert parse(mine(lab).read_text())["mcpServers"]["docs"]["command"] == "sh"
+
+    card.get_by_role("button", name="Tools").click()
+    switch = card.get_by_role("checkbox").first
+    expect(switch).to_be_checked()
+    switch.click()
+    expect(switch).not_to_be_checked(timeout=SECONDS * 1000)
+    (off,) = parse(mine(lab).read_text())["disabledTools"]
+    assert off.startswith("docs__")
+    card.get_by_role("button", name="Log").click()
+    expect(card.get_by_label("Log of docs")).to_contain_text("stderr: up and well", timeout=SECONDS * 1000)
+    keep(page, "2-server", tmp_path)
+
+    card.get_by_role("button", name="Stop", exact=True).click()
+    expect(card.locator(".eca-Badge")).to_have_text("stopped", timeout=SECONDS * 1000)
+    card.get_by_role("button", name="Remove", exact=True).click()
+    card.get_by_role("button", name="Remove it for good").click()
+    expect(card).to_have_count(0, timeout=SECONDS * 1000)
+    assert parse(mine(lab).read_text())["mcpServers"] == {}
+
+
+def test_a_key_is_typed_in_the_provider_becomes_usable_and_the_page_keeps_nothing_of_it(
+    page: Page, lab: Lab, tmp_path: Path
+) -> None:
+    panel = Panel.open(page, lab)
+    body = manage(page, "providers")
+    card = body.get_by_role("listitem", name="house", exact=True)
+    card.get_by_role("button", name="Sign in…").click(timeout=SECONDS * 1000)
+    field = card.get_by_label("API key (kept in memory only: it is gone when this server ends)")
+    field.fill("wrong")
+    card.get_by_role("button", name="Sign in", exact=True).click()
+    expect(card.get_by_role("alert")).to_contain_text("did not take this key", timeout=FIRST_KEY_SECONDS * 1000)
+    expect(field).to_have_value("")
+    field.fill(KEY)
+    card.get_by_role("button", name="Sign in", exact=True).click()
+    expect(card.locator(".eca-Badge")).to_have_text("signed in", timeout=SECONDS * 1000)
+    expect(card).to_contain_text("or set `HOUSE_API_KEY` in the environment.")
+    keep(page, "3-signed-in", tmp_path)
+    stored = page.evaluate("() => JSON.stringify([{ ...localStorage }, { ...sessionStorage }])")
+    assert KEY not in stored + page.content()
+    assert not any(KEY in file.read_text() for file in (lab.root.parent / "config").rglob("*.jupyterlab-settings"))
+    assert holding(lab.root.parent, KEY) == []
+    expect(panel.node.get_by_label("Model", exact=True)).to_contain_text(
+        "house/claude-opus-5-5", timeout=SECONDS * 1000
+    )
+    card.get_by_role("button", name="Sign out").click()
+    expect(card.locator(".eca-Badge")).not_to_have_text("signed in", timeout=SECONDS * 1000)
+
+
+def test_a_user_signs_in_at_the_vendors_own_page_and_the_settings_tell_when_it_went_well_and_when_not(
+    page: Page, lab: Lab, router: Router, tmp_path: Path
+) -> None:
+    Panel.open(page, lab)
+    body = manage(page, "providers")
+    card = body.get_by_role("listitem", name="OpenRouter", exact=True)
+    sign_in = card.get_by_role("group", name="Sign in to OpenRouter")
+
+    def go() -> Page:
+        card.get_by_role("button", name="Sign in…").click(timeout=SECONDS * 1000)
+        expect(sign_in.get_by_role("button", name="Enter an API key")).to_be_visible(timeout=SECONDS * 1000)
+        sign_in.get_by_role("button", name="Sign in in the browser").click()
+        link = sign_in.get_by_role("link", name="Open the page of the sign-in")
+        expect(link).to_be_visible(timeout=SECONDS * 1000)
+        expect(sign_in.get_by_role("textbox")).to_have_count(0)
+        with page.context.expect_page(timeout=SECONDS * 1000) as opened:
+            link.click()
+        return opened.value
+
+    expect(go().get_by_role("heading")).to_have_text("Not signed in", timeout=SECONDS * 1000)
+    expect(sign_in.get_by_role("alert")).to_contain_text("access_denied", timeout=SECONDS * 1000)
+    keep(page, "8-said-no", tmp_path)
+    expect(card.locator(".eca-Badge")).not_to_have_text("signed in")
+    sign_in.get_by_role("button", name="Cancel").click()
+
+    router.says_yes = True
+    away = go()
+    expect(away.get_by_role("heading")).to_have_text("Signed in", timeout=FIRST_KEY_SECONDS * 1000)
+    assert away.evaluate("window.opener") is None
+    # Nobody has to say that it went well.
+    expect(sign_in).to_have_count(0, timeout=SECONDS * 1000)
+    expect(card.locator(".eca-Badge")).to_have_text("signed in")
+    keep(page, "9-came-back", tmp_path)
+    stored = page.evaluate("() => JSON.stringify([{ ...localStorage }, { ...sessionStorage }])")
+    assert not any(secret in stored + page.content() + lab.log.read_text() for secret in (ROUTER_KEY, CODE))
+    card.get_by_role("button", name="Sign out").click()
+    expect(card.locator(".eca-Badge")).not_to_have_text("signed in", timeout=SECONDS * 1000)
+
+
+def test_always_writes_a_rule_and_the_next_call_is_not_asked_and_a_job_is_seen_and_ended(
+    page: Page, lab: Lab, tmp_path: Path
+) -> None:
+    panel = Panel.open(page, lab)
+    status = page.locator(".eca-StatusItem")
+    expect(status).to_have_text("Assistant: settings", timeout=SECONDS * 1000)
+    panel.ask("write")
+    call = panel.call("waiting")
+    call.get_by_role("button", name="Always…").click(timeout=SECONDS * 1000)
+    rule = call.get_by_role("group", name="A rule for such calls")
+    expect(rule).to_contain_text('"eca__write_file": {}', timeout=SECONDS * 1000)
+    expect(status).to_contain_text("waits for you")
+    config = lab.root / ".eca" / "config.json"
+    assert not config.exists(), "nothing is written before it is seen"
+    keep(page, "4-always", tmp_path)
+    rule.get_by_role("button", name="Write the rule and run").click()
+    panel.sees("That is done.")
+    panel.wait_until_idle()
+    expect(panel.call("done")).to_have_count(2)
+    assert parse(config.read_text()) == {"toolCall": {"approval": {"allow": {"eca__write_file": {}}}}}
+    expect(panel.node.locator(".eca-Always-written")).to_have_text(
+        "Rule eca__write_file written to .eca/config.json Undo"
+    )
+    body = manage(page, "rules")
+    own = body.get_by_role("button", name="Remove the rule eca__write_file")
+    expect(own).to_be_visible(timeout=SECONDS * 1000)
+    keep(page, "5-rules", tmp_path)
+    panel.button("Undo").click()
+    expect(own).to_have_count(0, timeout=SECONDS * 1000)
+    assert parse(config.read_text()) == {"toolCall": {"approval": {"allow": {}}}}
+
+    panel.ask("wait")
+    panel.call("waiting").get_by_role("button", name="Approve", exact=True).click(timeout=SECONDS * 1000)
+    panel.wait_until_idle()
+    body = manage(page, "jobs")
+    job = body.get_by_role("listitem", name="echo ready; exec sleep 1000")
+    job.get_by_role("button", name="Output").click(timeout=SECONDS * 1000)
+    expect(job.locator("pre")).to_have_text("ready", timeout=SECONDS * 1000)
+    keep(page, "6-jobs", tmp_path)
+    job.get_by_role("button", name="End it").click()
+    expect(job.locator(".eca-Badge")).to_have_text("ended by you", timeout=SECONDS * 1000)
+    costs = manage(page, "costs")
+    expect(costs.get_by_role("row", name="This chat")).to_be_visible(timeout=SECONDS * 1000)
+
+
+def test_labs_own_settings_choose_side_key_and_chips_and_a_message_is_flagged(
+    page: Page, lab: Lab, tmp_path: Path
+) -> None:
+    chosen = lab.root.parent / "config" / "lab" / "user-settings"
+    files = {
+        chosen / "jupyter-eca" / "plugin.jupyterlab-settings": {"side": "left", "sendKey": "Shift+Enter"},
+        chosen / "@jupyterlab" / "apputils-extension" / "themes.jupyterlab-settings": {"theme": "JupyterLab Dark"},
+    }
+    for file, settings in files.items():
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(json.dumps(settings))
+    panel = Panel.open(page, lab)
+    expect(page.locator("#jp-left-stack .eca-Panel")).to_have_count(1, timeout=SECONDS * 1000)
+    panel.box.fill("one")
+    panel.box.press("Enter")
+    expect(panel.box).to_have_value("one\n")
+    panel.box.press("Shift+Enter")
+    panel.sees("That is done.")
+    panel.wait_until_idle()
+    panel.message("one").hover()
+    panel.button("Flag this message").click()
+    panel.node.get_by_label("Words of the flag").fill("from here on")
+    panel.button("Set the flag").click()
+    flag = panel.node.locator(".eca-Flag", has_text="from here on")
+    expect(flag).to_be_visible(timeout=SECONDS * 1000)
+    manage(page, "servers")
+    keep(page, "7-dark", tmp_path)
+    flag.get_by_role("button", name="Take the flag away").click()
+    expect(flag).to_have_count(0, timeout=SECONDS * 1000)
+    for file in files:
+        file.unlink()

@@ -1,0 +1,91 @@
+"""Voila: a page made of a notebook, with a panel for its visitors. Its server has no assistant, so the kernel has."""
+
+from __future__ import annotations
+
+import json
+import secrets
+import socket
+import subprocess
+from contextlib import suppress
+from pathlib import Path
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from playwright.sync_api import expect
+
+import jupyter_eca
+from tests.apps.kernel.environments import environment
+from tests.apps.kernel.nbclient_notebook import LOAD, document
+from tests.e2e.browser.assistant import Panel
+from tests.e2e.browser.lab import START_SECONDS, _end, _environment  # pyright: ignore[reportPrivateUsage]  # started otherwise
+from tests.e2e.browser.widgets import SECONDS
+from tests.support.host_and_client import settings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from playwright.sync_api import Page
+
+pytestmark = [pytest.mark.browser, pytest.mark.nightly]
+
+RULES: list[dict[str, Any]] = [
+    {"result": "", "reply": [{"text": "I read: {result}"}]},
+    {"message": "sum", "reply": [{"tool": "run_code", "arguments": {"code": "total = sum(range(10))\ntotal"}}]},
+    {"message": "", "reply": [{"text": "You said: {message}", "chunk": 4}]},
+]
+
+
+@pytest.fixture
+def url(tmp_path: Path) -> Iterator[str]:
+    python = environment(tmp_path / "env", "voila")
+    root, config = tmp_path / "root", tmp_path / "home" / ".config" / "eca"
+    root.mkdir()
+    config.mkdir(parents=True)
+    (config / "config.json").write_text(json.dumps(settings(tmp_path, RULES)))
+    cells = (LOAD, "%eca hello", "%eca what is the sum?", "%eca panel")
+    (root / "story.ipynb").write_text(json.dumps(document(*cells)))
+    token, log, port = secrets.token_hex(16), tmp_path / "voila.log", free_port()
+    options = ("--no-browser", f"--port={port}", f"--token={token}", "--Voila.ip=127.0.0.1")
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            [python, "-m", "voila", "story.ipynb", *options],
+            cwd=root,
+            env={**_environment(tmp_path), "PYTHONPATH": str(Path(jupyter_eca.__file__).parents[1])},
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+        )
+    try:
+        wait(process, port, log)
+        yield f"http://127.0.0.1:{port}/?token={token}"
+    finally:
+        _end(process)
+
+
+def free_port() -> int:
+    """Voila does not tell which one it took."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return server.getsockname()[1]
+
+
+def wait(process: subprocess.Popen[bytes], port: int, log: Path) -> None:
+    deadline = monotonic() + START_SECONDS
+    while process.poll() is None and monotonic() < deadline:
+        with suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
+            return
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(0.1)
+    pytest.fail(f"Voila did not start:\n{log.read_text(errors='replace')}")
+
+
+def test_a_visitor_reads_the_answers_and_asks_and_approves_in_the_panel(page: Page, url: str) -> None:
+    page.goto(url)
+    panel = Panel(page)
+    expect(panel.node.locator(".eca-Connection.eca-mod-open")).to_have_count(1, timeout=SECONDS * 1000)
+    expect(page.locator("body")).to_contain_text("You said: hello")
+    expect(page.locator("body")).to_contain_text("not run: it needs approval, and nobody is there to give it")
+    panel.ask("what is the sum?")
+    panel.button("Approve").click(timeout=SECONDS * 1000)
+    panel.sees("I read: 45", SECONDS)
+    panel.wait_until_idle()

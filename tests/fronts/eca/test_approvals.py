@@ -1,0 +1,233 @@
+"""The rules about what runs unasked, as a settings page and an approval card have them: read, written, taken back."""
+
+from __future__ import annotations
+
+import json
+from contextlib import asynccontextmanager
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from jupyter_eca.config import read
+from jupyter_eca.config.jsonc import parse
+from jupyter_eca.errors import RemoteError
+from jupyter_eca.host.host import Host
+from jupyter_eca.protocol import approval
+from jupyter_eca.protocol.base import Done, Empty
+from jupyter_eca.protocol.content import ToolCallRunContent
+from jupyter_eca.protocol.tool import ToolSwitchParams
+from jupyter_eca.transport.eca_client import Decision
+from jupyter_eca.workspace.ports import Files, Workspace
+from tests.support.host_and_client import Desk, answer, desk, desk_of, said, settings
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator
+    from pathlib import Path
+
+    from jupyter_eca.transport.eca_client import Client
+
+pytestmark = pytest.mark.asyncio
+
+
+def shell(command: str, **more: Any) -> dict[str, Any]:
+    return {"tool": "shell_command", "arguments": {"command": command, **more}}
+
+
+WRITE = {"tool": "write_file", "arguments": {"path": "new.txt", "content": "x"}}
+RULES: list[dict[str, Any]] = [
+    {"message": "write", "result": "", "times": 1, "reply": [WRITE]},
+    {"result": "", "reply": [{"text": "{result}"}]},
+    {"message": "write", "reply": [WRITE]},
+    {"message": "look there", "reply": [shell("echo a.b", working_directory="sub")]},
+    {"message": "look", "reply": [shell("echo a.b")]},
+    {"message": "other", "reply": [shell("echo a-b")]},
+    {"message": "hello", "reply": [{"text": "Hello."}]},
+]
+
+
+@asynccontextmanager
+async def filed(folder: Path, monkeypatch: pytest.MonkeyPatch, **more: Any) -> AsyncGenerator[Desk]:
+    """A host whose configuration is in files: the user's own, and `.eca/config.json` with `more` in the workspace."""
+    root = folder / "root"
+    (root / "sub").mkdir(parents=True)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(folder / "home"))
+    monkeypatch.setenv("HOME", str(folder))
+    (root / ".eca").mkdir()
+    (root / ".eca" / "config.json").write_text(f"// ours\n{json.dumps(settings(folder, RULES, **more))}\n")
+    reading = partial(read, (root,))
+    host = Host(reading(), Workspace(Files((root,))), folder / "chats.db", reading)
+    async with desk_of(host, root) as table:
+        yield table
+
+
+def mine(folder: Path) -> Path:
+    return folder / "home" / "eca" / "config.json"
+
+
+def rules_in(file: Path, decision: str = "allow") -> Any:
+    return parse(file.read_text())["toolCall"]["approval"][decision]
+
+
+async def listed(client: Client) -> tuple[approval.ApprovalRule, ...]:
+    return (await client.request("approvals/list", Empty(), approval.ApprovalsListResult)).rules
+
+
+async def proposed(client: Client, call: ToolCallRunContent) -> approval.ApprovalsProposeResult:
+    params = approval.ApprovalsProposeParams(chat_id="chat", tool_call_id=call.id)
+    return await client.request("approvals/propose", params, approval.ApprovalsProposeResult)
+
+
+async def add(client: Client, rule: approval.RuleText, scope: str = "workspace") -> str:
+    params = approval.ApprovalsAddParams.model_validate({**rule.model_dump(), "scope": scope})
+    return (await client.request("approvals/add", params, approval.ApprovalsAddResult)).file
+
+
+async def asks(client: Client, message: str, scope: str | None = None) -> list[approval.ApprovalsProposeResult]:
+    """What is proposed for each call of a turn that asks. It is let run by the rule it proposes, written for `scope`,
+    or else by hand."""
+    found: list[approval.ApprovalsProposeResult] = []
+    async for item in client.ask("chat", message):
+        call = item.content
+        if isinstance(call, ToolCallRunContent) and call.manual_approval:
+            found.append(await proposed(client, call))
+            if scope is not None and (rule := found[-1].rule) is not None:
+                await add(client, rule, scope)
+            else:
+                await client.decide("chat", call.id, Decision(approved=True))
+    return found
+
+
+async def test_always_writes_a_rule_that_is_shown_before_and_nothing_of_it_is_asked_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither by the turn that is under way, which calls the tool twice, nor by the next one."""
+    async with filed(tmp_path, monkeypatch) as table:
+        client = await table.client()
+        (shown,) = await asks(client, "write", "workspace")
+        assert shown.rule == approval.RuleText(decision="allow", rule="eca__write_file")
+        assert [place.file for place in shown.places] == [".eca/config.json", "~/home/eca/config.json"]
+        assert await asks(client, "write") == []
+        file = table.folder / ".eca" / "config.json"
+        assert rules_in(file) == {"eca__write_file": {}}
+        assert file.read_text().startswith("// ours\n")
+        assert not mine(tmp_path).exists()
+
+
+async def test_always_of_a_command_is_that_line_in_that_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with filed(tmp_path, monkeypatch) as table:
+        client = await table.client()
+        await asks(client, "look", "global")
+        assert await asks(client, "look") == []
+        (elsewhere,) = await asks(client, "look there")
+        assert elsewhere.rule is not None, "by another name of the tool: the first rule has no place for another folder"
+        (other,) = await asks(client, "other", "workspace")
+        assert [(place.scope, place.file) for place in other.places] == [("global", "~/home/eca/config.json")]
+        exact = {"command": [r"echo\ a\.b", r"echo\ a\-b"], "working_directory": [""]}
+        assert rules_in(mine(tmp_path)) == {"eca__shell_command": {"argsMatchers": exact}}
+        assert await asks(client, "other") == []
+
+
+async def test_what_always_wrote_is_taken_back_and_what_was_there_before_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with filed(tmp_path, monkeypatch) as table:
+        client = await table.client()
+        (first,) = await asks(client, "look", "workspace")
+        (second,) = await asks(client, "other", "workspace")
+        assert first.rule is not None
+        assert second.rule is not None
+        await client.request("approvals/remove", first.rule, Done)
+        assert await asks(client, "other") == []
+        assert [one.rule for one in await asks(client, "look")] == [first.rule]
+        await client.request("approvals/remove", second.rule, Done)
+        assert rules_in(table.folder / ".eca" / "config.json") == {}
+        with pytest.raises(RemoteError, match="No file that can be changed from here"):
+            await client.request("approvals/remove", second.rule, Done)
+
+
+async def test_a_rule_is_not_proposed_where_another_one_would_ask_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ask: dict[str, Any] = {"toolCall": {"approval": {"ask": {"eca": {}}}}}
+    async with filed(tmp_path, monkeypatch, **ask) as table:
+        client = await table.client()
+        (shown, _) = await asks(client, "write")
+        assert (shown.rule, shown.why) == (None, "It would ask all the same: the rule `eca` comes first.")
+        params = approval.ApprovalsProposeParams(chat_id="chat", tool_call_id="unknown")
+        with pytest.raises(RemoteError, match="does not wait for anybody"):
+            await client.request("approvals/propose", params, approval.ApprovalsProposeResult)
+
+
+async def test_the_rules_that_hold_are_listed_with_where_they_are_from(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own: dict[str, Any] = {"toolCall": {"approval": {"deny": {"move_file": {}}, "allow": {"grep": {}}}}}
+    mine(tmp_path).parent.mkdir(parents=True)
+    mine(tmp_path).write_text(json.dumps({"toolCall": {"approval": {"ask": {"move_file": {}}}}}))
+    # What is not JSON is no reason to fail: Markdown can be an agent.
+    (mine(tmp_path).parent / "agents").mkdir()
+    (mine(tmp_path).parent / "agents" / "reviewer.md").write_text("---\nmode: primary\n---\nReview.\n")
+    agent: dict[str, Any] = {"agent": {"build": {"toolCall": {"approval": {"deny": {"run_code": {}}}}}}}
+    async with filed(tmp_path, monkeypatch, **own, **agent) as table:
+        client = await table.client()
+        found = [
+            (one.decision, one.rule, one.agent, one.files, one.built_in, one.own)
+            for one in await listed(client)
+            if one.rule in {"move_file", "grep", "read_file", "run_code"}
+        ]
+        here, there = (".eca/config.json",), ("~/home/eca/config.json",)
+        assert found == [
+            ("deny", "move_file", None, here, False, True),
+            ("ask", "move_file", None, there, False, True),
+            ("allow", "read_file", None, (), True, False),
+            ("allow", "grep", None, here, False, True),
+            ("deny", "run_code", "code", here, False, False),
+        ]
+        rule = approval.RuleText(decision="allow", rule="tree")
+        assert await add(client, rule, "global") == there[0]
+
+
+async def test_no_pattern_is_written_that_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with filed(tmp_path, monkeypatch) as table:
+        client = await table.client()
+        with pytest.raises(RemoteError, match="no regular expression"):
+            await add(client, approval.RuleText(decision="deny", rule="grep", args_matchers={"pattern": ("(",)}))
+        assert "toolCall" not in parse((table.folder / ".eca" / "config.json").read_text())
+
+
+async def test_code_of_a_cell_writes_no_rule_and_switches_no_tool(tmp_path: Path) -> None:
+    rule = approval.RuleText(decision="allow", rule="eca")
+    async with desk(tmp_path, RULES) as table:
+        for stranger in (await table.client(sees_all=False), await table.client(unattended=True)):
+            with pytest.raises(RemoteError, match="only a client of the user's"):
+                await add(stranger, rule)
+            with pytest.raises(RemoteError, match="only a client of the user's"):
+                await stranger.request("approvals/remove", rule, Done)
+            with pytest.raises(RemoteError, match="only a client of the user's"):
+                await stranger.request("tool/switch", ToolSwitchParams(server="ECA", tool="grep", on=True), Done)
+    assert not (tmp_path / ".eca").exists()
+
+
+async def test_a_tool_is_switched_off_and_on_again_in_the_file_that_has_the_list(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with filed(tmp_path, monkeypatch, disabledTools=["grep"]) as table:
+        client = await table.client()
+
+        async def switch(tool: str, *, on: bool) -> Any:
+            await client.request("tool/switch", ToolSwitchParams(server="ECA", tool=tool, on=on), Done)
+            return parse((table.folder / ".eca" / "config.json").read_text())["disabledTools"]
+
+        async def has() -> set[str]:
+            await answer(client, "hello")
+            return {tool.name for tool in (await table.host.load("chat")).state.setup.tools}
+
+        assert await switch("write_file", on=False) == ["grep", "eca__write_file"]
+        assert {"write_file", "grep"} & await has() == set()
+        assert await switch("grep", on=True) == ["eca__write_file"]
+        assert await switch("write_file", on=True) == []
+        assert await has() > {"write_file", "grep"}
+        with pytest.raises(RemoteError, match="an agent, a rule or its whole server"):
+            await switch("grep", on=True)
+        assert said(await answer(client, "hello")) == "Hello."

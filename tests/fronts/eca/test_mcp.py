@@ -1,0 +1,164 @@
+"""MCP servers as a client of ECA sees and handles them, and their tools in a chat."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from jupyter_eca.fronts.eca.session import EcaSession
+from jupyter_eca.protocol.content import Origin, ToolCalledContent
+from jupyter_eca.transport.eca_client import Decision
+from jupyter_eca.transport.memory import pair
+from jupyter_eca.transport.peer import Peer
+from tests.support.host_and_client import Desk, Door, answer, desk, said
+from tests.workspace.mcp.house import HERE, PATIENCE, raw
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Callable
+    from pathlib import Path
+
+pytestmark = pytest.mark.asyncio
+
+
+class Panel:
+    """A client that keeps what it is told."""
+
+    def __init__(self, at: Desk) -> None:
+        self.link, theirs = pair()
+        self.told: list[tuple[str, dict[str, Any]]] = []
+        self.news = asyncio.Event()
+        self.peer = Peer(self.link, self._asked, self._heed)
+        at.tasks.create_task(EcaSession(theirs, Door(at.host)).run())
+        at.tasks.create_task(self.peer.run())
+
+    async def _asked(self, method: str, params: Any) -> Any:
+        raise AssertionError(f"{method} {params}")
+
+    def _heed(self, method: str, params: Any) -> None:
+        self.told.append((method, params))
+        self.news.set()
+
+    async def hears(self, holds: Callable[[str, dict[str, Any]], bool]) -> dict[str, Any]:
+        async with asyncio.timeout(PATIENCE * 2):
+            while True:
+                for method, params in self.told:
+                    if holds(method, params):
+                        self.told.clear()
+                        return params
+                self.news.clear()
+                await self.news.wait()
+
+    async def sees(self, name: str, status: str) -> dict[str, Any]:
+        return await self.hears(lambda _, it: it.get("name") == name and it.get("status") == status)
+
+
+@asynccontextmanager
+async def seat(folder: Path, rules: list[dict[str, Any]], **more: Any) -> AsyncGenerator[tuple[Desk, Panel]]:
+    async with desk(folder, rules, **more) as at:
+        panel = Panel(at)
+        try:
+            await panel.peer.request("initialize", {"processId": 1, "capabilities": {}, "workspaceFolders": []})
+            await panel.peer.notify("initialized", {})
+            yield at, panel
+        finally:
+            await panel.link.close()
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "home"))
+    return tmp_path / "home" / "eca" / "config.json"
+
+
+async def test_a_server_is_added_stopped_disabled_and_removed_by_a_client(tmp_path: Path, home: Path) -> None:
+    async with seat(tmp_path, []) as (_, panel):
+        result = await panel.peer.request("mcp/addServer", {"name": "one", **raw("good")})
+        assert (result["server"]["name"], result["server"]["type"]) == ("one", "mcp")
+        running = await panel.sees("one", "running")
+        assert [tool["name"] for tool in running["tools"]] == ["work"]
+        for method, status in (
+            ("mcp/stopServer", "stopped"),
+            ("mcp/startServer", "running"),
+            ("mcp/disableServer", "disabled"),
+            ("mcp/enableServer", "running"),
+            ("mcp/logoutServer", "running"),
+        ):
+            await panel.peer.notify(method, {"name": "one"})
+            await panel.sees("one", status)
+        assert await panel.peer.request("mcp/updateServer", {"name": "one", "env": {"A": "b"}}) == {}
+        await panel.sees("one", "running")
+        assert '"A": "b"' in home.read_text()  # noqa: ASYNC240
+        assert await panel.peer.request("mcp/removeServer", {"name": "one"}) == {"name": "one", "removed": True}
+        await panel.hears(lambda method, it: method == "tool/serverRemoved" and it == {"name": "one"})
+        assert '"one"' not in home.read_text()  # noqa: ASYNC240
+
+
+async def test_a_server_of_the_workspace_is_written_there_and_an_update_keeps_what_it_does_not_name(
+    tmp_path: Path, home: Path
+) -> None:
+    async with seat(tmp_path, []) as (_, panel):
+        where = {"scope": "workspace", "workspaceUri": tmp_path.as_uri()}
+        server = raw("good", env={"A": "a"})
+        await panel.peer.request("mcp/addServer", {"name": "one", **server, **where})
+        await panel.sees("one", "running")
+        changed = {"name": "one", "args": [*server["args"], str(tmp_path / "log")]}
+        assert await panel.peer.request("mcp/updateServer", changed) == {}
+        await panel.sees("one", "running")
+        written = json.loads((tmp_path / ".eca" / "config.json").read_text())["mcpServers"]["one"]
+        assert written == {**server, "args": changed["args"]}
+        assert not home.exists()  # noqa: ASYNC240
+
+
+async def test_what_cannot_be_done_to_a_server_is_in_the_error_of_the_answer(tmp_path: Path, home: Path) -> None:
+    async with seat(tmp_path, []) as (_, panel):
+        added = await panel.peer.request("mcp/addServer", {"name": "none"})
+        assert added["error"]["code"] == "invalid-server"
+        removed = await panel.peer.request("mcp/removeServer", {"name": "none"})
+        assert removed["error"] == {"code": "not-found", "message": "There is no server 'none'."}
+        for method in ("start", "stop", "connect", "logout", "enable", "disable"):
+            await panel.peer.notify(f"mcp/{method}Server", {"name": "none"})
+        assert (await panel.peer.request("mcp/addServer", {"name": "one", **raw("good")}))["server"]["name"] == "one"
+        assert home.exists()  # noqa: ASYNC240
+
+
+async def test_a_model_calls_a_servers_tool_once_the_user_allows_it(tmp_path: Path) -> None:
+    rules: list[dict[str, Any]] = [
+        {"result": "", "reply": [{"text": "It said {result}."}]},
+        {"message": "", "reply": [{"tool": "one__work", "arguments": {}}]},
+    ]
+    async with seat(tmp_path, rules, mcpServers={"one": raw("good")}) as (at, panel):
+        await panel.sees("one", "running")
+        client = await at.client()
+        received = await answer(client, "work", lambda _: Decision(approved=True))
+        called = next(r.content for r in received if isinstance(r.content, ToolCalledContent))
+        assert (called.name, called.server, called.origin, called.error) == ("one__work", "one", Origin.MCP, False)
+        assert said(received) == "It said done."
+
+
+async def test_a_running_server_is_told_of_folders_that_come_and_go(tmp_path: Path) -> None:
+    (more := tmp_path / "more").mkdir()
+    async with seat(tmp_path, [], mcpServers={"one": raw("follows the roots")}) as (_, panel):
+        await panel.sees("one", "running")
+        for event, names in (("added", f"{tmp_path.name} more"), ("removed", tmp_path.name)):
+            change = {event: [{"uri": more.as_uri(), "name": "more"}]}
+            await panel.peer.notify("workspace/didChangeWorkspaceFolders", {"event": change})
+            await panel.hears(
+                lambda _, it, names=names: any(one["description"] == names for one in it.get("tools", ()))
+            )
+
+
+async def test_a_server_that_is_started_again_starts_in_the_folder_of_now(tmp_path: Path) -> None:
+    (more := tmp_path / "more").mkdir()
+    (more / "server.py").write_bytes((HERE / "raw_server.py").read_bytes())
+    here = {"command": sys.executable, "args": ["server.py", "good"]}
+    async with seat(tmp_path, [], mcpServers={"one": here}) as (_, panel):
+        await panel.sees("one", "failed")
+        change = {"added": [{"uri": more.as_uri()}], "removed": [{"uri": tmp_path.as_uri()}]}
+        await panel.peer.notify("workspace/didChangeWorkspaceFolders", {"event": change})
+        await panel.peer.notify("mcp/startServer", {"name": "one"})
+        await panel.sees("one", "running")

@@ -1,0 +1,103 @@
+"""Who comes in where no Jupyter stands before the chat front."""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import httpx2
+import pytest
+
+from jupyter_eca.errors import ConfigError
+from jupyter_eca.fronts.rest.guard import Gate
+from tests.fronts.rest.served import START, environment, running
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+TOKEN = "a long secret"  # noqa: S105  # of this test alone
+
+
+@pytest.fixture(scope="module")
+def door(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx2.Client]:
+    with (
+        running(tmp_path_factory.mktemp("rest"), "--token", TOKEN, "--cors-origin", "http://a.example") as at,
+        httpx2.Client(base_url=at.url, trust_env=False) as client,
+    ):
+        yield client
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({"Authorization": f"Bearer {TOKEN}"}, 200),
+        ({"Authorization": f"token {TOKEN}"}, 200),
+        ({"Authorization": f"Bearer {TOKEN}", "Host": "localhost:1"}, 200),
+        ({"Authorization": f"Bearer {TOKEN}", "Origin": "http://a.example"}, 200),
+        ({"Authorization": f"Bearer {TOKEN}", "Host": "rebound.example"}, 403),
+        ({"Authorization": f"Bearer {TOKEN}", "Host": "127.0.0.1.example"}, 403),
+        ({"Authorization": f"Bearer {TOKEN}", "Host": "["}, 403),
+        ({"Authorization": f"Bearer {TOKEN}", "Origin": "http://localhost:3000"}, 403),
+        ({"Authorization": f"Bearer {TOKEN}", "Origin": "null"}, 403),
+        ({"Authorization": "Bearer wrong"}, 401),
+        ({"Authorization": "Bearer"}, 401),
+        ({}, 401),
+    ],
+)
+def test_host_origin_and_token_are_checked(door: httpx2.Client, headers: dict[str, str], status: int) -> None:
+    answer = door.get("/status", headers=headers)
+    assert answer.status_code == status
+    assert (status == 200) != ("detail" in answer.json())
+
+
+def test_only_what_holds_no_data_is_told_to_anybody(door: httpx2.Client) -> None:
+    assert door.get("/health").json()["status"] == "ok"
+    assert door.get("/docs").headers["content-type"].startswith("text/html")
+    assert door.get("/servers").status_code == door.post("/disconnect").status_code == 401
+
+
+def test_a_page_that_has_no_token_may_read_that_it_needs_one(door: httpx2.Client) -> None:
+    answer = door.get("/status", headers={"Origin": "http://a.example"})
+    assert (answer.status_code, answer.headers["access-control-allow-origin"]) == (401, "http://a.example")
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1", "my.example"])  # noqa: S104  # it is refused
+def test_an_address_that_others_reach_needs_a_token(host: str) -> None:
+    with pytest.raises(ConfigError, match="Give a token"):
+        Gate(host)
+    assert not Gate(host, token=TOKEN).local
+
+
+@pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "127.1.2.3", "::1"])
+def test_an_address_of_this_machine_alone_needs_none(host: str) -> None:
+    assert Gate(host).local
+
+
+@pytest.mark.parametrize(
+    "origin", ["*", "http://*.example", "localhost:3000", "http://a.example/path", "null", "http://"]
+)
+def test_an_origin_is_named_whole(origin: str) -> None:
+    with pytest.raises(ConfigError, match="no origin"):
+        Gate(origins=(origin,))
+
+
+def test_what_is_wrong_is_one_line_and_status_1(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        for arguments, told in ((("--host", "0.0.0.0"), "Give a token"), (("--port", port), "cannot be listened on")):  # noqa: S104
+            command = [sys.executable, "-m", "jupyter_eca", "rest", *arguments]
+            done = subprocess.run(
+                command,
+                cwd=tmp_path,
+                env=environment(tmp_path),
+                capture_output=True,
+                text=True,
+                check=False,
+                timeout=START,
+            )
+            assert (done.returncode, done.stdout) == (1, "")
+            assert told in done.stderr
+            assert done.stderr.count("\n") == 1

@@ -1,0 +1,147 @@
+"""Commands that become a prompt: the user's files, and the prompts of tool servers."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+import pytest
+
+from jupyter_eca.host import commands
+from jupyter_eca.host.commands import Answer, Replacement
+from jupyter_eca.protocol.jsonrpc import Message, Notification
+from jupyter_eca.protocol.mcp import ToolServerUpdatedParams
+from tests.fronts.eca.line import line
+from tests.support.host_and_client import Desk, desk
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator
+    from pathlib import Path
+
+pytestmark = pytest.mark.asyncio
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The user's own commands."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "home"))
+    folder = tmp_path / "home" / "eca" / "commands"
+    folder.mkdir(parents=True)
+    return folder
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    folder = tmp_path / ".eca" / "commands"
+    folder.mkdir(parents=True)
+    return folder
+
+
+async def test_a_file_becomes_the_prompt_and_the_projects_wins(tmp_path: Path, home: Path, project: Path) -> None:
+    (home / "review.md").write_text("Mine")
+    (home / "greet.md").write_text("Greet {{who}}")
+    (project / "review.md").write_text("---\ndescription: Look hard\n---\nReview $ARGS\n")
+    async with desk(tmp_path, []) as table:
+        assert await commands.run(table.host, "chat", "/review a.py") == Replacement("Review a.py")
+        assert await commands.run(table.host, "chat", "/greet Ada") == Replacement("Greet Ada")
+        listed = {one.name: one.description for one in await commands.offered(table.host)}
+        assert (listed["review"], listed["greet"]) == ("Look hard", "Greet {{who}}")
+
+
+async def test_a_file_does_not_take_the_place_of_a_native_command(tmp_path: Path, project: Path) -> None:
+    (project / "help.md").write_text("Do something else")
+    async with desk(tmp_path, []) as table:
+        assert isinstance(await commands.run(table.host, "chat", "/help"), Answer)
+        assert [one.description for one in await commands.offered(table.host) if one.name == "help"] == [
+            "List the commands"
+        ]
+
+
+async def test_a_folder_of_the_machine_is_no_slip_of_the_finger(tmp_path: Path, project: Path) -> None:
+    (project / "usrs.md").write_text("List the users")
+    (project / "users.md").write_text("List the users")
+    async with desk(tmp_path, []) as table:
+        assert await commands.run(table.host, "chat", "/usr") is None
+        made = await commands.run(table.host, "chat", "/uses")
+        assert made == Answer("There is no command `/uses`. Did you mean `/users`? `/help` lists them all.")
+
+
+async def test_a_file_that_is_no_command_is_passed_over(tmp_path: Path, project: Path) -> None:
+    outside = tmp_path.parent / f"{tmp_path.name}-outside.md"
+    outside.write_text("Not the project's")
+    (project / "link.md").symlink_to(outside)
+    (project / "folder.md").mkdir()
+    (project / "two words.md").write_text("x")
+    (project / "huge.md").write_text("x" * 200_000)
+    (project / "notes.txt").write_text("x")
+    (project / "bytes.md").write_bytes(b"caf\xe9")
+    async with desk(tmp_path, []) as table:
+        listed = [one.name for one in await commands.offered(table.host) if one.type == "customPrompt"]
+        assert listed == ["bytes"]
+
+
+SERVER = """
+from mcp.server.mcpserver import MCPServer
+
+docs = MCPServer("docs")
+
+
+@docs.prompt()
+def ask(topic: str, tone: str = "") -> str:
+    \"\"\"Ask the docs\"\"\"
+    if topic == "nothing":
+        raise ValueError("nothing to say")
+    return f"About {topic}, {tone or 'in no tone'}"
+
+
+docs.run("stdio")
+"""
+
+
+@asynccontextmanager
+async def documented(folder: Path) -> AsyncGenerator[Desk]:
+    """With a real tool server that has one prompt, as soon as the prompt is known."""
+    script = folder / "docs.py"
+    script.write_text(SERVER)
+    servers = {"docs": {"command": sys.executable, "args": [str(script)]}}
+    async with desk(folder, [], mcpServers=servers) as table, line(table) as client:
+
+        def told(message: Message) -> bool:
+            if not isinstance(message, Notification) or message.method != "tool/serverUpdated":
+                return False
+            return bool(ToolServerUpdatedParams.model_validate(message.params).prompts)
+
+        await client.until(told)
+        yield table
+
+
+@pytest.mark.parametrize(
+    ("text", "made"),
+    [
+        ("pandas", "About pandas, in no tone"),
+        ("pandas dry and short", "About pandas, dry and short"),
+        ("tone=dry 'the index'", "About the index, dry"),
+    ],
+)
+async def test_a_prompt_of_a_server_is_asked_for_with_its_arguments(tmp_path: Path, text: str, made: str) -> None:
+    async with documented(tmp_path) as table:
+        assert await commands.run(table.host, "chat", f"/docs:ask {text}") == Replacement(made)
+
+
+async def test_a_prompt_that_cannot_be_had_is_told_and_not_sent_to_the_model(tmp_path: Path) -> None:
+    async with documented(tmp_path) as table:
+        missing = await commands.run(table.host, "chat", "/docs:ask tone=dry")
+        assert missing == Answer("`/docs:ask` needs topic: write `/docs:ask topic=… tone=…`.")
+        failed = await commands.run(table.host, "chat", "/docs:ask nothing")
+        assert isinstance(failed, Answer)
+        assert failed.text.startswith("The server 'docs' failed: ")
+
+
+async def test_prompts_of_servers_are_listed_with_their_arguments(tmp_path: Path) -> None:
+    async with documented(tmp_path) as table:
+        listed = [one.wire() for one in await commands.offered(table.host) if one.type == "mcpPrompt"]
+        arguments = [{"name": "topic", "required": True}, {"name": "tone", "required": False}]
+        assert listed == [
+            {"name": "docs:ask", "description": "Ask the docs", "type": "mcpPrompt", "arguments": arguments}
+        ]

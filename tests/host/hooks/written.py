@@ -1,0 +1,47 @@
+"""Hooks as a configuration has them, and what they were given."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from typing import TYPE_CHECKING, Any
+
+import psutil
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.support.raw_client import Raw
+
+
+def hook(type: str, line: str, **more: Any) -> dict[str, Any]:
+    return {"type": type, "actions": [{"type": "shell", "shell": line}], **more}
+
+
+def says(**fields: Any) -> str:
+    """A line that puts these fields out."""
+    return f"echo {shlex.quote(json.dumps(fields))}"
+
+
+# A line that keeps what it was given.
+KEEPS = "cat >> given.jsonl; echo >> given.jsonl"
+
+
+def given(folder: Path) -> list[dict[str, Any]]:
+    file = folder / "given.jsonl"
+    return [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
+
+
+def blocks(at: Raw) -> list[dict[str, Any]]:
+    """What was shown of hooks that have ended, without what is the same of all."""
+    contents = [params["content"] for params in at.params("chat/contentReceived")]
+    ended = [one for one in contents if one["type"] == "hookActionFinished"]
+    return [{name: one[name] for name in one if name not in {"type", "id", "actionType"}} for one in ended]
+
+
+def lives(pid: int) -> bool:
+    """One that is dead may not have been buried yet."""
+    try:
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False

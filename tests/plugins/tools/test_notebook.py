@@ -1,0 +1,227 @@
+"""The tools that read, run and make notebooks, through the whole engine; the notebooks are open in a page."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from nbformat.validator import validate
+
+from jupyter_eca.protocol.content import FileChangeDetails, ImageContent
+from jupyter_eca.protocol.notebook import CellState
+from tests.support.host_and_client import PATIENCE, Notebook, answer, desk
+from tests.support.notebook_page import PATH, Page, called, code, printed, result, room, text
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from jupyter_eca.protocol.notebook import NotebookCell
+
+pytestmark = pytest.mark.asyncio
+
+PNG = base64.b64encode(b"\x89PNG\r\n\x1a\n and so on").decode()
+PICTURE = {"output_type": "display_data", "data": {"image/png": PNG, "text/plain": "<Figure>"}, "metadata": {}}
+
+READING = """\
+work/nb.ipynb: 5 cells, python, kernel idle
+
+--- cell 1 [t]: markdown ---
+# Planets
+
+--- cell 2 [a]: code, execution 1 ---
+x = 1
+--- output of cell 2 ---
+one
+
+--- cell 3 [b]: code, execution 2, edited since it ran ---
+plot()
+--- output of cell 3 ---
+<Figure>
+[shown to the user: image/png]
+
+--- cell 4 [c]: code, running ---
+slow()
+
+--- cell 5 [d]: code, not run ---
+later()"""
+
+
+def cells() -> tuple[NotebookCell, ...]:
+    edited = code("b", "plot()", PICTURE, count=2).model_copy(update={"state": CellState.EDITED})
+    running = code("c", "slow()").model_copy(update={"state": CellState.RUNNING})
+    return (
+        text("t", "# Planets"),
+        code("a", "x = 1", printed("one\n"), count=1),
+        edited,
+        running,
+        code("d", "later()"),
+    )
+
+
+async def test_the_notebook_that_the_user_works_in_is_read_cell_by_cell(tmp_path: Path) -> None:
+    async with room(tmp_path, *cells()) as there:
+        assert result(await there.call("notebook_read")) == READING
+
+
+@pytest.mark.parametrize(
+    ("which", "numbers"), [("3", "3"), ("b", "3"), ("2-4", "234"), ("1, 4-9", "145"), ("d,a", "25"), ("2-2,t", "12")]
+)
+async def test_only_the_cells_that_are_asked_for_are_read(tmp_path: Path, which: str, numbers: str) -> None:
+    async with room(tmp_path, *cells()) as there:
+        told = result(await there.call("notebook_read", cells=which))
+        assert [number for number in "12345" if f"--- cell {number} [" in told] == list(numbers)
+
+
+async def test_a_cell_read_by_itself_comes_with_its_images_and_all_of_its_output(tmp_path: Path) -> None:
+    long = printed("begin" + "x" * 20_000 + "end")
+    async with room(tmp_path, code("a", "f()", PICTURE, long, count=1)) as there:
+        received = await there.ask([{"tool": "notebook_read", "arguments": {"cells": "1"}}])
+        assert [one.content.base64 for one in received if isinstance(one.content, ImageContent)] == [PNG]
+        assert "x" * 20_000 in result(called(received)[0])
+        assert "characters left out" in result(await there.call("notebook_read"))
+
+
+async def test_of_a_long_notebook_outputs_are_cut_before_sources_and_no_cell_is_torn(tmp_path: Path) -> None:
+    many = [code(f"c{n}", f"f({n})", printed("x" * 3000), count=n) for n in range(1, 201)]
+    async with room(tmp_path, *many) as there:
+        told = result(await there.call("notebook_read"))
+        assert "[outputs are cut to 100 characters a cell]" in told
+        assert all(f"\nf({n})" in told for n in range(1, 201))
+    long = [code(f"c{n}", f"f({n})" + "#" * 900) for n in range(1, 201)]
+    async with room(tmp_path, *long) as there:
+        told = result(await there.call("notebook_read"))
+        last = told.count("--- cell")
+        assert told.endswith(f"[cells from {last + 1} on are left out: go on with cells={last + 1}-200]")
+        assert f"--- cell {last + 1} [" in result(await there.call("notebook_read", cells=f"{last + 1}-200"))
+
+
+async def test_without_an_active_notebook_the_open_ones_are_named(tmp_path: Path) -> None:
+    async with room(tmp_path, page=Page({})) as there:
+        done = await there.call("notebook_read")
+        assert (done.error, result(done)) == (
+            True,
+            "No notebook is the one that the user works in. Give the path of one.",
+        )
+
+
+async def test_a_notebook_can_be_named_as_models_write_paths(tmp_path: Path) -> None:
+    async with room(tmp_path, *cells()) as there:
+        for path in (PATH, f"./{PATH}", str(tmp_path / PATH), "work/../work/nb.ipynb"):
+            assert result(await there.call("notebook_read", path=path)) == READING
+
+
+async def test_notebooks_are_not_offered_where_there_are_none(tmp_path: Path) -> None:
+    rules: list[dict[str, Any]] = [{"message": "", "reply": [{"tool": "notebook_read"}]}, {"result": "", "reply": []}]
+    async with desk(tmp_path, rules) as table:
+        (done,) = called(await answer(await table.client(), "go"))
+        assert "There is no tool 'notebook_read'" in result(done)
+        assert "`notebook_read`" not in (await table.host.draft("chat")).system
+    async with room(tmp_path) as there:
+        assert "`notebook_read`" in (await there.table.host.draft("another")).system
+
+
+# -- running
+
+
+async def test_cells_run_in_the_notebook_and_their_outputs_are_told(tmp_path: Path) -> None:
+    async with room(tmp_path, *cells()) as there:
+        done = await there.call("notebook_run_cells", cells=["d", 2])
+        assert not done.error
+        assert "--- cell 5 [d]: code, execution 7 ---\nlater()\n--- output of cell 5 ---\nran later()" in result(done)
+        assert "--- cell 2 [a]: code, execution 8 ---\nx = 1\n--- output of cell 2 ---\nran x = 1" in result(done)
+        assert there.page.books[PATH][4].outputs == (printed("ran later()"),)
+
+
+async def test_a_failing_cell_ends_the_run_and_the_rest_is_told_as_not_run(tmp_path: Path) -> None:
+    async with room(tmp_path, code("a", "x"), code("b", "fail"), code("c", "y")) as there:
+        done = await there.call("notebook_run_cells", cells=[1, 2, 3])
+        assert done.error
+        assert result(done).startswith("A cell of work/nb.ipynb failed:")
+        assert "--- output of cell 2 ---\nE: no" in result(done)
+        assert result(done).endswith("Not run: cell 3.")
+
+
+async def test_stopping_the_turn_interrupts_the_cells(tmp_path: Path) -> None:
+    page = Page({PATH: [code("a", "x")]}, hold=asyncio.Event())
+    async with room(tmp_path, page=page) as there:
+
+        async def stop() -> None:
+            await page.running.wait()
+            await there.client.stop("chat")
+
+        stopping = asyncio.create_task(stop())
+        received = await there.ask([{"tool": "notebook_run_cells", "arguments": {"cells": [1]}}])
+        await stopping
+        assert called(received)[0].error
+        async with asyncio.timeout(PATIENCE):
+            await page.interrupted.wait()
+
+
+async def test_a_cell_that_waits_for_the_answer_is_not_made_to_wait_for_ever(tmp_path: Path) -> None:
+    async with room(tmp_path, *cells()) as there:
+        there.client = await there.table.client(Notebook())
+        done = await there.call("notebook_run_cells", cells=[5])
+        assert (done.error, "Use run_code" in result(done)) == (True, True)
+        assert not there.page.running.is_set()
+        there.page.books[PATH].pop(3)
+        assert not (await there.call("notebook_run_cells", cells=[4])).error
+
+
+async def test_reading_needs_no_approval_by_default_and_running_and_editing_do(tmp_path: Path) -> None:
+    from jupyter_eca.config import read
+    from jupyter_eca.engine.approval.policy import decide
+
+    policy = read((tmp_path,), home=tmp_path).tool_call.approval
+    async with room(tmp_path) as there:
+        specs = [tool.spec for name, tool in there.table.host.toolbox.all().items() if name.startswith("notebook_")]
+        verdicts = {spec.name: decide(policy, spec, {}, frozenset()).decision for spec in specs}
+        assert [name for name, verdict in verdicts.items() if verdict == "allow"] == ["notebook_read"]
+        assert len(specs) == 7
+
+
+# -- making
+
+
+async def test_a_new_notebook_is_valid_has_the_kernel_of_the_others_and_is_shown(tmp_path: Path) -> None:
+    spec = {"name": "julia-1.11", "display_name": "Julia 1.11", "language": "julia"}
+    made: list[dict[str, Any]] = [{"cell_type": "markdown", "source": "# New"}, {"source": "a = 1\nb = 2\n"}]
+    async with room(tmp_path, *cells()) as there:
+        (tmp_path / PATH).write_text(json.dumps({"cells": [], "metadata": {"kernelspec": spec}}))
+        done = await there.call("notebook_create", path="new/b.ipynb", cells=made)
+        assert result(done) == "Created new/b.ipynb: 2 cells, kernel julia-1.11."
+        assert isinstance(done.details, FileChangeDetails)
+        assert done.details.diff.startswith("--- /dev/null\n+++ b/new/b.ipynb\n")
+        assert there.page.shown == ["new/b.ipynb"]
+    book: dict[str, Any] = json.loads((tmp_path / "new/b.ipynb").read_text())
+    validate(book)
+    assert [cell["source"] for cell in book["cells"]] == [["# New"], ["a = 1\n", "b = 2\n"]]
+    assert [cell["cell_type"] for cell in book["cells"]] == ["markdown", "code"]
+    assert book["metadata"]["kernelspec"] == spec
+
+
+async def test_a_new_notebook_among_none_is_for_python(tmp_path: Path) -> None:
+    async with room(tmp_path, page=Page({})) as there:
+        assert result(await there.call("notebook_create", path="a.ipynb", cells=["1"])).endswith("kernel python3.")
+
+
+@pytest.mark.parametrize(
+    ("path", "reason"),
+    [("old.ipynb", "exists already"), ("new.txt", "does not end with .ipynb"), ("../a.ipynb", "outside")],
+)
+async def test_a_new_notebook_never_takes_the_place_of_a_file(tmp_path: Path, path: str, reason: str) -> None:
+    (tmp_path / "old.ipynb").write_text("mine")
+    async with room(tmp_path) as there:
+        done = await there.call("notebook_create", path=path)
+        assert done.error
+        assert reason in result(done)
+        assert (tmp_path / "old.ipynb").read_text() == "mine"
+
+
+async def test_a_notebook_file_is_not_edited_as_text_and_the_model_learns_what_to_use(tmp_path: Path) -> None:
+    async with room(tmp_path, *cells()) as there:
+        (tmp_path / PATH).write_text('{"cells": []}')
+        done = await there.call("edit_file", path=PATH, original_content="[]", new_content="[1]")
+        assert "notebook_edit_cell" in result(done)

@@ -1,0 +1,162 @@
+"""A host with a scripted model and a client, joined over a memory link: where most behaviour is tested."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from jupyter_eca.config import Config
+from jupyter_eca.fronts.eca.session import EcaSession
+from jupyter_eca.host.host import Host
+from jupyter_eca.mcp_client.loopback_browser import Loopback
+from jupyter_eca.protocol.content import TextContent, ToolCallContent, ToolCallRunContent
+from jupyter_eca.protocol.notebook import KernelExecuteResult, KernelVariablesResult, RunStatus, Variable
+from jupyter_eca.transport.eca_client import Client, Decision
+from jupyter_eca.transport.memory import pair
+from jupyter_eca.workspace.ports import Files, Workspace
+from tests.support.timeouts import PATIENCE
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Callable
+    from pathlib import Path
+
+    from jupyter_eca.mcp_client.sign_in import Browser
+    from jupyter_eca.protocol.chat import ChatContentReceivedParams, ChatLock
+    from jupyter_eca.protocol.lifecycle import InitializeParams
+    from jupyter_eca.workspace.ports import Notebooks
+
+
+@dataclass
+class Notebook:
+    """A live kernel of one variable table; `hold` keeps code running until it is set."""
+
+    ran: list[str] = field(default_factory=list[str])
+    hold: asyncio.Event | None = None
+    started: asyncio.Event = field(default_factory=asyncio.Event)
+    interrupted: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def execute(self, code: str) -> KernelExecuteResult:
+        self.ran.append(code)
+        self.started.set()
+        if self.hold is not None:
+            await self.hold.wait()
+        return KernelExecuteResult(status=RunStatus.OK, text=f"ran {code}")
+
+    async def variables(self, names: tuple[str, ...]) -> KernelVariablesResult:
+        found = tuple(Variable(name=name, type="int", preview="1") for name in names or ("x",))
+        return KernelVariablesResult(variables=found)
+
+
+@dataclass
+class Door:
+    opened: Host
+    sees_all: bool = True
+    follows: bool = True
+    kernel: str | None = None
+    interrupted: asyncio.Event = field(default_factory=asyncio.Event)
+    browser: Browser = field(default_factory=Loopback)
+
+    async def host(self, params: InitializeParams) -> Host:  # noqa: ARG002
+        return self.opened
+
+    async def doctor(self, host: Host) -> str:  # noqa: ARG002
+        return "well"
+
+    async def interrupt(self) -> None:
+        self.interrupted.set()
+
+
+@dataclass
+class Desk:
+    host: Host
+    tasks: asyncio.TaskGroup
+    folder: Path
+    _clients: list[Client] = field(default_factory=list[Client])
+
+    async def client(
+        self, notebook: Notebook | None = None, *, unattended: bool = False, sees_all: bool = True
+    ) -> Client:
+        ours, theirs = pair()
+        self.tasks.create_task(EcaSession(theirs, Door(self.host, sees_all)).run())
+        client = Client(ours, "test", notebook)
+        self.tasks.create_task(client.run())
+        await client.initialize(unattended=unattended)
+        self._clients.append(client)
+        return client
+
+    async def close(self) -> None:
+        for client in self._clients:
+            await client.close()
+
+
+def settings(folder: Path, rules: list[dict[str, Any]], **more: Any) -> dict[str, Any]:
+    """A configuration whose default model follows these rules of a script."""
+    script = folder / "script.json"
+    script.write_text(json.dumps({"rules": rules}))
+    provider = {"models": {"test": {"script": str(script)}}}
+    return {"providers": {"scripted": provider}, "defaultModel": "scripted/test", **more}
+
+
+@asynccontextmanager
+async def desk(
+    folder: Path, rules: list[dict[str, Any]], notebooks: Notebooks | None = None, **more: Any
+) -> AsyncGenerator[Desk]:
+    workspace = Workspace(Files((folder,)), notebooks=notebooks)
+    host = Host(Config.model_validate(settings(folder, rules, **more)), workspace, folder / "chats.db")
+    async with desk_of(host, folder) as table:
+        yield table
+
+
+@asynccontextmanager
+async def desk_of(host: Host, folder: Path) -> AsyncGenerator[Desk]:
+    async with asyncio.timeout(PATIENCE * 3), asyncio.TaskGroup() as tasks:
+        running = tasks.create_task(host.run())
+        await host.ready.wait()
+        table = Desk(host, tasks, folder)
+        try:
+            yield table
+        finally:
+            await table.close()
+            host.close()
+            await running
+
+
+Choose = "Callable[[ToolCallRunContent], Decision | None]"
+
+
+async def answer(
+    client: Client,
+    message: str,
+    choose: Callable[[ToolCallRunContent], Decision | None] = lambda _: None,
+    chat: str = "chat",
+    model: str = "",
+    agent: str = "",
+    lock: ChatLock | None = None,
+) -> list[ChatContentReceivedParams]:
+    """Everything received in one turn; `choose` answers what waits for approval."""
+    received: list[ChatContentReceivedParams] = []
+    async with asyncio.timeout(PATIENCE):
+        async for item in client.ask(chat, message, model, agent, lock=lock):
+            received.append(item)
+            if isinstance(item.content, ToolCallRunContent) and item.content.manual_approval:
+                decision = choose(item.content)
+                if decision is not None:
+                    await client.decide(str(item.chat_id), item.content.id, decision)
+    return received
+
+
+def said(received: list[ChatContentReceivedParams], role: str = "assistant") -> str:
+    return "".join(r.content.text for r in received if isinstance(r.content, TextContent) and r.role == role)
+
+
+def tool_states(received: list[ChatContentReceivedParams]) -> list[str]:
+    """The contents about tool calls, without repetition, in order."""
+    kinds = [str(getattr(r.content, "type", "")) for r in received if isinstance(r.content, ToolCallContent)]
+    return [kind for i, kind in enumerate(kinds) if i == 0 or kinds[i - 1] != kind]
+
+
+def outcomes(received: list[ChatContentReceivedParams]) -> list[str]:
+    return [str(r.outcome) for r in received if r.outcome is not None]

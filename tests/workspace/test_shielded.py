@@ -1,0 +1,39 @@
+"""Work that is done to its end, whatever happens to whoever waits for it."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from jupyter_eca.workspace.shielded import whole
+from tests.support.timeouts import PATIENCE
+
+pytestmark = pytest.mark.asyncio
+
+
+async def test_who_is_cancelled_stays_until_the_work_has_ended() -> None:
+    begun, let_go, ended = asyncio.Event(), asyncio.Event(), asyncio.Event()
+
+    async def work() -> None:
+        begun.set()
+        await let_go.wait()
+        ended.set()
+
+    waiting = asyncio.create_task(whole(work()))
+    async with asyncio.timeout(PATIENCE):
+        await begun.wait()
+        waiting.cancel()
+        let_go.set()
+        with pytest.raises(asyncio.CancelledError):
+            await waiting
+    assert ended.is_set()
+
+
+async def test_what_the_work_gives_and_raises_is_handed_on() -> None:
+    async def work(number: int) -> float:
+        return 1 / number
+
+    assert await whole(work(2)) == 0.5
+    with pytest.raises(ZeroDivisionError):
+        await whole(work(0))
