@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from jupyter_eca.engine.approval.policy import Policy
     from jupyter_eca.engine.state import ChatState
     from jupyter_eca.host.chat.dialogue import Dialogue
+    from jupyter_eca.host.chat.recorded_turn import Locking, Replay
     from jupyter_eca.host.store import ChatRow
     from jupyter_eca.host.tools.progress import Reporter
-    from jupyter_eca.host.turn.locked_answers import Locking, Replay
-    from jupyter_eca.host.turn.system_prompt import Pinned
+    from jupyter_eca.instructions.pinned import Pinned
     from jupyter_eca.plugins.tools.base import Tool
     from jupyter_eca.protocol.chat import ChatLock
     from jupyter_eca.protocol.context import ChatContext, CursorContext

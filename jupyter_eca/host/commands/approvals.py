@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from jupyter_eca.config import agent
 from jupyter_eca.engine.approval import reason
 from jupyter_eca.engine.approval.policy import Policy, conditional, decide
-from jupyter_eca.host.commands.base import Answer
+from jupyter_eca.host.chat.ports import Answer
 from jupyter_eca.host.turn import setup, tool_context
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from jupyter_eca.engine.chat.export import cells, document, file_name
 from jupyter_eca.errors import ToolError
-from jupyter_eca.host.commands.base import Answer
+from jupyter_eca.host.chat.ports import Answer
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,7 +8,7 @@ from jupyter_eca import redaction
 from jupyter_eca.engine.chat.export import fenced
 from jupyter_eca.engine.model.budget import dollars
 from jupyter_eca.engine.model.context_window import breakdown, drawn
-from jupyter_eca.host.commands.base import Answer, Compaction
+from jupyter_eca.host.chat.ports import Answer, Compaction
 from jupyter_eca.host.commands.instructions import instructed
 from jupyter_eca.host.operations.estimates import words
 from jupyter_eca.host.store import Extent, Total

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 from jupyter_eca import redaction
 from jupyter_eca.engine.text.slash_commands import NATIVE, expand, meant, parse
 from jupyter_eca.errors import EcaError
+from jupyter_eca.host.chat.ports import Answer, Compaction, Replacement
 from jupyter_eca.host.commands import markdown_commands, mcp_prompts, skills
-from jupyter_eca.host.commands.base import Answer, Compaction, Place, Replacement
+from jupyter_eca.host.commands.base import Place
 from jupyter_eca.plugins import loader
 
 if TYPE_CHECKING:

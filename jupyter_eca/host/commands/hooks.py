@@ -6,7 +6,7 @@ import json
 from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
-from jupyter_eca.host.commands.base import Answer
+from jupyter_eca.host.chat.ports import Answer
 from jupyter_eca.host.hooks import HookType
 
 if TYPE_CHECKING:

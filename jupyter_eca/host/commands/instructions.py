@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from jupyter_eca.config import agent
 from jupyter_eca.engine.approval.policy import key
-from jupyter_eca.host.commands.base import Answer, Replacement
+from jupyter_eca.host.chat.ports import Answer, Replacement
 from jupyter_eca.host.turn import setup, system_prompt, tool_context
 from jupyter_eca.instructions import rules as the_rules
 from jupyter_eca.instructions.base import facts

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from jupyter_eca.host.chat.dialogue import Dialogue, asked
-from jupyter_eca.host.commands.base import Answer
+from jupyter_eca.host.chat.ports import Answer
 from jupyter_eca.host.turn import tool_context
 from jupyter_eca.protocol.provider import LoginAction
 from jupyter_eca.protocol.question import ChatAskQuestionParams, QuestionOption

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from jupyter_eca import redaction
 from jupyter_eca.config.masking import masked
 from jupyter_eca.engine.chat.export import fenced
-from jupyter_eca.host.commands.base import Answer
+from jupyter_eca.host.chat.ports import Answer
 from jupyter_eca.host.doctor import report
 from jupyter_eca.host.host import Choice
 from jupyter_eca.host.subscribers import Notice

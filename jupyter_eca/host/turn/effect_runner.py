@@ -39,6 +39,7 @@ from jupyter_eca.errors import (
 )
 from jupyter_eca.host import commands
 from jupyter_eca.host.chat.live_chat import now
+from jupyter_eca.host.chat.recorded_turn import DIFFERS, Replay
 from jupyter_eca.host.checkpoints.checkpoints import Keeper
 from jupyter_eca.host.costs import ledger
 from jupyter_eca.host.hooks import turn_hooks
@@ -258,7 +259,7 @@ class Work:
         except EcaError as error:
             _log.info("a follow-up of hooks in %s was not begun: %s", chat.state.id, error)
 
-    async def _replay(self, chat: LiveChat, number: int, replay: locked_answers.Replay) -> None:
+    async def _replay(self, chat: LiveChat, number: int, replay: Replay) -> None:
         """In the place of a model: what it said once."""
         at = chat.state.steps - 1
         replay.check(at - 1)
@@ -267,7 +268,7 @@ class Work:
             return
         if replay.differs:
             replay.differs = False
-            self._host.feed(chat, inputs.Streamed(replay.clock, number, Remark(locked_answers.DIFFERS)))
+            self._host.feed(chat, inputs.Streamed(replay.clock, number, Remark(DIFFERS)))
         ids = replay.ids(at)
         for took, delta in recorded.deltas(replay.turn.replies[at], ids):
             replay.clock += took

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from jupyter_eca.engine.model.request import ToolSpec
     from jupyter_eca.host.chat.live_chat import LiveChat
     from jupyter_eca.host.host import Host
-    from jupyter_eca.host.turn.system_prompt import Pinned
+    from jupyter_eca.instructions.pinned import Pinned
     from jupyter_eca.plugins.tools.base import Tool, ToolContext
 
 

@@ -10,31 +10,17 @@ beginning, which run when its first turn has begun.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from jupyter_eca import instructions
-from jupyter_eca.engine.model.texts import Section, system_prompt
+from jupyter_eca.engine.model.texts import Section
 from jupyter_eca.instructions import environment
+from jupyter_eca.instructions.pinned import Pinned
 
 if TYPE_CHECKING:
     from jupyter_eca.host.host import Host
     from jupyter_eca.instructions import Place
-
-
-@dataclass(frozen=True, slots=True)
-class Pinned:
-    """`made_for` names the agent, the model and its variant."""
-
-    made_for: str
-    sections: tuple[Section, ...]
-
-    @property
-    def text(self) -> str:
-        return system_prompt(self.sections)
-
-    def has(self, source: str) -> bool:
-        return any(section.source == source for section in self.sections)
 
 
 async def pinned(host: Host, chat: str, place: Place, variant: str, *, anew: bool = False) -> Pinned:
