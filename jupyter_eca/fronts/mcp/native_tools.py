@@ -9,7 +9,6 @@ from jupyter_eca.config import agent
 from jupyter_eca.engine.approval.policy import hidden
 from jupyter_eca.engine.model.task_plan import Plan
 from jupyter_eca.fronts.mcp.offers_base import Hints, Offer
-from jupyter_eca.host.turn import tool_context
 from jupyter_eca.protocol.content import Origin
 
 if TYPE_CHECKING:
@@ -42,7 +41,7 @@ def offers(host: Host) -> list[Offer]:
     """Those that can do their work now, and that the default agent is not denied."""
     who = agent(host.config)
     # A chat has its plan from its first call on.
-    there = replace(tool_context.tools(host, "", None), plan=Plan())
+    there = replace(host.tool_contexts.build("", None), plan=Plan())
     return [
         _offer(tool)
         for tool in host.toolbox.available(there)

@@ -8,7 +8,6 @@ from jupyter_eca.config import agent
 from jupyter_eca.engine.approval import reason
 from jupyter_eca.engine.approval.policy import Policy, conditional, decide
 from jupyter_eca.host.chat.ports import Answer
-from jupyter_eca.host.turn import setup, tool_context
 
 if TYPE_CHECKING:
     from jupyter_eca.engine.model.request import ToolSpec
@@ -23,10 +22,10 @@ async def go(place: Place, called: Called) -> Answer:  # noqa: ARG001  # the sam
 
 async def approvals(place: Place, _called: Called) -> Answer:
     host = place.host
-    live = await host.load(place.chat)
-    choice = setup.decided(host, live.choice)
+    live = await host.chats.load(place.chat)
+    choice = host.setups.settle(live.choice)
     who = agent(host.config, choice.agent)
-    tools = setup.offered(host, who.name, tool_context.tools(host, place.chat, place.kernel))
+    tools = host.setups.list_tools(who.name, host.tool_contexts.build(place.chat, place.kernel))
     rows = [
         f"| `{tool.spec.name}` | {_told(who.policy, tool.spec, live.state.remembered, trust=bool(choice.trust))} |"
         for tool in tools

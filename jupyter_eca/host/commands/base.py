@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from jupyter_eca.engine.text.slash_commands import Called
-    from jupyter_eca.host.chat.ports import Answer, Compaction, Replacement, Sees
+    from jupyter_eca.host.chat.ports import Outcome, Sees
     from jupyter_eca.host.host import Host
     from jupyter_eca.workspace.ports import Kernel
 
@@ -27,4 +27,4 @@ class Command(Protocol):
     """Errors of ours that it raises become the answer. A module has those that answer here as `COMMANDS`, and those
     that may have the model asked something else in their stead as `PROMPTS`."""
 
-    async def __call__(self, place: Place, called: Called, /) -> Answer | Compaction | Replacement: ...
+    async def __call__(self, place: Place, called: Called, /) -> Outcome: ...

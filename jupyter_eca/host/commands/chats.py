@@ -24,7 +24,7 @@ LISTED = 20
 
 
 async def resume(place: Place, called: Called) -> Answer:
-    rows = [row for row in await place.host.chats() if row.id != place.chat and place.sees(row.id)]
+    rows = [row for row in await place.host.chats.list_rows() if row.id != place.chat and place.sees(row.id)]
     if not rows:
         return Answer("There is no other chat to go on with.")
     if not called.text:
@@ -53,8 +53,8 @@ def _title(row: ChatRow) -> str:
 
 async def export(place: Place, called: Called) -> Answer:
     """Raises: ToolError for a place outside of the workspace."""
-    events = await place.host.stored(place.chat)
-    row = await place.host.chat(place.chat)
+    events = await place.host.chats.read_events(place.chat)
+    row = await place.host.chats.read_row(place.chat)
     if row is None or not events:
         return Answer("Nothing was said in this chat yet.")
     title = row.title or "Chat"

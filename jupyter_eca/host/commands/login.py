@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Final
 
 from jupyter_eca.host.chat.dialogue import Dialogue, asked
 from jupyter_eca.host.chat.ports import Answer
-from jupyter_eca.host.turn import tool_context
 from jupyter_eca.protocol.provider import LoginAction
 from jupyter_eca.protocol.question import ChatAskQuestionParams, QuestionOption
 
@@ -41,11 +40,11 @@ async def login(place: Place, called: Called) -> Answer:
     if len(called.arguments) > 1:
         return Answer(NO_KEYS_HERE)
     steps = _steps(place.host.logins, place.chat, called.text, place.host.audiences.user(place.chat))
-    if questions := tool_context.tools(place.host, place.chat, place.kernel).questions:
+    if questions := place.host.tool_contexts.build(place.chat, place.kernel).questions:
         return Answer(await asked(steps, questions))
     # Where nobody sits, the next cell of a notebook would be taken for the key.
     if place.host.audiences.attended(place.chat):
-        return Answer(await place.host.converse(place.chat, Dialogue(steps)))
+        return Answer(await place.host.turns.converse(place.chat, Dialogue(steps)))
     return Answer(BY_HAND)
 
 

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Final
 
 from jupyter_eca.config import spawnable
 from jupyter_eca.host.chat.ports import Answer
-from jupyter_eca.host.turn import setup
 
 if TYPE_CHECKING:
     from jupyter_eca.config import Agent
@@ -15,8 +14,8 @@ if TYPE_CHECKING:
 
 
 async def subagents(place: Place, called: Called) -> Answer:  # noqa: ARG001  # the same for all words
-    live = await place.host.load(place.chat)
-    by = setup.decided(place.host, live.choice).agent
+    live = await place.host.chats.load(place.chat)
+    by = place.host.setups.settle(live.choice).agent
     found = spawnable(place.host.config, by)
     if not found:
         return Answer(f"`{by}` can spawn no agent. `mode: subagent` makes one that can be.")

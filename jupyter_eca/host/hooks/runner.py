@@ -23,8 +23,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from jupyter_eca.host.chat.live_chat import LiveChat
+    from jupyter_eca.host.chat.registry import Chats
     from jupyter_eca.host.hooks import Action, Effects, Hook, Refused
-    from jupyter_eca.host.host import Host
+    from jupyter_eca.host.services import Current
+    from jupyter_eca.host.store import Store
+    from jupyter_eca.host.subscribers import Audiences
     from jupyter_eca.protocol.content import Content
 
     Show = Callable[[Content], None]
@@ -59,8 +62,11 @@ class Hooks:
     """`started` are the chats whose first prompt since the server began was seen, with what hooks had to say for their
     system prompts; `parents` are those of subagents' chats."""
 
-    def __init__(self, host: Host, database: Path) -> None:
-        self._host = host
+    def __init__(self, current: Current, audiences: Audiences, store: Store, chats: Chats, database: Path) -> None:
+        self._current = current
+        self._audiences = audiences
+        self._store = store
+        self._chats = chats
         self._database = database
         self._read: tuple[object, tuple[Hook, ...], tuple[Refused, ...]] = (None, (), ())
         self._waiting: asyncio.Queue[tuple[HookType, dict[str, Any]]] = asyncio.Queue(MAX_WAITING)
@@ -72,7 +78,7 @@ class Hooks:
     @property
     def all(self) -> tuple[tuple[Hook, ...], tuple[Refused, ...]]:
         """Those in force, in the order in which they run, and those that are not."""
-        written = self._host.config.hooks
+        written = self._current.config.hooks
         if self._read[0] is not written:
             self._read = (written, *hooks.read(written))
             self._reported.clear()
@@ -80,7 +86,7 @@ class Hooks:
 
     def complain(self) -> None:
         for refused in self.all[1]:
-            self._host.audiences.warn(refused.told)
+            self._audiences.warn(refused.told)
 
     def sections(self, chat: str) -> tuple[Section, ...]:
         """Of a chat's system prompt."""
@@ -122,7 +128,7 @@ class Hooks:
             return
         calls = {status: [one.id for one in chat.state.calls if one.status is status] for status in ToolCallStatus}
         now = {
-            "status": str(self._host.status(chat.state.id)),
+            "status": str(self._chats.status(chat.state.id)),
             "pending_approvals": calls[ToolCallStatus.WAITING],
             "running_tool_calls": calls[ToolCallStatus.RUNNING],
         }
@@ -135,19 +141,19 @@ class Hooks:
     @property
     def _base(self) -> dict[str, Any]:
         """What every hook is given."""
-        folders = [str(root) for root in self._host.workspace.files.roots]
+        folders = [str(root) for root in self._current.workspace.files.roots]
         return {
             "workspaces": folders,
             "cwd": folders[0],
             "db_cache_path": str(self._database),
-            "session_id": hashlib.sha256(self._host.store.workspace.encode()).hexdigest()[:16],
+            "session_id": hashlib.sha256(self._store.workspace.encode()).hexdigest()[:16],
             "eca_executable": f"{sys.executable} -m jupyter_eca",
         }
 
     def about(self, chat: LiveChat) -> dict[str, Any]:
         """What one of a chat is given."""
         setup, choice = chat.state.setup, chat.choice
-        agent = setup.agent or choice.agent or self._host.config.default_agent
+        agent = setup.agent or choice.agent or self._current.config.default_agent
         found = {
             "chat_id": chat.state.id,
             "agent": agent,
@@ -179,7 +185,7 @@ class Hooks:
         given = json.dumps({"hook_name": name, "hook_type": hook.type, **data}).encode()
         reply = Reply(name, 1, error=_STOPPED, visible=hook.visible)
         try:
-            ran = await hooks.run(hook, action, given, self._host.workspace.files.roots[0])
+            ran = await hooks.run(hook, action, given, self._current.workspace.files.roots[0])
             reply = ran.reply(hook, name)
         finally:
             if block:
@@ -195,7 +201,7 @@ class Hooks:
         _log.warning("the hook %s failed with %s: %s", reply.hook, reply.status, reply.error.strip()[:_SHOWN])
         if hook.name not in self._reported:
             self._reported.add(hook.name)
-            self._host.audiences.warn(f"The hook {reply.hook!r} failed: {why[:_SHOWN]}")
+            self._audiences.warn(f"The hook {reply.hook!r} failed: {why[:_SHOWN]}")
 
 
 def _finished(id: str, reply: Reply, call: str | None) -> HookActionFinishedContent:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Final
 
 from jupyter_eca.config import agent, primary
 from jupyter_eca.host.chat.live_chat import Choice
-from jupyter_eca.host.notifications import chat_config, tool_servers
 from jupyter_eca.protocol import lifecycle
 from jupyter_eca.protocol.dialect import Dialect
 from jupyter_eca.workspace.paths import path_of
@@ -74,9 +73,9 @@ async def _announce(session: EcaSession) -> None:
     """The set-up of this server, once the client is ready for it. Looking for models may take half a second."""
     host = session.host
     await _progress(session, "start")
-    for server in tool_servers(host):
+    for server in host.notifications.list_servers():
         await session.notify("tool/serverUpdated", session.seen(server))
-    config = await chat_config(host, session.default_agent)
+    config = await host.notifications.describe_choices(session.default_agent)
     await session.notify("config/updated", lifecycle.ConfigUpdatedParams(chat=config))
     for warning in host.config.warnings:
         shown = lifecycle.ShowMessageParams(type=lifecycle.MessageType.WARNING, message=warning)

@@ -43,7 +43,7 @@ async def delegate(
     host = call.backend.host
     if agent not in everyone(host.config):
         raise Refused(f"There is no agent {agent!r}.", f"There are: {', '.join(everyone(host.config))}.")
-    row = await host.chat(sessionId) if sessionId else None
+    row = await host.chats.read_row(sessionId) if sessionId else None
     if sessionId and (row is None or row.workspace != host.store.workspace):
         raise Refused(f"There is no session {sessionId!r}.", "Take one from eca_session_list, or leave it out.")
     asked = Prompt(sessionId or uuid.uuid4().hex, prompt, Choice(model, agent))
