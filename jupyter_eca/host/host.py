@@ -12,7 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from jupyter_eca import redaction
-from jupyter_eca.config import credentials, make_known, watch
+from jupyter_eca.config import credentials, watch
 from jupyter_eca.host import notifications
 from jupyter_eca.host.chat.live_chat import now
 from jupyter_eca.host.chat.registry import Chats
@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from jupyter_eca.config import Config
+    from jupyter_eca.config import Config, Resolved
     from jupyter_eca.host.chat.ports import CommandRunner
     from jupyter_eca.host.subscribers import Audience
     from jupyter_eca.workspace.ports import Files, Workspace
@@ -77,7 +77,6 @@ class Host:
         self._group = asyncio.TaskGroup()
         self.ready = asyncio.Event()
         self.started = now()
-        make_known(config)
         current = self.current = Current(config, workspace)
 
         # What knows nothing of chats. Editors name the same folders in another order: the chats must not vanish for it
@@ -152,6 +151,10 @@ class Host:
         self.warming = Warming(chats, catalog)
 
     @property
+    def resolved(self) -> Resolved:
+        return self.current.resolved
+
+    @property
     def config(self) -> Config:
         return self.current.config
 
@@ -195,8 +198,7 @@ class Host:
 
     async def configure(self, config: Config) -> None:
         """Have a configuration hold from the next turn on; its rules of approval at once."""
-        make_known(config)
-        self.current.config = config
+        self.current.configure(config)
         self.setups.apply_rules()
         self.catalog.configure(config)
         self.toolbox.configure(config)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from jupyter_eca.config import agent, primary
 from jupyter_eca.host.subscribers import Notice
 from jupyter_eca.mcp_client.tool_names import tool_name
 from jupyter_eca.protocol.content import Origin
@@ -36,10 +35,10 @@ class Notifications:
     async def describe_choices(self, name: str = "") -> ChatConfig:
         """What one may choose from, and what is chosen for a new chat: the configured agent, or one of a client's own.
         Looking for models may take half a second."""
-        selected = agent(self._services.config, name)
+        selected = self._services.resolved.agent(name)
         models, default = await self._services.catalog.listed()
         chosen = selected.default_model or default
-        agents = primary(self._services.config, name)
+        agents = self._services.resolved.list_primary(name)
         return ChatConfig(
             models=models if not chosen or chosen in models else (chosen, *models),
             agents=agents,

@@ -9,8 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from jupyter_eca.config import make_known, resolve
+
 if TYPE_CHECKING:
-    from jupyter_eca.config import Config
+    from jupyter_eca.config import Config, Resolved
     from jupyter_eca.host.checkpoints.checkpoints import Checkpoints
     from jupyter_eca.host.store import Store
     from jupyter_eca.host.subscribers import Audiences
@@ -25,14 +27,26 @@ if TYPE_CHECKING:
     from jupyter_eca.workspace.ports import Workspace
 
 
-@dataclass(slots=True)
 class Current:
     """What holds now. Each part is replaced as a whole, so read it again after every wait."""
 
-    config: Config
-    """The configuration. `Host.configure` replaces it."""
     workspace: Workspace
-    """The folders, notebooks and kernels. `Host.move` replaces it."""
+    """The folders, notebooks and kernels. The host replaces it when it moves."""
+    resolved: Resolved
+    """The configuration and what follows from it. `configure` replaces it."""
+
+    def __init__(self, config: Config, workspace: Workspace) -> None:
+        self.workspace = workspace
+        self.configure(config)
+
+    def configure(self, config: Config) -> None:
+        """Have a configuration hold. Its secrets are made known before anything can quote them."""
+        make_known(config)
+        self.resolved = resolve(config)
+
+    @property
+    def config(self) -> Config:
+        return self.resolved.config
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +77,10 @@ class Services:
     """The notebooks that contexts have read within the last seconds."""
     interpreters: Interpreters
     """What is known of the Python interpreters of kernels."""
+
+    @property
+    def resolved(self) -> Resolved:
+        return self.current.resolved
 
     @property
     def config(self) -> Config:

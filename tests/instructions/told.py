@@ -25,7 +25,7 @@ def put(folder: Path, **files: str) -> None:
 async def told(folder: Path, **config: Any) -> tuple[str, list[str]]:
     """The system prompt of a new chat, and the warnings; it is made twice, and they come once."""
     async with desk(folder, HELLO) as table, line(table) as client:
-        table.host.current.config = Config.model_validate({**settings(folder, HELLO), **config})
+        table.host.current.configure(Config.model_validate({**settings(folder, HELLO), **config}))
         words = (await table.host.turns.draft("chat")).system
         assert (await table.host.turns.draft("chat")).system == words
         await client.ask("chat/list", {})

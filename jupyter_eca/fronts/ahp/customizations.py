@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from jupyter_eca.config import agents
 from jupyter_eca.fronts.ahp.reducers.base import Json, items, present, record
 from jupyter_eca.host.commands import markdown_commands, skills
 from jupyter_eca.instructions import rules
@@ -57,7 +56,7 @@ async def _commands(host: Host) -> list[Json]:
 
 async def _agents(host: Host) -> list[Json]:
     """Those of the configuration, not ours."""
-    known = agents(host.config)
+    known = host.resolved.agents
     return [_one(f"agent:{name}", name, one.description) for name, one in known.items() if name in host.config.agent]
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from jupyter_eca.config import agent
 from jupyter_eca.engine.approval import reason
 from jupyter_eca.engine.approval.policy import Policy, conditional, decide
 from jupyter_eca.host.chat.ports import Answer
@@ -24,7 +23,7 @@ async def approvals(place: Place, _called: Called) -> Answer:
     host = place.host
     live = await host.chats.load(place.chat)
     choice = host.setups.settle(live.choice)
-    who = agent(host.config, choice.agent)
+    who = host.resolved.agent(choice.agent)
     tools = host.setups.list_tools(who.name, host.tool_contexts.build(place.chat, place.kernel))
     rows = [
         f"| `{tool.spec.name}` | {_told(who.policy, tool.spec, live.state.remembered, trust=bool(choice.trust))} |"

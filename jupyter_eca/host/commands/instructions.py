@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from jupyter_eca.config import agent
 from jupyter_eca.engine.approval.policy import key
 from jupyter_eca.host.chat.ports import Answer, Replacement
 from jupyter_eca.instructions import rules as the_rules
@@ -39,7 +38,7 @@ async def instructed(place: Place, *, anew: bool = False) -> Briefing:
 async def init(place: Place, called: Called) -> Replacement:
     host = place.host
     told = await instructed(place)
-    who = agent(host.config, (await host.chats.load(place.chat)).choice.agent)
+    who = host.resolved.agent((await host.chats.load(place.chat)).choice.agent)
     known = facts(host.workspace.files, (key(tool) for tool in told.tools), subagent=False)
     of_agent = host.config.agent.get(who.name)
     own = (of_agent.prompts.init if of_agent else "") or host.config.prompts.init
@@ -54,7 +53,7 @@ async def init(place: Place, called: Called) -> Replacement:
 async def rules(place: Place, _called: Called) -> Answer:
     host = place.host
     choice = (await host.chats.load(place.chat)).choice
-    who, model = agent(host.config, choice.agent).name, await host.turns.model(place.chat)
+    who, model = host.resolved.agent(choice.agent).name, await host.turns.model(place.chat)
     every = await the_rules.find(host.workspace.files, host.config, host.audiences.warn)
     holding = [rule for rule in every if rule.holds(who, model)]
     other = [rule for rule in every if rule not in holding]

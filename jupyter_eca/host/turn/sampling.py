@@ -83,7 +83,7 @@ class People:
         self._check(account)
         account.requests += 1
         model = live.state.setup.model or await choose_model(
-            self._current.config, self._catalog, (await self._chats.load(chat)).choice
+            self._current.resolved, self._catalog, (await self._chats.load(chat)).choice
         )
         await self._allow(live, account, wanted, model)
         answer = _Answer(wanted)

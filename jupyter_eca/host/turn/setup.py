@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from jupyter_eca import instructions
-from jupyter_eca.config import agent, place, problems, spawnable
+from jupyter_eca.config import place, problems
 from jupyter_eca.engine import inputs
 from jupyter_eca.engine.approval.policy import hidden, key
 from jupyter_eca.engine.chat import subagents
@@ -21,7 +21,7 @@ from jupyter_eca.plugins.tools.base import Need
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from jupyter_eca.config import Config
+    from jupyter_eca.config import Resolved
     from jupyter_eca.engine.model.request import ToolSpec
     from jupyter_eca.host.chat.live_chat import LiveChat
     from jupyter_eca.host.chat.registry import Chats
@@ -66,13 +66,13 @@ class Setups:
         if pin and context.from_cell:
             watched = audiences.attended(context.chat)
             await services.mcp.arrived(CELL_PATIENCE if watched else services.config.mcp_timeout_seconds)
-        config = services.config
-        chosen_agent, settled = agent(config, choice.agent), self.settle(choice)
+        resolved = services.resolved
+        chosen_agent, settled = resolved.agent(choice.agent), self.settle(choice)
         for complaint in services.toolbox.complaints:
             audiences.warn(complaint)
-        for problem in problems(config, services.toolbox.all(), services.catalog.entries()):
+        for problem in problems(resolved, services.toolbox.all(), services.catalog.entries()):
             if not audiences.warned(problem.text):
-                where = await asyncio.to_thread(place, problem, config.sources)
+                where = await asyncio.to_thread(place, problem, resolved.config.sources)
                 audiences.warn(problem.text, where)
         briefing = await self.brief(choice, context, bounds)
         if pin:
@@ -95,7 +95,7 @@ class Setups:
     ) -> Briefing:
         """Return what the model is given: the system prompt as it was kept, with `anew` as it would be made now."""
         services = self._services
-        chosen_agent = agent(services.config, choice.agent)
+        chosen_agent = services.resolved.agent(choice.agent)
         # Whether there are rules for paths is known when they are read, which is after the tools are.
         ruled = replace(context, rules=self._contexts.build_rules(context.chat))
         tools = self.list_tools(chosen_agent.name, ruled, bounds)
@@ -121,16 +121,15 @@ class Setups:
 
     def settle(self, choice: Choice) -> Choice:
         """Fill in what the agent and the configuration say where nothing was chosen; the model aside."""
-        config = self._services.config
-        chosen_agent = agent(config, choice.agent)
+        chosen_agent = self._services.resolved.agent(choice.agent)
         variant = chosen_agent.variant if choice.variant is None else choice.variant
-        trust = config.chat.default_trust if choice.trust is None else choice.trust
+        trust = self._services.config.chat.default_trust if choice.trust is None else choice.trust
         return Choice(choice.model, chosen_agent.name, variant, trust)
 
     def list_tools(self, agent_name: str, context: ToolContext, bounds: Bounds = NO_BOUNDS) -> list[Tool]:
         """List the tools an agent has: plan mode only looks, and what the rules always deny is not mentioned. A
         subagent has not those that a client lends to a chat: it would be asked to run them there."""
-        owner, toolbox = agent(self._services.config, agent_name), self._services.toolbox
+        owner, toolbox = self._services.resolved.agent(agent_name), self._services.toolbox
         common = toolbox.all() if context.nested else toolbox.all(context.chat)
         return [
             tool
@@ -145,7 +144,7 @@ class Setups:
 
     def _specs(self, agent_name: str, tools: Iterable[Tool]) -> tuple[ToolSpec, ...]:
         """Describe tools for a model: `spawn_agent` with the agents there are, and not without any."""
-        others = [(one.name, one.description) for one in spawnable(self._services.config, agent_name).values()]
+        others = [(one.name, one.description) for one in self._services.resolved.list_spawnable(agent_name).values()]
         return tuple(
             replace(spec, description=subagents.described(spec.description, others)) if spec.name == SPAWN else spec
             for spec in (tool.spec for tool in tools)
@@ -164,12 +163,12 @@ class Setups:
         """Have the rules of approval there are now hold for the turns under way. A turn that is replayed decides
         nothing, and a front that brought rules of its own keeps them."""
         for chat in self._chats.all_live():
-            policy = agent(self._services.config, chat.state.setup.agent).policy
+            policy = self._services.resolved.agent(chat.state.setup.agent).policy
             if chat.busy and chat.replay is None and chat.bounds.policy is None and policy != chat.state.setup.policy:
                 self._chats.feed(chat, inputs.Ruled(now(), policy), late=True)
 
 
-async def choose_model(config: Config, catalog: Catalog, choice: Choice) -> str:
+async def choose_model(resolved: Resolved, catalog: Catalog, choice: Choice) -> str:
     """Return the full name of the model that answers; empty when there is none."""
-    own = agent(config, choice.agent).default_model
+    own = resolved.agent(choice.agent).default_model
     return choice.model or (own if own and catalog.has(own) else "") or await catalog.default()

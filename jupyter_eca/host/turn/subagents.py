@@ -12,7 +12,6 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from jupyter_eca.config import agent, spawnable
 from jupyter_eca.engine import inputs
 from jupyter_eca.engine.chat.subagents import Heard
 from jupyter_eca.engine.turn import TurnStatus
@@ -125,7 +124,7 @@ class Subagents:
     async def details(self, parent: str, call: str, task: Task) -> SubagentDetails | None:
         """What is told of a call before it is approved."""
         chat = self._chats.live(parent)
-        who = spawnable(self._current.config, chat.state.setup.agent).get(task.agent) if chat else None
+        who = self._current.resolved.list_spawnable(chat.state.setup.agent).get(task.agent) if chat else None
         if chat is None or who is None:
             return None
         model, variant = self._model(chat, who, task)
@@ -143,7 +142,7 @@ class Subagents:
         chat = self._chats.live(parent)
         if chat is None or chat.parent:
             raise ToolError("A subagent cannot spawn others.", "Do it yourself.")
-        names = spawnable(self._current.config, chat.state.setup.agent)
+        names = self._current.resolved.list_spawnable(chat.state.setup.agent)
         details = await self.details(parent, call, task)
         if details is None:
             raise ToolError(
@@ -164,7 +163,7 @@ class Subagents:
         chat = await self._chats.load(subagent.id)
         chat.state = replace(chat.state, remembered=parent.state.remembered)
         choice = Choice(details.model or "", details.agent_name, details.variant or "", parent.state.trust)
-        looks_only = parent.bounds.looks_only or agent(self._current.config, parent.state.setup.agent).looks_only
+        looks_only = parent.bounds.looks_only or self._current.resolved.agent(parent.state.setup.agent).looks_only
         bounds = replace(parent.bounds, looks_only=looks_only)
         try:
             self._hooks.note_subagent(subagent.id, subagent.parent)

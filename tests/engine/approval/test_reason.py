@@ -71,9 +71,8 @@ async def test_a_default_and_trust_are_told_as_what_they_are(tmp_path: Path) -> 
         client = await table.client()
         asked = await answer(client, "Look", for_session, agent="code", chat="plain")
         assert causes(asked)[1] == ("grep", True, Cause(kind="default"))
-        table.host.current.config = table.host.config.model_copy(
-            update={"chat": table.host.config.chat.model_copy(update={"default_trust": True})}
-        )
+        trusting = table.host.config.chat.model_copy(update={"default_trust": True})
+        table.host.current.configure(table.host.config.model_copy(update={"chat": trusting}))
         trusted = await answer(client, "Look", agent="careful", chat="trusting")
         assert causes(trusted)[1] == ("grep", False, Cause(kind="trust", rule="grep", agent="careful"))
 

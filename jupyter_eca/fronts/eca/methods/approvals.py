@@ -6,7 +6,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Final
 
-from jupyter_eca.config import agent, approval_rules
+from jupyter_eca.config import approval_rules, resolve
 from jupyter_eca.engine.approval.policy import Decision, decide
 from jupyter_eca.engine.approval.proposed_rule import both, proposed
 from jupyter_eca.engine.tool_call import ToolCallStatus
@@ -63,7 +63,7 @@ def _with(config: Config, name: str, selector: str, rule: Rule) -> Policy:
     policy = config.tool_call.approval
     policy = policy.model_copy(update={"allow": {**policy.allow, selector: rule}})
     tool_call = config.tool_call.model_copy(update={"approval": policy})
-    return agent(config.model_copy(update={"tool_call": tool_call}), name).policy
+    return resolve(config.model_copy(update={"tool_call": tool_call})).agent(name).policy
 
 
 async def add(session: EcaSession, params: wire.ApprovalsAddParams) -> wire.ApprovalsAddResult:

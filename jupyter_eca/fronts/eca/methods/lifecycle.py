@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Final
 
-from jupyter_eca.config import agent, primary
 from jupyter_eca.host.chat.live_chat import Choice
 from jupyter_eca.protocol import lifecycle
 from jupyter_eca.protocol.dialect import Dialect
@@ -30,23 +29,23 @@ SERVERS_SECONDS = 3.0
 
 
 async def initialize(session: EcaSession, params: lifecycle.InitializeParams) -> lifecycle.InitializeResult:
-    config = (await session.open(params)).config
+    resolved = (await session.open(params)).resolved
     _take_agent(session, params.initialization_options.get("defaultAgent"))
     models, default = await _models(session)
     return lifecycle.InitializeResult(
         models=models,
         chat_default_model=default,
-        chat_behaviors=primary(config, session.default_agent),
-        chat_default_behavior=agent(config, session.default_agent).name,
-        chat_welcome_message=config.welcome_message,
+        chat_behaviors=resolved.list_primary(session.default_agent),
+        chat_default_behavior=resolved.agent(session.default_agent).name,
+        chat_welcome_message=resolved.config.welcome_message,
     )
 
 
 def _take_agent(session: EcaSession, wanted: object) -> None:
     """A host of this client's own was made with its options; where all clients share one, the agent at least is this
     client's: "plan" must not do things."""
-    config = session.host.config
-    if isinstance(wanted, str) and agent(config, wanted).name != agent(config).name:
+    resolved = session.host.resolved
+    if isinstance(wanted, str) and resolved.agent(wanted).name != resolved.agent().name:
         session.choices[""] = Choice(agent=wanted)
 
 
