@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from jupyter_eca.engine.model.task_plan import Plan
 from jupyter_eca.engine.turn import TurnStatus
-from jupyter_eca.errors import BusyError
+from jupyter_eca.errors import BusyError, LocalError
 from jupyter_eca.host.store import Selection
 
 if TYPE_CHECKING:
@@ -128,43 +128,79 @@ class Begun:
 
 
 @dataclass
+class TurnUnderWay:
+    """What is known of a turn only while it lasts. It is made when the turn begins, and gone when it ends."""
+
+    prompt: Prompt | None = None
+    """What was asked. None for a tool call that no model made."""
+    kernel: Kernel | None = None
+    """The kernel of the cell that asked, until that kernel's client leaves."""
+    outside: Tool | None = None
+    """The tool of a call that no model made."""
+    locking: Locking | None = None
+    """The lock file that the turn is recorded for, or replayed from."""
+    reporters: dict[str, Reporter] = field(default_factory=dict[str, "Reporter"])
+    """The progress of the tool calls that run, by their ids."""
+
+
+@dataclass
 class LiveChat:
-    """Its state, its running tasks, the kernel of whoever asked last, and the cursor that the model was last told.
-    While it is `held` it is being cut back or copied, and takes no prompt. Its `dialogue` takes the next one. Whoever
-    holds `changing` is the only one of its calls that changes cells; `reporters` are those of the calls that run.
-    `locking` is what the turn under way is recorded for, `links` are the locked answers so far, by their cells in the
-    order in which these first asked. `outside` is the tool of a call from outside, `notebook` the path of the one that
-    the last prompt came from, `paid` the last turn that a model was asked in. `pinned` is what the model was told at
-    the beginning, once it was. `parent` is the chat of which this is a subagent's."""
+    """A chat in memory: what lasts from turn to turn."""
 
     state: ChatState
+    """The engine's state."""
     last: int
+    """The sequence number of its newest stored event."""
     choice: Choice = NO_CHOICE
+    """What its next turn is run with, where its prompt does not choose."""
     parent: str = ""
-    kernel: Kernel | None = None
-    prompt: Prompt | None = None
-    outside: Tool | None = None
+    """The chat of which this is a subagent's; "" for any other."""
+    under_way: TurnUnderWay | None = None
+    """The turn that goes on now."""
     cursor: CursorContext | None = None
+    """The cursor that the model was last told."""
     pinned: Pinned | None = None
+    """What the model was told at the beginning, once it was."""
     notebook: str = ""
+    """The path of the notebook that the last prompt came from."""
     paid: str = ""
+    """The last turn in which a model was asked."""
     held: bool = False
+    """It is being cut back or copied, and takes no prompt."""
     dialogue: Dialogue | None = None
-    locking: Locking | None = None
+    """Takes the next prompt as its answer."""
     links: dict[str, str] = field(default_factory=dict[str, str])
+    """The locked answers so far, by their cells, in the order in which these first asked."""
     plan: Plan = field(default_factory=Plan)
+    """The tasks that the model has planned."""
     changing: asyncio.Lock = field(default_factory=asyncio.Lock)
-    reporters: dict[str, Reporter] = field(default_factory=dict[str, "Reporter"])
+    """Held by the only tool call that may change cells now."""
     tasks: dict[str, asyncio.Task[None]] = field(default_factory=dict[str, "asyncio.Task[None]"])
+    """What runs for it, by name. Not a part of the turn: the task that ends a turn outlives it, and so does what a
+    hook asks next."""
+
+    @property
+    def turn(self) -> TurnUnderWay:
+        """The turn that goes on now. Raises: LocalError when there is none."""
+        if self.under_way is None:
+            raise LocalError("no turn is under way in this chat")
+        return self.under_way
 
     @property
     def bounds(self) -> Bounds:
-        return self.prompt.bounds if self.prompt else NO_BOUNDS
+        prompt = self.under_way.prompt if self.under_way else None
+        return prompt.bounds if prompt else NO_BOUNDS
+
+    @property
+    def kernel(self) -> Kernel | None:
+        """The kernel of the cell that waits for the answer."""
+        return self.under_way.kernel if self.under_way else None
 
     @property
     def replay(self) -> Replay | None:
-        """The recorded turn that is made again now."""
-        return self.locking.replay if self.locking else None
+        """The recorded turn that is replayed now."""
+        locking = self.under_way.locking if self.under_way else None
+        return locking.replay if locking else None
 
     @property
     def said(self) -> bool:

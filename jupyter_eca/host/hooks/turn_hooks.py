@@ -62,7 +62,7 @@ class TurnHooks:
 
     async def before_request(self, chat: LiveChat, *, command: bool) -> Before | None:
         """None when the turn has been ended. What a `command` says is not reworded."""
-        if chat.replay is not None or chat.prompt is None:
+        if chat.replay is not None or (prompt := chat.turn.prompt) is None:
             return Before()
         self._hooks.complain()
         setup, id = None, chat.state.id
@@ -76,7 +76,7 @@ class TurnHooks:
             text = self._hooks.started[id] = begun.context.strip()
             if text and not (chat.pinned and chat.pinned.has(HOOKS)):
                 setup = replace(chat.state.setup, system=f"{chat.state.setup.system}\n\n{text}")
-        made = await self._fire(chat, HookType.PRE_REQUEST, {"prompt": chat.prompt.message})
+        made = await self._fire(chat, HookType.PRE_REQUEST, {"prompt": prompt.message})
         if self._ended(chat, made):
             return None
         if (by := made.blocked) is not None:
@@ -130,9 +130,9 @@ class TurnHooks:
 
     async def after_request(self, chat: LiveChat) -> str:
         """What is asked next, in the user's name; empty for nothing."""
-        if chat.replay is not None or chat.prompt is None or chat.state.local:
+        if chat.replay is not None or (prompt := chat.turn.prompt) is None or chat.state.local:
             return ""
-        number, said = chat.prompt.follow_up, chat.state.history[-1:]
+        number, said = prompt.follow_up, chat.state.history[-1:]
         response = said[0].text if said and said[0].role == "assistant" else ""
         more: dict[str, Any] = {"response": response, "follow_up_active": number > 0}
         wanted: list[str] = []

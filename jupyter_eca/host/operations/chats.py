@@ -272,7 +272,6 @@ class Archive:
         self._chats.forget(id)
         anew = await self._chats.load(id)
         anew.state = replace(anew.state, remembered=chat.state.remembered)
-        anew.kernel = chat.kernel
         self._services.audiences.show_anew(id)
         return anew
 

@@ -35,8 +35,8 @@ class Attendance:
         """Disconnect a client. Calls that it alone could have approved are denied after a while."""
         self._audiences.leave(audience)
         for chat in self._chats.all_live():
-            if chat.kernel is not None and chat.kernel is audience.kernel:
-                chat.kernel = None
+            if (turn := chat.under_way) and turn.kernel is audience.kernel:
+                turn.kernel = None
             self.check(chat.state.id)
 
     def check(self, chat: str) -> None:

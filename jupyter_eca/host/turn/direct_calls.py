@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from jupyter_eca.engine import inputs
 from jupyter_eca.engine.tool_call import ToolCall
 from jupyter_eca.errors import BusyError
-from jupyter_eca.host.chat.live_chat import NO_CHOICE, Choice, now
+from jupyter_eca.host.chat.live_chat import NO_CHOICE, Choice, TurnUnderWay, now
 from jupyter_eca.host.subscribers import Notice
 from jupyter_eca.host.turn.effect_runner import preview
 from jupyter_eca.protocol.chats import ChatOpenedParams
@@ -64,7 +64,7 @@ class DirectCalls:
         if chat.busy or self._chats.live(request.chat) is not chat:
             raise BusyError("This chat is busy with another call.")
         setup = replace(setup, tools=(spec,))
-        chat.kernel, chat.prompt, chat.outside = None, None, request.tool
+        chat.under_way = TurnUnderWay(outside=request.tool)
         if not chat.last:
             self._audiences.tell(Notice("chat/opened", ChatOpenedParams(chat_id=request.chat), request.chat))
         turn, said = uuid.uuid4().hex, uuid.uuid4().hex

@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     from jupyter_eca.engine.approval.policy import Adjusted
     from jupyter_eca.engine.effects import Effect
     from jupyter_eca.engine.tool_call import ToolCall
-    from jupyter_eca.host.chat.live_chat import LiveChat
+    from jupyter_eca.host.chat.live_chat import LiveChat, TurnUnderWay
     from jupyter_eca.host.chat.ports import CommandRunner, TurnStarter
     from jupyter_eca.host.chat.registry import Chats
     from jupyter_eca.host.chat.tasks import ChatTasks
@@ -146,7 +146,8 @@ class EffectRunner:
             self._chats.feed(chat, inputs.Answered(now(), message, failed=True), late=True)
 
     async def _prepare(self, chat: LiveChat) -> None:
-        prompt = chat.prompt
+        turn = chat.turn
+        prompt = turn.prompt
         if prompt is None:
             raise LocalError("there is nothing to gather for")
         chat.notebook = await self._ledger.place(chat)
@@ -176,7 +177,7 @@ class EffectRunner:
         text += await notebook_metadata.told(
             there.notebooks, chat.kernel, chat.state.history, self._services.audiences.warn
         )
-        locking = chat.locking = await self._locked_answers.begin(chat, meant, found, now())
+        locking = turn.locking = await self._locked_answers.begin(chat, meant, found, now())
         again = await self._locked_answers.setup(chat, chat.replay) if chat.replay else None
         note = locking.note if locking else ""
         before = await self._hooks.before_request(chat, command=bool(meant))
@@ -206,7 +207,8 @@ class EffectRunner:
         except ProviderError as error:
             images, overflow = error.kind is FailureKind.IMAGE, error.kind is FailureKind.CONTEXT
             told = redaction.hide(str(error))
-            message = chat.locking.unanswered(told) if chat.locking and not chat.said else told
+            locking = chat.turn.locking
+            message = locking.unanswered(told) if locking and not chat.said else told
             final = isinstance(error, OverBudget)
             again = None if final else failure(error, settings)
             failed = inputs.ModelFailed(now(), number, message, images, overflow, again, final)
@@ -230,21 +232,23 @@ class EffectRunner:
         if adjusted is None:
             return
         details = await self._previews(chat, adjusted)
+        turn = chat.turn
         next_prompt = "" if chat.state.calls or chat.state.goes_on else await self._hooks.after_request(chat)
         if remark := await self._locked_answers.keep(chat):
             self._chats.feed(chat, inputs.Streamed(now(), number, Remark(remark)))
         self._chats.feed(chat, inputs.ModelFinished(now(), number, details, adjusted))
         if next_prompt:
-            self._tasks.start(chat, "follow up", self._follow_up(chat, next_prompt))
+            self._tasks.start(chat, "follow up", self._follow_up(chat, turn, next_prompt))
 
-    async def _follow_up(self, chat: LiveChat, message: str) -> None:
-        """A hook asks in the user's name. Who is quicker with a prompt of their own goes first."""
-        if (asked := chat.prompt) is None:
+    async def _follow_up(self, chat: LiveChat, turn: TurnUnderWay, message: str) -> None:
+        """A hook asks in the user's name, when its `turn` has ended. Who is quicker with a prompt of their own goes
+        first."""
+        if (asked := turn.prompt) is None:
             return
         number = asked.follow_up + 1
         prompt = replace(asked, message=message, contexts=(), lock=None, turn="", follow_up=number)
         try:
-            await self._turns.prompt(prompt, chat.kernel)
+            await self._turns.prompt(prompt, turn.kernel)
         except EcaError as error:
             _log.info("a follow-up of hooks in %s was not begun: %s", chat.state.id, error)
 
@@ -288,7 +292,8 @@ class EffectRunner:
 
     async def _run_tool(self, chat: LiveChat, effect: RunTool) -> None:
         result, taken, stops = ToolResult("", error=True), False, False
-        reporter = chat.reporters[effect.call] = Reporter(self._services.audiences.tell, chat.state.id, effect.call)
+        turn = chat.turn
+        reporter = turn.reporters[effect.call] = Reporter(self._services.audiences.tell, chat.state.id, effect.call)
         try:
             result = await self._result(chat, effect, reporter)
             limits = self._services.config.tool_call.output_truncation
@@ -297,7 +302,7 @@ class EffectRunner:
             result, stops = await self._hooks.after_call(chat, effect, result)
         finally:
             reporter.end()
-            del chat.reporters[effect.call]
+            del turn.reporters[effect.call]
             if result.interrupted:
                 self._turns.stop(chat.parent or chat.state.id)
             # Also when cancelled: the engine waits for the end of every call it started.
@@ -306,7 +311,8 @@ class EffectRunner:
 
     async def _result(self, chat: LiveChat, effect: RunTool, reporter: Reporter) -> ToolResult:
         name, replay = effect.tool.name, chat.replay
-        own = chat.outside if chat.outside and chat.outside.spec == effect.tool else None
+        outside = chat.turn.outside
+        own = outside if outside and outside.spec == effect.tool else None
         tool = own or self._services.toolbox.get(name, chat.state.id)
         if replay is not None and not (tool is not None and tool.lives):
             return replay.result(effect.call)

@@ -16,7 +16,7 @@ from jupyter_eca.engine.draft import drafted
 from jupyter_eca.engine.text.slash_commands import shown
 from jupyter_eca.engine.turn import TurnStatus
 from jupyter_eca.errors import BusyError, LocalError, UnknownChat
-from jupyter_eca.host.chat.live_chat import BUSY, Begun, Choice, Prompt, now
+from jupyter_eca.host.chat.live_chat import BUSY, Begun, Choice, Prompt, TurnUnderWay, now
 from jupyter_eca.host.subscribers import Notice
 from jupyter_eca.host.turn import plan_mode
 from jupyter_eca.host.turn.setup import choose_model
@@ -81,12 +81,12 @@ class Turns:
         # Meanwhile somebody may have begun a turn, or cut the chat back: then this is no longer what it is like.
         if chat.busy or self._chats.live(prompt.chat) is not chat:
             raise BusyError(BUSY)
-        chat.choice, chat.kernel, chat.prompt, chat.outside = choice, kernel, prompt, None
+        chat.choice, chat.under_way = choice, TurnUnderWay(prompt, kernel)
         if not chat.last and not chat.parent:
             opened = ChatOpenedParams(chat_id=prompt.chat)
             services.audiences.tell(Notice("chat/opened", opened, prompt.chat))
         message = dialogue.shown(prompt.message) if dialogue else shown(prompt.message)
-        chat.dialogue, chat.locking = dialogue, None
+        chat.dialogue = dialogue
         self._chats.feed(chat, inputs.Prompted(now(), prompt.turn or fresh_id(), message, fresh_id(), setup, local))
         services.store.select(prompt.chat, choice.selection)
         return Begun(choice.model, login=dialogue is not None)

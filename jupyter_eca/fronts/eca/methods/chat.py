@@ -69,7 +69,7 @@ def reject(session: EcaSession, params: chat.ChatToolCallRejectParams) -> None:
 
 async def send_away(session: EcaSession, params: chat.ChatToolCallBackgroundParams) -> Done:
     live = session.host.chats.live(session.known(params.chat_id))
-    reporter = live.reporters.get(params.id) if live else None
+    reporter = live.under_way.reporters.get(params.id) if live and live.under_way else None
     if reporter is None or not reporter.send_away():
         raise RemoteError("this call has ended, or cannot go on in the background", Code.REFUSED)
     return Done()
