@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from jupyter_eca.config import Config, Resolved
+    from jupyter_eca.config import Config
     from jupyter_eca.host.chat.ports import CommandRunner
     from jupyter_eca.host.subscribers import Audience
     from jupyter_eca.workspace.ports import Files, Workspace
@@ -149,10 +149,6 @@ class Host:
         self.estimates = Estimates(catalog, self.ledger, chats, contexts, turns, commands)
         self.notifications = notifications.Notifications(services, contexts, setups)
         self.warming = Warming(chats, catalog)
-
-    @property
-    def resolved(self) -> Resolved:
-        return self.current.resolved
 
     @property
     def config(self) -> Config:

@@ -35,10 +35,10 @@ class Notifications:
     async def describe_choices(self, name: str = "") -> ChatConfig:
         """What one may choose from, and what is chosen for a new chat: the configured agent, or one of a client's own.
         Looking for models may take half a second."""
-        selected = self._services.resolved.agent(name)
+        selected = self._services.current.resolved.agent(name)
         models, default = await self._services.catalog.listed()
         chosen = selected.default_model or default
-        agents = self._services.resolved.list_primary(name)
+        agents = self._services.current.resolved.list_primary(name)
         return ChatConfig(
             models=models if not chosen or chosen in models else (chosen, *models),
             agents=agents,

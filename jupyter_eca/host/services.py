@@ -79,10 +79,6 @@ class Services:
     """What is known of the Python interpreters of kernels."""
 
     @property
-    def resolved(self) -> Resolved:
-        return self.current.resolved
-
-    @property
     def config(self) -> Config:
         return self.current.config
 

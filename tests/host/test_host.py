@@ -279,3 +279,12 @@ async def test_a_kernel_sees_and_touches_only_chats_it_asked_in(tmp_path: Path) 
             await kernel.request("chat/open", ChatOpenParams(chat_id="private"), ChatOpenResult)
         with pytest.raises(RemoteError, match="did not ask in that chat"):
             await answer(kernel, "you", chat="private")
+
+
+async def test_a_front_of_another_package_may_still_call_the_chats_of_a_host(tmp_path: Path) -> None:
+    async with desk(tmp_path, RUN) as table:
+        await answer(await table.client(), "hello")
+        with pytest.warns(DeprecationWarning, match="list_rows"):
+            rows = await table.host.chats()
+        assert rows == await table.host.chats.list_rows()
+        assert [row.id for row in rows] == ["chat"]

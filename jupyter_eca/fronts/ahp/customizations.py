@@ -56,7 +56,7 @@ async def _commands(host: Host) -> list[Json]:
 
 async def _agents(host: Host) -> list[Json]:
     """Those of the configuration, not ours."""
-    known = host.resolved.agents
+    known = host.current.resolved.agents
     return [_one(f"agent:{name}", name, one.description) for name, one in known.items() if name in host.config.agent]
 
 

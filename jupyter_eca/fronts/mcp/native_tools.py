@@ -38,7 +38,7 @@ _CREATING: Final = frozenset({"notebook_create"})
 
 def offers(host: Host) -> list[Offer]:
     """Those that can do their work now, and that the default agent is not denied."""
-    who = host.resolved.agent()
+    who = host.current.resolved.agent()
     # A chat has its plan from its first call on.
     there = replace(host.tool_contexts.build("", None), plan=Plan())
     return [

@@ -1,4 +1,7 @@
-"""A chat that is in memory, and what is asked of it."""
+"""A chat in memory, the turn that goes on in it, and what a prompt asks.
+
+Data only: `host.chat.registry` feeds it to the engine, `host.turn.turns` begins its turns.
+"""
 
 from __future__ import annotations
 

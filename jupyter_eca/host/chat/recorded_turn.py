@@ -72,7 +72,7 @@ class Replay:
         if fresh.interrupted or (fresh.error and not was.error):
             self.broken = FAILS.format(next(reversed(fresh.text.strip().splitlines()), "nothing"))
             return at, fresh
-        self.differs = self.differs or _told(fresh.text) != _told(was.text)
+        self.differs = self.differs or _without_noise(fresh.text) != _without_noise(was.text)
         return at, was
 
     def check(self, reply: int) -> None:
@@ -106,5 +106,5 @@ def _prefix(id: str) -> str:
     return id.rsplit("-", 2)[0]
 
 
-def _told(text: str) -> str:
+def _without_noise(text: str) -> str:
     return _NOISE.sub("", text)

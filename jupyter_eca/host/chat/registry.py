@@ -7,6 +7,7 @@ Must not know turns, tools or the host: effects go to `effects`, and what happen
 from __future__ import annotations
 
 import asyncio
+import warnings
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -151,6 +152,11 @@ class Chats:
 
     async def list_rows(self) -> list[ChatRow]:
         return await self._store.chats()
+
+    async def __call__(self) -> list[ChatRow]:
+        """The earlier `host.chats()`, which was documented to fronts of other packages. Kept for one release."""
+        warnings.warn("Call host.chats.list_rows() in place of host.chats().", DeprecationWarning, stacklevel=2)
+        return await self.list_rows()
 
     async def read_row(self, id: str) -> ChatRow | None:
         return await self._store.chat(id)

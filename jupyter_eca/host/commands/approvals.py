@@ -23,10 +23,10 @@ async def approvals(place: Place, _called: Called) -> Answer:
     host = place.host
     live = await host.chats.load(place.chat)
     choice = host.setups.settle(live.choice)
-    who = host.resolved.agent(choice.agent)
+    who = host.current.resolved.agent(choice.agent)
     tools = host.setups.list_tools(who.name, host.tool_contexts.build(place.chat, place.kernel))
     rows = [
-        f"| `{tool.spec.name}` | {_told(who.policy, tool.spec, live.state.remembered, trust=bool(choice.trust))} |"
+        f"| `{tool.spec.name}` | {_explain(who.policy, tool.spec, live.state.remembered, trust=bool(choice.trust))} |"
         for tool in tools
     ]
     trust = " Trust is on: what would ask runs unasked." if choice.trust else ""
@@ -34,7 +34,7 @@ async def approvals(place: Place, _called: Called) -> Answer:
     return Answer("\n".join([*head, *rows]))
 
 
-def _told(policy: Policy, tool: ToolSpec, remembered: frozenset[str], *, trust: bool) -> str:
+def _explain(policy: Policy, tool: ToolSpec, remembered: frozenset[str], *, trust: bool) -> str:
     """Without arguments; what depends on them is told beside it."""
     verdict = decide(policy, tool, {}, remembered, trust=trust)
     depends = [f"`{rule}` ({decision})" for decision, rule in conditional(policy, tool)]

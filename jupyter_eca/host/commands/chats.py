@@ -29,13 +29,13 @@ async def resume(place: Place, called: Called) -> Answer:
         return Answer("There is no other chat to go on with.")
     if not called.text:
         return Answer("\n".join([*map(_line, range(1, LISTED + 1), rows), "", "`/resume NUMBER` goes on with one."]))
-    row = _named(rows, called.text)
+    row = _find(rows, called.text)
     if row is None:
         return Answer(f"There is no chat {called.text!r}. `/resume` lists those there are.")
     return Answer(f"Going on with {_title(row)}.", opens=row.id)
 
 
-def _named(rows: list[ChatRow], wanted: str) -> ChatRow | None:
+def _find(rows: list[ChatRow], wanted: str) -> ChatRow | None:
     if wanted.isdecimal() and 1 <= int(wanted) <= len(rows):
         return rows[int(wanted) - 1]
     return next((row for row in rows if row.id == wanted), None)

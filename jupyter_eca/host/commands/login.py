@@ -71,9 +71,9 @@ async def _steps(logins: Logins, chat: str, provider: str, user: User | None) ->
             step = await logins.login(provider, methods.get(label, label), user)
             continue
         if step.action is LoginAction.DEVICE_CODE or not step.fields:
-            yield _told(step)
+            yield _describe(step)
             return
-        told, data = _told(step), dict[str, str]()
+        told, data = _describe(step), dict[str, str]()
         for field in step.fields:
             answer = yield _question(chat, f"{told}\n\n{field.label}".strip(), secret=field.type == "secret")
             if not answer:
@@ -96,7 +96,7 @@ def _question(
     )
 
 
-def _told(step: LoginStep) -> str:
+def _describe(step: LoginStep) -> str:
     said = [step.message or "", step.url or "", f"Code: `{step.code}`" if step.code else ""]
     return "\n\n".join(part for part in said if part)
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 async def subagents(place: Place, called: Called) -> Answer:  # noqa: ARG001  # the same for all words
     live = await place.host.chats.load(place.chat)
     by = place.host.setups.settle(live.choice).agent
-    found = place.host.resolved.list_spawnable(by)
+    found = place.host.current.resolved.list_spawnable(by)
     if not found:
         return Answer(f"`{by}` can spawn no agent. `mode: subagent` makes one that can be.")
     lines = [_line(one) for one in found.values()]

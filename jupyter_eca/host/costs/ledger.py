@@ -132,13 +132,13 @@ class Ledger:
 
     async def place(self, chat: LiveChat) -> str:
         """The path of the notebook that the chat's prompt came from, "" when it came from none."""
-        async for path in self._named(chat):
+        async for path in self._find_notebooks(chat):
             with suppress(ToolError):
                 return str(self._current.workspace.files.resolve(path))
             return path
         return ""
 
-    async def _named(self, chat: LiveChat) -> AsyncIterator[str]:
+    async def _find_notebooks(self, chat: LiveChat) -> AsyncIterator[str]:
         """By the cell that asked, by what was sent along, by the page that it came from: the nearest first."""
         prompt = chat.under_way.prompt if chat.under_way else None
         if prompt is None:

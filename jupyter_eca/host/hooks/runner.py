@@ -1,5 +1,7 @@
-"""Has the user's hooks run for one host: those there are, what each is given, what is shown of it, and those nobody
-waits for. What comes of them in a turn is `moments`'."""
+"""Runs the user's hooks: which there are, what each is given, what is shown of it, and those that nobody waits for.
+
+Must not decide anything about a turn: `host.hooks.turn_hooks` does. `host.hooks.process` runs a single program.
+"""
 
 from __future__ import annotations
 
@@ -171,14 +173,14 @@ class Hooks:
                 continue
             for number, action in enumerate(hook.actions, 1):
                 name = hook.name if len(hook.actions) == 1 else f"{hook.name}-{number}"
-                reply = await self._act(hook, action, name, data, show)
+                reply = await self._run_one(hook, action, name, data, show)
                 replies.append(reply)
                 if reply.stops:
                     return hooks.effects(type, replies)
                 data = hooks.chained(data, reply)
         return hooks.effects(type, replies)
 
-    async def _act(self, hook: Hook, action: Action, name: str, data: dict[str, Any], show: Show | None) -> Reply:
+    async def _run_one(self, hook: Hook, action: Action, name: str, data: dict[str, Any], show: Show | None) -> Reply:
         id, block = uuid.uuid4().hex, show if hook.visible else None
         if block:
             block(HookActionStartedContent(id=id, name=name))
@@ -189,7 +191,7 @@ class Hooks:
             reply = ran.reply(hook, name)
         finally:
             if block:
-                block(_finished(id, reply, data.get("tool_call_id")))
+                block(_make_block(id, reply, data.get("tool_call_id")))
         if reply.failed or (reply.blocks and hook.type in _ADVISORY):
             self._report(hook, reply)
         elif show and (words := reply.said("systemMessage")):
@@ -204,7 +206,7 @@ class Hooks:
             self._audiences.warn(f"The hook {reply.hook!r} failed: {why[:_SHOWN]}")
 
 
-def _finished(id: str, reply: Reply, call: str | None) -> HookActionFinishedContent:
+def _make_block(id: str, reply: Reply, call: str | None) -> HookActionFinishedContent:
     output, error = (text and text[:_SHOWN] for text in hooks.lines(reply))
     return HookActionFinishedContent(
         id=id, name=reply.hook, status=reply.status, output=output, error=error, tool_call_id=call

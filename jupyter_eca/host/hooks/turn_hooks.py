@@ -1,5 +1,7 @@
-"""The moments of a turn at which the user's hooks have a say, and what comes of it. A turn that is made again from a
-lock file has none: nothing of it is decided anew."""
+"""The moments of a turn at which the user's hooks have a say, and what comes of it.
+
+A turn that is replayed from a lock file has none: nothing of it is decided anew. `host.hooks.runner` runs the hooks.
+"""
 
 from __future__ import annotations
 
@@ -71,13 +73,13 @@ class TurnHooks:
             type = HookType.SUBAGENT_START if parent else HookType.CHAT_START
             more = {"parent_chat_id": parent} if parent else {"resumed": len(chat.state.history) > 1}
             begun = await self._fire(chat, type, more)
-            if self._ended(chat, begun):
+            if self._end_if_stopped(chat, begun):
                 return None
             text = self._hooks.started[id] = begun.context.strip()
             if text and not (chat.pinned and chat.pinned.has(HOOKS)):
                 setup = replace(chat.state.setup, system=f"{chat.state.setup.system}\n\n{text}")
         made = await self._fire(chat, HookType.PRE_REQUEST, {"prompt": prompt.message})
-        if self._ended(chat, made):
+        if self._end_if_stopped(chat, made):
             return None
         if (by := made.blocked) is not None:
             why = "." if by.visible or not by.error.strip() else f": {by.error.strip()}"
@@ -93,11 +95,11 @@ class TurnHooks:
             arguments = parsed(call.arguments_text)
             if call.tool is None or arguments is None:
                 continue
-            more = _asking(chat.state, call, call.tool, arguments)
+            more = _describe_request(chat.state, call, call.tool, arguments)
             made = await self._fire(chat, HookType.PRE_TOOL_CALL, more)
-            if self._ended(chat, made):
+            if self._end_if_stopped(chat, made):
                 return None
-            adjusted[call.id] = _adjusted(made, arguments)
+            adjusted[call.id] = _adjust(made, arguments)
         return adjusted
 
     async def before_call_from_outside(
@@ -105,12 +107,12 @@ class TurnHooks:
     ) -> tuple[Adjusted, tuple[Content, ...]]:
         """Before there is a turn: with what is to be shown of it once there is."""
         shown: list[Content] = []
-        data = self._hooks.about(chat) | _asking(replace(chat.state, setup=setup), call, spec, arguments)
+        data = self._hooks.about(chat) | _describe_request(replace(chat.state, setup=setup), call, spec, arguments)
         made = await self._hooks.fire(HookType.PRE_TOOL_CALL, data, shown.append)
         if made.stopped is not None:
-            shown.append(_stopped(made))
+            shown.append(_explain_stop(made))
             return Adjusted(decision=Decision.DENY), tuple(shown)
-        return _adjusted(made, arguments), tuple(shown)
+        return _adjust(made, arguments), tuple(shown)
 
     async def after_call(self, chat: LiveChat, effect: RunTool, result: ToolResult) -> tuple[ToolResult, bool]:
         """The result as hooks leave it, and whether the turn ends with it. One that the user has stopped is theirs."""
@@ -118,14 +120,14 @@ class TurnHooks:
         if chat.replay is not None or not runs:
             return result, False
         response = {"tool_response": result.text, "error": result.error}
-        more = _called(effect.tool, effect.call, effect.arguments) | response
+        more = _describe_call(effect.tool, effect.call, effect.arguments) | response
         made = await self._fire(chat, HookType.POST_TOOL_CALL, more)
         if made.output is not None:
             result = replace(result, text=made.output, images=(), links=())
         if made.context:
             result = capped(replace(result, text=(result.text + made.context).lstrip("\n")))
         if made.stopped is not None:
-            self._show(chat, _stopped(made))
+            self._show(chat, _explain_stop(made))
         return result, made.stopped is not None
 
     async def after_request(self, chat: LiveChat) -> str:
@@ -142,7 +144,7 @@ class TurnHooks:
         for type, data in moments:
             made = await self._fire(chat, type, data)
             if made.stopped is not None:
-                self._show(chat, _stopped(made))
+                self._show(chat, _explain_stop(made))
                 return ""
             wanted.append(made.follow_up)
         text = "\n\n".join(filter(None, wanted))
@@ -158,7 +160,7 @@ class TurnHooks:
             return True
         more = {"triggered": _trigger(chat), "custom_instructions": summing.focus}
         made = await self._fire(chat, HookType.PRE_COMPACT, more)
-        if self._ended(chat, made):
+        if self._end_if_stopped(chat, made):
             return False
         if made.blocked is not None:
             self._chats.feed(chat, inputs.ModelFailed(now(), number, HOOK_KEEPS.format(name=made.blocked.hook)))
@@ -172,7 +174,7 @@ class TurnHooks:
         if made.context:
             self._chats.feed(chat, inputs.Streamed(now(), number, TextDelta(made.context)))
         if made.stopped is not None:
-            self._show(chat, _stopped(made))
+            self._show(chat, _explain_stop(made))
         return made.stopped is not None
 
     async def _fire(self, chat: LiveChat, type: HookType, more: dict[str, Any]) -> Effects:
@@ -181,10 +183,10 @@ class TurnHooks:
     def _show(self, chat: LiveChat, content: Content) -> None:
         self._chats.feed(chat, inputs.Hooked(now(), content), late=True)
 
-    def _ended(self, chat: LiveChat, made: Effects) -> bool:
+    def _end_if_stopped(self, chat: LiveChat, made: Effects) -> bool:
         if made.stopped is None:
             return False
-        self._show(chat, _stopped(made))
+        self._show(chat, _explain_stop(made))
         self._chats.feed(chat, inputs.Stopped(now()), late=True)
         return True
 
@@ -193,18 +195,18 @@ def _trigger(chat: LiveChat) -> str:
     return "manual" if chat.state.local else "auto"
 
 
-def _stopped(made: Effects) -> TextContent:
+def _explain_stop(made: Effects) -> TextContent:
     why = f": {made.reason}" if made.reason else "."
     return TextContent(text=HOOK_STOPPED.format(name=made.stopped, why=why))
 
 
-def _called(tool: ToolSpec, call: str, arguments: dict[str, Any]) -> dict[str, Any]:
+def _describe_call(tool: ToolSpec, call: str, arguments: dict[str, Any]) -> dict[str, Any]:
     name = tool.name.removeprefix(f"{tool.server}__")
     return {"server": tool.server, "tool_name": name, "tool_input": arguments, "tool_call_id": call}
 
 
-def _asking(state: ChatState, call: ToolCall, tool: ToolSpec, arguments: dict[str, Any]) -> dict[str, Any]:
-    data = _called(tool, call.id, arguments)
+def _describe_request(state: ChatState, call: ToolCall, tool: ToolSpec, arguments: dict[str, Any]) -> dict[str, Any]:
+    data = _describe_call(tool, call.id, arguments)
     asks = f"{data['server']}__{data['tool_name']}" == _ASKS
     return {
         **data,
@@ -212,6 +214,6 @@ def _asking(state: ChatState, call: ToolCall, tool: ToolSpec, arguments: dict[st
     }
 
 
-def _adjusted(made: Effects, arguments: dict[str, Any]) -> Adjusted:
+def _adjust(made: Effects, arguments: dict[str, Any]) -> Adjusted:
     changed = None if made.arguments is None else {**arguments, **made.arguments}
     return Adjusted(changed, made.decision, made.words)

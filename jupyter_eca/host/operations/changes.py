@@ -127,12 +127,12 @@ class Changes:
     ) -> tuple[Change, ...]:
         """Raises: UnknownChat."""
         await self._chats.load(chat, must_exist=True)
-        kept, now = await self._kept(chat), _Now(find_notebooks(self._services, chat))
+        kept, now = await self._read_kept(chat), _Now(find_notebooks(self._services, chat))
         if turn is None and extent is ChangeExtent.CHAT:
-            return tuple(await self._of(kept, now, "", kept.turns))
+            return tuple(await self._list_changes(kept, now, "", kept.turns))
         found: list[Change] = []
         for one in reversed(kept.turns) if turn is None else (turn,):
-            found = await self._of(kept, now, one, (one,)) + found
+            found = await self._list_changes(kept, now, one, (one,)) + found
             if found and extent is ChangeExtent.LAST:
                 break
         return tuple(found)
@@ -146,7 +146,7 @@ class Changes:
     async def revert(self, chat: str, ids: Iterable[str]) -> tuple[tuple[ChangeReverted, ...], tuple[ChangeLeft, ...]]:
         """Each as it was before; the chat and the model are told. Raises: BusyError, UnknownChat."""
         found = await whole(
-            _Reverting(self._services, self._chats, self._turns, chat, await self._kept(chat)).run(tuple(ids))
+            _Reverting(self._services, self._chats, self._turns, chat, await self._read_kept(chat)).run(tuple(ids))
         )
         self._tell(chat)
         return found
@@ -155,12 +155,12 @@ class Changes:
         for told in self.decided:
             told(chat)
 
-    async def _kept(self, chat: str) -> Kept:
+    async def _read_kept(self, chat: str) -> Kept:
         checkpoints = self._services.checkpoints
         return Kept(await checkpoints.turns(chat), await checkpoints.files(chat), await checkpoints.touches(chat))
 
     async def _keep(self, chat: str, ids: Iterable[str]) -> None:
-        kept, checkpoints = await self._kept(chat), self._services.checkpoints
+        kept, checkpoints = await self._read_kept(chat), self._services.checkpoints
         for item, turns in kept.named(ids).values():
             through = kept.turns[: kept.turns.index(turns[-1]) + 1]
             if not item.cell:
@@ -169,7 +169,7 @@ class Changes:
             elif touches := [one for one in kept.of(item) if one.turn in through and one.decided is None]:
                 await checkpoints.decide_cell(touches, Decided.KEPT)
 
-    async def _of(self, kept: Kept, now: _Now, label: str, turns: Collection[str]) -> list[Change]:
+    async def _list_changes(self, kept: Kept, now: _Now, label: str, turns: Collection[str]) -> list[Change]:
         """Ids are made of the turn that was asked about, and the item."""
         found: list[Change | None] = []
         for at, (key, item) in enumerate(kept.items.items(), 1):
@@ -278,7 +278,7 @@ class _Reverting:
             await self._files({item.path: turns for item, turns in wanted.items() if not item.cell})
             if self._done:
                 report = restored_text(tuple(self._done.values()), tuple(self._left.values()))
-                self._turns.note(self._chat, report, reverted_text([_named(item) for item in self._done]))
+                self._turns.note(self._chat, report, reverted_text([_name(item) for item in self._done]))
         found = [(id, named[id][0] if id in named else None) for id in ids]
         return (
             tuple(ChangeReverted(id=id, shown=self._done[one]) for id, one in found if one and one in self._done),
@@ -323,6 +323,6 @@ class _Reverting:
             self._left[Item(path)] = (file_restore.shown(path, files), why)
 
 
-def _named(item: Item) -> str:
+def _name(item: Item) -> str:
     """For the model, which knows cells by their ids."""
     return f"{item.path} cell [{item.cell}]" if item.cell else item.path

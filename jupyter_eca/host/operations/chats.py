@@ -66,7 +66,7 @@ class Archive:
 
         Raises: CursorExpired, besides.
         """
-        await self._known(id)
+        await self._check_known(id)
         if limit and limit > 0 and after is None and not since_summary:
             return await self._newest(id, limit, before)
         events = await self._services.store.events(id)
@@ -80,7 +80,7 @@ class Archive:
             raise CursorExpired("The chat was cut back since. Open it anew.")
         return page(merged_between(events, before, after), limit, before, after)
 
-    async def _known(self, id: str) -> None:
+    async def _check_known(self, id: str) -> None:
         """A chat that nobody answers in is not brought to memory in order to be read: it may be long."""
         store = self._services.store
         row = await store.do(lambda tables: tables.chat(id))
@@ -89,8 +89,8 @@ class Archive:
             await self._chats.load(id, must_exist=True)
 
     async def _newest(self, id: str, limit: int, before: int | None) -> Page:
-        """As `engine.page.page`, of no more than what it needs of the chat. What is stored in pieces may be shown as
-        one, so that more pieces may be needed than were asked for."""
+        """Return a page as `pagination.page` does, and read no more of the chat than it needs. What is stored in pieces
+        may be shown as one, so that more pieces may be needed than were asked for."""
         wanted = limit
         while True:
             window = await self._services.store.do(partial(_window, id, wanted, before))
@@ -158,7 +158,7 @@ class Archive:
                 await self._services.checkpoints.forget(id, {event.turn for event in events})
             else:
                 gone = [event for event in events if isinstance(event.content, UsageContent)]
-            await self._cut(chat, [event.seq for event in gone])
+            await self._cut_events(chat, [event.seq for event in gone])
 
     async def _delete(self, id: str) -> None:
         live, row = self._chats.live(id), await self._chats.read_row(id)
@@ -191,14 +191,14 @@ class Archive:
                 restored = await self._services.checkpoints.restore(
                     id, turns, self._services.workspace.files, notebooks
                 )
-                report = restored_text(restored.done, restored.left, self._not_taken_back(gone))
+                report = restored_text(restored.done, restored.left, self._list_not_taken_back(gone))
                 aside = reverted_text(restored.done) if restored.done and not messages else ""
             if messages:
                 # What the files are like now is what the user wanted to keep.
                 await self._services.checkpoints.forget(id, turns)
                 # What the model was told of changes goes with them.
                 about = [event.seq for event in gone if event.aside and not event.turn]
-                chat = await self._cut(chat, _seqs(events, turns) + about)
+                chat = await self._cut_events(chat, _seqs(events, turns) + about)
             if aside:
                 self._turns.note(id, report, aside)
             elif report:
@@ -208,9 +208,9 @@ class Archive:
         async with self._idle(id) as (chat, events):
             gone = {event.turn for event in events if event.turn} - set(turns)
             await self._services.checkpoints.forget(id, gone)
-            await self._cut(chat, _seqs(events, gone))
+            await self._cut_events(chat, _seqs(events, gone))
 
-    def _not_taken_back(self, gone: Iterable[Event]) -> list[str]:
+    def _list_not_taken_back(self, gone: Iterable[Event]) -> list[str]:
         """The tools that ran and may have changed what we know nothing of."""
         ran = dict.fromkeys(e.content.name for e in gone if isinstance(e.content, ToolCallRunningContent))
         found = ((name, self._services.toolbox.get(name)) for name in ran)
@@ -239,7 +239,7 @@ class Archive:
 
     async def _unflag(self, id: str, content_id: str) -> None:
         async with self._idle(id) as (chat, events):
-            await self._cut(chat, _flags(events, {content_id}))
+            await self._cut_events(chat, _flags(events, {content_id}))
 
     @asynccontextmanager
     async def _idle(self, id: str) -> AsyncGenerator[tuple[LiveChat, list[Event]]]:
@@ -257,13 +257,13 @@ class Archive:
     async def _cut_subagents(self, id: str, seqs: Collection[int]) -> None:
         """They go with the calls that spawned them."""
         if rows := await self._subagents.chats(id):
-            gone = _spawned(event for event in await self._services.store.events(id) if event.seq in set(seqs))
+            gone = _find_spawned(event for event in await self._services.store.events(id) if event.seq in set(seqs))
             rows = [row for row in rows if row.id in gone]
             for row in rows:
                 await self._services.store.do(lambda tables, row=row: tables.delete(row.id))
             self._subagents.forget(rows)
 
-    async def _cut(self, chat: LiveChat, seqs: Collection[int]) -> LiveChat:
+    async def _cut_events(self, chat: LiveChat, seqs: Collection[int]) -> LiveChat:
         id = chat.state.id
         if not seqs:
             return chat
@@ -276,7 +276,7 @@ class Archive:
         return anew
 
 
-def _spawned(events: Iterable[Event]) -> set[str]:
+def _find_spawned(events: Iterable[Event]) -> set[str]:
     """The chats of the subagents that calls among these spawned."""
     details = (event.content.details for event in events if isinstance(event.content, ToolCallContent))
     return {one.subagent_chat_id for one in details if isinstance(one, SubagentDetails) and one.subagent_chat_id}

@@ -78,7 +78,7 @@ class Estimates:
             prompt = replace(prompt, message="", contexts=())
         request = await self._turns.draft_prompt(prompt)
         weight = sum([await self._weight(prompt.chat, context) for context in prompt.contexts])
-        return await self._priced(prompt, request, weight)
+        return await self._add_price(prompt, request, weight)
 
     async def exact(self, prompt: Prompt) -> Estimate:
         meant = ""
@@ -90,9 +90,9 @@ class Estimates:
         told = live.cursor if live else None
         contexts = [one for one in prompt.contexts if not (isinstance(one, CursorContext) and one == told)]
         found = await materials(there, [*contexts, *await mentioned(there, meant or prompt.message)])
-        return await self._priced(prompt, await self._turns.draft_prompt(prompt, None, *given(found, meant)))
+        return await self._add_price(prompt, await self._turns.draft_prompt(prompt, None, *given(found, meant)))
 
-    async def _priced(self, prompt: Prompt, request: ModelRequest, more: int = 0) -> Estimate:
+    async def _add_price(self, prompt: Prompt, request: ModelRequest, more: int = 0) -> Estimate:
         expected = self._ledger.expected(Bill(request.model, prompt.chat), request)
         expected = replace(expected, input_tokens=expected.input_tokens + more)
         return Estimate(request.model, await self._catalog.quoted(request.model, expected), request)

@@ -1,4 +1,7 @@
-"""Runs the engine's effects for one host: gathers, calls models, runs tools. Each ends in an input for the engine."""
+"""Runs the engine's effects: gathers what a prompt points at, calls models, runs tools. Each ends in an input.
+
+Must not decide what comes next: the engine does. `host.turn.turns` is for what people do to a turn.
+"""
 
 from __future__ import annotations
 
@@ -218,9 +221,9 @@ class EffectRunner:
             told = f"The provider of {effect.request.model} failed inside: {error!r}. The log has the details."
             self._chats.feed(chat, inputs.ModelFailed(now(), number, redaction.hide(told)))
         else:
-            await self._replied(chat, number)
+            await self._finish_reply(chat, number)
 
-    async def _replied(self, chat: LiveChat, number: int) -> None:
+    async def _finish_reply(self, chat: LiveChat, number: int) -> None:
         """The model has said what it had to say."""
         if chat.state.summing is not None:
             stops = await self._hooks.after_compaction(chat, number)
@@ -306,7 +309,7 @@ class EffectRunner:
             if result.interrupted:
                 self._turns.stop(chat.parent or chat.state.id)
             # Also when cancelled: the engine waits for the end of every call it started.
-            finished = self._finished(chat, effect.call, result if taken else capped(result))
+            finished = self._make_finished(chat, effect.call, result if taken else capped(result))
             self._chats.feed(chat, replace(finished, stops=stops), late=True)
 
     async def _result(self, chat: LiveChat, effect: RunTool, reporter: Reporter) -> ToolResult:
@@ -335,7 +338,7 @@ class EffectRunner:
             _log.exception("the tool %s failed", name)
             return ToolResult(redaction.hide(f"{name} failed inside: {error!r}"), error=True)
 
-    def _finished(self, chat: LiveChat, call: str, result: ToolResult) -> inputs.ToolFinished:
+    def _make_finished(self, chat: LiveChat, call: str, result: ToolResult) -> inputs.ToolFinished:
         at, tools = now(), None
         if chat.replay is None:
             tools = self._setups.find_changed_tools(chat)

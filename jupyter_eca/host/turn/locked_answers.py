@@ -1,5 +1,6 @@
 """Locked answers: a question of a cell is answered from a lock file while what it depends on is the same, else asked
-and recorded. Format and place of the file are `workspace.lockfile`'s, the turn as it is recorded `engine.recording`'s.
+and recorded. `workspace.notebooks.lockfile` owns the format and the place of the file, `engine.chat.recording` the
+recorded turn, `host.chat.recorded_turn` its replay.
 
 What an answer depends on: the prompt, what it points at (as it was read), the model, agent and variant that the
 notebook names, and the locked answer before it in the same chat. What it does not: the default model, so that a

@@ -35,7 +35,7 @@ _PATHS: Final = ("path", "source", "destination")
 
 
 class Ruling:
-    """`workspace.base.PathRules`."""
+    """The rules for some paths of one chat."""
 
     def __init__(self, current: Current, chats: Chats, warn: Callable[[str], None], chat: str) -> None:
         self._current = current
@@ -53,7 +53,7 @@ class Ruling:
         if not pattern:
             within = f" in {rule.root}" if rule.root else ""
             raise ToolError(f"The rule is not about {path}: it is for {', '.join(rule.paths)}{within}. {_GLOBS}")
-        if id in self._fetched():
+        if id in self._list_fetched():
             return _AGAIN.format(rule.name)
         try:
             text = rule.filled(self._facts)
@@ -63,7 +63,7 @@ class Ruling:
 
     async def check(self, kind: str, path: str) -> None:
         real = self._current.workspace.files.resolve(path)
-        fetched = self._fetched()
+        fetched = self._list_fetched()
         missing = [
             rule
             for rule in await self._rules()
@@ -93,7 +93,7 @@ class Ruling:
         every = await rules.find(self._current.workspace.files, self._current.config, self._warn)
         return [rule for rule in every if rule.paths and rule.holds(setup.agent, setup.model)]
 
-    def _fetched(self) -> frozenset[str]:
+    def _list_fetched(self) -> frozenset[str]:
         live = self._chats.live(self._chat)
         return frozenset() if live is None else fetched(live.state.history)
 
@@ -120,17 +120,17 @@ async def check(context: ToolContext, tool: Tool, arguments: dict[str, object]) 
         return
     kind = rules.MODIFY if tool.keeps else rules.READ if tool.spec.name in _READERS else ""
     if kind:
-        for path in [*_named(arguments), *await _active(context, tool, arguments)]:
+        for path in [*_list_paths(arguments), *await _list_active(context, tool, arguments)]:
             await context.rules.check(kind, path)
 
 
-def _named(arguments: dict[str, object]) -> Iterator[str]:
+def _list_paths(arguments: dict[str, object]) -> Iterator[str]:
     for name in _PATHS:
         if isinstance(path := arguments.get(name), str) and path:
             yield path
 
 
-async def _active(context: ToolContext, tool: Tool, arguments: dict[str, object]) -> list[str]:
+async def _list_active(context: ToolContext, tool: Tool, arguments: dict[str, object]) -> list[str]:
     """Without a path, a tool of notebooks means the one that the user works in."""
     if arguments.get("path") or not tool.spec.name.startswith("notebook_") or context.notebooks is None:
         return []

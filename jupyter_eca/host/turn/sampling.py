@@ -59,7 +59,7 @@ class _Account:
 
 
 class People:
-    """`workspace.mcp.behalf.People` of a host."""
+    """`mcp_client.caller.People`: who is there in the chats of one host."""
 
     def __init__(
         self, current: Current, audiences: Audiences, catalog: Catalog, chats: Chats, metered: Metered

@@ -66,7 +66,7 @@ class Setups:
         if pin and context.from_cell:
             watched = audiences.attended(context.chat)
             await services.mcp.arrived(CELL_PATIENCE if watched else services.config.mcp_timeout_seconds)
-        resolved = services.resolved
+        resolved = services.current.resolved
         chosen_agent, settled = resolved.agent(choice.agent), self.settle(choice)
         for complaint in services.toolbox.complaints:
             audiences.warn(complaint)
@@ -95,7 +95,7 @@ class Setups:
     ) -> Briefing:
         """Return what the model is given: the system prompt as it was kept, with `anew` as it would be made now."""
         services = self._services
-        chosen_agent = services.resolved.agent(choice.agent)
+        chosen_agent = services.current.resolved.agent(choice.agent)
         # Whether there are rules for paths is known when they are read, which is after the tools are.
         ruled = replace(context, rules=self._contexts.build_rules(context.chat))
         tools = self.list_tools(chosen_agent.name, ruled, bounds)
@@ -121,7 +121,7 @@ class Setups:
 
     def settle(self, choice: Choice) -> Choice:
         """Fill in what the agent and the configuration say where nothing was chosen; the model aside."""
-        chosen_agent = self._services.resolved.agent(choice.agent)
+        chosen_agent = self._services.current.resolved.agent(choice.agent)
         variant = chosen_agent.variant if choice.variant is None else choice.variant
         trust = self._services.config.chat.default_trust if choice.trust is None else choice.trust
         return Choice(choice.model, chosen_agent.name, variant, trust)
@@ -129,7 +129,7 @@ class Setups:
     def list_tools(self, agent_name: str, context: ToolContext, bounds: Bounds = NO_BOUNDS) -> list[Tool]:
         """List the tools an agent has: plan mode only looks, and what the rules always deny is not mentioned. A
         subagent has not those that a client lends to a chat: it would be asked to run them there."""
-        owner, toolbox = self._services.resolved.agent(agent_name), self._services.toolbox
+        owner, toolbox = self._services.current.resolved.agent(agent_name), self._services.toolbox
         common = toolbox.all() if context.nested else toolbox.all(context.chat)
         return [
             tool
@@ -144,7 +144,9 @@ class Setups:
 
     def _specs(self, agent_name: str, tools: Iterable[Tool]) -> tuple[ToolSpec, ...]:
         """Describe tools for a model: `spawn_agent` with the agents there are, and not without any."""
-        others = [(one.name, one.description) for one in self._services.resolved.list_spawnable(agent_name).values()]
+        others = [
+            (one.name, one.description) for one in self._services.current.resolved.list_spawnable(agent_name).values()
+        ]
         return tuple(
             replace(spec, description=subagents.described(spec.description, others)) if spec.name == SPAWN else spec
             for spec in (tool.spec for tool in tools)
@@ -163,7 +165,7 @@ class Setups:
         """Have the rules of approval there are now hold for the turns under way. A turn that is replayed decides
         nothing, and a front that brought rules of its own keeps them."""
         for chat in self._chats.all_live():
-            policy = self._services.resolved.agent(chat.state.setup.agent).policy
+            policy = self._services.current.resolved.agent(chat.state.setup.agent).policy
             if chat.busy and chat.replay is None and chat.bounds.policy is None and policy != chat.state.setup.policy:
                 self._chats.feed(chat, inputs.Ruled(now(), policy), late=True)
 

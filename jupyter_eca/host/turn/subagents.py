@@ -58,7 +58,7 @@ class Subagent:
 
 @dataclass(frozen=True, slots=True)
 class Spawning:
-    """`tools.base.Spawner` of one chat."""
+    """Spawns the subagents of one chat. See `plugins.tools.base.Spawner`."""
 
     subagents: Subagents
     chat: str

@@ -70,7 +70,7 @@ class Turns:
             raise LocalError("This chat is a subagent's. Ask in the chat that it belongs to.")
         chat = await self._chats.load(prompt.chat)
         choice = prompt.choice.over(chat.choice)
-        prompt, choice = plan_mode.interpret(services.resolved, services.audiences, chat, prompt, choice)
+        prompt, choice = plan_mode.interpret(services.current.resolved, services.audiences, chat, prompt, choice)
         choice = replace(choice, model=await self._choose_model(choice))
         plain = prompt.follow_up > 0 or bool(chat.parent)
         dialogue = chat.dialogue if chat.dialogue and not plain and chat.dialogue.takes(prompt.message) else None
@@ -175,7 +175,7 @@ class Turns:
         return await self._choose_model((await self._chats.load(chat)).choice)
 
     async def _choose_model(self, choice: Choice) -> str:
-        return await choose_model(self._services.resolved, self._services.catalog, choice)
+        return await choose_model(self._services.current.resolved, self._services.catalog, choice)
 
 
 def fresh_id() -> str:

@@ -55,8 +55,8 @@ def _effort(variants: tuple[str, ...]) -> Json:
 
 def schema(host: Host, model: str) -> Json:
     """The properties of a session, all of which may change while it goes on."""
-    names = host.resolved.list_primary()
-    known = host.resolved.agents
+    names = host.current.resolved.list_primary()
+    known = host.current.resolved.agents
     properties: Json = {
         "agent": {
             "type": "string",
@@ -104,6 +104,6 @@ def bounds(host: Host, state: Json) -> Bounds:
     otherwise: the client does the work, and can ask itself."""
     off = switched_off(state)
     servers = {"eca", CLIENT, *(one.name for one in host.mcp.servers() if server_uri(one.name) not in off)}
-    policy = host.resolved.agent(choice(state).agent).policy
+    policy = host.current.resolved.agent(choice(state).agent).policy
     allowed = policy.model_copy(update={"allow": {CLIENT: Rule(), **policy.allow}})
     return Bounds(frozenset(servers) if off else None, allowed)

@@ -29,7 +29,7 @@ SERVERS_SECONDS = 3.0
 
 
 async def initialize(session: EcaSession, params: lifecycle.InitializeParams) -> lifecycle.InitializeResult:
-    resolved = (await session.open(params)).resolved
+    resolved = (await session.open(params)).current.resolved
     _take_agent(session, params.initialization_options.get("defaultAgent"))
     models, default = await _models(session)
     return lifecycle.InitializeResult(
@@ -44,7 +44,7 @@ async def initialize(session: EcaSession, params: lifecycle.InitializeParams) ->
 def _take_agent(session: EcaSession, wanted: object) -> None:
     """A host of this client's own was made with its options; where all clients share one, the agent at least is this
     client's: "plan" must not do things."""
-    resolved = session.host.resolved
+    resolved = session.host.current.resolved
     if isinstance(wanted, str) and resolved.agent(wanted).name != resolved.agent().name:
         session.choices[""] = Choice(agent=wanted)
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 @offer("eca_agent_list", Hints.READS)
 async def agents(call: Assisted) -> dict[str, Any]:
     """Who can answer: each agent with what it is for. One that only looks changes nothing, whatever it is asked."""
-    resolved = call.backend.host.resolved
+    resolved = call.backend.host.current.resolved
     return {
         "default": resolved.config.default_agent,
         "agents": [
@@ -40,8 +40,8 @@ async def delegate(
 ) -> Answer:
     """Give a task to one agent. Answers when it is done."""
     host = call.backend.host
-    if agent not in host.resolved.agents:
-        raise Refused(f"There is no agent {agent!r}.", f"There are: {', '.join(host.resolved.agents)}.")
+    if agent not in host.current.resolved.agents:
+        raise Refused(f"There is no agent {agent!r}.", f"There are: {', '.join(host.current.resolved.agents)}.")
     row = await host.chats.read_row(sessionId) if sessionId else None
     if sessionId and (row is None or row.workspace != host.store.workspace):
         raise Refused(f"There is no session {sessionId!r}.", "Take one from eca_session_list, or leave it out.")

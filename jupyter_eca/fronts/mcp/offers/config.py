@@ -34,8 +34,8 @@ async def update(
 ) -> dict[str, Any]:
     """Change the default model or agent, in the project's .eca/config.json."""
     host = call.backend.host
-    if defaultAgent and defaultAgent not in host.resolved.agents:
-        raise Refused(f"There is no agent {defaultAgent!r}.", f"There are: {', '.join(host.resolved.agents)}.")
+    if defaultAgent and defaultAgent not in host.current.resolved.agents:
+        raise Refused(f"There is no agent {defaultAgent!r}.", f"There are: {', '.join(host.current.resolved.agents)}.")
     changes = {(name,): value for name, value in (("defaultModel", model), ("defaultAgent", defaultAgent)) if value}
     if not changes:
         raise Refused("Nothing was to be changed.", "Give a model, a defaultAgent, or both.")
