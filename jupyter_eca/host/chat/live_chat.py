@@ -190,9 +190,13 @@ class LiveChat:
         return self.under_way
 
     @property
+    def prompt(self) -> Prompt | None:
+        """What was asked in the turn that goes on now."""
+        return self.under_way.prompt if self.under_way else None
+
+    @property
     def bounds(self) -> Bounds:
-        prompt = self.under_way.prompt if self.under_way else None
-        return prompt.bounds if prompt else NO_BOUNDS
+        return self.prompt.bounds if self.prompt else NO_BOUNDS
 
     @property
     def kernel(self) -> Kernel | None:
@@ -200,10 +204,14 @@ class LiveChat:
         return self.under_way.kernel if self.under_way else None
 
     @property
+    def locking(self) -> Locking | None:
+        """The lock file of the turn that goes on now."""
+        return self.under_way.locking if self.under_way else None
+
+    @property
     def replay(self) -> Replay | None:
         """The recorded turn that is replayed now."""
-        locking = self.under_way.locking if self.under_way else None
-        return locking.replay if locking else None
+        return self.locking.replay if self.locking else None
 
     @property
     def said(self) -> bool:

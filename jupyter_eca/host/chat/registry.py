@@ -62,8 +62,8 @@ class Chats:
             if not late:
                 raise
             return
-        if chat.under_way is not None and chat.under_way.locking is not None:
-            chat.under_way.locking.taken += (event for event in events if event.turn)
+        if chat.locking is not None:
+            chat.locking.taken += (event for event in events if event.turn)
         self._store.append(events)
         for observe in self.on_events:
             observe(chat, events)

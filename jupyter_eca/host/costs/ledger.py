@@ -140,7 +140,7 @@ class Ledger:
 
     async def _find_notebooks(self, chat: LiveChat) -> AsyncIterator[str]:
         """By the cell that asked, by what was sent along, by the page that it came from: the nearest first."""
-        prompt = chat.under_way.prompt if chat.under_way else None
+        prompt = chat.prompt
         if prompt is None:
             return
         if prompt.lock is not None and prompt.lock.notebook.endswith(_SUFFIX):

@@ -64,7 +64,7 @@ class TurnHooks:
 
     async def before_request(self, chat: LiveChat, *, command: bool) -> Before | None:
         """None when the turn has been ended. What a `command` says is not reworded."""
-        if chat.replay is not None or (prompt := chat.turn.prompt) is None:
+        if chat.replay is not None or (prompt := chat.prompt) is None:
             return Before()
         self._hooks.complain()
         setup, id = None, chat.state.id
@@ -132,7 +132,7 @@ class TurnHooks:
 
     async def after_request(self, chat: LiveChat) -> str:
         """What is asked next, in the user's name; empty for nothing."""
-        if chat.replay is not None or (prompt := chat.turn.prompt) is None or chat.state.local:
+        if chat.replay is not None or (prompt := chat.prompt) is None or chat.state.local:
             return ""
         number, said = prompt.follow_up, chat.state.history[-1:]
         response = said[0].text if said and said[0].role == "assistant" else ""

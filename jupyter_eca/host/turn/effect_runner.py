@@ -115,15 +115,15 @@ class EffectRunner:
     def run(self, chat: LiveChat, effect: Effect) -> None:
         match effect:
             case Gather():
-                self._tasks.start(chat, "gather", self._gather(chat))
+                self._tasks.start(chat, "gather", self._gather(chat, chat.turn))
             case CallModel():
-                self._tasks.start(chat, f"model {effect.number}", self._call_model(chat, effect))
+                self._tasks.start(chat, f"model {effect.number}", self._call_model(chat, chat.turn, effect))
             case Wait(number=number):
                 self._tasks.start(chat, f"wait {number}", self._wait(chat, effect))
             case CancelWait(number=number):
                 self._tasks.cancel(chat, f"wait {number}")
             case RunTool(call=call):
-                self._tasks.start(chat, f"tool {call}", self._run_tool(chat, effect))
+                self._tasks.start(chat, f"tool {call}", self._run_tool(chat, chat.turn, effect))
             case CancelGathering():
                 self._tasks.cancel(chat, "gather")
             case CancelModel(number=number):
@@ -138,9 +138,9 @@ class EffectRunner:
 
     # -- what was pointed at
 
-    async def _gather(self, chat: LiveChat) -> None:
+    async def _gather(self, chat: LiveChat, turn: TurnUnderWay) -> None:
         try:
-            await self._prepare(chat)
+            await self._prepare(chat, turn)
         except ToolError as error:
             self._chats.feed(chat, inputs.Answered(now(), str(error), failed=True), late=True)
         except Exception as error:  # noqa: BLE001  # the boundary to plugs: whatever they raise, the turn must end
@@ -148,8 +148,7 @@ class EffectRunner:
             message = redaction.hide(f"The prompt could not be prepared: {error!r}. The log has the details.")
             self._chats.feed(chat, inputs.Answered(now(), message, failed=True), late=True)
 
-    async def _prepare(self, chat: LiveChat) -> None:
-        turn = chat.turn
+    async def _prepare(self, chat: LiveChat, turn: TurnUnderWay) -> None:
         prompt = turn.prompt
         if prompt is None:
             raise LocalError("there is nothing to gather for")
@@ -191,7 +190,7 @@ class EffectRunner:
 
     # -- models
 
-    async def _call_model(self, chat: LiveChat, effect: CallModel) -> None:
+    async def _call_model(self, chat: LiveChat, turn: TurnUnderWay, effect: CallModel) -> None:
         number = effect.number
         if chat.replay is not None:
             await self._replay(chat, number, chat.replay)
@@ -210,8 +209,7 @@ class EffectRunner:
         except ProviderError as error:
             images, overflow = error.kind is FailureKind.IMAGE, error.kind is FailureKind.CONTEXT
             told = redaction.hide(str(error))
-            locking = chat.turn.locking
-            message = locking.unanswered(told) if locking and not chat.said else told
+            message = turn.locking.unanswered(told) if turn.locking and not chat.said else told
             final = isinstance(error, OverBudget)
             again = None if final else failure(error, settings)
             failed = inputs.ModelFailed(now(), number, message, images, overflow, again, final)
@@ -221,9 +219,9 @@ class EffectRunner:
             told = f"The provider of {effect.request.model} failed inside: {error!r}. The log has the details."
             self._chats.feed(chat, inputs.ModelFailed(now(), number, redaction.hide(told)))
         else:
-            await self._finish_reply(chat, number)
+            await self._finish_reply(chat, turn, number)
 
-    async def _finish_reply(self, chat: LiveChat, number: int) -> None:
+    async def _finish_reply(self, chat: LiveChat, turn: TurnUnderWay, number: int) -> None:
         """The model has said what it had to say."""
         if chat.state.summing is not None:
             stops = await self._hooks.after_compaction(chat, number)
@@ -235,7 +233,6 @@ class EffectRunner:
         if adjusted is None:
             return
         details = await self._previews(chat, adjusted)
-        turn = chat.turn
         next_prompt = "" if chat.state.calls or chat.state.goes_on else await self._hooks.after_request(chat)
         if remark := await self._locked_answers.keep(chat):
             self._chats.feed(chat, inputs.Streamed(now(), number, Remark(remark)))
@@ -293,12 +290,11 @@ class EffectRunner:
 
     # -- tools
 
-    async def _run_tool(self, chat: LiveChat, effect: RunTool) -> None:
+    async def _run_tool(self, chat: LiveChat, turn: TurnUnderWay, effect: RunTool) -> None:
         result, taken, stops = ToolResult("", error=True), False, False
-        turn = chat.turn
         reporter = turn.reporters[effect.call] = Reporter(self._services.audiences.tell, chat.state.id, effect.call)
         try:
-            result = await self._result(chat, effect, reporter)
+            result = await self._result(chat, turn, effect, reporter)
             limits = self._services.config.tool_call.output_truncation
             result = await self._services.outputs.taken(chat.state.id, effect.call, result, limits)
             taken = True
@@ -312,10 +308,9 @@ class EffectRunner:
             finished = self._make_finished(chat, effect.call, result if taken else capped(result))
             self._chats.feed(chat, replace(finished, stops=stops), late=True)
 
-    async def _result(self, chat: LiveChat, effect: RunTool, reporter: Reporter) -> ToolResult:
+    async def _result(self, chat: LiveChat, turn: TurnUnderWay, effect: RunTool, reporter: Reporter) -> ToolResult:
         name, replay = effect.tool.name, chat.replay
-        outside = chat.turn.outside
-        own = outside if outside and outside.spec == effect.tool else None
+        own = turn.outside if turn.outside and turn.outside.spec == effect.tool else None
         tool = own or self._services.toolbox.get(name, chat.state.id)
         if replay is not None and not (tool is not None and tool.lives):
             return replay.result(effect.call)

@@ -83,7 +83,7 @@ class LockedAnswers:
 
         Raises: ToolError when the lock file cannot be used, or has no answer and nobody watches.
         """
-        prompt = chat.turn.prompt
+        prompt = chat.prompt
         if prompt is None or (lock := prompt.lock) is None:
             return None
         if not (self._services.config.notebook.lock if lock.on is None else lock.on):
@@ -159,7 +159,7 @@ class LockedAnswers:
     async def keep(self, chat: LiveChat) -> str:
         """Record the answer that is about to end, while the reader still waits for it: nbclient ends the kernel with
         its last cell. Returns what the reader is to be told, "" when it is recorded."""
-        locking = chat.turn.locking
+        locking = chat.locking
         if locking is None or chat.state.calls or chat.state.goes_on or chat.state.summing is not None:
             return ""
         if (replay := locking.replay) is not None:
