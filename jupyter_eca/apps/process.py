@@ -116,7 +116,7 @@ class ProcessDoor:
         return await made
 
     async def doctor(self, host: Host) -> str:
-        return await report(host, "in a process of its own")
+        return await report(host.services, "in a process of its own")
 
     async def interrupt(self) -> None:
         """The client is no kernel."""
@@ -263,5 +263,5 @@ async def mcp(folder: Path, only: Path | None, backend: str) -> int:
 
 async def doctor(folder: Path, only: Path | None) -> int:
     async with running([folder], only) as host:
-        sys.stdout.write(await report(host, "in a process of its own") + "\n")
+        sys.stdout.write(await report(host.services, "in a process of its own") + "\n")
     return 0

@@ -1,10 +1,11 @@
 """The configuration, in ECA's own files and keys (ECA 3.13): what it holds, where it is read from, the agents."""
 
 from jupyter_eca.config.agent_checks import place, problems
-from jupyter_eca.config.agents import Agent, agent, agents, primary, spawnable
+from jupyter_eca.config.agents import Agent
 from jupyter_eca.config.layers import read
 from jupyter_eca.config.merge import merge
 from jupyter_eca.config.provider_schema import ModelConfig, ProviderConfig, RetryRule
+from jupyter_eca.config.resolved import Resolved, resolve
 from jupyter_eca.config.schema import AgentConfig, Config, McpServerConfig, ToolCallConfig, VariantSet
 from jupyter_eca.config.secret_fields import held, make_known
 from jupyter_eca.config.watch import watch
@@ -16,18 +17,16 @@ __all__ = [
     "McpServerConfig",
     "ModelConfig",
     "ProviderConfig",
+    "Resolved",
     "RetryRule",
     "ToolCallConfig",
     "VariantSet",
-    "agent",
-    "agents",
     "held",
     "make_known",
     "merge",
     "place",
-    "primary",
     "problems",
     "read",
-    "spawnable",
+    "resolve",
     "watch",
 ]

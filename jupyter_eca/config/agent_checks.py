@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from jupyter_eca.config.agents import agents
 from jupyter_eca.config.schema import ALIASES
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
+    from jupyter_eca.config.resolved import Resolved
     from jupyter_eca.config.schema import AgentConfig, Config
 
 # Tools of ECA's that there are none of here: files that name them are not wrong.
@@ -27,9 +27,9 @@ class Problem:
     text: str
 
 
-def problems(config: Config, tools: Collection[str], providers: Collection[str]) -> Iterator[Problem]:
+def problems(resolved: Resolved, tools: Collection[str], providers: Collection[str]) -> Iterator[Problem]:
     """`tools` are the names of our own; those of servers come and go, so of these only the server is looked for."""
-    known = agents(config)
+    config, known = resolved.config, resolved.agents
     for name, settings in config.agent.items():
         of = f"The agent {name!r}"
         parent = settings.inherit

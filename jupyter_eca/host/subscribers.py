@@ -70,7 +70,7 @@ class Audience(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """Whoever is there in one chat: `workspace.base.Questions`."""
+    """Asks whoever is there in one chat. See `workspace.ports.Questions`."""
 
     audiences: Audiences
     chat: str

@@ -25,7 +25,7 @@ async def test_it_tells_where_each_providers_key_is_from_and_never_the_key(
     monkeypatch.setenv("MISTRAL_API_KEY", "sk-of-the-environment")
     given: dict[str, Any] = {"openai": {"key": "sk-of-the-file"}}
     async with desk(tmp_path, [], providers=given) as table:
-        told = await report(table.host, "here")
+        told = await report(table.host.services, "here")
     [keys] = (line for line in told.splitlines() if line.startswith("| keys |"))
     for words in (
         "`openai` has one in the configuration",
@@ -44,4 +44,4 @@ async def test_it_tells_why_a_model_is_the_default(
 ) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-of-the-environment")
     async with desk(tmp_path, [], defaultModel=default) as table:
-        assert f"| why that | {why} |" in await report(table.host, "here")
+        assert f"| why that | {why} |" in await report(table.host.services, "here")

@@ -131,7 +131,7 @@ async def test_with_nobody_there_a_call_that_needs_approval_is_denied(tmp_path: 
 
 async def test_when_the_last_approver_leaves_a_waiting_call_is_denied_and_the_turn_ends(tmp_path: Path) -> None:
     async with desk(tmp_path, RUN) as table:
-        table.host.grace = 0.0
+        table.host.attendance.grace = 0.0
         asker, other = await table.client(Notebook()), await table.client(unattended=True)
         heard: list[ChatContentReceivedParams] = []
         ended = asyncio.Event()
@@ -279,3 +279,12 @@ async def test_a_kernel_sees_and_touches_only_chats_it_asked_in(tmp_path: Path) 
             await kernel.request("chat/open", ChatOpenParams(chat_id="private"), ChatOpenResult)
         with pytest.raises(RemoteError, match="did not ask in that chat"):
             await answer(kernel, "you", chat="private")
+
+
+async def test_a_front_of_another_package_may_still_call_the_chats_of_a_host(tmp_path: Path) -> None:
+    async with desk(tmp_path, RUN) as table:
+        await answer(await table.client(), "hello")
+        with pytest.warns(DeprecationWarning, match="list_rows"):
+            rows = await table.host.chats()
+        assert rows == await table.host.chats.list_rows()
+        assert [row.id for row in rows] == ["chat"]

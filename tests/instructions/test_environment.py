@@ -54,10 +54,10 @@ async def system(folder: Path, kernel: AKernel, *, from_cell: bool = False) -> s
         given, known = cast("Kernel", kernel), Known()
         if from_cell:
             kernels, notebooks = cast("Kernels", known), cast("Notebooks", known)
-            table.host.workspace = replace(table.host.workspace, kernels=kernels, notebooks=notebooks)
+            table.host.current.workspace = replace(table.host.workspace, kernels=kernels, notebooks=notebooks)
         else:
-            table.host.workspace = replace(table.host.workspace, kernel=given)
-        return (await table.host.draft("chat", kernel=given if from_cell else None)).system
+            table.host.current.workspace = replace(table.host.workspace, kernel=given)
+        return (await table.host.turns.draft("chat", kernel=given if from_cell else None)).system
 
 
 async def test_the_language_and_the_packages_of_the_kernel_are_told(tmp_path: Path) -> None:
@@ -93,7 +93,7 @@ async def test_an_interpreter_is_asked_once_however_many_chats_begin(tmp_path: P
     asked.write_text(f'#!/bin/sh\necho >> {count}\nexec {sys.executable} "$@"\n')
     asked.chmod(0o755)
     async with desk(tmp_path, HELLO) as table:
-        table.host.workspace = replace(table.host.workspace, kernel=cast("Kernel", AKernel(str(asked))))
-        drafts = await asyncio.gather(*(table.host.draft(f"chat {n}") for n in range(5)))
+        table.host.current.workspace = replace(table.host.workspace, kernel=cast("Kernel", AKernel(str(asked))))
+        drafts = await asyncio.gather(*(table.host.turns.draft(f"chat {n}") for n in range(5)))
         assert all(platform.python_version() in draft.system for draft in drafts)
     assert count.read_text() == "\n"

@@ -37,7 +37,7 @@ class Open:
 
 async def asked(host: Host) -> list[str]:
     """What the user said, as the model reads it."""
-    return [message.text for message in (await host.draft("chat")).messages if message.role == "user"]
+    return [message.text for message in (await host.turns.draft("chat")).messages if message.role == "user"]
 
 
 def block(path: str, text: str) -> str:
@@ -50,7 +50,7 @@ async def test_the_notebook_that_is_worked_in_is_heard_once_and_again_when_it_ch
     page = Open()
     async with desk(tmp_path, HELLO, cast("Notebooks", page)) as table:
         client = await table.client()
-        before = (await table.host.draft("chat")).system
+        before = (await table.host.turns.draft("chat")).system
         for message in ("one", "two"):
             await answer(client, message)
         page.a = "Plot with altair."
@@ -68,7 +68,7 @@ async def test_the_notebook_that_is_worked_in_is_heard_once_and_again_when_it_ch
             "five" + block("a.ipynb", "(none any more)"),
             "six",
         ]
-        assert (await table.host.draft("chat")).system == before
+        assert (await table.host.turns.draft("chat")).system == before
 
 
 async def test_instructions_without_end_are_left_out_and_told(tmp_path: Path) -> None:

@@ -32,7 +32,7 @@ async def run(host: Host, command: str, chat: str = "chat") -> str:
 
 
 async def system(host: Host, chat: str = "chat") -> str:
-    return (await host.draft(chat)).system
+    return (await host.turns.draft(chat)).system
 
 
 def prefix(body: dict[str, Any]) -> str:
@@ -167,7 +167,7 @@ async def test_a_copy_of_a_chat_begins_as_it_did_and_a_deleted_one_leaves_nothin
     async with desk(project, HELLO) as table:
         await answer(await table.client(), "hello")
         put(project, AGENTS="New words.")
-        last = (await table.host.stored("chat"))[-1].seq
+        last = (await table.host.chats.read_events("chat"))[-1].seq
         await table.host.store.do(lambda tables: tables.copy("chat", last, "copy", "Copy", 1))
         assert "Old words." in await system(table.host, "copy")
         await table.host.store.do(lambda tables: tables.delete("chat"))

@@ -134,9 +134,9 @@ async def test_what_was_fetched_is_known_after_a_restart(project: Path) -> None:
 
 async def test_rules_for_paths_are_listed_and_the_tool_is_there_only_with_them(project: Path) -> None:
     async with desk(project, script(project)) as table:
-        bare = await table.host.draft("chat")
+        bare = await table.host.turns.draft("chat")
         put(project / ".eca" / "rules", types=SCOPED, other="---\nagent: plan\npaths: '**'\n---\nO")
-        ruled = await table.host.draft("chat")
+        ruled = await table.host.turns.draft("chat")
     assert "fetch_rule" not in {tool.name for tool in bare.tools}
     assert {tool.name for tool in ruled.tools} - {tool.name for tool in bare.tools} == {"fetch_rule"}
     assert "Type everything" not in ruled.system
@@ -148,5 +148,5 @@ async def test_where_the_tool_is_forbidden_rules_for_paths_hold_nothing_up(proje
     put(project / ".eca" / "rules", types=SCOPED)
     (project / "a.py").write_text("x = 1\n")
     async with desk(project, script(project), disabledTools=["fetch_rule"], **TRUSTED) as table:
-        assert "types.md" not in (await table.host.draft("chat")).system
+        assert "types.md" not in (await table.host.turns.draft("chat")).system
         assert results(await answer(await table.client(), "read")) == [("read_file", False, "x = 1\n")]

@@ -25,8 +25,8 @@ def put(folder: Path, **files: str) -> None:
 async def told(folder: Path, **config: Any) -> tuple[str, list[str]]:
     """The system prompt of a new chat, and the warnings; it is made twice, and they come once."""
     async with desk(folder, HELLO) as table, line(table) as client:
-        table.host.config = Config.model_validate({**settings(folder, HELLO), **config})
-        words = (await table.host.draft("chat")).system
-        assert (await table.host.draft("chat")).system == words
+        table.host.current.configure(Config.model_validate({**settings(folder, HELLO), **config}))
+        words = (await table.host.turns.draft("chat")).system
+        assert (await table.host.turns.draft("chat")).system == words
         await client.ask("chat/list", {})
         return words, [one["message"] for one in client.told("$/showMessage")]

@@ -92,7 +92,7 @@ class Rooms:
 
     def _asking(self, chat: str) -> str | None:
         """The kernel whose cell waits for the answer of a chat."""
-        live = self._host.live(chat) if self._host is not None else None
+        live = self._host.chats.live(chat) if self._host is not None else None
         return live.kernel.id if live is not None and live.kernel is not None else None
 
     async def rest(self) -> ASGIApp:
@@ -272,7 +272,7 @@ class ServerDoor:
     async def doctor(self, host: Host) -> str:
         from jupyter_eca.host.doctor import report
 
-        return await report(host, "in the Jupyter server")
+        return await report(host.services, "in the Jupyter server")
 
     async def interrupt(self) -> None:
         if self._interrupt is not None:

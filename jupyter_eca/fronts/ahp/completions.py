@@ -9,7 +9,6 @@ from jupyter_eca.engine.text.slash_commands import matching
 from jupyter_eca.errors import RemoteError
 from jupyter_eca.fronts.ahp.resources import attachments
 from jupyter_eca.host.commands import offered as commands
-from jupyter_eca.host.turn import tool_context
 from jupyter_eca.plugins.contexts.resolve import offered
 from jupyter_eca.protocol.ahp.commands import Code
 from jupyter_eca.protocol.context import CursorContext, DirectoryContext, FileContext
@@ -37,7 +36,7 @@ async def items(host: Host, chat: str, text: str, offset: int) -> list[Json]:
         return [_item(offset, typed, f"/{one.name} ", _command(one.name, one.description)) for one in named]
     if found := _CONTEXT.fullmatch(typed):
         root = host.workspace.files.roots[0]
-        contexts = await offered(tool_context.contexts(host, chat, None), found["query"], live=True)
+        contexts = await offered(host.tool_contexts.build_surroundings(chat, None), found["query"], live=True)
         shown = ((one, _word(one, host.workspace.files)) for one in contexts if not isinstance(one, CursorContext))
         return [
             _item(offset, found["token"], f"@{word} ", attachments.offered(one, root)) for one, word in shown if word

@@ -5,9 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from jupyter_eca.config import agents
 from jupyter_eca.fronts.ahp.reducers.base import Json, items, present, record
-from jupyter_eca.host import notifications
 from jupyter_eca.host.commands import markdown_commands, skills
 from jupyter_eca.instructions import rules
 from jupyter_eca.instructions.skills.model import Origin
@@ -43,7 +41,7 @@ async def customizations(host: Host) -> list[Json]:
 
 async def _servers(host: Host) -> list[Json]:
     found: list[Json] = []
-    for server in notifications.tool_servers(host):
+    for server in host.notifications.list_servers():
         if server.type == "mcp":
             said = (server.instructions or "").partition("\n")[0]
             shown = _one(server_uri(server.name), server.name, said, status=_STATUS.get(server.status))
@@ -58,7 +56,7 @@ async def _commands(host: Host) -> list[Json]:
 
 async def _agents(host: Host) -> list[Json]:
     """Those of the configuration, not ours."""
-    known = agents(host.config)
+    known = host.current.resolved.agents
     return [_one(f"agent:{name}", name, one.description) for name, one in known.items() if name in host.config.agent]
 
 

@@ -18,8 +18,8 @@ from jupyter_eca.fronts.ahp.session import notes
 from jupyter_eca.fronts.ahp.session.extras import tools, with_switches
 from jupyter_eca.fronts.ahp.session.session import Session
 from jupyter_eca.fronts.ahp.terminals.terminals import Terminals
+from jupyter_eca.host.chat.live_chat import now
 from jupyter_eca.host.subscribers import Notice
-from jupyter_eca.host.turn.effect_runner import now
 from jupyter_eca.protocol.ahp import PROVIDER, ROOT
 from jupyter_eca.protocol.ahp.commands import Code
 from jupyter_eca.protocol.chat import SUBAGENT
@@ -76,7 +76,7 @@ class Front:
     async def run(self) -> None:
         """Until `close`; what is to be kept is kept."""
         start = await self._keeping.open()
-        self._chats = {row.id for row in await self.host.chats()} | self._keeping.notes.keys()
+        self._chats = {row.id for row in await self.host.chats.list_rows()} | self._keeping.notes.keys()
         root: Json = {"agents": await settings.agent_infos(self.host), "activeSessions": len(self._chats)}
         root = present(**root, terminals=[] if self.terminals.there else None)
         self.hub = Hub(start, root, self._changed, self._more)
@@ -127,7 +127,7 @@ class Front:
             chat = chat_of(uri)
             if chat is None:
                 return None
-            row = await self.host.chat(chat)
+            row = await self.host.chats.read_row(chat)
             found = self.sessions.get(uri)  # meanwhile somebody else may have wanted it
             if found is None:
                 foreign = row is not None and row.workspace != self.host.store.workspace
@@ -149,7 +149,7 @@ class Front:
     async def _read(self, session: Session, note: Json) -> None:
         try:
             await self.host.store.settled()
-            row = await self.host.chat(session.chat)
+            row = await self.host.chats.read_row(session.chat)
             await session.read(await self._state(session.uri, row, note))
             self._tell_added(session)
         finally:
@@ -219,7 +219,7 @@ class Front:
     async def summaries(self) -> list[Json]:
         """Of all sessions, the last used first."""
         await self.host.store.settled()
-        rows = {row.id: row for row in await self.host.chats()}
+        rows = {row.id: row for row in await self.host.chats.list_rows()}
         known = self._keeping.notes
         found = {
             chat: notes.summary(session_uri(chat), PROVIDER, rows.get(chat), known.get(chat, {}))
@@ -230,7 +230,7 @@ class Front:
 
     async def exists(self, uri: str) -> bool:
         chat = chat_of(uri) or ""
-        return uri in self.sessions or chat in self._keeping.notes or await self.host.chat(chat) is not None
+        return uri in self.sessions or chat in self._keeping.notes or await self.host.chats.read_row(chat) is not None
 
     async def dispose(self, session: Session) -> None:
         """Raises: BusyError, when another program answers in the chat."""
@@ -326,7 +326,7 @@ class Front:
         if self._ended.is_set():
             return
         if (session := self.sessions.get(uri)) and not self.hub.watched(uri):
-            self.host.unattended(session.chat)
+            self.host.attendance.check(session.chat)
             self._unused(session)
 
     def _unused(self, session: Session) -> None:
@@ -339,7 +339,7 @@ class Front:
         try:
             while self.sessions.get(uri) is session:
                 session.wanted = False
-                await asyncio.sleep(self.host.grace)
+                await asyncio.sleep(self.host.attendance.grace)
                 if self.hub.watched(uri):
                     return
                 session.questions.unwatched()

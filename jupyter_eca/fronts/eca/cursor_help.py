@@ -105,7 +105,7 @@ class Assist:
         """Raises: ProviderError, also for an answer that is none: an editor must not put it in the text's place."""
         said = ""
         reasoning = False
-        async with aclosing(self._session.host.ledger.stream(Bill(request.model), chosen, request)) as deltas:
+        async with aclosing(self._session.host.metered.stream(Bill(request.model), chosen, request)) as deltas:
             async for delta in deltas:
                 match delta:
                     case TextDelta(text=text) if text:
@@ -170,7 +170,7 @@ class Assist:
         return self._newer
 
     async def _whole(self, chosen: Chosen, request: ModelRequest) -> str:
-        async with aclosing(self._session.host.ledger.stream(Bill(request.model), chosen, request)) as deltas:
+        async with aclosing(self._session.host.metered.stream(Bill(request.model), chosen, request)) as deltas:
             return "".join([delta.text async for delta in deltas if isinstance(delta, TextDelta)])
 
     def _choose(self, model: str) -> Chosen:

@@ -19,7 +19,6 @@ from jupyter_eca.fronts.eca.methods.jobs import shown
 from jupyter_eca.fronts.eca.parse import BEFORE_INITIALIZE, SHOWN_FIRST, parsed
 from jupyter_eca.fronts.eca.projection import arranged, opened_chat, project, woven
 from jupyter_eca.fronts.eca.send_queue import MAX_BEHIND, Item, compact, put, runs
-from jupyter_eca.host import notifications
 from jupyter_eca.host.chat.live_chat import NO_CHOICE
 from jupyter_eca.host.subscribers import Again, Notice
 from jupyter_eca.plugins import loader
@@ -241,7 +240,7 @@ class EcaSession:
             case Again(chat=chat):
                 self._replaying = True
                 try:
-                    row = await self.host.chat(chat)
+                    row = await self.host.chats.read_row(chat)
                     await self.show_again(chat, row and row.title, await self.host.store.events(chat), anew=True)
                 finally:
                     self._replaying = False
@@ -277,7 +276,7 @@ class EcaSession:
         for event in woven(placed, await self._of_subagents(chat, within)):
             await self._show_event(event, again=True)
         self.shown[chat] = max((event.seq for event in shown), default=0 if anew else self.shown.get(chat, 0))
-        status = self.host.status(chat)
+        status = self.host.chats.status(chat)
         # A chat that waits for an answer to `/login` is at rest here: `login` is known in results and lists alone.
         status = ChatStatus.IDLE if status is ChatStatus.LOGIN else status
         await self.notify("chat/statusChanged", ChatStatusChangedParams(chat_id=wire_id, status=status))
@@ -297,7 +296,7 @@ class EcaSession:
             await self.peer.notify(method, dialect.shortened(said, self._most))
 
     def seen(self, server: ToolServerUpdatedParams) -> ToolServerUpdatedParams:
-        return notifications.seen(self.host, server, self.agent or self.default_agent, self.kernel)
+        return self.host.notifications.describe_server(server, self.agent or self.default_agent, self.kernel)
 
     def wire_id(self, chat: str) -> ChatId:
         return self.own.get(chat, chat)

@@ -115,11 +115,11 @@ class Assistant:
             with self._listeners.listening(chat, caller) as listener:
                 message = f"{name} calls {tool.spec.name} over MCP"
                 try:
-                    live = await direct_calls.call(self.host, direct_calls.Request(chat, witness, arguments, message))
+                    live = await self.host.direct_calls.call(direct_calls.Request(chat, witness, arguments, message))
                     told = Told(live.state.turn)
                     await self._follow(listener, told)
                 except asyncio.CancelledError:
-                    self.host.stop(chat)
+                    self.host.turns.stop(chat)
                     raise
         finally:
             self._taken.discard(chat)
@@ -130,23 +130,23 @@ class Assistant:
     async def prompt(self, prompt: Prompt, caller: Caller) -> Answer:
         """Ask the assistant, and wait for the answer. Raises: BusyError; Refused when there is no answer."""
         with self._listeners.listening(prompt.chat, caller) as listener:
-            begun = await self.host.prompt(prompt)
-            live = self.host.live(prompt.chat)
+            begun = await self.host.turns.prompt(prompt)
+            live = self.host.chats.live(prompt.chat)
             told = Told(live.state.turn if live else "")
             draft = self.drafts.pop(prompt.chat, None)
             if live and draft and draft.title:
-                self.host.mark(live, MetadataContent(title=draft.title))
+                self.host.chats.mark(live, MetadataContent(title=draft.title))
             try:
                 await self._follow(listener, told)
             except asyncio.CancelledError:
-                self.host.stop(prompt.chat)
+                self.host.turns.stop(prompt.chat)
                 raise
         return told.answer(prompt.chat, begun.model)
 
     async def _free(self, name: str) -> str:
         """A chat of the caller's in which nothing goes on: calls come side by side, and each is a turn."""
         for chat in self._chats[name]:
-            live = self.host.live(chat)
+            live = self.host.chats.live(chat)
             if chat not in self._taken and not (live and live.busy):
                 break
         else:
@@ -178,11 +178,11 @@ class Assistant:
         if answer is None:
             listener.silent = True
             if not self.host.audiences.attended(listener.chat):
-                self.host.unanswered(listener.chat, call.id)
+                self.host.turns.reject_unanswered(listener.chat, call.id)
         elif approval.approved(answer):
-            self.host.approve(listener.chat, call.id, remember=approval.remembered(answer))
+            self.host.turns.approve(listener.chat, call.id, remember=approval.remembered(answer))
         else:
-            self.host.reject(listener.chat, call.id, approval.words(answer))
+            self.host.turns.reject(listener.chat, call.id, approval.words(answer))
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,11 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from jupyter_eca.config import agent
 from jupyter_eca.engine.approval.policy import hidden
 from jupyter_eca.engine.model.task_plan import Plan
 from jupyter_eca.fronts.mcp.offers_base import Hints, Offer
-from jupyter_eca.host.turn import tool_context
 from jupyter_eca.protocol.content import Origin
 
 if TYPE_CHECKING:
@@ -40,9 +38,9 @@ _CREATING: Final = frozenset({"notebook_create"})
 
 def offers(host: Host) -> list[Offer]:
     """Those that can do their work now, and that the default agent is not denied."""
-    who = agent(host.config)
+    who = host.current.resolved.agent()
     # A chat has its plan from its first call on.
-    there = replace(tool_context.tools(host, "", None), plan=Plan())
+    there = replace(host.tool_contexts.build("", None), plan=Plan())
     return [
         _offer(tool)
         for tool in host.toolbox.available(there)

@@ -14,7 +14,6 @@ from jupyter_eca.engine.approval.policy import Decision, Policy
 from jupyter_eca.errors import EcaError, UnknownChat
 from jupyter_eca.fronts.rest.projection import Item, Projection
 from jupyter_eca.fronts.rest.readers import Reader, Readers
-from jupyter_eca.host import notifications
 from jupyter_eca.host.chat.live_chat import Bounds, Choice, Prompt
 from jupyter_eca.mcp_client.tool_names import tool_name
 from jupyter_eca.protocol import rest
@@ -151,7 +150,7 @@ class Front:
         return next((server for server in self._host.mcp.servers() if server.name == name), None)
 
     def _tools(self, server: ToolServerUpdatedParams) -> tuple[rest.Tool, ...]:
-        tools = notifications.seen(self._host, server, "").tools or ()
+        tools = self._host.notifications.describe_server(server, "").tools or ()
         return tuple(rest.Tool(name=tool.name, description=tool.description) for tool in tools if not tool.disabled)
 
     # -- chats
@@ -167,10 +166,10 @@ class Front:
             rest.Chat(
                 id=row.id.removeprefix(PREFIX),
                 title=row.title,
-                status=self._host.status(row.id).value,
+                status=self._host.chats.status(row.id).value,
                 updated=row.updated,
             )
-            for row in await self._host.chats()
+            for row in await self._host.chats.list_rows()
             if row.id.startswith(PREFIX)
         ]
 
@@ -180,12 +179,12 @@ class Front:
 
     async def stop(self, chat: str) -> None:
         """Raises: UnknownChat."""
-        self._host.stop(await self._known(chat))
+        self._host.turns.stop(await self._known(chat))
 
     async def _known(self, chat: str) -> str:
         id = PREFIX + chat
         await self._host.store.settled()
-        row = await self._host.chat(id)
+        row = await self._host.chats.read_row(id)
         if row is None or row.workspace != self._host.store.workspace:
             raise UnknownChat(f"There is no chat {chat!r}.")
         return id
@@ -199,24 +198,24 @@ class Front:
             yield
         finally:
             last = self._readers.remove(turn.reader)
-            live = self._host.live(turn.reader.chat)
+            live = self._host.chats.live(turn.reader.chat)
             if last and not turn.projection.ended and live is not None and live.state.turn == turn.reader.turn:
-                self._host.stop(turn.reader.chat)
+                self._host.turns.stop(turn.reader.chat)
 
     async def ask(self, message: str, chat: str) -> Turn:
         """To be read with `reading`, at once. Raises: BusyError."""
         id = PREFIX + chat
-        await self._host.prompt(Prompt(id, message, self._choice, bounds=self._bounds))
+        await self._host.turns.prompt(Prompt(id, message, self._choice, bounds=self._bounds))
         # From the prompt to here nothing was awaited: what the turn has said is not told yet.
         return self._turn(id, chat)
 
     async def resume(self, chat: str, after: int) -> Turn:
         """The turn of an event, from behind it on. To be read with `reading`, at once. Raises: UnknownChat."""
         id = PREFIX + chat
-        await self._host.load(id, must_exist=True)
+        await self._host.chats.load(id, must_exist=True)
         turn = self._turn(id, chat, after)
         try:
-            events = await self._host.stored(id)
+            events = await self._host.chats.read_events(id)
             named = next((event.turn for event in events if event.seq == after), "")
             for event in events:
                 if named and event.turn == named:
@@ -230,7 +229,7 @@ class Front:
         return turn
 
     def _turn(self, id: str, chat: str, after: int = 0) -> Turn:
-        live = self._host.live(id)
+        live = self._host.chats.live(id)
         if live is None:
             raise UnknownChat(f"There is no chat {chat!r}.")
         server = self._server(self._connected)

@@ -51,26 +51,26 @@ class Dialogue:
         return UNSEEN if secret and not _gives_up(message) else message
 
     async def begin(self) -> str:
-        return await self._go(None)
+        return await self._advance(None)
 
     async def hear(self, message: str) -> str:
         """What is said next. Raises: errors of ours, which end the dialogue, as being cancelled does."""
-        return await self._go(None if _gives_up(message) else _meant(self._question, message.strip()))
+        return await self._advance(None if _gives_up(message) else _read_answer(self._question, message.strip()))
 
-    async def _go(self, answer: str | None) -> str:
+    async def _advance(self, answer: str | None) -> str:
         before, self.over = self._question, True
         said = await (anext(self._steps) if before is None else self._steps.asend(answer))
         if isinstance(said, str):
             return said
         self._question, self.over = said, False
-        return _put(said)
+        return _as_text(said)
 
 
 def _gives_up(message: str) -> bool:
     return message.strip().lower() in {"", CANCEL}
 
 
-def _meant(question: ChatAskQuestionParams | None, answer: str) -> str:
+def _read_answer(question: ChatAskQuestionParams | None, answer: str) -> str:
     """An option may be told by its number."""
     options = [option.label for option in (question.options if question else None) or ()]
     if answer.isascii() and answer.isdigit() and 0 < int(answer) <= len(options):
@@ -78,7 +78,7 @@ def _meant(question: ChatAskQuestionParams | None, answer: str) -> str:
     return next((label for label in options if label.casefold() == answer.casefold()), answer)
 
 
-def _put(question: ChatAskQuestionParams) -> str:
+def _as_text(question: ChatAskQuestionParams) -> str:
     listed = [
         f"{number}. {option.label}" + (f" ({option.description})" if option.description else "")
         for number, option in enumerate(question.options or (), 1)

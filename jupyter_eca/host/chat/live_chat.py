@@ -1,4 +1,7 @@
-"""A chat that is in memory, and what is asked of it."""
+"""A chat in memory, the turn that goes on in it, and what a prompt asks.
+
+Data only: `host.chat.registry` feeds it to the engine, `host.turn.turns` begins its turns.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from jupyter_eca.engine.model.task_plan import Plan
 from jupyter_eca.engine.turn import TurnStatus
-from jupyter_eca.errors import BusyError
+from jupyter_eca.errors import BusyError, LocalError
 from jupyter_eca.host.store import Selection
 
 if TYPE_CHECKING:
@@ -19,10 +22,10 @@ if TYPE_CHECKING:
     from jupyter_eca.engine.approval.policy import Policy
     from jupyter_eca.engine.state import ChatState
     from jupyter_eca.host.chat.dialogue import Dialogue
+    from jupyter_eca.host.chat.recorded_turn import Locking, Replay
     from jupyter_eca.host.store import ChatRow
     from jupyter_eca.host.tools.progress import Reporter
-    from jupyter_eca.host.turn.locked_answers import Locking, Replay
-    from jupyter_eca.host.turn.system_prompt import Pinned
+    from jupyter_eca.instructions.pinned import Pinned
     from jupyter_eca.plugins.tools.base import Tool
     from jupyter_eca.protocol.chat import ChatLock
     from jupyter_eca.protocol.context import ChatContext, CursorContext
@@ -128,42 +131,86 @@ class Begun:
 
 
 @dataclass
+class TurnUnderWay:
+    """What is known of a turn only while it lasts. It is made when the turn begins, and gone when it ends."""
+
+    prompt: Prompt | None = None
+    """What was asked. None for a tool call that no model made."""
+    kernel: Kernel | None = None
+    """The kernel of the cell that asked, until that kernel's client leaves."""
+    outside: Tool | None = None
+    """The tool of a call that no model made."""
+    locking: Locking | None = None
+    """The lock file that the turn is recorded for, or replayed from."""
+    reporters: dict[str, Reporter] = field(default_factory=dict[str, "Reporter"])
+    """The progress of the tool calls that run, by their ids."""
+
+
+@dataclass
 class LiveChat:
-    """Its state, its running tasks, the kernel of whoever asked last, and the cursor that the model was last told.
-    While it is `held` it is being cut back or copied, and takes no prompt. Its `dialogue` takes the next one. Whoever
-    holds `changing` is the only one of its calls that changes cells; `reporters` are those of the calls that run.
-    `locking` is what the turn under way is recorded for, `links` are the locked answers so far, by their cells in the
-    order in which these first asked. `outside` is the tool of a call from outside, `notebook` the path of the one that
-    the last prompt came from, `paid` the last turn that a model was asked in. `pinned` is what the model was told at
-    the beginning, once it was. `parent` is the chat of which this is a subagent's."""
+    """A chat in memory: what lasts from turn to turn."""
 
     state: ChatState
+    """The engine's state."""
     last: int
+    """The sequence number of its newest stored event."""
     choice: Choice = NO_CHOICE
+    """What its next turn is run with, where its prompt does not choose."""
     parent: str = ""
-    kernel: Kernel | None = None
-    prompt: Prompt | None = None
-    outside: Tool | None = None
+    """The chat of which this is a subagent's; "" for any other."""
+    under_way: TurnUnderWay | None = None
+    """The turn that goes on now."""
     cursor: CursorContext | None = None
+    """The cursor that the model was last told."""
     pinned: Pinned | None = None
+    """What the model was told at the beginning, once it was."""
     notebook: str = ""
+    """The path of the notebook that the last prompt came from."""
     paid: str = ""
+    """The last turn in which a model was asked."""
     held: bool = False
+    """It is being cut back or copied, and takes no prompt."""
     dialogue: Dialogue | None = None
-    locking: Locking | None = None
+    """Takes the next prompt as its answer."""
     links: dict[str, str] = field(default_factory=dict[str, str])
+    """The locked answers so far, by their cells, in the order in which these first asked."""
     plan: Plan = field(default_factory=Plan)
+    """The tasks that the model has planned."""
     changing: asyncio.Lock = field(default_factory=asyncio.Lock)
-    reporters: dict[str, Reporter] = field(default_factory=dict[str, "Reporter"])
+    """Held by the only tool call that may change cells now."""
     tasks: dict[str, asyncio.Task[None]] = field(default_factory=dict[str, "asyncio.Task[None]"])
+    """What runs for it, by name. Not a part of the turn: the task that ends a turn outlives it, and so does what a
+    hook asks next."""
+
+    @property
+    def turn(self) -> TurnUnderWay:
+        """The turn that goes on now. Raises: LocalError when there is none."""
+        if self.under_way is None:
+            raise LocalError("no turn is under way in this chat")
+        return self.under_way
+
+    @property
+    def prompt(self) -> Prompt | None:
+        """What was asked in the turn that goes on now."""
+        return self.under_way.prompt if self.under_way else None
 
     @property
     def bounds(self) -> Bounds:
         return self.prompt.bounds if self.prompt else NO_BOUNDS
 
     @property
+    def kernel(self) -> Kernel | None:
+        """The kernel of the cell that waits for the answer."""
+        return self.under_way.kernel if self.under_way else None
+
+    @property
+    def locking(self) -> Locking | None:
+        """The lock file of the turn that goes on now."""
+        return self.under_way.locking if self.under_way else None
+
+    @property
     def replay(self) -> Replay | None:
-        """The recorded turn that is made again now."""
+        """The recorded turn that is replayed now."""
         return self.locking.replay if self.locking else None
 
     @property

@@ -116,7 +116,7 @@ class Checkpoints:
 
 @dataclass(slots=True)
 class Keeper:
-    """`workspace.base.Keeper` for one call of a tool."""
+    """Keeps what one call of a tool changes. See `workspace.ports.Keeper`."""
 
     checkpoints: Checkpoints
     chat: str

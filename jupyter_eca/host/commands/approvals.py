@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from jupyter_eca.config import agent
 from jupyter_eca.engine.approval import reason
 from jupyter_eca.engine.approval.policy import Policy, conditional, decide
-from jupyter_eca.host.commands.base import Answer
-from jupyter_eca.host.turn import setup, tool_context
+from jupyter_eca.host.chat.ports import Answer
 
 if TYPE_CHECKING:
     from jupyter_eca.engine.model.request import ToolSpec
@@ -23,12 +21,12 @@ async def go(place: Place, called: Called) -> Answer:  # noqa: ARG001  # the sam
 
 async def approvals(place: Place, _called: Called) -> Answer:
     host = place.host
-    live = await host.load(place.chat)
-    choice = setup.decided(host, live.choice)
-    who = agent(host.config, choice.agent)
-    tools = setup.offered(host, who.name, tool_context.tools(host, place.chat, place.kernel))
+    live = await host.chats.load(place.chat)
+    choice = host.setups.settle(live.choice)
+    who = host.current.resolved.agent(choice.agent)
+    tools = host.setups.list_tools(who.name, host.tool_contexts.build(place.chat, place.kernel))
     rows = [
-        f"| `{tool.spec.name}` | {_told(who.policy, tool.spec, live.state.remembered, trust=bool(choice.trust))} |"
+        f"| `{tool.spec.name}` | {_explain(who.policy, tool.spec, live.state.remembered, trust=bool(choice.trust))} |"
         for tool in tools
     ]
     trust = " Trust is on: what would ask runs unasked." if choice.trust else ""
@@ -36,7 +34,7 @@ async def approvals(place: Place, _called: Called) -> Answer:
     return Answer("\n".join([*head, *rows]))
 
 
-def _told(policy: Policy, tool: ToolSpec, remembered: frozenset[str], *, trust: bool) -> str:
+def _explain(policy: Policy, tool: ToolSpec, remembered: frozenset[str], *, trust: bool) -> str:
     """Without arguments; what depends on them is told beside it."""
     verdict = decide(policy, tool, {}, remembered, trust=trust)
     depends = [f"`{rule}` ({decision})" for decision, rule in conditional(policy, tool)]

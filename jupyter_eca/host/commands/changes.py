@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from jupyter_eca.engine.changes import undo as undoing
-from jupyter_eca.host.commands.base import Answer
+from jupyter_eca.host.chat.ports import Answer
 from jupyter_eca.protocol.changes import ChatRevertResult
 
 if TYPE_CHECKING:

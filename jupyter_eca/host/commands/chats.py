@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from jupyter_eca.engine.chat.export import cells, document, file_name
 from jupyter_eca.errors import ToolError
-from jupyter_eca.host.commands.base import Answer
+from jupyter_eca.host.chat.ports import Answer
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -24,18 +24,18 @@ LISTED = 20
 
 
 async def resume(place: Place, called: Called) -> Answer:
-    rows = [row for row in await place.host.chats() if row.id != place.chat and place.sees(row.id)]
+    rows = [row for row in await place.host.chats.list_rows() if row.id != place.chat and place.sees(row.id)]
     if not rows:
         return Answer("There is no other chat to go on with.")
     if not called.text:
         return Answer("\n".join([*map(_line, range(1, LISTED + 1), rows), "", "`/resume NUMBER` goes on with one."]))
-    row = _named(rows, called.text)
+    row = _find(rows, called.text)
     if row is None:
         return Answer(f"There is no chat {called.text!r}. `/resume` lists those there are.")
     return Answer(f"Going on with {_title(row)}.", opens=row.id)
 
 
-def _named(rows: list[ChatRow], wanted: str) -> ChatRow | None:
+def _find(rows: list[ChatRow], wanted: str) -> ChatRow | None:
     if wanted.isdecimal() and 1 <= int(wanted) <= len(rows):
         return rows[int(wanted) - 1]
     return next((row for row in rows if row.id == wanted), None)
@@ -53,8 +53,8 @@ def _title(row: ChatRow) -> str:
 
 async def export(place: Place, called: Called) -> Answer:
     """Raises: ToolError for a place outside of the workspace."""
-    events = await place.host.stored(place.chat)
-    row = await place.host.chat(place.chat)
+    events = await place.host.chats.read_events(place.chat)
+    row = await place.host.chats.read_row(place.chat)
     if row is None or not events:
         return Answer("Nothing was said in this chat yet.")
     title = row.title or "Chat"

@@ -8,11 +8,11 @@ from jupyter_eca import redaction
 from jupyter_eca.engine.chat.export import fenced
 from jupyter_eca.engine.model.budget import dollars
 from jupyter_eca.engine.model.context_window import breakdown, drawn
-from jupyter_eca.host.commands.base import Answer, Compaction
+from jupyter_eca.host.chat.live_chat import now
+from jupyter_eca.host.chat.ports import Answer, Compaction
 from jupyter_eca.host.commands.instructions import instructed
 from jupyter_eca.host.operations.estimates import words
 from jupyter_eca.host.store import Extent, Total
-from jupyter_eca.host.turn.effect_runner import now
 from jupyter_eca.protocol.content import UsageContent
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ async def costs(place: Place, _called: Called) -> Answer:
     """Of the chats of the session only those that whoever asks may know of; the day is the user's, and all of it."""
     host = place.host
     account = await host.ledger.account(place.chat, now())
-    session = [row.id for row in await host.chats() if row.updated >= host.started and place.sees(row.id)]
+    session = [row.id for row in await host.chats.list_rows() if row.updated >= host.started and place.sees(row.id)]
     totals = [await host.ledger.total(Extent(chat, since=host.started)) for chat in session]
     rows = [("this chat", account.chat), ("this session", sum(totals, Total()))]
     rows += [("this notebook", account.notebook)] if account.place else []
@@ -43,8 +43,12 @@ def _row(name: str, total: Total) -> str:
 
 
 async def context(place: Place, _called: Called) -> Answer:
-    usages = [event.content for event in await place.host.stored(place.chat) if isinstance(event.content, UsageContent)]
-    request = await place.host.draft(place.chat, kernel=place.kernel)
+    usages = [
+        event.content
+        for event in await place.host.chats.read_events(place.chat)
+        if isinstance(event.content, UsageContent)
+    ]
+    request = await place.host.turns.draft(place.chat, kernel=place.kernel)
     told = await instructed(place)
     return Answer(drawn(breakdown(request, usages[-1] if usages else None), told.pinned.sections))
 
@@ -55,10 +59,10 @@ async def compact(place: Place, called: Called) -> Compaction:  # noqa: ARG001  
 
 async def prompt_show(place: Place, called: Called) -> Answer:
     """Raises: ProviderError when there is no model to ask."""
-    request = await place.host.draft(place.chat, called.text, place.kernel)
+    request = await place.host.turns.draft(place.chat, called.text, place.kernel)
     told = f"What `{request.model}` is told at the beginning, word for word:\n\n{fenced(request.system, 'markdown')}"
     return Answer(
-        f"{redaction.hide(told)}\n\nAll that it would be sent:\n\n{fenced(words(place.host, request), 'json')}"
+        f"{redaction.hide(told)}\n\nAll that it would be sent:\n\n{fenced(words(place.host.catalog, request), 'json')}"
     )
 
 

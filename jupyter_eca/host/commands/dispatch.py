@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from jupyter_eca import redaction
 from jupyter_eca.engine.text.slash_commands import NATIVE, expand, meant, parse
 from jupyter_eca.errors import EcaError
+from jupyter_eca.host.chat.ports import Answer, Replacement
 from jupyter_eca.host.commands import markdown_commands, mcp_prompts, skills
-from jupyter_eca.host.commands.base import Answer, Compaction, Place, Replacement
+from jupyter_eca.host.commands.base import Place
 from jupyter_eca.plugins import loader
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from jupyter_eca.engine.text.slash_commands import Called
-    from jupyter_eca.host.commands.base import Command, Sees
+    from jupyter_eca.host.chat.ports import Outcome, Sees
+    from jupyter_eca.host.commands.base import Command
     from jupyter_eca.host.host import Host
     from jupyter_eca.protocol.command import ChatCommand
     from jupyter_eca.workspace.ports import Kernel
@@ -51,8 +54,8 @@ async def _custom(host: Host) -> Mapping[str, markdown_commands.CustomCommand]:
     return await markdown_commands.find(host.workspace.files, host.config, host.audiences.warn)
 
 
-async def answered_here(host: Host, message: str) -> bool:
-    """Whether `run` would answer, as far as can be told without running anything: then no model is to hear of it."""
+async def answers_here(host: Host, message: str) -> bool:
+    """See `CommandRunner.answers_here`."""
     called = parse(message)
     if called is None:
         return False
@@ -64,9 +67,9 @@ async def answered_here(host: Host, message: str) -> bool:
 
 async def run(
     host: Host, chat: str, message: str, kernel: Kernel | None = None, sees: Sees | None = None
-) -> Answer | Compaction | Replacement | None:
+) -> Outcome | None:
     """None for a message that is no command. `sees` tells which chats the asker may know of: by default this one."""
-    live = host.live(chat)
+    live = host.chats.live(chat)
     if live is not None and live.dialogue is not None and live.dialogue.takes(message):
         try:
             return Answer(await live.dialogue.hear(message))
@@ -82,7 +85,7 @@ async def run(
         return Answer(redaction.hide(str(error)))
 
 
-async def _run(place: Place, called: Called) -> Answer | Compaction | Replacement | None:
+async def _run(place: Place, called: Called) -> Outcome | None:
     if command := native().get(called.name):
         return await command(place, called)
     written = await _custom(place.host)
@@ -107,3 +110,22 @@ async def _slip(called: Called, names: list[str]) -> str:
     """The command that was meant, "" for the name of something else."""
     wanted = "" if ":" in called.name else meant(called.name, names)
     return "" if not wanted or await asyncio.to_thread(Path("/", called.name).exists) else wanted
+
+
+@dataclass(frozen=True, slots=True)
+class HostCommands:
+    """`host.chat.ports.CommandRunner` of one host."""
+
+    host: Host
+
+    async def answers_here(self, message: str) -> bool:
+        return await answers_here(self.host, message)
+
+    async def run(
+        self, chat: str, message: str, kernel: Kernel | None = None, sees: Sees | None = None
+    ) -> Outcome | None:
+        return await run(self.host, chat, message, kernel, sees)
+
+
+# The host has the loader find this: importing it from there would be a ring.
+RUNNER: Final = HostCommands

@@ -6,7 +6,7 @@ import json
 from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
-from jupyter_eca.host.commands.base import Answer
+from jupyter_eca.host.chat.ports import Answer
 from jupyter_eca.host.hooks import HookType
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ async def hooks(place: Place, _called: Called) -> Answer:
     for type, of_type in groupby(sorted(found, key=lambda hook: order.index(hook.type)), key=lambda hook: hook.type):
         lines += [f"**{type}**", "", *map(_line, of_type), ""]
     if refused:
-        lines += ["**Not in force**", "", *map(_refused, refused)]
+        lines += ["**Not in force**", "", *map(_describe_refused, refused)]
     return Answer("\n".join(lines).rstrip())
 
 
@@ -49,7 +49,7 @@ def _matcher(hook: Hook) -> str:
     return json.dumps(written["matcher"], ensure_ascii=False)
 
 
-def _refused(refused: Refused) -> str:
+def _describe_refused(refused: Refused) -> str:
     return f"- `{refused.name}`: {refused.why}{f'; from `{refused.source}`' if refused.source else ''}"
 
 

@@ -5,10 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from jupyter_eca.config import agent
 from jupyter_eca.engine.approval.policy import key
-from jupyter_eca.host.commands.base import Answer, Replacement
-from jupyter_eca.host.turn import setup, system_prompt, tool_context
+from jupyter_eca.host.chat.ports import Answer, Replacement
 from jupyter_eca.instructions import rules as the_rules
 from jupyter_eca.instructions.base import facts
 from jupyter_eca.instructions.prompt_texts import ours
@@ -20,7 +18,7 @@ if TYPE_CHECKING:
     from jupyter_eca.engine.model.texts import Section
     from jupyter_eca.engine.text.slash_commands import Called
     from jupyter_eca.host.commands.base import Command, Place
-    from jupyter_eca.host.turn.setup import Told
+    from jupyter_eca.host.turn.setup import Briefing
     from jupyter_eca.instructions.rules import Rule
 
 _NO_RULES: Final = (
@@ -30,17 +28,17 @@ _NO_RULES: Final = (
 _SAME: Final = "The model is told what it was told: nothing has changed."
 
 
-async def instructed(place: Place, *, anew: bool = False) -> Told:
+async def instructed(place: Place, *, anew: bool = False) -> Briefing:
     """Raises: ProviderError when there is no model to tell."""
     host = place.host
-    choice = replace((await host.load(place.chat)).choice, model=await host.model(place.chat))
-    return await setup.tell(host, choice, tool_context.tools(host, place.chat, place.kernel), anew=anew)
+    choice = replace((await host.chats.load(place.chat)).choice, model=await host.turns.model(place.chat))
+    return await host.setups.brief(choice, host.tool_contexts.build(place.chat, place.kernel), anew=anew)
 
 
 async def init(place: Place, called: Called) -> Replacement:
     host = place.host
     told = await instructed(place)
-    who = agent(host.config, (await host.load(place.chat)).choice.agent)
+    who = host.current.resolved.agent((await host.chats.load(place.chat)).choice.agent)
     known = facts(host.workspace.files, (key(tool) for tool in told.tools), subagent=False)
     of_agent = host.config.agent.get(who.name)
     own = (of_agent.prompts.init if of_agent else "") or host.config.prompts.init
@@ -54,8 +52,8 @@ async def init(place: Place, called: Called) -> Replacement:
 
 async def rules(place: Place, _called: Called) -> Answer:
     host = place.host
-    choice = (await host.load(place.chat)).choice
-    who, model = agent(host.config, choice.agent).name, await host.model(place.chat)
+    choice = (await host.chats.load(place.chat)).choice
+    who, model = host.current.resolved.agent(choice.agent).name, await host.turns.model(place.chat)
     every = await the_rules.find(host.workspace.files, host.config, host.audiences.warn)
     holding = [rule for rule in every if rule.holds(who, model)]
     other = [rule for rule in every if rule not in holding]
@@ -63,20 +61,20 @@ async def rules(place: Place, _called: Called) -> Answer:
         return Answer(_NO_RULES)
     told = await instructed(place)
     parts = [
-        _listed("Told at the beginning of a chat:", (rule for rule in holding if not rule.paths)),
-        _listed("Fetched for some files only:", (rule for rule in holding if rule.paths)),
-        _listed(f"Not for the agent `{who}` with `{model}`:", other),
-        _waiting(holding, told),
+        _list_rules("Briefing at the beginning of a chat:", (rule for rule in holding if not rule.paths)),
+        _list_rules("Fetched for some files only:", (rule for rule in holding if rule.paths)),
+        _list_rules(f"Not for the agent `{who}` with `{model}`:", other),
+        _describe_new(holding, told),
     ]
     return Answer("\n\n".join(filter(None, parts)))
 
 
-def _listed(head: str, some: Iterable[Rule]) -> str:
-    lines = [f"- `{rule.id}`{_for(rule)}" for rule in some]
+def _list_rules(head: str, some: Iterable[Rule]) -> str:
+    lines = [f"- `{rule.id}`{_describe_scope(rule)}" for rule in some]
     return "\n".join([head, "", *lines]) if lines else ""
 
 
-def _for(rule: Rule) -> str:
+def _describe_scope(rule: Rule) -> str:
     said = {
         "files": rule.paths,
         "before": tuple({"modify": "changes", "read": "reading"}[one] for one in rule.enforce) if rule.paths else (),
@@ -87,7 +85,7 @@ def _for(rule: Rule) -> str:
     return f" ({told})" if told else ""
 
 
-def _waiting(holding: Iterable[Rule], told: Told) -> str:
+def _describe_new(holding: Iterable[Rule], told: Briefing) -> str:
     """Those that are newer than the chat."""
     text = told.pinned.text
     new = [rule for rule in holding if rule.id not in text and not told.pinned.has(the_rules.source(rule))]
@@ -100,12 +98,12 @@ def _waiting(holding: Iterable[Rule], told: Told) -> str:
 async def sync_system_prompt(place: Place, _called: Called) -> Answer:
     """Raises: ProviderError when there is no model to tell."""
     old, new = await instructed(place), await instructed(place, anew=True)
-    await system_prompt.keep(place.host, place.chat, new.pinned)
-    lines = _differences(old.pinned.sections, new.pinned.sections)
+    await place.host.system_prompts.keep(place.chat, new.pinned)
+    lines = _compare(old.pinned.sections, new.pinned.sections)
     return Answer("\n".join(["The model is told from now on:", "", *lines]) if lines else _SAME)
 
 
-def _differences(old: tuple[Section, ...], new: tuple[Section, ...]) -> list[str]:
+def _compare(old: tuple[Section, ...], new: tuple[Section, ...]) -> list[str]:
     was, now = ({section.source: section.text for section in sections} for sections in (old, new))
     return [
         *(f"- new: {source}" for source in now if source not in was),

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from jupyter_eca.host.chat.dialogue import Dialogue, asked
-from jupyter_eca.host.commands.base import Answer
-from jupyter_eca.host.turn import tool_context
+from jupyter_eca.host.chat.ports import Answer
 from jupyter_eca.protocol.provider import LoginAction
 from jupyter_eca.protocol.question import ChatAskQuestionParams, QuestionOption
 
@@ -41,11 +40,11 @@ async def login(place: Place, called: Called) -> Answer:
     if len(called.arguments) > 1:
         return Answer(NO_KEYS_HERE)
     steps = _steps(place.host.logins, place.chat, called.text, place.host.audiences.user(place.chat))
-    if questions := tool_context.tools(place.host, place.chat, place.kernel).questions:
+    if questions := place.host.tool_contexts.build(place.chat, place.kernel).questions:
         return Answer(await asked(steps, questions))
     # Where nobody sits, the next cell of a notebook would be taken for the key.
     if place.host.audiences.attended(place.chat):
-        return Answer(await place.host.converse(place.chat, Dialogue(steps)))
+        return Answer(await place.host.turns.converse(place.chat, Dialogue(steps)))
     return Answer(BY_HAND)
 
 
@@ -72,9 +71,9 @@ async def _steps(logins: Logins, chat: str, provider: str, user: User | None) ->
             step = await logins.login(provider, methods.get(label, label), user)
             continue
         if step.action is LoginAction.DEVICE_CODE or not step.fields:
-            yield _told(step)
+            yield _describe(step)
             return
-        told, data = _told(step), dict[str, str]()
+        told, data = _describe(step), dict[str, str]()
         for field in step.fields:
             answer = yield _question(chat, f"{told}\n\n{field.label}".strip(), secret=field.type == "secret")
             if not answer:
@@ -97,7 +96,7 @@ def _question(
     )
 
 
-def _told(step: LoginStep) -> str:
+def _describe(step: LoginStep) -> str:
     said = [step.message or "", step.url or "", f"Code: `{step.code}`" if step.code else ""]
     return "\n\n".join(part for part in said if part)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from jupyter_eca.engine.text.slash_commands import bound
-from jupyter_eca.host.commands.base import Answer, Replacement
+from jupyter_eca.host.chat.ports import Answer, Replacement
 from jupyter_eca.protocol.command import ChatCommand, CommandArgument, CommandKind
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Final
 from jupyter_eca import redaction
 from jupyter_eca.config.masking import masked
 from jupyter_eca.engine.chat.export import fenced
-from jupyter_eca.host.commands.base import Answer
+from jupyter_eca.host.chat.live_chat import Choice
+from jupyter_eca.host.chat.ports import Answer
 from jupyter_eca.host.doctor import report
-from jupyter_eca.host.host import Choice
 from jupyter_eca.host.subscribers import Notice
 from jupyter_eca.protocol.lifecycle import ChatConfig, ConfigUpdatedParams
 
@@ -24,14 +24,14 @@ async def model(place: Place, called: Called) -> Answer:
     host = place.host
     models = await host.catalog.models()
     if not called.text:
-        current = await host.model(place.chat)
+        current = await host.turns.model(place.chat)
         lines = [f"- `{name}`{' (in use)' if name == current else ''}" for name in models]
         head = f"The model of this chat is `{current}`." if current else "This chat has no model."
         return Answer("\n".join([f"{head} `/model PROVIDER/MODEL` chooses another.", "", *lines]))
     name = next((one for one in models if one.partition("/")[2] == called.text), called.text)
     host.catalog.choose(name)
-    await host.load(place.chat)
-    host.choose(place.chat, Choice(model=name))
+    await host.chats.load(place.chat)
+    host.turns.choose(place.chat, Choice(model=name))
     selected = ConfigUpdatedParams(chat=ChatConfig(select_model=name), chat_id=place.chat)
     host.audiences.tell(Notice("config/updated", selected, place.chat))
     unlisted = "" if name in models else " It is not among those that are listed; it is tried anyway."
@@ -47,7 +47,7 @@ async def config(place: Place, _called: Called) -> Answer:
 
 
 async def doctor(place: Place, _called: Called) -> Answer:
-    return Answer(await report(place.host, "this server"))
+    return Answer(await report(place.host.services, "this server"))
 
 
 async def help(place: Place, _called: Called) -> Answer:

@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from jupyter_eca.engine.text.slash_commands import expand, mixed, placeholders
-from jupyter_eca.host.commands.base import Answer, Replacement
+from jupyter_eca.host.chat.ports import Answer, Replacement
 from jupyter_eca.instructions import skills
 from jupyter_eca.protocol.command import ChatCommand, CommandKind
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from jupyter_eca.config import spawnable
-from jupyter_eca.host.commands.base import Answer
-from jupyter_eca.host.turn import setup
+from jupyter_eca.host.chat.ports import Answer
 
 if TYPE_CHECKING:
     from jupyter_eca.config import Agent
@@ -15,9 +13,9 @@ if TYPE_CHECKING:
 
 
 async def subagents(place: Place, called: Called) -> Answer:  # noqa: ARG001  # the same for all words
-    live = await place.host.load(place.chat)
-    by = setup.decided(place.host, live.choice).agent
-    found = spawnable(place.host.config, by)
+    live = await place.host.chats.load(place.chat)
+    by = place.host.setups.settle(live.choice).agent
+    found = place.host.current.resolved.list_spawnable(by)
     if not found:
         return Answer(f"`{by}` can spawn no agent. `mode: subagent` makes one that can be.")
     lines = [_line(one) for one in found.values()]

@@ -17,13 +17,18 @@ from jupyter_eca.protocol.question import ChatAskQuestionParams, QuestionOption
 
 if TYPE_CHECKING:
     from jupyter_eca.engine.model.request import ModelRequest
-    from jupyter_eca.host.costs.ledger import Bill
-    from jupyter_eca.host.host import Host
+    from jupyter_eca.host.costs.ledger import Bill, Ledger
+    from jupyter_eca.host.services import Current
+    from jupyter_eca.host.subscribers import Audiences
+    from jupyter_eca.plugins.providers.catalog import Catalog
 
 
 class Budgets:
-    def __init__(self, host: Host) -> None:
-        self._host = host
+    def __init__(self, current: Current, catalog: Catalog, ledger: Ledger, audiences: Audiences) -> None:
+        self._current = current
+        self._catalog = catalog
+        self._ledger = ledger
+        self._audiences = audiences
         # By chat, purse and day: what the user has added is for one chat, and for today.
         self._raised: dict[tuple[str, Purse, int], float] = {}
 
@@ -34,8 +39,8 @@ class Budgets:
         """
         if not self._limits:
             return
-        expected = self._host.ledger.expected(to, request)
-        coming = (await self._host.catalog.quoted(to.model, expected)).cost
+        expected = self._ledger.expected(to, request)
+        coming = (await self._catalog.quoted(to.model, expected)).cost
         while found := over(await self._budgets(to), coming):
             answer = await self._ask(to, found)
             if answer == GO_ON:
@@ -46,7 +51,7 @@ class Budgets:
 
     @property
     def _limits(self) -> dict[Purse, float]:
-        config = self._host.config.budget
+        config = self._current.config.budget
         limits = {Purse.CHAT: config.per_chat, Purse.NOTEBOOK: config.per_notebook, Purse.DAY: config.per_day}
         return {purse: limit for purse, limit in limits.items() if limit is not None}
 
@@ -61,14 +66,14 @@ class Budgets:
         found: list[Budget] = []
         for purse, limit in self._limits.items():
             if purse in extents:
-                total = await self._host.ledger.total(extents[purse])
+                total = await self._ledger.total(extents[purse])
                 raised = self._raised.get((to.chat, purse, today), 0.0)
                 found.append(Budget(purse, limit, total.cost, total.unpriced, raised))
         return found
 
     async def _ask(self, to: Bill, found: Over) -> str | None:
         """None when nobody is there to answer."""
-        if not (to.asks and self._host.audiences.answered(to.chat)):
+        if not (to.asks and self._audiences.answered(to.chat)):
             return None
         asked = ChatAskQuestionParams(
             chat_id=to.chat,
@@ -76,7 +81,7 @@ class Budgets:
             options=tuple(QuestionOption(label=label) for label in (GO_ON, raising(found), STOP)),
             allow_freeform=False,
         )
-        return (await Asking(self._host.audiences, to.chat).ask(asked)).answer
+        return (await Asking(self._audiences, to.chat).ask(asked)).answer
 
     def _raise(self, to: Bill, found: Over) -> None:
         key = (to.chat, found.budget.purse, _today())

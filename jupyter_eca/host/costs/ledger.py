@@ -7,7 +7,7 @@ come back. So sums are those of a table that nothing is ever taken away from. A 
 from __future__ import annotations
 
 import time
-from contextlib import aclosing, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -20,13 +20,14 @@ from jupyter_eca.host.store import Extent, Spending, Total
 from jupyter_eca.protocol.context import CellContext, CursorContext, NotebookContext, OutputContext
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, AsyncIterator
+    from collections.abc import AsyncIterator
 
-    from jupyter_eca.engine.model.delta import Delta
     from jupyter_eca.engine.model.request import ModelRequest
     from jupyter_eca.host.chat.live_chat import LiveChat
-    from jupyter_eca.host.host import Host
-    from jupyter_eca.plugins.providers.catalog import Chosen
+    from jupyter_eca.host.chat.registry import Chats
+    from jupyter_eca.host.services import Current
+    from jupyter_eca.host.store import Store
+    from jupyter_eca.host.subscribers import Audiences
 
 _SUFFIX = ".ipynb"
 
@@ -81,26 +82,12 @@ def payer(chat: LiveChat) -> str:
 
 
 class Ledger:
-    def __init__(self, host: Host) -> None:
-        self._host = host
+    def __init__(self, current: Current, store: Store, chats: Chats, audiences: Audiences) -> None:
+        self._current = current
+        self._store = store
+        self._chats = chats
+        self._audiences = audiences
         self._last: dict[str, _Last] = {}
-
-    async def stream(self, to: Bill, chosen: Chosen, request: ModelRequest) -> AsyncGenerator[Delta]:
-        """What a model says, written down as paid for. Raises: ProviderError; OverBudget before anything is sent."""
-        await self._host.budgets.allow(to, request)
-        begun = counted = False
-        try:
-            async with aclosing(chosen.provider.stream(chosen.model, request, chosen.settings)) as deltas:
-                async for delta in deltas:
-                    begun = True
-                    if isinstance(delta, UsageDelta):
-                        counted, delta = True, chosen.billed(delta)
-                        self._count(to, request, delta)
-                    yield delta
-        finally:
-            # An answer that was broken off costs as well, and nobody has told how much.
-            if begun and not counted and not chosen.free:
-                self._note(to, UsageDelta(breakdown(request).used_tokens, 0))
 
     def expected(self, to: Bill, request: ModelRequest) -> UsageDelta:
         """What a request will be counted as before its answer: estimated as the last one was, put right by what came of
@@ -113,25 +100,27 @@ class Ledger:
         cached = last.counted if kept else 0
         return UsageDelta(tokens - cached, 0, cache_read_tokens=cached)
 
-    def _count(self, to: Bill, request: ModelRequest, usage: UsageDelta) -> None:
+    def count(self, to: Bill, request: ModelRequest, usage: UsageDelta) -> None:
+        """Write down what a request cost, and how far its estimate was off."""
         read = usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens
-        self._note(to, usage)
+        self.note(to, usage)
         if to.chat:
             cached = bool(usage.cache_read_tokens or usage.cache_write_tokens)
             self._last[to.chat] = _Last(_now(), to.model, breakdown(request).used_tokens, read, cached)
 
-    def _note(self, to: Bill, usage: UsageDelta) -> None:
+    def note(self, to: Bill, usage: UsageDelta) -> None:
+        """Write down what a request cost."""
         cached = usage.cache_read_tokens
         read = usage.input_tokens + cached + usage.cache_write_tokens
         where = to.chat, to.turn, to.notebook, to.model
-        self._host.store.spend(Spending(_now(), *where, read, cached, usage.output_tokens, usage.cost))
+        self._store.spend(Spending(_now(), *where, read, cached, usage.output_tokens, usage.cost))
 
     async def total(self, extent: Extent) -> Total:
-        return await self._host.store.do(lambda tables: tables.spent(extent))
+        return await self._store.do(lambda tables: tables.spent(extent))
 
     async def account(self, chat: str, at: int) -> Account:
         """What a client is told: of a chat, of where it was last asked in, of the day."""
-        live = self._host.live(chat)
+        live = self._chats.live(chat)
         turn, notebook = (live.paid, live.notebook) if live else ("", "")
         return Account(
             await self.total(Extent(chat, turn)) if turn else Total(),
@@ -143,13 +132,13 @@ class Ledger:
 
     async def place(self, chat: LiveChat) -> str:
         """The path of the notebook that the chat's prompt came from, "" when it came from none."""
-        async for path in self._named(chat):
+        async for path in self._find_notebooks(chat):
             with suppress(ToolError):
-                return str(self._host.workspace.files.resolve(path))
+                return str(self._current.workspace.files.resolve(path))
             return path
         return ""
 
-    async def _named(self, chat: LiveChat) -> AsyncIterator[str]:
+    async def _find_notebooks(self, chat: LiveChat) -> AsyncIterator[str]:
         """By the cell that asked, by what was sent along, by the page that it came from: the nearest first."""
         prompt = chat.prompt
         if prompt is None:
@@ -161,7 +150,7 @@ class Ledger:
             if named and context.path.endswith(_SUFFIX):
                 yield context.path
         if chat.kernel is None:
-            for notebooks in self._host.audiences.notebooks(chat.state.id):
+            for notebooks in self._audiences.notebooks(chat.state.id):
                 for one in await notebooks.list():
                     if one.active:
                         yield one.path

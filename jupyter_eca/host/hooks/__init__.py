@@ -1,7 +1,7 @@
 """The user's hooks: programs that run at certain moments of a session, a chat or a turn, and may have a say in it.
 
-`reading` has what the configuration says of them, `matching` whether one is for a moment, `running` runs one, `effects`
-is what several of them together make of the moment. When they run and what comes of it is the host's (`hooking`).
+`config.hooks` reads what the configuration says of them, `matching` finds those for a moment, `process` runs one,
+`effects` combines what several say. `runner` knows when they run, `turn_hooks` what comes of them in a turn.
 """
 
 from jupyter_eca.config.hooks import Action, Hook, HookType, Refused, read

@@ -49,10 +49,10 @@ async def run(hook: Hook, action: Action, given: bytes, folder: Path) -> Ran:
         process = await shell.start(command, folder, apart=True, given=given, program=shutil.which("bash") or "")
     except ToolError as error:
         return Ran(1, "", str(error))
-    return await _heard(process, hook.seconds(action))
+    return await _read_output(process, hook.seconds(action))
 
 
-async def _heard(process: shell.ShellProcess, seconds: float) -> Ran:
+async def _read_output(process: shell.ShellProcess, seconds: float) -> Ran:
     output, errors = _Kept(process), _Kept(process)
     readers = [asyncio.ensure_future(output.read(process.output))]
     if process.errors is not None:
@@ -93,10 +93,10 @@ class _Kept:
     def text(self) -> str:
         """Without what is for a terminal, or is no text at all."""
         text = self._bytes.decode("utf-8", errors="replace")
-        return text if text.isprintable() else "".join(map(_shown, text))
+        return text if text.isprintable() else "".join(map(_replace_control, text))
 
 
-def _shown(character: str) -> str:
+def _replace_control(character: str) -> str:
     plain = character in "\n\t\r" or unicodedata.category(character) != "Cc"
     return character if plain else "\N{REPLACEMENT CHARACTER}"
 

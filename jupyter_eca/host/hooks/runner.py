@@ -1,5 +1,7 @@
-"""Has the user's hooks run for one host: those there are, what each is given, what is shown of it, and those nobody
-waits for. What comes of them in a turn is `moments`'."""
+"""Runs the user's hooks: which there are, what each is given, what is shown of it, and those that nobody waits for.
+
+Must not decide anything about a turn: `host.hooks.turn_hooks` does. `host.hooks.process` runs a single program.
+"""
 
 from __future__ import annotations
 
@@ -23,8 +25,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from jupyter_eca.host.chat.live_chat import LiveChat
+    from jupyter_eca.host.chat.registry import Chats
     from jupyter_eca.host.hooks import Action, Effects, Hook, Refused
-    from jupyter_eca.host.host import Host
+    from jupyter_eca.host.services import Current
+    from jupyter_eca.host.store import Store
+    from jupyter_eca.host.subscribers import Audiences
     from jupyter_eca.protocol.content import Content
 
     Show = Callable[[Content], None]
@@ -59,8 +64,11 @@ class Hooks:
     """`started` are the chats whose first prompt since the server began was seen, with what hooks had to say for their
     system prompts; `parents` are those of subagents' chats."""
 
-    def __init__(self, host: Host, database: Path) -> None:
-        self._host = host
+    def __init__(self, current: Current, audiences: Audiences, store: Store, chats: Chats, database: Path) -> None:
+        self._current = current
+        self._audiences = audiences
+        self._store = store
+        self._chats = chats
         self._database = database
         self._read: tuple[object, tuple[Hook, ...], tuple[Refused, ...]] = (None, (), ())
         self._waiting: asyncio.Queue[tuple[HookType, dict[str, Any]]] = asyncio.Queue(MAX_WAITING)
@@ -72,7 +80,7 @@ class Hooks:
     @property
     def all(self) -> tuple[tuple[Hook, ...], tuple[Refused, ...]]:
         """Those in force, in the order in which they run, and those that are not."""
-        written = self._host.config.hooks
+        written = self._current.config.hooks
         if self._read[0] is not written:
             self._read = (written, *hooks.read(written))
             self._reported.clear()
@@ -80,7 +88,7 @@ class Hooks:
 
     def complain(self) -> None:
         for refused in self.all[1]:
-            self._host.audiences.warn(refused.told)
+            self._audiences.warn(refused.told)
 
     def sections(self, chat: str) -> tuple[Section, ...]:
         """Of a chat's system prompt."""
@@ -122,7 +130,7 @@ class Hooks:
             return
         calls = {status: [one.id for one in chat.state.calls if one.status is status] for status in ToolCallStatus}
         now = {
-            "status": str(self._host.status(chat.state.id)),
+            "status": str(self._chats.status(chat.state.id)),
             "pending_approvals": calls[ToolCallStatus.WAITING],
             "running_tool_calls": calls[ToolCallStatus.RUNNING],
         }
@@ -135,19 +143,19 @@ class Hooks:
     @property
     def _base(self) -> dict[str, Any]:
         """What every hook is given."""
-        folders = [str(root) for root in self._host.workspace.files.roots]
+        folders = [str(root) for root in self._current.workspace.files.roots]
         return {
             "workspaces": folders,
             "cwd": folders[0],
             "db_cache_path": str(self._database),
-            "session_id": hashlib.sha256(self._host.store.workspace.encode()).hexdigest()[:16],
+            "session_id": hashlib.sha256(self._store.workspace.encode()).hexdigest()[:16],
             "eca_executable": f"{sys.executable} -m jupyter_eca",
         }
 
     def about(self, chat: LiveChat) -> dict[str, Any]:
         """What one of a chat is given."""
         setup, choice = chat.state.setup, chat.choice
-        agent = setup.agent or choice.agent or self._host.config.default_agent
+        agent = setup.agent or choice.agent or self._current.config.default_agent
         found = {
             "chat_id": chat.state.id,
             "agent": agent,
@@ -165,25 +173,25 @@ class Hooks:
                 continue
             for number, action in enumerate(hook.actions, 1):
                 name = hook.name if len(hook.actions) == 1 else f"{hook.name}-{number}"
-                reply = await self._act(hook, action, name, data, show)
+                reply = await self._run_one(hook, action, name, data, show)
                 replies.append(reply)
                 if reply.stops:
                     return hooks.effects(type, replies)
                 data = hooks.chained(data, reply)
         return hooks.effects(type, replies)
 
-    async def _act(self, hook: Hook, action: Action, name: str, data: dict[str, Any], show: Show | None) -> Reply:
+    async def _run_one(self, hook: Hook, action: Action, name: str, data: dict[str, Any], show: Show | None) -> Reply:
         id, block = uuid.uuid4().hex, show if hook.visible else None
         if block:
             block(HookActionStartedContent(id=id, name=name))
         given = json.dumps({"hook_name": name, "hook_type": hook.type, **data}).encode()
         reply = Reply(name, 1, error=_STOPPED, visible=hook.visible)
         try:
-            ran = await hooks.run(hook, action, given, self._host.workspace.files.roots[0])
+            ran = await hooks.run(hook, action, given, self._current.workspace.files.roots[0])
             reply = ran.reply(hook, name)
         finally:
             if block:
-                block(_finished(id, reply, data.get("tool_call_id")))
+                block(_make_block(id, reply, data.get("tool_call_id")))
         if reply.failed or (reply.blocks and hook.type in _ADVISORY):
             self._report(hook, reply)
         elif show and (words := reply.said("systemMessage")):
@@ -195,10 +203,10 @@ class Hooks:
         _log.warning("the hook %s failed with %s: %s", reply.hook, reply.status, reply.error.strip()[:_SHOWN])
         if hook.name not in self._reported:
             self._reported.add(hook.name)
-            self._host.audiences.warn(f"The hook {reply.hook!r} failed: {why[:_SHOWN]}")
+            self._audiences.warn(f"The hook {reply.hook!r} failed: {why[:_SHOWN]}")
 
 
-def _finished(id: str, reply: Reply, call: str | None) -> HookActionFinishedContent:
+def _make_block(id: str, reply: Reply, call: str | None) -> HookActionFinishedContent:
     output, error = (text and text[:_SHOWN] for text in hooks.lines(reply))
     return HookActionFinishedContent(
         id=id, name=reply.hook, status=reply.status, output=output, error=error, tool_call_id=call

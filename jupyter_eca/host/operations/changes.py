@@ -14,7 +14,7 @@ from jupyter_eca.engine.model.texts import restored_text, reverted_text
 from jupyter_eca.errors import ToolError
 from jupyter_eca.host.checkpoints import cell_restore as cells
 from jupyter_eca.host.checkpoints import file_restore
-from jupyter_eca.host.turn import tool_context
+from jupyter_eca.host.turn.open_notebooks import find_notebooks
 from jupyter_eca.plugins.tools.cell_names import number
 from jupyter_eca.protocol.changes import (
     Change,
@@ -32,9 +32,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from jupyter_eca.engine.changes.revert import Touch
+    from jupyter_eca.host.chat.registry import Chats
     from jupyter_eca.host.checkpoints.cell_restore import Touches
-    from jupyter_eca.host.host import Host
+    from jupyter_eca.host.services import Services
     from jupyter_eca.host.store import Checkpoint
+    from jupyter_eca.host.turn.turns import Turns
     from jupyter_eca.protocol.notebook import NotebookDocument
     from jupyter_eca.workspace.ports import Files, Notebooks
 
@@ -114,34 +116,38 @@ class _Now:
 class Changes:
     """`decided` are told of each chat whose changes somebody kept or took back."""
 
-    def __init__(self, host: Host) -> None:
+    def __init__(self, services: Services, chats: Chats, turns: Turns) -> None:
         self.decided: list[Callable[[str], None]] = []
-        self._host = host
+        self._services = services
+        self._chats = chats
+        self._turns = turns
 
     async def list(
         self, chat: str, turn: str | None = None, extent: ChangeExtent = ChangeExtent.LAST
     ) -> tuple[Change, ...]:
         """Raises: UnknownChat."""
-        await self._host.load(chat, must_exist=True)
-        kept, now = await self._kept(chat), _Now(tool_context.notebooks(self._host, chat))
+        await self._chats.load(chat, must_exist=True)
+        kept, now = await self._read_kept(chat), _Now(find_notebooks(self._services, chat))
         if turn is None and extent is ChangeExtent.CHAT:
-            return tuple(await self._of(kept, now, "", kept.turns))
+            return tuple(await self._list_changes(kept, now, "", kept.turns))
         found: list[Change] = []
         for one in reversed(kept.turns) if turn is None else (turn,):
-            found = await self._of(kept, now, one, (one,)) + found
+            found = await self._list_changes(kept, now, one, (one,)) + found
             if found and extent is ChangeExtent.LAST:
                 break
         return tuple(found)
 
     async def keep(self, chat: str, ids: Iterable[str]) -> None:
         """From now on they are as the user wants them, and so is what came before them. Raises: UnknownChat."""
-        await self._host.load(chat, must_exist=True)
+        await self._chats.load(chat, must_exist=True)
         await whole(self._keep(chat, ids))
         self._tell(chat)
 
     async def revert(self, chat: str, ids: Iterable[str]) -> tuple[tuple[ChangeReverted, ...], tuple[ChangeLeft, ...]]:
         """Each as it was before; the chat and the model are told. Raises: BusyError, UnknownChat."""
-        found = await whole(_Reverting(self._host, chat, await self._kept(chat)).run(tuple(ids)))
+        found = await whole(
+            _Reverting(self._services, self._chats, self._turns, chat, await self._read_kept(chat)).run(tuple(ids))
+        )
         self._tell(chat)
         return found
 
@@ -149,12 +155,12 @@ class Changes:
         for told in self.decided:
             told(chat)
 
-    async def _kept(self, chat: str) -> Kept:
-        checkpoints = self._host.checkpoints
+    async def _read_kept(self, chat: str) -> Kept:
+        checkpoints = self._services.checkpoints
         return Kept(await checkpoints.turns(chat), await checkpoints.files(chat), await checkpoints.touches(chat))
 
     async def _keep(self, chat: str, ids: Iterable[str]) -> None:
-        kept, checkpoints = await self._kept(chat), self._host.checkpoints
+        kept, checkpoints = await self._read_kept(chat), self._services.checkpoints
         for item, turns in kept.named(ids).values():
             through = kept.turns[: kept.turns.index(turns[-1]) + 1]
             if not item.cell:
@@ -163,13 +169,13 @@ class Changes:
             elif touches := [one for one in kept.of(item) if one.turn in through and one.decided is None]:
                 await checkpoints.decide_cell(touches, Decided.KEPT)
 
-    async def _of(self, kept: Kept, now: _Now, label: str, turns: Collection[str]) -> list[Change]:
+    async def _list_changes(self, kept: Kept, now: _Now, label: str, turns: Collection[str]) -> list[Change]:
         """Ids are made of the turn that was asked about, and the item."""
         found: list[Change | None] = []
         for at, (key, item) in enumerate(kept.items.items(), 1):
             about = _About(f"{label}:{key}", at, item, turns)
             if not item.cell:
-                files = self._host.workspace.files
+                files = self._services.workspace.files
                 found.append(await asyncio.to_thread(_file, kept.files[item.path], files, about))
             elif any(touch.turn in turns for touch in kept.of(item)):
                 found.append(_cell(kept.of(item), await now.document(item.path), about))
@@ -251,15 +257,17 @@ def _decoded(content: bytes | None) -> str | _Unshown | None:
 class _Reverting:
     """One request. All of a notebook is one step to undo in it."""
 
-    def __init__(self, host: Host, chat: str, kept: Kept) -> None:
-        self._host = host
+    def __init__(self, services: Services, chats: Chats, turns: Turns, chat: str, kept: Kept) -> None:
+        self._services = services
+        self._chats = chats
+        self._turns = turns
         self._chat = chat
         self._kept = kept
         self._done: dict[Item, str] = {}
         self._left: dict[Item, tuple[str, str]] = {}
 
     async def run(self, ids: Sequence[str]) -> tuple[tuple[ChangeReverted, ...], tuple[ChangeLeft, ...]]:
-        live = await self._host.load(self._chat, must_exist=True)
+        live = await self._chats.load(self._chat, must_exist=True)
         with live.hold(commanded=True):
             named = self._kept.named(ids)
             wanted: dict[Item, set[str]] = {}
@@ -270,7 +278,7 @@ class _Reverting:
             await self._files({item.path: turns for item, turns in wanted.items() if not item.cell})
             if self._done:
                 report = restored_text(tuple(self._done.values()), tuple(self._left.values()))
-                self._host.note(self._chat, report, reverted_text([_named(item) for item in self._done]))
+                self._turns.note(self._chat, report, reverted_text([_name(item) for item in self._done]))
         found = [(id, named[id][0] if id in named else None) for id in ids]
         return (
             tuple(ChangeReverted(id=id, shown=self._done[one]) for id, one in found if one and one in self._done),
@@ -294,27 +302,27 @@ class _Reverting:
                     taken[cell] = one.touches
             return taken, left
 
-        notebooks = tool_context.notebooks(self._host, self._chat)
+        notebooks = find_notebooks(self._services, self._chat)
         for back in await cells.put_back(self._chat, path, self._kept.cells[path], choose, notebooks):
             for cell in [back.cell] if back.cell else wanted:
                 if back.why:
                     self._left[Item(path, cell)] = (back.shown, back.why)
                 else:
                     self._done[Item(path, cell)] = back.shown
-                    await self._host.checkpoints.decide_cell(back.touches, Decided.REVERTED)
+                    await self._services.checkpoints.decide_cell(back.touches, Decided.REVERTED)
 
     async def _files(self, wanted: Mapping[str, Collection[str]]) -> None:
-        files, kept = self._host.workspace.files, self._kept.files
+        files, kept = self._services.workspace.files, self._kept.files
         chosen, others, refused = await asyncio.to_thread(file_restore.chosen, kept, wanted, files)
         back = await asyncio.to_thread(file_restore.put_back, chosen, files, others)
         for path in back.done:
             self._done[Item(path)] = file_restore.shown(path, files)
             turns = {one.turn for one in chosen[path]}
-            await self._host.checkpoints.decide(self._chat, path, turns, Decided.REVERTED)
+            await self._services.checkpoints.decide(self._chat, path, turns, Decided.REVERTED)
         for path, why in {**refused, **back.left}.items():
             self._left[Item(path)] = (file_restore.shown(path, files), why)
 
 
-def _named(item: Item) -> str:
+def _name(item: Item) -> str:
     """For the model, which knows cells by their ids."""
     return f"{item.path} cell [{item.cell}]" if item.cell else item.path

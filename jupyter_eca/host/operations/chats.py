@@ -16,7 +16,7 @@ from jupyter_eca.engine.state import ChatState
 from jupyter_eca.errors import BusyError, LocalError
 from jupyter_eca.host.chat.live_chat import LiveChat, chosen, now
 from jupyter_eca.host.subscribers import Notice
-from jupyter_eca.host.turn import tool_context
+from jupyter_eca.host.turn.open_notebooks import find_notebooks
 from jupyter_eca.protocol import chats
 from jupyter_eca.protocol.content import (
     FlagContent,
@@ -33,8 +33,12 @@ from jupyter_eca.workspace.shielded import whole
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Collection, Iterable, Sequence
 
-    from jupyter_eca.host.host import Host
+    from jupyter_eca.host.chat.registry import Chats
+    from jupyter_eca.host.hooks.runner import Hooks
+    from jupyter_eca.host.services import Services
     from jupyter_eca.host.store.tables import Tables
+    from jupyter_eca.host.turn.subagents import Subagents
+    from jupyter_eca.host.turn.turns import Turns
     from jupyter_eca.protocol.event import Event
 
 
@@ -48,8 +52,12 @@ class CursorExpired(LocalError):
 class Archive:
     """Every change is for idle chats, and is made to its end. Raises, each: UnknownChat, BusyError."""
 
-    def __init__(self, host: Host) -> None:
-        self._host = host
+    def __init__(self, services: Services, chats: Chats, turns: Turns, subagents: Subagents, hooks: Hooks) -> None:
+        self._services = services
+        self._chats = chats
+        self._turns = turns
+        self._subagents = subagents
+        self._hooks = hooks
 
     async def page(
         self, id: str, limit: int | None, before: int | None, after: int | None, *, since_summary: bool = False
@@ -58,13 +66,13 @@ class Archive:
 
         Raises: CursorExpired, besides.
         """
-        await self._known(id)
+        await self._check_known(id)
         if limit and limit > 0 and after is None and not since_summary:
             return await self._newest(id, limit, before)
-        events = await self._host.store.events(id)
+        events = await self._services.store.events(id)
         if since_summary:
             after = last_summary(events)
-        row = await self._host.chat(id)
+        row = await self._chats.read_row(id)
         known = {event.seq for event in events}
         if any(cursor is not None and cursor not in known for cursor in (before, after)):
             raise CursorExpired(_GONE)
@@ -72,20 +80,20 @@ class Archive:
             raise CursorExpired("The chat was cut back since. Open it anew.")
         return page(merged_between(events, before, after), limit, before, after)
 
-    async def _known(self, id: str) -> None:
+    async def _check_known(self, id: str) -> None:
         """A chat that nobody answers in is not brought to memory in order to be read: it may be long."""
-        host = self._host
-        row = await host.store.do(lambda tables: tables.chat(id))
-        here = row is not None and row.workspace == host.store.workspace and host.live(id) is None
+        store = self._services.store
+        row = await store.do(lambda tables: tables.chat(id))
+        here = row is not None and row.workspace == store.workspace and self._chats.live(id) is None
         if not (row and here and row.owner is None and row.parent is None):
-            await host.load(id, must_exist=True)
+            await self._chats.load(id, must_exist=True)
 
     async def _newest(self, id: str, limit: int, before: int | None) -> Page:
-        """As `engine.page.page`, of no more than what it needs of the chat. What is stored in pieces may be shown as
-        one, so that more pieces may be needed than were asked for."""
+        """Return a page as `pagination.page` does, and read no more of the chat than it needs. What is stored in pieces
+        may be shown as one, so that more pieces may be needed than were asked for."""
         wanted = limit
         while True:
-            window = await self._host.store.do(partial(_window, id, wanted, before))
+            window = await self._services.store.do(partial(_window, id, wanted, before))
             shown = merged(window.events)
             if window.earlier == 0 or len(shown) >= limit:
                 break
@@ -101,7 +109,7 @@ class Archive:
         )
 
     async def flags(self, id: str) -> list[Event]:
-        return await self._host.store.do(lambda tables: tables.flags(id))
+        return await self._services.store.do(lambda tables: tables.flags(id))
 
     async def clear(self, id: str, *, messages: bool = True) -> None:
         """Without `messages`, only what was used is forgotten."""
@@ -131,14 +139,14 @@ class Archive:
     async def flag(self, id: str, content_id: str, text: str) -> None:
         async with self._idle(id) as (chat, events):
             self._place(events, content_id)
-            self._host.mark(chat, FlagContent(text=text, content_id=content_id))
+            self._chats.mark(chat, FlagContent(text=text, content_id=content_id))
 
     async def unflag(self, id: str, content_id: str) -> None:
         await whole(self._unflag(id, content_id))
 
     async def rename(self, id: str, title: str) -> None:
-        chat = await self._host.load(id, must_exist=True)
-        self._host.mark(chat, MetadataContent(title=title))
+        chat = await self._chats.load(id, must_exist=True)
+        self._chats.mark(chat, MetadataContent(title=title))
 
     # -- how
 
@@ -147,31 +155,31 @@ class Archive:
             if messages:
                 # The title stays in the chat's row: left as an event, it would be a turn that never ended.
                 gone = events
-                await self._host.checkpoints.forget(id, {event.turn for event in events})
+                await self._services.checkpoints.forget(id, {event.turn for event in events})
             else:
                 gone = [event for event in events if isinstance(event.content, UsageContent)]
-            await self._cut(chat, [event.seq for event in gone])
+            await self._cut_events(chat, [event.seq for event in gone])
 
     async def _delete(self, id: str) -> None:
-        live, row = self._host.live(id), await self._host.chat(id)
-        if row is not None and self._host.answered_elsewhere(row):
+        live, row = self._chats.live(id), await self._chats.read_row(id)
+        if row is not None and self._chats.is_answered_elsewhere(row):
             raise BusyError("This chat is being answered by another program. Wait for it, then delete it.")
-        if live is None and row is not None and row.workspace != self._host.store.workspace:
+        if live is None and row is not None and row.workspace != self._services.store.workspace:
             return
         if live is not None:
             live.held = True
-            self._host.stop(id)
+            self._turns.stop(id)
             await asyncio.gather(*live.tasks.values(), return_exceptions=True)
         elif row is not None:
             live = LiveChat(ChatState(id), row.last, chosen(row))
-        subagents = await self._host.subagents.chats(id)
-        self._host.forget(id)
-        await self._host.store.do(lambda tables: tables.delete(id))
-        self._host.subagents.forget(subagents)
-        await self._host.outputs.forget([id, *(row.id for row in subagents)])
+        subagents = await self._subagents.chats(id)
+        self._chats.forget(id)
+        await self._services.store.do(lambda tables: tables.delete(id))
+        self._subagents.forget(subagents)
+        await self._services.outputs.forget([id, *(row.id for row in subagents)])
         if live is not None:
-            self._host.hooks.forget(live)
-        self._host.audiences.tell(Notice("chat/deleted", chats.ChatDeletedParams(chat_id=id), id))
+            self._hooks.forget(live)
+        self._services.audiences.tell(Notice("chat/deleted", chats.ChatDeletedParams(chat_id=id), id))
 
     async def _rollback(self, id: str, content_id: str, *, messages: bool, files: bool) -> None:
         async with self._idle(id) as (chat, events):
@@ -179,43 +187,45 @@ class Archive:
             turns = {event.turn for event in gone if event.turn}
             report = aside = ""
             if files:
-                notebooks = tool_context.notebooks(self._host, id)
-                restored = await self._host.checkpoints.restore(id, turns, self._host.workspace.files, notebooks)
-                report = restored_text(restored.done, restored.left, self._not_taken_back(gone))
+                notebooks = find_notebooks(self._services, id)
+                restored = await self._services.checkpoints.restore(
+                    id, turns, self._services.workspace.files, notebooks
+                )
+                report = restored_text(restored.done, restored.left, self._list_not_taken_back(gone))
                 aside = reverted_text(restored.done) if restored.done and not messages else ""
             if messages:
                 # What the files are like now is what the user wanted to keep.
-                await self._host.checkpoints.forget(id, turns)
+                await self._services.checkpoints.forget(id, turns)
                 # What the model was told of changes goes with them.
                 about = [event.seq for event in gone if event.aside and not event.turn]
-                chat = await self._cut(chat, _seqs(events, turns) + about)
+                chat = await self._cut_events(chat, _seqs(events, turns) + about)
             if aside:
-                self._host.note(id, report, aside)
+                self._turns.note(id, report, aside)
             elif report:
-                self._host.mark(chat, TextContent(text=report))
+                self._chats.mark(chat, TextContent(text=report))
 
     async def _keep(self, id: str, turns: Collection[str]) -> None:
         async with self._idle(id) as (chat, events):
             gone = {event.turn for event in events if event.turn} - set(turns)
-            await self._host.checkpoints.forget(id, gone)
-            await self._cut(chat, _seqs(events, gone))
+            await self._services.checkpoints.forget(id, gone)
+            await self._cut_events(chat, _seqs(events, gone))
 
-    def _not_taken_back(self, gone: Iterable[Event]) -> list[str]:
+    def _list_not_taken_back(self, gone: Iterable[Event]) -> list[str]:
         """The tools that ran and may have changed what we know nothing of."""
         ran = dict.fromkeys(e.content.name for e in gone if isinstance(e.content, ToolCallRunningContent))
-        found = ((name, self._host.toolbox.get(name)) for name in ran)
+        found = ((name, self._services.toolbox.get(name)) for name in ran)
         return [name for name, tool in found if tool is None or not (tool.reads or tool.keeps)]
 
     async def _fork(self, id: str, content_id: str, new: str) -> None:
         async with self._idle(id) as (chat, events):
-            row = await self._host.chat(id)
+            row = await self._chats.read_row(id)
             title = f"{(row and row.title) or 'Chat'} (fork)"
             await self._branch(id, events, events[self._place(events, content_id)].turn, new, title)
-            self._host.mark(chat, TextContent(text=forked(title)))
+            self._chats.mark(chat, TextContent(text=forked(title)))
 
     async def _copy(self, id: str, turn: str, new: str) -> None:
         async with self._idle(id) as (_, events):
-            row = await self._host.chat(id)
+            row = await self._chats.read_row(id)
             await self._branch(id, events, turn, new, (row and row.title) or "Chat")
 
     async def _branch(self, id: str, events: Sequence[Event], turn: str, new: str, title: str) -> None:
@@ -223,21 +233,21 @@ class Archive:
         if last is None:
             raise LocalError(f"There is no turn {turn!r} in this chat.")
         at = now()
-        await self._host.store.do(lambda tables: tables.copy(id, last, new, title, at))
-        await self._host.outputs.copy(id, new)
-        self._host.audiences.show_anew(new)
+        await self._services.store.do(lambda tables: tables.copy(id, last, new, title, at))
+        await self._services.outputs.copy(id, new)
+        self._services.audiences.show_anew(new)
 
     async def _unflag(self, id: str, content_id: str) -> None:
         async with self._idle(id) as (chat, events):
-            await self._cut(chat, _flags(events, {content_id}))
+            await self._cut_events(chat, _flags(events, {content_id}))
 
     @asynccontextmanager
     async def _idle(self, id: str) -> AsyncGenerator[tuple[LiveChat, list[Event]]]:
         """The chat and all its events; no turn begins in it meanwhile."""
-        chat = await self._host.load(id, must_exist=True)
+        chat = await self._chats.load(id, must_exist=True)
         with chat.hold():
-            await self._host.store.settled()
-            yield chat, await self._host.store.events(id)
+            await self._services.store.settled()
+            yield chat, await self._services.store.events(id)
 
     def _place(self, events: Sequence[Event], content_id: str) -> int:
         if (at := from_message(events, content_id)) is None:
@@ -246,28 +256,27 @@ class Archive:
 
     async def _cut_subagents(self, id: str, seqs: Collection[int]) -> None:
         """They go with the calls that spawned them."""
-        if rows := await self._host.subagents.chats(id):
-            gone = _spawned(event for event in await self._host.store.events(id) if event.seq in set(seqs))
+        if rows := await self._subagents.chats(id):
+            gone = _find_spawned(event for event in await self._services.store.events(id) if event.seq in set(seqs))
             rows = [row for row in rows if row.id in gone]
             for row in rows:
-                await self._host.store.do(lambda tables, row=row: tables.delete(row.id))
-            self._host.subagents.forget(rows)
+                await self._services.store.do(lambda tables, row=row: tables.delete(row.id))
+            self._subagents.forget(rows)
 
-    async def _cut(self, chat: LiveChat, seqs: Collection[int]) -> LiveChat:
+    async def _cut_events(self, chat: LiveChat, seqs: Collection[int]) -> LiveChat:
         id = chat.state.id
         if not seqs:
             return chat
         await self._cut_subagents(id, seqs)
-        await self._host.store.do(lambda tables: tables.cut(id, seqs))
-        self._host.forget(id)
-        anew = await self._host.load(id)
+        await self._services.store.do(lambda tables: tables.cut(id, seqs))
+        self._chats.forget(id)
+        anew = await self._chats.load(id)
         anew.state = replace(anew.state, remembered=chat.state.remembered)
-        anew.kernel = chat.kernel
-        self._host.audiences.show_anew(id)
+        self._services.audiences.show_anew(id)
         return anew
 
 
-def _spawned(events: Iterable[Event]) -> set[str]:
+def _find_spawned(events: Iterable[Event]) -> set[str]:
     """The chats of the subagents that calls among these spawned."""
     details = (event.content.details for event in events if isinstance(event.content, ToolCallContent))
     return {one.subagent_chat_id for one in details if isinstance(one, SubagentDetails) and one.subagent_chat_id}

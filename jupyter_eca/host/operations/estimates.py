@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from jupyter_eca import redaction
 from jupyter_eca.config.masking import masked
 from jupyter_eca.engine.model.context_window import CHARS_PER_TOKEN
-from jupyter_eca.host import commands
+from jupyter_eca.host.chat.ports import Replacement
 from jupyter_eca.host.costs.ledger import Bill
-from jupyter_eca.host.turn import tool_context
 from jupyter_eca.plugins.contexts.resolve import given, materials, mentioned
 from jupyter_eca.plugins.providers.base import ShowsRequest
 from jupyter_eca.protocol.context import CursorContext
@@ -25,7 +24,12 @@ if TYPE_CHECKING:
     from jupyter_eca.engine.model.delta import UsageDelta
     from jupyter_eca.engine.model.request import ModelRequest
     from jupyter_eca.host.chat.live_chat import Prompt
-    from jupyter_eca.host.host import Host
+    from jupyter_eca.host.chat.ports import CommandRunner
+    from jupyter_eca.host.chat.registry import Chats
+    from jupyter_eca.host.costs.ledger import Ledger
+    from jupyter_eca.host.turn.tool_context import ToolContexts
+    from jupyter_eca.host.turn.turns import Turns
+    from jupyter_eca.plugins.providers.catalog import Catalog
     from jupyter_eca.protocol.context import ChatContext
 
 # Seconds that the size of what was pointed at is remembered, and of how many such things.
@@ -52,33 +56,46 @@ class Estimate:
 
 
 class Estimates:
-    def __init__(self, host: Host) -> None:
-        self._host = host
+    def __init__(
+        self,
+        catalog: Catalog,
+        ledger: Ledger,
+        chats: Chats,
+        contexts: ToolContexts,
+        turns: Turns,
+        commands: CommandRunner,
+    ) -> None:
+        self._catalog = catalog
+        self._ledger = ledger
+        self._chats = chats
+        self._contexts = contexts
+        self._turns = turns
+        self._commands = commands
         self._weights: dict[str, tuple[float, int]] = {}
 
     async def about(self, prompt: Prompt) -> Estimate:
-        if prompt.message.startswith("/") and await commands.answered_here(self._host, prompt.message):
+        if prompt.message.startswith("/") and await self._commands.answers_here(prompt.message):
             prompt = replace(prompt, message="", contexts=())
-        request = await self._host.drafted(prompt)
+        request = await self._turns.draft_prompt(prompt)
         weight = sum([await self._weight(prompt.chat, context) for context in prompt.contexts])
-        return await self._priced(prompt, request, weight)
+        return await self._add_price(prompt, request, weight)
 
     async def exact(self, prompt: Prompt) -> Estimate:
-        host, meant = self._host, ""
-        if prompt.message.startswith("/") and not await commands.answered_here(host, prompt.message):
-            stands_for = await commands.run(host, prompt.chat, prompt.message)
-            meant = stands_for.message if isinstance(stands_for, commands.Replacement) else ""
-        there = tool_context.contexts(host, prompt.chat, None)
-        live = host.live(prompt.chat)
+        meant = ""
+        if prompt.message.startswith("/") and not await self._commands.answers_here(prompt.message):
+            stands_for = await self._commands.run(prompt.chat, prompt.message)
+            meant = stands_for.message if isinstance(stands_for, Replacement) else ""
+        there = self._contexts.build_surroundings(prompt.chat, None)
+        live = self._chats.live(prompt.chat)
         told = live.cursor if live else None
         contexts = [one for one in prompt.contexts if not (isinstance(one, CursorContext) and one == told)]
         found = await materials(there, [*contexts, *await mentioned(there, meant or prompt.message)])
-        return await self._priced(prompt, await host.drafted(prompt, None, *given(found, meant)))
+        return await self._add_price(prompt, await self._turns.draft_prompt(prompt, None, *given(found, meant)))
 
-    async def _priced(self, prompt: Prompt, request: ModelRequest, more: int = 0) -> Estimate:
-        expected = self._host.ledger.expected(Bill(request.model, prompt.chat), request)
+    async def _add_price(self, prompt: Prompt, request: ModelRequest, more: int = 0) -> Estimate:
+        expected = self._ledger.expected(Bill(request.model, prompt.chat), request)
         expected = replace(expected, input_tokens=expected.input_tokens + more)
-        return Estimate(request.model, await self._host.catalog.quoted(request.model, expected), request)
+        return Estimate(request.model, await self._catalog.quoted(request.model, expected), request)
 
     async def _weight(self, chat: str, context: ChatContext) -> int:
         """In tokens."""
@@ -86,7 +103,7 @@ class Estimates:
         known = self._weights.get(key)
         if known is not None and now - known[0] < _FRESH:
             return known[1]
-        text, _, _ = given(await materials(tool_context.contexts(self._host, chat, None), [context]))
+        text, _, _ = given(await materials(self._contexts.build_surroundings(chat, None), [context]))
         weight = -(-len(text) // CHARS_PER_TOKEN)
         self._weights.pop(key, None)
         self._weights[key] = now, weight
@@ -95,12 +112,12 @@ class Estimates:
         return weight
 
 
-def words(host: Host, request: ModelRequest) -> str:
+def words(catalog: Catalog, request: ModelRequest) -> str:
     """The body of a request, as JSON for a reader; images are told by their size.
 
     Raises: ProviderError when there is no model to ask.
     """
-    chosen = host.catalog.choose(request.model, request.variant)
+    chosen = catalog.choose(request.model, request.variant)
     if isinstance(chosen.provider, ShowsRequest):
         body = chosen.provider.request_body(chosen.model, request, chosen.settings)
     else:

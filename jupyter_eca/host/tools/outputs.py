@@ -48,7 +48,7 @@ _GRACE_SECONDS: Final = 24 * 60 * 60
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """`workspace.base.KeptOutputs` of one chat, in parts that need not be cut again."""
+    """The outputs of one chat, read in parts that need not be cut again. See `workspace.ports.KeptOutputs`."""
 
     outputs: Outputs
     chat: str
@@ -70,7 +70,7 @@ class Outputs:
         size = limits.size_kb * 1_000
         if len(result.text) <= size and result.text.count("\n") <= limits.lines + _HEADER_LINES:
             return result
-        return await asyncio.to_thread(self._cut, chat, call, result, size, limits.lines)
+        return await asyncio.to_thread(self._shorten, chat, call, result, size, limits.lines)
 
     async def read(self, chat: str, id: str, offset: int, limit: int, lines: int | None = None) -> Part:
         """At most so many bytes, and lines. Raises: ToolError when it is not there, or not any more."""
@@ -90,7 +90,7 @@ class Outputs:
 
     # -- in a thread
 
-    def _cut(self, chat: str, call: str, result: ToolResult, size: int, lines: int) -> ToolResult:
+    def _shorten(self, chat: str, call: str, result: ToolResult, size: int, lines: int) -> ToolResult:
         head, tail = shortened(result.text, size, lines)
         left_out = len(result.text) - len(head) - len(tail)
         id = id_of(call)

@@ -10,17 +10,18 @@ from typing import TYPE_CHECKING, Any
 from jupyter_eca.engine import inputs
 from jupyter_eca.engine.tool_call import ToolCall
 from jupyter_eca.errors import BusyError
-from jupyter_eca.host.chat.live_chat import NO_CHOICE, Choice, now
-from jupyter_eca.host.hooks import turn_hooks
+from jupyter_eca.host.chat.live_chat import NO_CHOICE, Choice, TurnUnderWay, now
 from jupyter_eca.host.subscribers import Notice
-from jupyter_eca.host.turn import setup as setups
-from jupyter_eca.host.turn import tool_context
 from jupyter_eca.host.turn.effect_runner import preview
 from jupyter_eca.protocol.chats import ChatOpenedParams
 
 if TYPE_CHECKING:
     from jupyter_eca.host.chat.live_chat import LiveChat
-    from jupyter_eca.host.host import Host
+    from jupyter_eca.host.chat.registry import Chats
+    from jupyter_eca.host.hooks.turn_hooks import TurnHooks
+    from jupyter_eca.host.subscribers import Audiences
+    from jupyter_eca.host.turn.setup import Setups
+    from jupyter_eca.host.turn.tool_context import ToolContexts
     from jupyter_eca.plugins.tools.base import Tool
 
 
@@ -35,28 +36,40 @@ class Request:
     choice: Choice = NO_CHOICE
 
 
-async def call(host: Host, request: Request) -> LiveChat:
-    """Begin a turn that is one tool call; its events tell what comes of it. Returns before any of them is shown.
+class DirectCalls:
+    def __init__(
+        self, audiences: Audiences, chats: Chats, contexts: ToolContexts, setups: Setups, hooks: TurnHooks
+    ) -> None:
+        self._audiences = audiences
+        self._chats = chats
+        self._contexts = contexts
+        self._setups = setups
+        self._hooks = hooks
 
-    Raises: BusyError when something else goes on in the chat.
-    """
-    chat = await host.load(request.chat)
-    if chat.busy:
-        raise BusyError("This chat is busy with another call.")
-    id = uuid.uuid4().hex
-    setup = await setups.setup(host, request.choice.over(chat.choice), tool_context.tools(host, request.chat, None))
-    spec = request.tool.spec
-    call = ToolCall(id, spec.name, spec)
-    adjusted, told = await turn_hooks.before_call_from_outside(host, chat, setup, call, spec, request.arguments)
-    arguments = request.arguments if adjusted.arguments is None else adjusted.arguments
-    details = await preview(host, chat, request.tool, arguments, id)
-    if chat.busy or host.live(request.chat) is not chat:
-        raise BusyError("This chat is busy with another call.")
-    setup = replace(setup, tools=(spec,))
-    chat.kernel, chat.prompt, chat.outside = None, None, request.tool
-    if not chat.last:
-        host.audiences.tell(Notice("chat/opened", ChatOpenedParams(chat_id=request.chat), request.chat))
-    turn, said = uuid.uuid4().hex, uuid.uuid4().hex
-    text = json.dumps(request.arguments)
-    host.feed(chat, inputs.Asked(now(), turn, request.message, said, setup, id, spec, text, details, adjusted, told))
-    return chat
+    async def call(self, request: Request) -> LiveChat:
+        """Begin a turn that is one tool call; its events tell what comes of it. Returns before any of them is shown.
+
+        Raises: BusyError when something else goes on in the chat.
+        """
+        chat = await self._chats.load(request.chat)
+        if chat.busy:
+            raise BusyError("This chat is busy with another call.")
+        id = uuid.uuid4().hex
+        setup = await self._setups.prepare(request.choice.over(chat.choice), self._contexts.build(request.chat, None))
+        spec = request.tool.spec
+        call = ToolCall(id, spec.name, spec)
+        adjusted, told = await self._hooks.before_call_from_outside(chat, setup, call, spec, request.arguments)
+        arguments = request.arguments if adjusted.arguments is None else adjusted.arguments
+        details = await preview(self._contexts, chat, request.tool, arguments, id)
+        if chat.busy or self._chats.live(request.chat) is not chat:
+            raise BusyError("This chat is busy with another call.")
+        setup = replace(setup, tools=(spec,))
+        chat.under_way = TurnUnderWay(outside=request.tool)
+        if not chat.last:
+            self._audiences.tell(Notice("chat/opened", ChatOpenedParams(chat_id=request.chat), request.chat))
+        turn, said = uuid.uuid4().hex, uuid.uuid4().hex
+        text = json.dumps(request.arguments)
+        self._chats.feed(
+            chat, inputs.Asked(now(), turn, request.message, said, setup, id, spec, text, details, adjusted, told)
+        )
+        return chat

@@ -16,10 +16,11 @@ from jupyter_eca.instructions import rules
 from jupyter_eca.instructions.base import facts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from jupyter_eca.engine.model.history import History
-    from jupyter_eca.host.host import Host
+    from jupyter_eca.host.chat.registry import Chats
+    from jupyter_eca.host.services import Current
     from jupyter_eca.instructions.rules import Rule
     from jupyter_eca.plugins.tools.base import Tool, ToolContext
 
@@ -34,10 +35,12 @@ _PATHS: Final = ("path", "source", "destination")
 
 
 class Ruling:
-    """`workspace.base.PathRules`."""
+    """The rules for some paths of one chat."""
 
-    def __init__(self, host: Host, chat: str) -> None:
-        self._host = host
+    def __init__(self, current: Current, chats: Chats, warn: Callable[[str], None], chat: str) -> None:
+        self._current = current
+        self._chats = chats
+        self._warn = warn
         self._chat = chat
 
     async def fetch(self, id: str, path: str) -> str:
@@ -46,11 +49,11 @@ class Ruling:
             raise ToolError(f"There is no rule {id!r} for paths.", "Take the exact id from the list of rules.")
         if not Path(path).is_absolute():
             raise ToolError(f"{path!r} must be an absolute path.")
-        pattern = rule.matched(self._host.workspace.files.resolve(path), self._roots)
+        pattern = rule.matched(self._current.workspace.files.resolve(path), self._roots)
         if not pattern:
             within = f" in {rule.root}" if rule.root else ""
             raise ToolError(f"The rule is not about {path}: it is for {', '.join(rule.paths)}{within}. {_GLOBS}")
-        if id in self._fetched():
+        if id in self._list_fetched():
             return _AGAIN.format(rule.name)
         try:
             text = rule.filled(self._facts)
@@ -59,8 +62,8 @@ class Ruling:
         return _HEAD.format(rule.name, pattern) + (text or _EMPTY)
 
     async def check(self, kind: str, path: str) -> None:
-        real = self._host.workspace.files.resolve(path)
-        fetched = self._fetched()
+        real = self._current.workspace.files.resolve(path)
+        fetched = self._list_fetched()
         missing = [
             rule
             for rule in await self._rules()
@@ -73,25 +76,25 @@ class Ruling:
 
     @property
     def _roots(self) -> tuple[Path, ...]:
-        return tuple(root.resolve() for root in self._host.workspace.files.roots)
+        return tuple(root.resolve() for root in self._current.workspace.files.roots)
 
     @property
     def _facts(self) -> Mapping[str, bool | str]:
-        live = self._host.live(self._chat)
+        live = self._chats.live(self._chat)
         tools = [key(tool) for tool in live.state.setup.tools] if live else []
-        return facts(self._host.workspace.files, tools, subagent=bool(live and live.parent))
+        return facts(self._current.workspace.files, tools, subagent=bool(live and live.parent))
 
     async def _rules(self) -> list[Rule]:
         """As they are now: whoever writes one while a chat is open wants it to hold."""
-        host, live = self._host, self._host.live(self._chat)
+        live = self._chats.live(self._chat)
         if live is None:
             return []
         setup = live.state.setup
-        every = await rules.find(host.workspace.files, host.config, host.audiences.warn)
+        every = await rules.find(self._current.workspace.files, self._current.config, self._warn)
         return [rule for rule in every if rule.paths and rule.holds(setup.agent, setup.model)]
 
-    def _fetched(self) -> frozenset[str]:
-        live = self._host.live(self._chat)
+    def _list_fetched(self) -> frozenset[str]:
+        live = self._chats.live(self._chat)
         return frozenset() if live is None else fetched(live.state.history)
 
 
@@ -117,17 +120,17 @@ async def check(context: ToolContext, tool: Tool, arguments: dict[str, object]) 
         return
     kind = rules.MODIFY if tool.keeps else rules.READ if tool.spec.name in _READERS else ""
     if kind:
-        for path in [*_named(arguments), *await _active(context, tool, arguments)]:
+        for path in [*_list_paths(arguments), *await _list_active(context, tool, arguments)]:
             await context.rules.check(kind, path)
 
 
-def _named(arguments: dict[str, object]) -> Iterator[str]:
+def _list_paths(arguments: dict[str, object]) -> Iterator[str]:
     for name in _PATHS:
         if isinstance(path := arguments.get(name), str) and path:
             yield path
 
 
-async def _active(context: ToolContext, tool: Tool, arguments: dict[str, object]) -> list[str]:
+async def _list_active(context: ToolContext, tool: Tool, arguments: dict[str, object]) -> list[str]:
     """Without a path, a tool of notebooks means the one that the user works in."""
     if arguments.get("path") or not tool.spec.name.startswith("notebook_") or context.notebooks is None:
         return []

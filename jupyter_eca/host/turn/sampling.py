@@ -21,15 +21,20 @@ from jupyter_eca.engine.model.texts import PAUSED
 from jupyter_eca.errors import ProviderError, SamplingRefusal
 from jupyter_eca.host.costs.ledger import bill
 from jupyter_eca.host.subscribers import Asking
+from jupyter_eca.host.turn.setup import choose_model
 from jupyter_eca.mcp_client.caller import Sampled, Stop
 from jupyter_eca.protocol.content import TextContent
 from jupyter_eca.protocol.question import ChatAskQuestionParams, QuestionOption
 
 if TYPE_CHECKING:
     from jupyter_eca.host.chat.live_chat import LiveChat
+    from jupyter_eca.host.chat.registry import Chats
     from jupyter_eca.host.costs.ledger import Bill
-    from jupyter_eca.host.host import Host
+    from jupyter_eca.host.costs.metered import Metered
+    from jupyter_eca.host.services import Current
+    from jupyter_eca.host.subscribers import Audiences
     from jupyter_eca.mcp_client.caller import Sampling
+    from jupyter_eca.plugins.providers.catalog import Catalog
     from jupyter_eca.workspace.ports import Questions
 
 _log = logging.getLogger(__name__)
@@ -54,24 +59,32 @@ class _Account:
 
 
 class People:
-    """`workspace.mcp.behalf.People` of a host."""
+    """`mcp_client.caller.People`: who is there in the chats of one host."""
 
-    def __init__(self, host: Host) -> None:
-        self._host = host
+    def __init__(
+        self, current: Current, audiences: Audiences, catalog: Catalog, chats: Chats, metered: Metered
+    ) -> None:
+        self._current = current
+        self._audiences = audiences
+        self._catalog = catalog
+        self._chats = chats
+        self._metered = metered
         self._accounts: defaultdict[tuple[str, str], _Account] = defaultdict(_Account)
 
     def questions(self, chat: str) -> Questions | None:
-        return Asking(self._host.audiences, chat) if self._host.audiences.answered(chat) else None
+        return Asking(self._audiences, chat) if self._audiences.answered(chat) else None
 
     async def sample(self, chat: str, wanted: Sampling) -> Sampled:
         """Raises: SamplingRefusal, ProviderError."""
-        live = self._host.live(chat)
+        live = self._chats.live(chat)
         if live is None:
             raise SamplingRefusal("there is no such chat")
         account = self._accounts[chat, wanted.server]
         self._check(account)
         account.requests += 1
-        model = live.state.setup.model or await self._host.model(chat)
+        model = live.state.setup.model or await choose_model(
+            self._current.resolved, self._catalog, (await self._chats.load(chat)).choice
+        )
         await self._allow(live, account, wanted, model)
         answer = _Answer(wanted)
         try:
@@ -79,11 +92,11 @@ class People:
         finally:
             account.tokens += answer.tokens
             told = f"The MCP server {wanted.server!r} had {model} asked something: {answer.tokens} tokens."
-            self._host.mark(live, TextContent(text=told))
+            self._chats.mark(live, TextContent(text=told))
         return Sampled(answer.text, model, answer.stop)
 
     def _check(self, account: _Account) -> None:
-        budget = self._host.config.mcp_sampling
+        budget = self._current.config.mcp_sampling
         if budget.approval is Decision.DENY:
             raise SamplingRefusal("`mcpSampling.approval` of the configuration denies it")
         if account.requests >= budget.max_requests:
@@ -93,7 +106,7 @@ class People:
 
     async def _allow(self, live: LiveChat, account: _Account, wanted: Sampling, model: str) -> None:
         """Raises: SamplingRefusal."""
-        if account.allowed or live.state.trust or self._host.config.mcp_sampling.approval is Decision.ALLOW:
+        if account.allowed or live.state.trust or self._current.config.mcp_sampling.approval is Decision.ALLOW:
             return
         questions = self.questions(live.state.id) if live.bounds.asks else None
         if questions is None:
@@ -115,11 +128,11 @@ class People:
 
     async def _ask(self, to: Bill, wanted: Sampling, answer: _Answer) -> None:
         """Raises: ProviderError."""
-        await self._host.catalog.refresh()
-        chosen = self._host.catalog.choose(to.model)
+        await self._catalog.refresh()
+        chosen = self._catalog.choose(to.model)
         request = ModelRequest(to.model, wanted.system, wanted.messages)
         try:
-            async with aclosing(self._host.ledger.stream(to, chosen, request)) as deltas:
+            async with aclosing(self._metered.stream(to, chosen, request)) as deltas:
                 async for delta in deltas:
                     match delta:
                         case TextDelta(text=text):

@@ -1,4 +1,7 @@
-"""What a turn is run with: the agent's words, tools and rules, worked out from what was chosen and what is there."""
+"""What a turn is run with: the agent's words, tools and rules, worked out from what was chosen and what is there.
+
+Must not start turns: `host.turn.turns` does that. `host.turn.system_prompt` keeps the words of a chat that has begun.
+"""
 
 from __future__ import annotations
 
@@ -7,22 +10,26 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from jupyter_eca import instructions
-from jupyter_eca.config import agent, place, problems, spawnable
+from jupyter_eca.config import place, problems
 from jupyter_eca.engine import inputs
 from jupyter_eca.engine.approval.policy import hidden, key
 from jupyter_eca.engine.chat import subagents
 from jupyter_eca.host.chat.live_chat import NO_BOUNDS, Bounds, Choice, now
-from jupyter_eca.host.turn import path_rules, system_prompt, tool_context
 from jupyter_eca.instructions.rules import CATALOGUE
 from jupyter_eca.plugins.tools.base import Need
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from jupyter_eca.config import Resolved
     from jupyter_eca.engine.model.request import ToolSpec
     from jupyter_eca.host.chat.live_chat import LiveChat
-    from jupyter_eca.host.host import Host
-    from jupyter_eca.host.turn.system_prompt import Pinned
+    from jupyter_eca.host.chat.registry import Chats
+    from jupyter_eca.host.services import Services
+    from jupyter_eca.host.turn.system_prompt import SystemPrompts
+    from jupyter_eca.host.turn.tool_context import ToolContexts
+    from jupyter_eca.instructions.pinned import Pinned
+    from jupyter_eca.plugins.providers.catalog import Catalog
     from jupyter_eca.plugins.tools.base import Tool, ToolContext
 
 
@@ -34,117 +41,136 @@ CELL_PATIENCE: Final = 3.0
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """What the model is told at the beginning, and the tools that it has."""
+class Briefing:
+    """What a model is given at the beginning of a turn."""
 
     pinned: Pinned
+    """The system prompt."""
     tools: tuple[ToolSpec, ...]
+    """The tools that it may call."""
 
 
-async def setup(
-    host: Host, choice: Choice, has: ToolContext, bounds: Bounds = NO_BOUNDS, *, pin: bool = False
-) -> inputs.Setup:
-    """With `pin`, what the model is told at the beginning is kept: it is going to be asked."""
-    if pin and has.from_cell:
-        watched = host.audiences.attended(has.chat)
-        await host.mcp.arrived(CELL_PATIENCE if watched else host.config.mcp_timeout_seconds)
-    who, chosen = agent(host.config, choice.agent), decided(host, choice)
-    for words in host.toolbox.complaints:
-        host.audiences.warn(words)
-    for problem in problems(host.config, host.toolbox.all(), host.catalog.entries()):
-        if not host.audiences.warned(problem.text):
-            where = await asyncio.to_thread(place, problem, host.config.sources)
-            host.audiences.warn(problem.text, where)
-    told = await tell(host, choice, has, bounds)
-    if pin:
-        await system_prompt.keep(host, has.chat, told.pinned)
-    return inputs.Setup(
-        model=choice.model,
-        agent=who.name,
-        system=told.pinned.text,
-        tools=told.tools,
-        policy=bounds.policy or who.policy,
-        variant=chosen.variant or "",
-        trust=bool(chosen.trust),
-        max_steps=who.max_steps or 0,
-        compact_at=who.compact_at,
-        plans=who.looks_only,
-    )
+class Setups:
+    def __init__(self, services: Services, chats: Chats, contexts: ToolContexts, prompts: SystemPrompts) -> None:
+        self._services = services
+        self._chats = chats
+        self._contexts = contexts
+        self._prompts = prompts
+
+    async def prepare(
+        self, choice: Choice, context: ToolContext, bounds: Bounds = NO_BOUNDS, *, pin: bool = False
+    ) -> inputs.Setup:
+        """Work out what a turn is run with. With `pin` the system prompt is kept: the model is going to be asked."""
+        services = self._services
+        audiences = services.audiences
+        if pin and context.from_cell:
+            watched = audiences.attended(context.chat)
+            await services.mcp.arrived(CELL_PATIENCE if watched else services.config.mcp_timeout_seconds)
+        resolved = services.current.resolved
+        chosen_agent, settled = resolved.agent(choice.agent), self.settle(choice)
+        for complaint in services.toolbox.complaints:
+            audiences.warn(complaint)
+        for problem in problems(resolved, services.toolbox.all(), services.catalog.entries()):
+            if not audiences.warned(problem.text):
+                where = await asyncio.to_thread(place, problem, resolved.config.sources)
+                audiences.warn(problem.text, where)
+        briefing = await self.brief(choice, context, bounds)
+        if pin:
+            await self._prompts.keep(context.chat, briefing.pinned)
+        return inputs.Setup(
+            model=choice.model,
+            agent=chosen_agent.name,
+            system=briefing.pinned.text,
+            tools=briefing.tools,
+            policy=bounds.policy or chosen_agent.policy,
+            variant=settled.variant or "",
+            trust=bool(settled.trust),
+            max_steps=chosen_agent.max_steps or 0,
+            compact_at=chosen_agent.compact_at,
+            plans=chosen_agent.looks_only,
+        )
+
+    async def brief(
+        self, choice: Choice, context: ToolContext, bounds: Bounds = NO_BOUNDS, *, anew: bool = False
+    ) -> Briefing:
+        """Return what the model is given: the system prompt as it was kept, with `anew` as it would be made now."""
+        services = self._services
+        chosen_agent = services.current.resolved.agent(choice.agent)
+        # Whether there are rules for paths is known when they are read, which is after the tools are.
+        ruled = replace(context, rules=self._contexts.build_rules(context.chat))
+        tools = self.list_tools(chosen_agent.name, ruled, bounds)
+        place = instructions.Place(
+            services.workspace.files,
+            services.config,
+            chosen_agent,
+            choice.model,
+            context.kernel,
+            services.workspace.kernels,
+            context.notebooks,
+            tuple((name, words) for name, words in services.mcp.instructions().items() if bounds.has(name)),
+            services.interpreters,
+            services.audiences.warn,
+            frozenset(key(tool.spec) for tool in tools),
+            in_notebook=context.from_cell or bool(services.audiences.notebooks(context.chat)),
+            subagent=context.nested,
+        )
+        pinned = await self._prompts.compose(context.chat, place, self.settle(choice).variant or "", anew=anew)
+        catalogued = pinned.has(CATALOGUE)
+        usable = (tool for tool in tools if catalogued or Need.RULES not in tool.needs)
+        return Briefing(pinned, self._specs(chosen_agent.name, usable))
+
+    def settle(self, choice: Choice) -> Choice:
+        """Fill in what the agent and the configuration say where nothing was chosen; the model aside."""
+        chosen_agent = self._services.current.resolved.agent(choice.agent)
+        variant = chosen_agent.variant if choice.variant is None else choice.variant
+        trust = self._services.config.chat.default_trust if choice.trust is None else choice.trust
+        return Choice(choice.model, chosen_agent.name, variant, trust)
+
+    def list_tools(self, agent_name: str, context: ToolContext, bounds: Bounds = NO_BOUNDS) -> list[Tool]:
+        """List the tools an agent has: plan mode only looks, and what the rules always deny is not mentioned. A
+        subagent has not those that a client lends to a chat: it would be asked to run them there."""
+        owner, toolbox = self._services.current.resolved.agent(agent_name), self._services.toolbox
+        common = toolbox.all() if context.nested else toolbox.all(context.chat)
+        return [
+            tool
+            for tool in toolbox.available(context)
+            if bounds.has(tool.spec.server)
+            and tool.spec.name in common
+            and not (context.nested and tool.spec.name in subagents.WITHHELD)
+            and (tool.reads or not bounds.looks_only)
+            and owner.has(tool.spec, reads=tool.reads, agents=tool.agents)
+            and not hidden(owner.policy, tool.spec)
+        ]
+
+    def _specs(self, agent_name: str, tools: Iterable[Tool]) -> tuple[ToolSpec, ...]:
+        """Describe tools for a model: `spawn_agent` with the agents there are, and not without any."""
+        others = [
+            (one.name, one.description) for one in self._services.current.resolved.list_spawnable(agent_name).values()
+        ]
+        return tuple(
+            replace(spec, description=subagents.described(spec.description, others)) if spec.name == SPAWN else spec
+            for spec in (tool.spec for tool in tools)
+            if spec.name != SPAWN or others
+        )
+
+    def find_changed_tools(self, chat: LiveChat) -> tuple[ToolSpec, ...] | None:
+        """Return the tools of the turn under way when they differ from those it has: MCP servers come and go. Else
+        None."""
+        context = self._contexts.build(chat.state.id, chat.kernel)
+        agent_name = chat.state.setup.agent
+        tools = self._specs(agent_name, self.list_tools(agent_name, context, chat.bounds))
+        return None if tools == chat.state.setup.tools else tools
+
+    def apply_rules(self) -> None:
+        """Have the rules of approval there are now hold for the turns under way. A turn that is replayed decides
+        nothing, and a front that brought rules of its own keeps them."""
+        for chat in self._chats.all_live():
+            policy = self._services.current.resolved.agent(chat.state.setup.agent).policy
+            if chat.busy and chat.replay is None and chat.bounds.policy is None and policy != chat.state.setup.policy:
+                self._chats.feed(chat, inputs.Ruled(now(), policy), late=True)
 
 
-async def tell(host: Host, choice: Choice, has: ToolContext, bounds: Bounds = NO_BOUNDS, *, anew: bool = False) -> Told:
-    """As it was told before, with `anew` as it would be now."""
-    who = agent(host.config, choice.agent)
-    # Whether there are rules for paths is known when they are read, which is after the tools are.
-    tools = offered(host, who.name, replace(has, rules=path_rules.Ruling(host, has.chat)), bounds)
-    place = instructions.Place(
-        host.workspace.files,
-        host.config,
-        who,
-        choice.model,
-        has.kernel,
-        host.workspace.kernels,
-        has.notebooks,
-        tuple((name, words) for name, words in host.mcp.instructions().items() if bounds.has(name)),
-        host.interpreters,
-        host.audiences.warn,
-        frozenset(key(tool.spec) for tool in tools),
-        in_notebook=has.from_cell or bool(host.audiences.notebooks(has.chat)),
-        subagent=has.nested,
-    )
-    pinned = await system_prompt.pinned(host, has.chat, place, decided(host, choice).variant or "", anew=anew)
-    ruled = pinned.has(CATALOGUE)
-    told = (tool for tool in tools if ruled or Need.RULES not in tool.needs)
-    return Told(pinned, specs(host, who.name, told))
-
-
-def decided(host: Host, choice: Choice) -> Choice:
-    """With what the agent and the configuration say where nothing was chosen; the model aside."""
-    who = agent(host.config, choice.agent)
-    variant = who.variant if choice.variant is None else choice.variant
-    trust = host.config.chat.default_trust if choice.trust is None else choice.trust
-    return Choice(choice.model, who.name, variant, trust)
-
-
-def offered(host: Host, name: str, has: ToolContext, bounds: Bounds = NO_BOUNDS) -> list[Tool]:
-    """The tools an agent has: plan mode only looks, and what the rules always deny is not mentioned. A subagent has not
-    those that a client lends to a chat: it would be asked to run them there."""
-    who = agent(host.config, name)
-    common = host.toolbox.all() if has.nested else host.toolbox.all(has.chat)
-    return [
-        tool
-        for tool in host.toolbox.available(has)
-        if bounds.has(tool.spec.server)
-        and tool.spec.name in common
-        and not (has.nested and tool.spec.name in subagents.WITHHELD)
-        and (tool.reads or not bounds.looks_only)
-        and who.has(tool.spec, reads=tool.reads, agents=tool.agents)
-        and not hidden(who.policy, tool.spec)
-    ]
-
-
-def specs(host: Host, name: str, tools: Iterable[Tool]) -> tuple[ToolSpec, ...]:
-    """As a model is told of them: `spawn_agent` with the agents there are, and not without any."""
-    others = [(one.name, one.description) for one in spawnable(host.config, name).values()]
-    return tuple(
-        replace(spec, description=subagents.described(spec.description, others)) if spec.name == SPAWN else spec
-        for spec in (tool.spec for tool in tools)
-        if spec.name != SPAWN or others
-    )
-
-
-def changed_tools(host: Host, chat: LiveChat) -> tuple[ToolSpec, ...] | None:
-    """Those of the turn under way, when servers have come, gone or changed theirs since it began."""
-    has = tool_context.tools(host, chat.state.id, chat.kernel)
-    agent = chat.state.setup.agent
-    tools = specs(host, agent, offered(host, agent, has, chat.bounds))
-    return None if tools == chat.state.setup.tools else tools
-
-
-def rule(host: Host, chats: Iterable[LiveChat]) -> None:
-    """The rules there are now, for the turns that are under way. One that is made again decides nothing, and a front
-    that brought rules of its own keeps them."""
-    for chat in chats:
-        policy = agent(host.config, chat.state.setup.agent).policy
-        if chat.busy and chat.replay is None and chat.bounds.policy is None and policy != chat.state.setup.policy:
-            host.feed(chat, inputs.Ruled(now(), policy), late=True)
+async def choose_model(resolved: Resolved, catalog: Catalog, choice: Choice) -> str:
+    """Return the full name of the model that answers; empty when there is none."""
+    own = resolved.agent(choice.agent).default_model
+    return choice.model or (own if own and catalog.has(own) else "") or await catalog.default()

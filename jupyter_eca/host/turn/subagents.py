@@ -12,13 +12,11 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from jupyter_eca.config import agent, spawnable
 from jupyter_eca.engine import inputs
 from jupyter_eca.engine.chat.subagents import Heard
 from jupyter_eca.engine.turn import TurnStatus
 from jupyter_eca.errors import LocalError, ProviderError, ToolError
 from jupyter_eca.host.chat.live_chat import Choice, Prompt, now
-from jupyter_eca.host.hooks import turn_hooks
 from jupyter_eca.plugins.tools.base import Report, ToolResult
 from jupyter_eca.protocol.chat import SUBAGENT
 from jupyter_eca.protocol.content import SubagentDetails, UsageContent
@@ -30,8 +28,12 @@ if TYPE_CHECKING:
     from jupyter_eca.config import Agent
     from jupyter_eca.engine.chat.subagents import Task
     from jupyter_eca.host.chat.live_chat import LiveChat
-    from jupyter_eca.host.host import Host
-    from jupyter_eca.host.store import ChatRow
+    from jupyter_eca.host.chat.ports import TurnStarter
+    from jupyter_eca.host.chat.registry import Chats
+    from jupyter_eca.host.hooks.turn_hooks import TurnHooks
+    from jupyter_eca.host.services import Current
+    from jupyter_eca.host.store import ChatRow, Store
+    from jupyter_eca.plugins.providers.catalog import Catalog
     from jupyter_eca.protocol.event import Event
 
 Span = tuple[int, int | None]
@@ -54,19 +56,9 @@ class Subagent:
     done: asyncio.Event = field(default_factory=asyncio.Event)
 
 
-def begun(host: Host, subagent: Subagent) -> None:
-    """Called before its first request. What it raises as ToolError is the result of the call."""
-    turn_hooks.subagent_start(host, subagent.id, subagent.parent)
-
-
-async def ended(host: Host, subagent: Subagent, result: ToolResult) -> ToolResult:  # noqa: ARG001  # for who comes here
-    """Called when it has ended by itself, and was not stopped with its parent; gives what its spawner reads."""
-    return result
-
-
 @dataclass(frozen=True, slots=True)
 class Spawning:
-    """`tools.base.Spawner` of one chat."""
+    """Spawns the subagents of one chat. See `plugins.tools.base.Spawner`."""
 
     subagents: Subagents
     chat: str
@@ -79,8 +71,15 @@ class Spawning:
 
 
 class Subagents:
-    def __init__(self, host: Host) -> None:
-        self._host = host
+    turns: TurnStarter
+    """Starts and stops the turns of subagents. The host sets it before anything is spawned."""
+
+    def __init__(self, current: Current, store: Store, catalog: Catalog, chats: Chats, hooks: TurnHooks) -> None:
+        self._current = current
+        self._store = store
+        self._catalog = catalog
+        self._chats = chats
+        self._hooks = hooks
         self._parents: dict[str, str] = {}
         self._claimed: dict[tuple[str, str], str] = {}
         self._running: dict[str, Subagent] = {}
@@ -107,16 +106,16 @@ class Subagents:
         """All there ever were; one that did not live to its end is closed first."""
         if parent.startswith(SUBAGENT):
             return []
-        rows = await self._host.store.do(lambda tables: tables.subagents(parent))
+        rows = await self._store.do(lambda tables: tables.subagents(parent))
         for row in rows:
             self._parents[row.id] = parent
-            if row.owner is not None and row.id not in self._running and not self._host.answered_elsewhere(row):
-                await self._host.load(row.id)
+            if row.owner is not None and row.id not in self._running and not self._chats.is_answered_elsewhere(row):
+                await self._chats.load(row.id)
         return rows
 
     async def events(self, parent: str, after: int = 0, until: int | None = None) -> list[Event]:
         """What subagents of a chat said in a part of it, in the order in which they said it."""
-        found = [event for row in await self.chats(parent) for event in await self._host.stored(row.id)]
+        found = [event for row in await self.chats(parent) for event in await self._chats.read_events(row.id)]
         between = (event for event in found if event.seq > after and (until is None or event.seq <= until))
         return sorted(between, key=lambda event: event.seq)
 
@@ -124,8 +123,8 @@ class Subagents:
 
     async def details(self, parent: str, call: str, task: Task) -> SubagentDetails | None:
         """What is told of a call before it is approved."""
-        chat = self._host.live(parent)
-        who = spawnable(self._host.config, chat.state.setup.agent).get(task.agent) if chat else None
+        chat = self._chats.live(parent)
+        who = self._current.resolved.list_spawnable(chat.state.setup.agent).get(task.agent) if chat else None
         if chat is None or who is None:
             return None
         model, variant = self._model(chat, who, task)
@@ -140,10 +139,10 @@ class Subagents:
 
     async def spawn(self, parent: str, call: str, task: Task, report: Callable[[Report], None]) -> ToolResult:
         """Raises: ToolError for what cannot be spawned."""
-        chat = self._host.live(parent)
+        chat = self._chats.live(parent)
         if chat is None or chat.parent:
             raise ToolError("A subagent cannot spawn others.", "Do it yourself.")
-        names = spawnable(self._host.config, chat.state.setup.agent)
+        names = self._current.resolved.list_spawnable(chat.state.setup.agent)
         details = await self.details(parent, call, task)
         if details is None:
             raise ToolError(
@@ -159,16 +158,16 @@ class Subagents:
                 del self._running[id]
 
     async def _run(self, parent: LiveChat, subagent: Subagent) -> ToolResult:
-        host, details = self._host, subagent.details
-        await host.store.do(lambda tables: tables.adopt(subagent.id, subagent.parent, now()))
-        chat = await host.load(subagent.id)
+        details = subagent.details
+        await self._store.do(lambda tables: tables.adopt(subagent.id, subagent.parent, now()))
+        chat = await self._chats.load(subagent.id)
         chat.state = replace(chat.state, remembered=parent.state.remembered)
         choice = Choice(details.model or "", details.agent_name, details.variant or "", parent.state.trust)
-        looks_only = parent.bounds.looks_only or agent(host.config, parent.state.setup.agent).looks_only
+        looks_only = parent.bounds.looks_only or self._current.resolved.agent(parent.state.setup.agent).looks_only
         bounds = replace(parent.bounds, looks_only=looks_only)
         try:
-            begun(host, subagent)
-            await host.prompt(Prompt(subagent.id, subagent.task.task, choice, bounds=bounds), parent.kernel)
+            self._hooks.note_subagent(subagent.id, subagent.parent)
+            await self.turns.prompt(Prompt(subagent.id, subagent.task.task, choice, bounds=bounds), parent.kernel)
             await subagent.done.wait()
         except asyncio.CancelledError:
             await whole(self._wind_down(chat, subagent))
@@ -176,18 +175,18 @@ class Subagents:
         except LocalError as error:
             raise ToolError(f"The agent {details.agent_name!r} could not be started: {error}") from error
         text, error = subagent.heard.result(details.agent_name)
-        return await ended(host, subagent, ToolResult(text, error, subagent.details))
+        return ToolResult(text, error, subagent.details)
 
     async def _wind_down(self, chat: LiveChat, subagent: Subagent) -> None:
         """Its own calls may take a while to end; the call that spawned it ends after them."""
-        self._host.stop(subagent.id)
+        self.turns.stop(subagent.id)
         if chat.state.status is not TurnStatus.IDLE:
             await subagent.done.wait()
 
     @asynccontextmanager
     async def _place(self, parent: str, report: Callable[[Report], None]) -> AsyncGenerator[None]:
         """So many of a chat work at once; the others wait until one ends."""
-        most = self._host.config.subagents.max_parallel
+        most = self._current.config.subagents.max_parallel
         async with self._free:
             if len(self.of(parent)) >= most:
                 report(Report(f"Waits: {most} other agents are at work."))
@@ -211,11 +210,11 @@ class Subagents:
         setup = chat.state.setup
         if task.model:
             try:
-                self._host.catalog.choose(task.model)
+                self._catalog.choose(task.model)
             except ProviderError as error:
                 raise ToolError(str(error), "Leave `model` out.") from error
             return task.model, task.variant
-        own = who.default_model if who.default_model and self._host.catalog.has(who.default_model) else ""
+        own = who.default_model if who.default_model and self._catalog.has(who.default_model) else ""
         inherited = setup.variant if not own or own == setup.model else ""
         return own or setup.model, task.variant or who.variant or inherited
 
@@ -225,7 +224,7 @@ class Subagents:
             return self._claimed[parent, call]
         plain = "".join("-" if one.isspace() else one for one in call)[:_ID_LENGTH]
         id, number = f"{SUBAGENT}{plain}", 2
-        while id in self._claimed.values() or id in self._parents or await self._host.chat(id):
+        while id in self._claimed.values() or id in self._parents or await self._chats.read_row(id):
             id, number = f"{SUBAGENT}{plain}-{number}", number + 1
         self._claimed[parent, call] = id
         return id
@@ -251,20 +250,19 @@ class Subagents:
 
     def _tell(self, subagent: Subagent, told: inputs.Input) -> None:
         """The parent, whose call may be over already."""
-        if parent := self._host.live(subagent.parent):
-            self._host.feed(parent, told, late=True)
+        self._chats.feed_late(subagent.parent, told)
 
     def trust(self, parent: str, *, trust: bool) -> None:
         """From their next calls on (ECA 6.1, class 25)."""
         for subagent in self.of(parent):
-            if live := self._host.live(subagent.id):
-                self._host.feed(live, inputs.Trusted(now(), trust))
+            if live := self._chats.live(subagent.id):
+                self._chats.feed(live, inputs.Trusted(now(), trust))
 
     def share(self, chat: str) -> None:
         """What was approved for the session holds for the chat and all its subagents."""
         parent = self.parent(chat) or chat
         ids = [parent, *(one.id for one in self.of(parent))]
-        family = [live for id in ids if (live := self._host.live(id)) is not None]
+        family = [live for id in ids if (live := self._chats.live(id)) is not None]
         remembered = frozenset[str]().union(*(live.state.remembered for live in family))
         for live in family:
             live.state = replace(live.state, remembered=remembered)
@@ -274,5 +272,5 @@ class Subagents:
     def forget(self, rows: Iterable[ChatRow]) -> None:
         """Their chats are gone, and whoever shows the parent's hears of that."""
         for row in rows:
-            self._host.forget(row.id)
+            self._chats.forget(row.id)
             self._parents.pop(row.id, None)

@@ -10,59 +10,53 @@ beginning, which run when its first turn has begun.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from jupyter_eca import instructions
-from jupyter_eca.engine.model.texts import Section, system_prompt
+from jupyter_eca.engine.model.texts import Section
 from jupyter_eca.instructions import environment
+from jupyter_eca.instructions.pinned import Pinned
 
 if TYPE_CHECKING:
-    from jupyter_eca.host.host import Host
+    from jupyter_eca.host.chat.registry import Chats
+    from jupyter_eca.host.hooks.runner import Hooks
+    from jupyter_eca.host.store import Store
     from jupyter_eca.instructions import Place
 
 
-@dataclass(frozen=True, slots=True)
-class Pinned:
-    """`made_for` names the agent, the model and its variant."""
+class SystemPrompts:
+    def __init__(self, store: Store, chats: Chats, hooks: Hooks) -> None:
+        self._store = store
+        self._chats = chats
+        self._hooks = hooks
 
-    made_for: str
-    sections: tuple[Section, ...]
+    async def compose(self, chat: str, place: Place, variant: str, *, anew: bool = False) -> Pinned:
+        """Return what the model is told now: what it was told before, if that was made for the same agent, model and
+        variant and `anew` is not wanted. Nothing is kept yet."""
+        made_for = "\n".join((place.agent.name, place.model, variant))
+        before = await self._read(chat)
+        if anew or before is None or before.made_for != made_for or place.config.chat.auto_sync_system_prompt:
+            return Pinned(made_for, (*await instructions.sections(place), *self._hooks.sections(chat)))
+        later = (*await environment.servers(place), *self._hooks.sections(chat))
+        added = [section for section in later if not before.has(section.source)]
+        return replace(before, sections=(*before.sections, *added)) if added else before
 
-    @property
-    def text(self) -> str:
-        return system_prompt(self.sections)
+    async def keep(self, chat: str, pinned: Pinned) -> None:
+        """Keep what the model of a chat is told, in memory and in the store."""
+        live = self._chats.live(chat)
+        if live is None or live.pinned == pinned:
+            return
+        live.pinned = pinned
+        sections = json.dumps([[section.source, section.text] for section in pinned.sections], ensure_ascii=False)
+        await self._store.do(lambda tables: tables.pin(chat, pinned.made_for, sections))
 
-    def has(self, source: str) -> bool:
-        return any(section.source == source for section in self.sections)
-
-
-async def pinned(host: Host, chat: str, place: Place, variant: str, *, anew: bool = False) -> Pinned:
-    """What the model is told now: as it was, if it was for this and not to be made `anew`. Nothing is kept yet."""
-    made_for = "\n".join((place.agent.name, place.model, variant))
-    was = await _kept(host, chat)
-    if anew or was is None or was.made_for != made_for or host.config.chat.auto_sync_system_prompt:
-        return Pinned(made_for, (*await instructions.sections(place), *host.hooks.sections(chat)))
-    later = (*await environment.servers(place), *host.hooks.sections(chat))
-    come = [section for section in later if not was.has(section.source)]
-    return replace(was, sections=(*was.sections, *come)) if come else was
-
-
-async def keep(host: Host, chat: str, now: Pinned) -> None:
-    live = host.live(chat)
-    if live is None or live.pinned == now:
-        return
-    live.pinned = now
-    sections = json.dumps([[section.source, section.text] for section in now.sections], ensure_ascii=False)
-    await host.store.do(lambda tables: tables.pin(chat, now.made_for, sections))
-
-
-async def _kept(host: Host, chat: str) -> Pinned | None:
-    live = host.live(chat)
-    if live is None or live.pinned is not None:
-        return live.pinned if live else None
-    row = await host.store.do(lambda tables: tables.pinned(chat))
-    if row is not None:
-        made_for, sections = row
-        live.pinned = Pinned(made_for, tuple(Section(source, text) for source, text in json.loads(sections)))
-    return live.pinned
+    async def _read(self, chat: str) -> Pinned | None:
+        live = self._chats.live(chat)
+        if live is None or live.pinned is not None:
+            return live.pinned if live else None
+        row = await self._store.do(lambda tables: tables.pinned(chat))
+        if row is not None:
+            made_for, sections = row
+            live.pinned = Pinned(made_for, tuple(Section(source, text) for source, text in json.loads(sections)))
+        return live.pinned

@@ -1,4 +1,7 @@
-"""What is around a chat: what its tools have, and what its contexts are taken from."""
+"""Builds the `ToolContext` that a chat's tools run with, and the surroundings that its contexts are read from.
+
+Must not know who decides that a tool runs. `host.turn.setup` lists the tools, `host.turn.effect_runner` runs them.
+"""
 
 from __future__ import annotations
 
@@ -9,77 +12,84 @@ from jupyter_eca.engine.model.task_plan import Plan
 from jupyter_eca.host.checkpoints.checkpoints import Keeper
 from jupyter_eca.host.subscribers import Asking
 from jupyter_eca.host.tools.outputs import Kept
+from jupyter_eca.host.turn.open_notebooks import find_kernels, find_notebooks
 from jupyter_eca.host.turn.path_rules import Ruling
 from jupyter_eca.instructions.rules import CATALOGUE
 from jupyter_eca.instructions.skills import Shelf
 from jupyter_eca.plugins.contexts.base import Executed, Surroundings
 from jupyter_eca.plugins.tools.base import ToolContext
-from jupyter_eca.workspace.kernels.nearest import Nearest
-from jupyter_eca.workspace.notebooks.first_of import Foremost
 
 if TYPE_CHECKING:
-    from jupyter_eca.host.host import Host
-    from jupyter_eca.workspace.ports import Kernel, Kernels, Notebooks
+    from jupyter_eca.host.chat.registry import Chats
+    from jupyter_eca.host.services import Services
+    from jupyter_eca.host.turn.subagents import Subagents
+    from jupyter_eca.workspace.ports import Kernel, Notebooks
 
 
-def tools(host: Host, chat: str, kernel: Kernel | None, call: str = "") -> ToolContext:
-    """The kernel is that of the cell that asked, else the workspace's. What a subagent does, its parent's turn does:
-    there it is kept to be taken back, and there its jobs and cells are looked at."""
-    live = host.live(chat)
-    nested = live is not None and bool(live.parent)
-    turn = host.live(live.parent) if live and nested else live
-    chat = turn.state.id if turn else chat
-    return ToolContext(
-        chat,
-        host.workspace.files,
-        call,
-        kernel=kernel or host.workspace.kernel,
-        kernels=kernels(host, kernel),
-        notebooks=notebooks(host, chat),
-        questions=Asking(host.audiences, chat) if host.audiences.answered(chat) and not nested else None,
-        editor=host.audiences.editor(chat),
-        jobs=host.jobs,
-        keeper=Keeper(host.checkpoints, chat, turn.state.turn, turn.changing) if turn else None,
-        plan=live.plan if live and not nested else None,
-        rules=Ruling(host, chat) if live and live.pinned and live.pinned.has(CATALOGUE) else None,
-        skills=Shelf(host.workspace.files, host.config, host.audiences.warn),
-        spawner=host.subagents.spawner(chat) if live and not nested else None,
-        nested=nested,
-        outputs=Kept(host.outputs, chat, host.config.tool_call.output_truncation),
-        remembered=live.state.remembered if live else frozenset(),
-        announced=next((one.details for one in live.state.calls if one.id == call), None) if live else None,
-        from_cell=kernel is not None,
-        telling=host.config.notebook.variables,
-    )
+class ToolContexts:
+    def __init__(self, services: Services, chats: Chats, subagents: Subagents) -> None:
+        self._services = services
+        self._chats = chats
+        self._subagents = subagents
 
+    def build(self, chat: str, kernel: Kernel | None, call: str = "") -> ToolContext:
+        """Build what the tools of a chat have now.
 
-def promised(host: Host, chat: str = "", kernel: Kernel | None = None) -> ToolContext:
-    """What the tools of a chat that is at rest, or not begun, will have: its plan, and others to spawn."""
-    has = tools(host, chat, kernel)
-    return replace(has, plan=has.plan or Plan(), spawner=has.spawner or host.subagents.spawner(chat))
+        The kernel is that of the cell that asked, else the workspace's. What a subagent does, its parent's turn does:
+        there it is kept to be taken back, and there its jobs and cells are looked at.
+        """
+        services, live = self._services, self._chats.live(chat)
+        nested = live is not None and bool(live.parent)
+        turn = self._chats.live(live.parent) if live and nested else live
+        chat = turn.state.id if turn else chat
+        return ToolContext(
+            chat,
+            services.workspace.files,
+            call,
+            kernel=kernel or services.workspace.kernel,
+            kernels=find_kernels(services, kernel),
+            notebooks=self.find_notebooks(chat),
+            questions=Asking(services.audiences, chat) if services.audiences.answered(chat) and not nested else None,
+            editor=services.audiences.editor(chat),
+            jobs=services.jobs,
+            keeper=Keeper(services.checkpoints, chat, turn.state.turn, turn.changing) if turn else None,
+            plan=live.plan if live and not nested else None,
+            rules=self.build_rules(chat) if live and live.pinned and live.pinned.has(CATALOGUE) else None,
+            skills=Shelf(services.workspace.files, services.config, services.audiences.warn),
+            spawner=self._subagents.spawner(chat) if live and not nested else None,
+            nested=nested,
+            outputs=Kept(services.outputs, chat, services.config.tool_call.output_truncation),
+            remembered=live.state.remembered if live else frozenset(),
+            announced=next((one.details for one in live.state.calls if one.id == call), None) if live else None,
+            from_cell=kernel is not None,
+            telling=services.config.notebook.variables,
+        )
 
+    def build_expected(self, chat: str = "", kernel: Kernel | None = None) -> ToolContext:
+        """Build what the tools of a chat that is at rest, or not begun, will have: its plan, and others to spawn."""
+        context = self.build(chat, kernel)
+        spawner = context.spawner or self._subagents.spawner(chat)
+        return replace(context, plan=context.plan or Plan(), spawner=spawner)
 
-def contexts(host: Host, chat: str, kernel: Kernel | None) -> Surroundings:
-    return Surroundings(
-        chat,
-        host.workspace.files,
-        host.index,
-        kernel or host.workspace.kernel,
-        host.mcp,
-        notebooks(host, chat),
-        host.glances,
-        host.config.notebook.variables,
-        host.workspace.kernels if kernel is None else None,
-        host.workspace.notebooks if isinstance(host.workspace.notebooks, Executed) else None,
-    )
+    def build_rules(self, chat: str) -> Ruling:
+        """Build the rules for some files only, as they hold in a chat."""
+        return Ruling(self._services.current, self._chats, self._services.audiences.warn, chat)
 
+    def build_surroundings(self, chat: str, kernel: Kernel | None) -> Surroundings:
+        """Build what the contexts of a chat are read from."""
+        services, workspace = self._services, self._services.workspace
+        return Surroundings(
+            chat,
+            workspace.files,
+            services.index,
+            kernel or workspace.kernel,
+            services.mcp,
+            self.find_notebooks(chat),
+            services.glances,
+            services.config.notebook.variables,
+            workspace.kernels if kernel is None else None,
+            workspace.notebooks if isinstance(workspace.notebooks, Executed) else None,
+        )
 
-def kernels(host: Host, kernel: Kernel | None) -> Kernels | None:
-    """Of a notebook, by its path; `kernel` is that of the cell that asked."""
-    return host.workspace.kernels if kernel is None else Nearest(kernel, host.workspace.kernels)
-
-
-def notebooks(host: Host, chat: str) -> Notebooks | None:
-    """Of the chat's clients, and the server's own."""
-    live, rest = host.audiences.notebooks(chat), host.workspace.notebooks
-    return None if rest is None else Foremost(live, rest)
+    def find_notebooks(self, chat: str) -> Notebooks | None:
+        return find_notebooks(self._services, chat)

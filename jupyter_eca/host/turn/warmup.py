@@ -11,7 +11,8 @@ from jupyter_eca.errors import LocalError, ProviderError
 from jupyter_eca.plugins.providers.base import Warms
 
 if TYPE_CHECKING:
-    from jupyter_eca.host.host import Host
+    from jupyter_eca.host.chat.registry import Chats
+    from jupyter_eca.plugins.providers.catalog import Catalog
 
 _log = logging.getLogger(__name__)
 
@@ -20,20 +21,21 @@ AGAIN_SECONDS = 60.0
 
 
 class Warming:
-    def __init__(self, host: Host) -> None:
-        self._host = host
+    def __init__(self, chats: Chats, catalog: Catalog) -> None:
+        self._chats = chats
+        self._catalog = catalog
         self._warmed: dict[str, float] = {}
 
     async def warm(self, chat: str, model: str) -> None:
         """`model` is what was chosen for the chat, "" when nothing was."""
-        host, now = self._host, asyncio.get_running_loop().time()
-        live = host.live(chat)
+        now = asyncio.get_running_loop().time()
+        live = self._chats.live(chat)
         try:
-            name = model or (live.choice.model if live else "") or await host.catalog.default()
+            name = model or (live.choice.model if live else "") or await self._catalog.default()
             if not name or now - self._warmed.get(name, -AGAIN_SECONDS) < AGAIN_SECONDS:
                 return
             self._warmed[name] = now
-            chosen = host.catalog.choose(name)
+            chosen = self._catalog.choose(name)
             if isinstance(chosen.provider, Warms):
                 await chosen.provider.warm(name.partition("/")[0], chosen.settings)
         except (LocalError, ProviderError) as error:

@@ -66,12 +66,16 @@ class Catalog:
 
     def __init__(self, plugs: dict[str, Provider], config: Config, credentials: Credentials | None = None) -> None:
         self._plugs = {plug.name: plug for plug in plugs.values()}
-        self._config = config
         self._credentials = credentials
+        # Keys may be typed in and variables set at any time, so they are looked up for each use. Those that redaction
+        # knows already are not gathered again.
+        self._known: dict[str, api_keys.Key] = {}
+        self.configure(config)
 
     def configure(self, config: Config) -> None:
         """From now on; what is being streamed goes on as it began."""
         self._config = config
+        self._offers = self._resolve()
 
     @property
     def config(self) -> Config:
@@ -84,31 +88,35 @@ class Catalog:
 
     def entries(self) -> dict[str, Entry]:
         """By name: each plug under its own, or those it serves, and what the configuration adds."""
+        return {name: self._entry(name, *offer) for name, offer in self._offers.items()}
+
+    def _resolve(self) -> dict[str, tuple[Provider, Preset | None, ProviderConfig]]:
+        """Work out what follows from the configuration alone: of each provider its plug, preset and settings."""
         presets = {
             name: (plug, preset)
             for plug in self._plugs.values()
             if isinstance(plug, Serves)
             for name, preset in plug.presets.items()
         }
-        found: dict[str, Entry] = {}
+        found: dict[str, tuple[Provider, Preset | None, ProviderConfig]] = {}
         for name in [*self._own(), *presets, *self._config.providers]:
             known = presets.get(name)
             own = self._config.providers.get(name)
             plug = self._plugs.get((own and own.api) or name) or (known[0] if known and not (own and own.api) else None)
             if plug is not None:
-                found[name] = self._entry(name, plug, known[1] if known else None, own)
+                preset, settings = known[1] if known else None, own or ProviderConfig()
+                found[name] = plug, preset, settings if preset is None else _laid(preset.settings, settings)
         return found
 
     def _own(self) -> list[str]:
         return [name for name, plug in self._plugs.items() if not isinstance(plug, Serves)]
 
-    def _entry(self, name: str, plug: Provider, preset: Preset | None, own: ProviderConfig | None) -> Entry:
-        settings = own or ProviderConfig()
-        if preset is not None:
-            settings = _laid(preset.settings, settings)
+    def _entry(self, name: str, plug: Provider, preset: Preset | None, settings: ProviderConfig) -> Entry:
         login = self._credentials.known(name) if self._credentials is not None else None
         key = api_keys.find(name, plug, settings, login, self._config.variable, preset.variable if preset else "")
-        make_known(key.settings)
+        if self._known.get(name) != key:
+            make_known(key.settings)
+            self._known[name] = key
         if preset is None:
             label = plug.label if isinstance(plug, Keyed) and name == plug.name else None
             priced_as = plug.name if isinstance(plug, Keyed) and not key.settings.url else ""
@@ -156,7 +164,7 @@ class Catalog:
     def has(self, full_name: str) -> bool:
         """Whether somebody answers to the name; whether they know the model is theirs to say."""
         provider, _, model = full_name.partition("/")
-        return bool(model) and provider in self.entries()
+        return bool(model) and provider in self._offers
 
     async def quoted(self, full_name: str, usage: UsageDelta) -> UsageDelta:
         """So many tokens of a model, with what they would cost and how much it takes, as far as that is known."""

@@ -109,5 +109,5 @@ async def test_code_in_the_background_lets_the_turn_go_on_and_tells_its_last_err
         assert told.startswith("Started as job-")
         while not any(job.status == "failed" for job in watcher.host.jobs.list()):  # noqa: ASYNC110
             await asyncio.sleep(0.01)
-        texts = [getattr(event.content, "text", "") for event in await watcher.host.stored("chat")]
+        texts = [getattr(event.content, "text", "") for event in await watcher.host.chats.read_events("chat")]
         assert "Background job failed after 0s: 1 / 0 (ZeroDivisionError: division by zero)" in texts

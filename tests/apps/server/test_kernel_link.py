@@ -159,7 +159,7 @@ async def test_a_stop_from_elsewhere_interrupts_code_that_runs_in_the_kernel(jp_
         await at.run("%load_ext jupyter_eca")
         running = asyncio.ensure_future(at.run("%eca wait"))
         started = await watcher.until("toolCallRunning")
-        watcher.host.stop(started.chat)
+        watcher.host.turns.stop(started.chat)
         ran = await asyncio.wait_for(running, 10)
         assert ran.error == "Stopped."
         assert (await at.run("%eca you")).markdown == "Hello, you"

@@ -13,7 +13,7 @@ import pytest
 from jupyter_client.kernelspec import KernelSpecManager
 
 from jupyter_eca.errors import ToolError
-from jupyter_eca.host.turn import tool_context
+from jupyter_eca.host.turn.open_notebooks import find_kernels
 from jupyter_eca.plugins.tools.diagnostics import editor_diagnostics
 from jupyter_eca.protocol.notebook import RunStatus
 from jupyter_eca.workspace.diagnostics.kernel import Known, known
@@ -183,9 +183,9 @@ async def test_a_kernel_whose_cell_asks_runs_code_but_no_cells_and_is_not_ended(
         (jp_root_dir / "b.ipynb").write_text((jp_root_dir / "a.ipynb").read_text())
         with pytest.raises(ToolError, match="busy with the cell that asks"):
             await host.workspace.notebooks.run(chat, "b.ipynb", ("cell-0",))
-        live = host.live(chat)
+        live = host.chats.live(chat)
         assert live is not None
-        kernels = tool_context.kernels(host, live.kernel)
+        kernels = find_kernels(host.services, live.kernel)
         assert kernels is not None
         async with asyncio.timeout(PATIENCE):
             same, other = await kernels.of("b.ipynb"), await kernels.of("a.ipynb")
@@ -197,7 +197,7 @@ async def test_a_kernel_whose_cell_asks_runs_code_but_no_cells_and_is_not_ended(
             for forbidden in (same.interrupt, same.restart):
                 with pytest.raises(ToolError, match="busy with the cell that asks"):
                     await forbidden()
-            host.stop(chat)
+            host.turns.stop(chat)
             await running
 
 
@@ -208,7 +208,7 @@ async def test_what_is_wrong_is_told_with_the_names_of_the_kernel_and_without_wh
     begun = jp_root_dir / "begun"
     async with opened(jp_serverapp, jp_root_dir, "a.ipynb", "print(gone)") as at, asyncio.timeout(PATIENCE):
         await at.run("gone = 1")
-        context = tool_context.tools(host, "chat", None)
+        context = host.tool_contexts.build("chat", None)
         assert context.kernels is not None
         assert (await (await context.kernels.of("a.ipynb")).state()).python == sys.executable
         told = (await editor_diagnostics.run(context, {"path": "a.ipynb"})).text
@@ -230,11 +230,11 @@ async def test_the_python_of_a_cell_that_asks_is_the_one_whose_imports_are_looke
         await at.run("%load_ext jupyter_eca\ngone = 1")
         running = asyncio.ensure_future(at.run("%eca slow"))
         chat = (await watcher.until("text")).chat
-        live = watcher.host.live(chat)
+        live = watcher.host.chats.live(chat)
         assert live is not None
-        context = tool_context.tools(watcher.host, chat, live.kernel)
+        context = watcher.host.tool_contexts.build(chat, live.kernel)
         assert context.notebooks is not None
         document = await context.notebooks.read("a.ipynb")
         assert await known(chat, document, context.kernels, live.kernel) == Known(frozenset({"gone"}), sys.executable)
-        watcher.host.stop(chat)
+        watcher.host.turns.stop(chat)
         await running

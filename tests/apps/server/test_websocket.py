@@ -154,9 +154,9 @@ async def test_code_of_a_stopped_turn_does_not_run_behind_the_users_busy_cell(
         watcher = await Watcher.of(jp_serverapp)
         await reply(socket, prompt("make"))
         call = (await watcher.until("toolCallRun")).content
-        watcher.host.approve("c", getattr(call, "id", ""), remember=False)
+        watcher.host.turns.approve("c", getattr(call, "id", ""), remember=False)
         await watcher.until("toolCallRunning")
-        watcher.host.stop("c")
+        watcher.host.turns.stop("c")
         assert (await watcher.ended()).outcome == "stopped"
         gate.touch()
         await busy
@@ -183,6 +183,6 @@ async def test_leaving_in_mid_answer_neither_ends_the_turn_nor_the_server(
     await reply(again, START)
     listed = await reply(again, {"jsonrpc": "2.0", "id": 3, "method": "chat/list", "params": {}})
     assert listed["result"]["chats"][0]["status"] == "running"
-    watcher.host.stop("c")
+    watcher.host.turns.stop("c")
     await watcher.ended()
     again.close()

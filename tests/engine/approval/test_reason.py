@@ -9,7 +9,7 @@ import pytest
 from jupyter_eca.engine.model.request import ToolResultPart
 from jupyter_eca.fronts.eca.projection import content_of
 from jupyter_eca.host import commands
-from jupyter_eca.host.commands.base import Answer
+from jupyter_eca.host.chat.ports import Answer
 from jupyter_eca.protocol.content import Cause, ToolCallRejectedContent, ToolCallRunContent
 from jupyter_eca.transport.eca_client import Decision
 from tests.support.host_and_client import answer, desk
@@ -57,7 +57,7 @@ async def test_a_call_tells_which_rule_let_it_run_ask_or_forbade_it(tmp_path: Pa
         ]
         rejected = [one.content for one in received if isinstance(one.content, ToolCallRejectedContent)]
         assert [content.cause for content in rejected] == [denied]
-        parts = [part for message in (await table.host.load("chat")).state.history for part in message.parts]
+        parts = [part for message in (await table.host.chats.load("chat")).state.history for part in message.parts]
         told = [part.text for part in parts if isinstance(part, ToolResultPart)]
         assert any(
             text.endswith("(Forbidden by the rule `directory_tree` (`toolCall.approval.deny`).)") for text in told
@@ -71,9 +71,8 @@ async def test_a_default_and_trust_are_told_as_what_they_are(tmp_path: Path) -> 
         client = await table.client()
         asked = await answer(client, "Look", for_session, agent="code", chat="plain")
         assert causes(asked)[1] == ("grep", True, Cause(kind="default"))
-        table.host.config = table.host.config.model_copy(
-            update={"chat": table.host.config.chat.model_copy(update={"default_trust": True})}
-        )
+        trusting = table.host.config.chat.model_copy(update={"default_trust": True})
+        table.host.current.configure(table.host.config.model_copy(update={"chat": trusting}))
         trusted = await answer(client, "Look", agent="careful", chat="trusting")
         assert causes(trusted)[1] == ("grep", False, Cause(kind="trust", rule="grep", agent="careful"))
 
@@ -81,7 +80,7 @@ async def test_a_default_and_trust_are_told_as_what_they_are(tmp_path: Path) -> 
 async def test_only_a_client_with_the_envelope_is_told_the_cause(tmp_path: Path) -> None:
     async with desk(tmp_path, RULES, **CONFIG) as table:
         await answer(await table.client(), "Look", for_session)
-        events = [e for e in await table.host.stored("chat") if getattr(e.content, "cause", None)]
+        events = [e for e in await table.host.chats.read_events("chat") if getattr(e.content, "cause", None)]
     assert {type(event.content) for event in events} == {ToolCallRunContent, ToolCallRejectedContent}
     for event in events:
         assert "cause" in content_of(event, "chat", envelope=True).content.wire()

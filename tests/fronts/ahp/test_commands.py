@@ -171,7 +171,7 @@ async def test_contexts_and_commands_complete_a_message_in_utf_16_units(tmp_path
         assert (await fails(client, "completions", **given)).code == -32602
         await client.ask(S, "t1", "look", attachments=[attachment])
         await client.settled(S, 1)
-        assert "foo.ts" in str((await at.host.draft("s1")).messages)
+        assert "foo.ts" in str((await at.host.turns.draft("s1")).messages)
 
 
 async def test_the_choices_of_a_session_are_described_with_their_defaults(tmp_path: Path) -> None:

@@ -87,7 +87,7 @@ class Two:
         elif what == "editor":
             self.editor += 1
             with suppress(EcaError):  # it is busy, as an editor would be told
-                await self.at.host.prompt(Prompt("s1", "you", turn=f"editor-{self.editor}"))
+                await self.at.host.turns.prompt(Prompt("s1", "you", turn=f"editor-{self.editor}"))
         elif what == "wait":
             await client.request("ping")
             await self.at.host.store.settled()
@@ -138,7 +138,7 @@ class Two:
         while turn := one.states[S].get("activeTurn"):
             await one.echo(await one.act("session/turnCancelled", S, turnId=turn["id"]))
         for _ in range(3):
-            live = self.at.host.live("s1")
+            live = self.at.host.chats.live("s1")
             if live is not None:
                 await asyncio.gather(*live.tasks.values(), return_exceptions=True)
             await self.at.host.store.settled()
@@ -165,7 +165,7 @@ async def told(steps: list[tuple[int, Json | str]]) -> None:
             for client in two.clients:
                 foreign = [e for e in client.envelopes if "rejectionReason" in e]
                 assert all(e["origin"]["clientId"] == client.id for e in foreign)
-            stored = {event.turn for event in await at.host.stored("s1") if event.turn}
+            stored = {event.turn for event in await at.host.chats.read_events("s1") if event.turn}
             assert stored <= {turn["id"] for turn in at.front.hub.state(S)["turns"]}
 
 

@@ -66,7 +66,7 @@ async def test_after_a_cancelled_turn_the_queue_is_kept(tmp_path: Path) -> None:
         await client.act("session/turnCancelled", S, turnId="t1")
         state = await client.settled(S, 1)
         assert [one["id"] for one in state["queuedMessages"]] == ["a"]
-        live = at.host.live("s1")
+        live = at.host.chats.live("s1")
         assert live is not None
         await asyncio.gather(*live.tasks.values(), return_exceptions=True)
         await at.host.store.settled()
@@ -101,7 +101,7 @@ async def test_steering_is_told_to_the_model_before_its_next_step_and_the_newest
         state = await client.settled(S, 1)
         assert "steeringMessage" not in state
         assert "Be brief." in str(state["turns"][0]["responseParts"])
-        sent = str((await at.host.draft("s1")).messages)
+        sent = str((await at.host.turns.draft("s1")).messages)
         assert ("Be brief." in sent, "never" in sent, "nor this" in sent) == (True, False, False)
         at.same(client, S)
 
@@ -153,7 +153,7 @@ async def test_truncating_takes_turns_from_the_session_and_from_what_the_model_k
         await client.ask(S, "t4", "fourth")
         state = await client.settled(S, 2)
         assert [turn["id"] for turn in state["turns"]] == ["t1", "t4"]
-        known = str((await at.host.draft("s1")).messages)
+        known = str((await at.host.turns.draft("s1")).messages)
         assert "first" in known
         assert "second" not in known
         await client.echo(await client.act("session/truncated", S))
@@ -236,7 +236,7 @@ async def test_the_users_title_stands_over_the_one_made_of_the_first_question(tm
         await client.act("session/titleChanged", S, title="Later")
         await client.ask(S, "t2", "me")
         assert (await client.settled(S, 2))["summary"]["title"] == "Later"
-        row = await at.host.chat("s1")
+        row = await at.host.chats.read_row("s1")
         assert row is not None
         assert row.title == "Later"
         at.same(client, S)

@@ -27,7 +27,7 @@ def resource(uri: str, **more: Any) -> Json:
 
 async def sent(at: Place) -> str:
     """What the model was asked."""
-    return str([one for one in (await at.host.draft("s1")).messages if one.role == "user"])
+    return str([one for one in (await at.host.turns.draft("s1")).messages if one.role == "user"])
 
 
 async def test_a_file_that_only_the_client_has_is_read_there(tmp_path: Path) -> None:

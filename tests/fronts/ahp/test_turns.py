@@ -250,7 +250,7 @@ async def test_what_is_attached_reaches_the_model_and_is_there_after_a_restart(t
         await client.create(S)
         await client.ask(S, "t1", "look", attachments=attached)
         await client.settled(S, 1)
-        sent = str((await at.host.draft("s1")).messages)
+        sent = str((await at.host.turns.draft("s1")).messages)
         assert "a note" in sent
         assert "simply" in sent
         assert "2" in sent.partition("data.txt")[2]

@@ -221,7 +221,7 @@ async def test_a_tool_is_switched_off_and_on_again_in_the_file_that_has_the_list
 
         async def has() -> set[str]:
             await answer(client, "hello")
-            return {tool.name for tool in (await table.host.load("chat")).state.setup.tools}
+            return {tool.name for tool in (await table.host.chats.load("chat")).state.setup.tools}
 
         assert await switch("write_file", on=False) == ["grep", "eca__write_file"]
         assert {"write_file", "grep"} & await has() == set()

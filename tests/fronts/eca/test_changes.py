@@ -221,7 +221,7 @@ async def test_the_chat_tells_it_and_the_model_with_the_next_prompt(tmp_path: Pa
     async with room(tmp_path, page=page) as there:
         await there.ask([edits("a", "x = 2"), edits("b", "y = 2")])
         await revert(there, (await one(there, "a")).id)
-        last = (await there.table.host.stored("chat"))[-1].content
+        last = (await there.table.host.chats.read_events("chat"))[-1].content
         assert getattr(last, "text", "") == f"Restored: {PATH} cell 2"
     async with room(tmp_path, page=page) as there:
         words = await last_request(there)
@@ -233,7 +233,7 @@ async def test_the_chat_tells_it_and_the_model_with_the_next_prompt(tmp_path: Pa
 async def test_a_rollback_that_leaves_the_messages_is_told_to_the_model_too(tmp_path: Path) -> None:
     async with room(tmp_path, *CELLS) as there:
         await there.ask([edits("a", "x = 2")])
-        asked = next(e.content for e in await there.table.host.stored("chat") if e.role is Role.USER)
+        asked = next(e.content for e in await there.table.host.chats.read_events("chat") if e.role is Role.USER)
         assert isinstance(asked, TextContent)
         params = ChatRollbackParams(chat_id="chat", content_id=asked.content_id or "", include=("tools",))
         await there.client.request("chat/rollback", params, Done)
@@ -244,7 +244,7 @@ async def test_a_chat_that_is_answering_changes_nothing_of_its_own(tmp_path: Pat
     async with room(tmp_path, *CELLS) as there:
         await there.ask([edits("a", "x = 2")])
         change = await one(there, "a")
-        live = await there.table.host.load("chat")
+        live = await there.table.host.chats.load("chat")
         with live.hold(), pytest.raises(RemoteError, match="still answering"):
             await revert(there, change.id)
         assert there.page.cells()[1] == ("a", "x = 2")

@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 from jupyter_eca.engine.changes.review import CHANGED
 from jupyter_eca.errors import ToolError
 from jupyter_eca.host.checkpoints.checkpoints import Keeper
-from jupyter_eca.host.turn import tool_context
 from jupyter_eca.plugins.tools.base import ToolContext
 from jupyter_eca.protocol.changes import ChangeExtent
 from jupyter_eca.protocol.content import Role, TextContent
@@ -102,7 +101,7 @@ class Story:
         host, turn = self.table.host, f"t{self.turn}"
         host.store.append([Event(chat="chat", turn=turn, role=Role.ASSISTANT, content=TextContent(text=tool))])
         keeper = Keeper(host.checkpoints, "chat", turn)
-        files, notebooks = host.workspace.files, tool_context.notebooks(host, "chat")
+        files, notebooks = host.workspace.files, host.tool_contexts.find_notebooks("chat")
         context = ToolContext("chat", files, f"k{self.calls}", notebooks=notebooks, keeper=keeper)
         found = host.toolbox.get(tool)
         assert found is not None
@@ -124,11 +123,13 @@ async def told(acts: Sequence[Act], folder: Path) -> None:
         story = Story(table, folder)
         host = table.host
         host.store.append([Event(chat="chat", turn="t0", role=Role.USER, content=TextContent(text="go"))])
-        await host.load("chat")
+        await host.chats.load("chat")
         for act in acts:
             await story.act(*act)
         turns = await host.checkpoints.turns("chat")
-        back = await host.checkpoints.restore("chat", turns, host.workspace.files, tool_context.notebooks(host, "chat"))
+        back = await host.checkpoints.restore(
+            "chat", turns, host.workspace.files, host.tool_contexts.find_notebooks("chat")
+        )
         now = story.cells()
         assert story.texts() == {NAMES[0]: "first"}
         assert {why for _, why in back.left} <= {CHANGED}

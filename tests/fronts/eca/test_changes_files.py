@@ -24,7 +24,7 @@ pytestmark = pytest.mark.asyncio
 
 async def last_request(there: Room) -> str:
     """All that the model would be told now."""
-    return str((await there.table.host.draft("chat", "next")).messages)
+    return str((await there.table.host.turns.draft("chat", "next")).messages)
 
 
 async def act(table: Desk, client: Client, *calls: tuple[str, dict[str, Any]]) -> None:
@@ -112,5 +112,5 @@ async def test_a_file_taken_back_is_told_in_the_chat(tmp_path: Path) -> None:
     async with desk(tmp_path, []) as table:
         await act(table, await table.client(), ("write_file", {"path": "a.txt", "content": "one"}))
         await table.host.changes.revert("chat", [(await listed(table))["a.txt"].id])
-        last = (await table.host.stored("chat"))[-1]
+        last = (await table.host.chats.read_events("chat"))[-1]
         assert (last.content, last.turn) == (TextContent(text="Restored: a.txt"), "")

@@ -71,7 +71,7 @@ async def test_a_fork_goes_on_by_itself(tmp_path: Path) -> None:
         await plain.prompt("three", new)
         await envelope.ask("chat/delete")
         await both_show(plain, envelope, "> one", "You said one", "> three", "You said three", chat=new)
-        assert [row.id for row in await table.host.chats()] == [new]
+        assert [row.id for row in await table.host.chats.list_rows()] == [new]
 
 
 async def test_the_chat_that_was_forked_says_so(tmp_path: Path) -> None:
@@ -148,7 +148,7 @@ async def test_a_chat_nobody_knows_is_refused_in_one_sentence(tmp_path: Path, me
     async with two(tmp_path) as (table, plain, _envelope):
         error = await refused(plain, method, "nobody", contentId="x", text="", title="t")
         assert (error.code, str(error)) == (Code.REFUSED, "There is no chat 'nobody'. `%eca new` starts one.")
-        assert await table.host.chats() == []
+        assert await table.host.chats.list_rows() == []
 
 
 @pytest.mark.parametrize("method", ["chat/rollback", "chat/fork", "chat/addFlag"])
@@ -321,4 +321,4 @@ async def test_an_old_chat_expires_when_the_server_starts_and_one_in_use_does_no
         )
     for days, left in ((0, ["new", "old"]), (1, ["new"])):
         async with two(tmp_path, chatRetentionDays=days) as (table, *_):
-            assert [row.id for row in await table.host.chats()] == left
+            assert [row.id for row in await table.host.chats.list_rows()] == left

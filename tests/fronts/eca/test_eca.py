@@ -197,4 +197,4 @@ async def test_a_chat_that_a_client_counts_as_its_first_is_not_the_first_one_of_
                 while at.params("chat/statusChanged").count({"chatId": 1, "status": "idle"}) < turns:
                     await at.until(lambda _: True)
             await at.close()
-        assert [row.prompts for row in await table.host.chats()] == [2, 2]
+        assert [row.prompts for row in await table.host.chats.list_rows()] == [2, 2]

@@ -27,10 +27,10 @@ async def test_pages_that_are_read_one_after_the_other_are_the_whole_chat(tmp_pa
         said: list[dict[str, Any]] = []
         before: dict[str, Any] = {}
         while True:
-            table.host.forget("c")
+            table.host.chats.forget("c")
             page = await at.result("chat/history", {"chatId": "c", "limit": 3, **before})
             assert page["contents"][0]["content"]["text"].startswith("Question"), "a page begins with a turn"
-            assert table.host.live("c") is None, "a chat is not brought to memory to be read"
+            assert table.host.chats.live("c") is None, "a chat is not brought to memory to be read"
             said = page["contents"] + said
             if (cursor := page["meta"].get("beforeCursor")) is None:
                 break
@@ -42,7 +42,7 @@ async def test_a_chat_that_is_opened_in_part_tells_where_there_is_more_and_what_
     async with seat(tmp_path, RULES, {**TODAY, "envelope": True}) as (table, at):
         for n in range(3):
             await prompt(at, f"Question {n}", agent="plan")
-        table.host.forget("c")
+        table.host.chats.forget("c")
         opened = await at.result("chat/open", {"chatId": "c", "limit": 2})
         assert (opened["selection"]["agent"], "beforeCursor" in opened["meta"]) == ("plan", True)
         assert await prompt(at, "Question 3") == "One two three. Question 3"

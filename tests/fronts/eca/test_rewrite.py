@@ -83,7 +83,7 @@ async def test_a_rewrite_is_answered_at_once_and_then_streamed(tmp_path: Path) -
         assert len([one for one in contents(client) if one["type"] == "reasoning"]) == 1
         assert text(client) == "x = 2"
         assert contents(client)[-1]["totalTimeMs"] >= 0
-        assert await table.host.chats() == []
+        assert await table.host.chats.list_rows() == []
 
 
 async def test_the_model_reads_the_selection_its_place_and_the_instruction(tmp_path: Path) -> None:

@@ -36,6 +36,14 @@ HELLO: list[dict[str, Any]] = [
 ALLOWED: dict[str, Any] = {"approval": {"allow": {"directory_tree": {}}}}
 
 
+def provide(host: Host, name: str, provider: dict[str, Any]) -> None:
+    """Add a provider to the configuration that holds."""
+    providers = {**host.config.providers, name: ProviderConfig.model_validate(provider)}
+    config = host.config.model_copy(update={"providers": providers})
+    host.current.configure(config)
+    host.catalog.configure(config)
+
+
 async def ask(host: Host, message: str, chat: str = "chat") -> str:
     made = await commands.run(host, chat, message, sees=lambda _: True)
     assert isinstance(made, Answer)
@@ -148,7 +156,7 @@ async def test_the_prompt_that_is_shown_is_word_for_word_what_is_sent(tmp_path: 
     with LoopbackAnthropic(says("ok")) as server:
         provider = {"api": api, "url": server.url, "key": KEY, "models": {"best": {"extraPayload": {"max_tokens": 5}}}}
         async with desk(tmp_path, HELLO) as table:
-            table.host.config.providers["mine"] = ProviderConfig.model_validate(provider)
+            provide(table.host, "mine", provider)
             client = await table.client()
             await ask(table.host, "/model mine/best")
             await answer(client, "hello")
@@ -161,16 +169,14 @@ async def test_the_prompt_that_is_shown_is_word_for_word_what_is_sent(tmp_path: 
 async def test_a_key_among_the_parameters_of_a_model_is_not_shown(tmp_path: Path) -> None:
     provider = {"api": "anthropic", "models": {"best": {"extraPayload": {"api_key": KEY, "more": {"token": KEY}}}}}
     async with desk(tmp_path, HELLO) as table:
-        table.host.config.providers["mine"] = ProviderConfig.model_validate(provider)
+        provide(table.host, "mine", provider)
         await ask(table.host, "/model mine/best")
         assert KEY not in await ask(table.host, "/prompt-show hello")
 
 
 async def test_the_configuration_is_shown_with_its_files_and_without_its_secrets(tmp_path: Path) -> None:
     async with desk(tmp_path, HELLO, sources=["here.json"], welcomeMessage="Ahoy") as table:
-        table.host.config.providers["mine"] = ProviderConfig.model_validate(
-            {"key": "sk-hidden", "url": "https://ada:sk-hidden@example.org"}
-        )
+        provide(table.host, "mine", {"key": "sk-hidden", "url": "https://ada:sk-hidden@example.org"})
         text = await ask(table.host, "/config")
         assert "- `here.json`" in text
         assert block(text)["welcomeMessage"] == "Ahoy"

@@ -77,7 +77,7 @@ async def test_a_key_that_was_typed_is_in_no_message_and_in_no_file(tmp_path: Pa
         await say(at, "hi")
         assert KEY not in str(at.heard)
         assert UNSEEN in str(at.heard)
-        assert KEY not in str(await table.host.draft("c"))
+        assert KEY not in str(await table.host.turns.draft("c"))
     assert KEY not in kept(tmp_path)
 
 
@@ -85,7 +85,7 @@ async def test_the_model_hears_of_no_step_of_a_sign_in(tmp_path: Path, vendor: L
     async with seed_client(tmp_path, vendor) as (table, at):
         for message in ("/login", "anthropic", "cancel"):
             await say(at, message)
-        assert (await table.host.draft("c")).messages == ()
+        assert (await table.host.turns.draft("c")).messages == ()
         assert "title" not in str(at.heard), "nor is the chat called by what was typed"
         await say(at, "hi")
         assert {"type": "metadata", "title": "hi"} in [one["content"] for one in at.params("chat/contentReceived")]

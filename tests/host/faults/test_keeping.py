@@ -83,14 +83,14 @@ class Stubborn:
 async def test_a_chat_that_was_deleted_while_it_worked_does_not_come_back(tmp_path: Path) -> None:
     kernel = Stubborn()
     async with desk(tmp_path, RULES) as table:
-        table.host.workspace = Workspace(Files((tmp_path,)), kernel)
+        table.host.current.workspace = Workspace(Files((tmp_path,)), kernel)
         client = await table.client()
         turn = asyncio.create_task(answer(client, "run", yes))
         await asyncio.wait_for(kernel.started.wait(), PATIENCE)
         kernel.released.set()
         await client.request("chat/delete", ChatDeleteParams(chat_id="chat"), Done)
         await asyncio.wait_for(kernel.ended.wait(), PATIENCE)
-        assert await table.host.stored("chat") == []
+        assert await table.host.chats.read_events("chat") == []
         assert await listed(client) == []
         turn.cancel()
         assert said(await answer(client, "hi", chat="other")) == "Hello"

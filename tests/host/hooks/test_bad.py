@@ -97,7 +97,7 @@ async def test_stop_ends_a_hook_with_all_it_started_and_the_turn_with_it(
         async with asyncio.timeout(PATIENCE):
             await asyncio.to_thread((tmp_path / "begun").read_text)
         assert (await prompt(at, "Hello", chat="other")).endswith("[Hello]")
-        chat = await table.host.load("c")
+        chat = await table.host.chats.load("c")
         tasks = list(chat.tasks.values())
         await at.tell("chat/promptStop", {"chatId": "c"})
         await at.finished()
@@ -105,7 +105,7 @@ async def test_stop_ends_a_hook_with_all_it_started_and_the_turn_with_it(
         await asyncio.gather(*tasks, return_exceptions=True)
         assert not lives(int((tmp_path / "child").read_text()))
         await table.host.store.settled()
-        events = await table.host.stored("c")
+        events = await table.host.chats.read_events("c")
         ids = [(event.content.type, getattr(event.content, "id", "")) for event in events]
         begun, ended = ({id for kind, id in ids if kind == f"hookAction{what}"} for what in ("Started", "Finished"))
         assert begun == ended != set()
@@ -127,13 +127,13 @@ async def test_a_result_that_was_there_before_a_hook_was_stopped_stays(tmp_path:
 async def test_a_server_that_was_killed_leaves_no_hook_running_for_ever_on_the_screen(tmp_path: Path) -> None:
     async with seat(tmp_path, ECHO, hooks={"h": hook("preRequest", "true")}) as (table, at):
         await prompt(at, "Hello")
-        events = await table.host.stored("c")
+        events = await table.host.chats.read_events("c")
         last = next(i for i, event in enumerate(events) if event.content.type == "hookActionStarted")
         await table.host.store.do(lambda tables: tables.cut("c", [event.seq for event in events[last + 1 :]]))
-        table.host.forget("c")
-        await table.host.load("c")
+        table.host.chats.forget("c")
+        await table.host.chats.load("c")
         await table.host.store.settled()
-        closed = [event.content for event in await table.host.stored("c")][last + 1]
+        closed = [event.content for event in await table.host.chats.read_events("c")][last + 1]
         assert (closed.type, getattr(closed, "error", "")) == (
             "hookActionFinished",
             "The server ended while it was running.",

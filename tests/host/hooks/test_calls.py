@@ -121,7 +121,7 @@ async def test_a_hook_that_stops_the_turn_before_a_call_leaves_none_to_run(tmp_p
         assert await prompt(at, "twice") == ""
         assert "Turn stopped by hook 'no': Enough" in words(at, role="system")
         assert [one["type"] for one in calls(at)] == ["toolCallRejected"] * 2
-        assert "Enough" not in str((await table.host.draft("c")).messages)
+        assert "Enough" not in str((await table.host.turns.draft("c")).messages)
         assert await prompt(at, "hello") == "Yes."
 
 
@@ -178,11 +178,9 @@ async def test_a_call_from_outside_has_to_pass_the_same_hooks(tmp_path: Path) ->
         tool = table.host.toolbox.get("read_file")
         assert tool is not None
         for path in ("alpha.txt", "a.txt"):
-            chat = await direct_calls.call(
-                table.host, direct_calls.Request("o", tool, {"path": path}, "A program asks")
-            )
+            chat = await table.host.direct_calls.call(direct_calls.Request("o", tool, {"path": path}, "A program asks"))
             await asyncio.gather(*chat.tasks.values())
-        contents = [event.content for event in await table.host.stored("o")]
+        contents = [event.content for event in await table.host.chats.read_events("o")]
         ended = [one for one in contents if isinstance(one, ToolCallRejectedContent | ToolCalledContent)]
         assert [one.type for one in ended] == ["toolCallRejected", "toolCalled"]
         assert isinstance(ended[1], ToolCalledContent)

@@ -86,12 +86,12 @@ async def test_a_hook_can_keep_a_conversation_whole_and_add_to_what_is_left_of_i
         (tmp_path / "keep").touch()
         await prompt(at, "/compact")
         assert "Compaction blocked by hook 'pre'." in words(at, role="system")
-        assert (await table.host.draft("c")).messages[0].text == "Hello"
+        assert (await table.host.turns.draft("c")).messages[0].text == "Hello"
 
         (tmp_path / "keep").unlink()
         await prompt(at, "/compact the names")
         wrapped = '\n\n<additionalContext from="post">\nThe goal is fun.\n</additionalContext>'
-        assert (await table.host.draft("c")).messages[0].text.startswith(f"{SUMMARY}They read pages.{wrapped}")
+        assert (await table.host.turns.draft("c")).messages[0].text.startswith(f"{SUMMARY}They read pages.{wrapped}")
         seen = [
             (one["triggered"], one.get("custom_instructions"), one.get("compact_summary")) for one in given(tmp_path)
         ]
@@ -107,7 +107,7 @@ async def test_a_summary_that_was_due_is_done_without_when_a_hook_blocks_it(tmp_
             assert await prompt(at, PAGE) == "Read."
         assert await prompt(at, "What now?") == "Read."
         assert [one["triggered"] for one in given(tmp_path)] == ["auto"]
-        assert (await table.host.draft("c")).messages[0].text == PAGE
+        assert (await table.host.turns.draft("c")).messages[0].text == PAGE
 
 
 @pytest.mark.parametrize(("type", "left"), [("preCompact", PAGE), ("postCompact", SUMMARY)])
@@ -120,4 +120,4 @@ async def test_a_stop_around_a_summary_ends_the_turn(tmp_path: Path, type: str, 
             await prompt(at, PAGE)
         assert await prompt(at, "What now?") == ""
         assert "Turn stopped by hook 'h': Enough" in words(at, role="system")
-        assert (await table.host.draft("c")).messages[0].text.startswith(left)
+        assert (await table.host.turns.draft("c")).messages[0].text.startswith(left)

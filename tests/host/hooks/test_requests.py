@@ -39,10 +39,10 @@ async def test_a_prompt_that_is_reworded_is_what_the_model_remembers(tmp_path: P
     async with seat(tmp_path, ECHO, hooks=hooks) as (table, at):
         assert await prompt(at, "Stand") == "[Sit, please]"
         assert words(at, role="user") == "Stand"
-        assert (await table.host.draft("c")).messages[0].text == "Sit, please"
+        assert (await table.host.turns.draft("c")).messages[0].text == "Sit, please"
         await table.host.store.settled()
-        table.host.forget("c")
-        assert (await table.host.draft("c")).messages[0].text == "Sit, please"
+        table.host.chats.forget("c")
+        assert (await table.host.turns.draft("c")).messages[0].text == "Sit, please"
 
 
 async def test_a_hook_is_told_where_it_is_and_what_is_asked(tmp_path: Path) -> None:
@@ -64,7 +64,7 @@ async def test_a_hook_is_told_where_it_is_and_what_is_asked(tmp_path: Path) -> N
             "full_model": "scripted/test",
             "prompt": "Hello",
         }
-        assert table.host.live("c") is not None
+        assert table.host.chats.live("c") is not None
 
 
 @pytest.mark.parametrize(
@@ -81,10 +81,10 @@ async def test_a_prompt_that_is_blocked_is_never_heard_by_the_model(
         assert told in words(at, role="system")
         assert [one["error"] for one in blocks(at) if "error" in one] == ([] if shown is None else [shown])
         for _ in ("live", "stored"):
-            asked = (await table.host.draft("c", "next")).messages
+            asked = (await table.host.turns.draft("c", "next")).messages
             assert [message.text for message in asked] == ["Hello", "[Hello]", "next"]
             await table.host.store.settled()
-            table.host.forget("c")
+            table.host.chats.forget("c")
         assert await prompt(at, "again") == "[again]"
 
 
@@ -119,9 +119,9 @@ async def test_what_is_for_the_user_alone_is_shown_whatever_else_is_hidden(tmp_p
 async def test_what_is_said_at_a_chats_start_stays_in_its_system_prompt(tmp_path: Path) -> None:
     hooks = {"day": hook("chatStart", f"{KEEPS}; {says(additionalContext='It is Monday.')}")}
     async with seat(tmp_path, COUNT, hooks=hooks) as (table, at):
-        before = (await table.host.draft("c")).system
+        before = (await table.host.turns.draft("c")).system
         await prompt(at, "Hello")
-        chat = await table.host.load("c")
+        chat = await table.host.chats.load("c")
         first = chat.state.setup.system
         assert first == f'{before}\n\n<additionalContext from="day">\nIt is Monday.\n</additionalContext>'
         await prompt(at, "And now?")
@@ -148,7 +148,7 @@ async def test_a_subagents_chat_has_moments_of_its_own(tmp_path: Path) -> None:
     kinds = ("chatStart", "subagentStart", "postRequest", "subagentPostRequest")
     hooks = {kind: hook(kind, KEEPS) for kind in kinds}
     async with seat(tmp_path, COUNT, hooks=hooks) as (table, at):
-        turn_hooks.subagent_start(table.host, "c", "parent")
+        table.host.turn_hooks.note_subagent("c", "parent")
         await prompt(at, "Explore")
         seen = [(one["hook_type"], one.get("parent_chat_id")) for one in given(tmp_path)]
         assert seen == [("subagentStart", "parent"), ("postRequest", None), ("subagentPostRequest", "parent")]
@@ -164,7 +164,7 @@ async def test_a_follow_up_is_a_prompt_of_the_same_chat_and_never_a_command(tmp_
     async with seat(tmp_path, ECHO, hooks=hooks) as (table, at):
         await prompt(at, "Hello")
         await at.finished()
-        asked = (await table.host.draft("c")).messages
+        asked = (await table.host.turns.draft("c")).messages
         assert [message.text for message in asked] == ["Hello", "[Hello]", "/help me", "[/help me]"]
         seen = [(one["response"], one["follow_up_active"]) for one in given(tmp_path)]
         assert seen == [("[Hello]", False), ("[/help me]", True)]
@@ -179,11 +179,11 @@ async def test_hooks_that_always_go_on_are_not_let_go_on_for_ever(
         await at.finished()
         await at.finished()
         assert "Hooks have had the last 2 turns begun" in words(at, role="system")
-        assert len((await table.host.draft("c")).messages) == 6
+        assert len((await table.host.turns.draft("c")).messages) == 6
         await prompt(at, "And mine")
         await at.finished()
         await at.finished()
-        assert [one.text for one in (await table.host.draft("c")).messages[6::2]] == ["And mine", "More", "More"]
+        assert [one.text for one in (await table.host.turns.draft("c")).messages[6::2]] == ["And mine", "More", "More"]
 
 
 async def test_a_stop_behind_an_answer_takes_back_every_follow_up(tmp_path: Path) -> None:
@@ -194,5 +194,5 @@ async def test_a_stop_behind_an_answer_takes_back_every_follow_up(tmp_path: Path
     async with seat(tmp_path, ECHO, hooks=hooks) as (table, at):
         assert await prompt(at, "Hello") == "[Hello]"
         assert "Turn stopped by hook 'b'." in words(at, role="system")
-        assert len((await table.host.draft("c")).messages) == 2
-        assert not (await table.host.load("c")).busy
+        assert len((await table.host.turns.draft("c")).messages) == 2
+        assert not (await table.host.chats.load("c")).busy

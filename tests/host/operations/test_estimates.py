@@ -50,14 +50,14 @@ async def test_the_request_that_is_shown_is_the_one_that_is_sent(tmp_path: Path)
         async with priced(tmp_path, providers={"mine": own}, defaultModel="mine/own") as table:
             client = await table.client()
             await answer(client, "hello")
-            stored = await table.host.stored("chat")
+            stored = await table.host.chats.read_events("chat")
             message = "Why does @load.py fail?"
             shown = await estimate(client, message, contexts=contexts, request=True)
             assert len(asked(vendor)) == 1
-            assert await table.host.stored("chat") == stored
+            assert await table.host.chats.read_events("chat") == stored
             params = ChatPromptParams(chat_id="chat", message=message, contexts=contexts)
             await client.request("chat/prompt", params, ChatPromptResult)
-            live = table.host.live("chat")
+            live = table.host.chats.live("chat")
             assert live is not None
             await live.tasks["gather"]
             await live.tasks[f"model {live.state.request}"]
@@ -120,4 +120,4 @@ async def test_an_estimate_of_a_chat_that_is_not_there_yet_leaves_none_behind(tm
         client = await table.client()
         params = ChatEstimateParams(message="Why?")
         assert (await client.request("chat/estimate", params, ChatEstimateResult)).input_tokens > 0
-        assert await table.host.chats() == []
+        assert await table.host.chats.list_rows() == []

@@ -134,7 +134,7 @@ async def test_a_fork_reads_what_its_chat_could_read(tmp_path: Path) -> None:
         lend(table, LONG)
         client = await table.client()
         received = await answer(client, "go")
-        asked = next(one.content for one in await table.host.stored("chat") if one.role is Role.USER)
+        asked = next(one.content for one in await table.host.chats.read_events("chat") if one.role is Role.USER)
         assert isinstance(asked, TextContent)
         await client.request("chat/fork", ChatForkParams(chat_id="chat", content_id=asked.content_id or ""), Done)
         listed = await client.request("chat/list", ChatListParams(), ChatListResult)

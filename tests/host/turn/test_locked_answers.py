@@ -38,7 +38,7 @@ async def test_only_a_client_with_the_envelope_is_told_that_an_answer_is_replaye
     async with cells(tmp_path) as at:
         await at.ask("count", cell="a")
         await at.ask("count", cell="a")
-        usages = [event for event in await at.host.stored("chat") if isinstance(event.content, UsageContent)]
+        usages = [event for event in await at.host.chats.read_events("chat") if isinstance(event.content, UsageContent)]
     for envelope, told in ((True, [None, True]), (False, [None, None])):
         contents = [content_of(event, "chat", envelope=envelope).content for event in usages]
         assert [content.replayed for content in contents if isinstance(content, UsageContent)] == told
@@ -57,10 +57,10 @@ async def test_code_is_run_again_and_a_file_is_not_written_again(tmp_path: Path)
 async def test_the_question_after_a_replayed_one_knows_it(tmp_path: Path) -> None:
     async with cells(tmp_path) as at:
         await at.ask("make")
-        told = (await at.host.draft("chat")).messages
+        told = (await at.host.turns.draft("chat")).messages
     async with cells(tmp_path, SILENT) as at:
         await at.ask("make", chat="another")
-        again = (await at.host.draft("another")).messages
+        again = (await at.host.turns.draft("another")).messages
     assert [message.text for message in again] == [message.text for message in told]
     results = [part.text for message in again for part in message.parts if isinstance(part, ToolResultPart)]
     assert "ran x = 1\ny = 2" in results
@@ -73,7 +73,10 @@ async def test_the_same_answer_twice_in_one_chat_gives_each_call_an_id_of_its_ow
         assert replayed(await at.ask("make", cell="a"))
         assert replayed(await at.ask("make", cell="a"))
         uses = [
-            part.id for m in (await at.host.draft("chat")).messages for part in m.parts if isinstance(part, ToolUsePart)
+            part.id
+            for m in (await at.host.turns.draft("chat")).messages
+            for part in m.parts
+            if isinstance(part, ToolUsePart)
         ]
         assert len(set(uses)) == len(uses) == 6
 
@@ -224,11 +227,11 @@ async def test_a_rejected_call_is_rejected_again_with_the_words_of_then(tmp_path
     ask_first: dict[str, Any] = {"toolCall": {"approval": {"allow": {"write_file": {}}}}}
     async with cells(tmp_path, unattended=False, **ask_first) as at:
         first = await at.ask("make", lambda _: Decision(approved=False, reason="Not on a Sunday."))
-        told = (await at.host.draft("chat")).messages
+        told = (await at.host.turns.draft("chat")).messages
     async with cells(tmp_path, SILENT) as at:
         again = await at.ask("make", chat="another")
         assert tool_states(first).count("toolCallRejected") == tool_states(again).count("toolCallRejected") == 1
-        heard = (await at.host.draft("another")).messages
+        heard = (await at.host.turns.draft("another")).messages
         assert [message.text for message in heard] == [message.text for message in told]
         assert "Not on a Sunday." in str(heard)
         assert at.notebook.ran == []

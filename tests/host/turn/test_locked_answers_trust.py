@@ -159,7 +159,7 @@ async def test_words_from_elsewhere_are_not_recorded(tmp_path: Path) -> None:
         place = ChatLock(on=True, notebook=str(tmp_path / "demo.ipynb"))
         async for one in at.client.ask("chat", "make", lock=place):
             if at.notebook.started.is_set() and not at.notebook.hold.is_set():
-                at.host.steer("chat", "quickly")
+                at.host.turns.steer("chat", "quickly")
                 at.notebook.hold.set()
             received.append(one)
         assert said(received, "system").startswith("Not locked: the question was added to from elsewhere")

@@ -39,7 +39,7 @@ async def test_a_chat_goes_on_with_a_summary_and_all_of_it_stays_to_be_read(tmp_
         for _ in range(3):
             assert await prompt(at, PAGE) == "Read."
         assert await prompt(at, "What did we do?") == "Read."
-        asked = (await table.host.load("c")).state.history[0].text
+        asked = (await table.host.chats.load("c")).state.history[0].text
         assert asked == f"{SUMMARY}They read pages.What did we do?"
         assert "it goes on with a summary of what is above" in words(at, role="system")
 
@@ -48,7 +48,7 @@ async def test_a_chat_goes_on_with_a_summary_and_all_of_it_stays_to_be_read(tmp_
         since = await at.result("chat/history", {"chatId": "c", "after": "lastCompaction"})
         assert whole["meta"]["compactionCursor"] == since["meta"]["compactionCursor"]
         assert [one["content"]["text"] for one in since["contents"] if one["content"]["type"] == "text"] == ["Read."]
-        assert document("Chat", await table.host.stored("c")).count("All work and no play.") >= 540
+        assert document("Chat", await table.host.chats.read_events("c")).count("All work and no play.") >= 540
 
 
 async def test_going_back_to_before_a_summary_brings_the_conversation_back(tmp_path: Path) -> None:
@@ -56,13 +56,13 @@ async def test_going_back_to_before_a_summary_brings_the_conversation_back(tmp_p
         small(tmp_path, 3_800)
         for _ in range(3):
             await prompt(at, PAGE)
-        before = (await table.host.load("c")).state.history
+        before = (await table.host.chats.load("c")).state.history
         await prompt(at, "What did we do?")
-        assert (await table.host.load("c")).state.history != before
+        assert (await table.host.chats.load("c")).state.history != before
         contents = (await at.result("chat/history", {"chatId": "c"}))["contents"]
         ids = [one["content"]["contentId"] for one in contents if one["content"].get("contentId")]
         await at.result("chat/rollback", {"chatId": "c", "contentId": ids[-1], "include": ["messages"]})
-        assert (await table.host.load("c")).state.history == before
+        assert (await table.host.chats.load("c")).state.history == before
 
 
 async def test_a_result_that_is_too_long_for_the_model_does_not_end_the_turn(tmp_path: Path) -> None:
@@ -79,7 +79,7 @@ async def test_compact_makes_a_summary_now(tmp_path: Path) -> None:
         assert await prompt(at, "/compact the names") == ""
         assert "it goes on with a summary" in words(at, role="system")
         await prompt(at, "And?")
-        assert (await table.host.load("c")).state.history[0].text == f"{SUMMARY}They read pages.And?"
+        assert (await table.host.chats.load("c")).state.history[0].text == f"{SUMMARY}They read pages.And?"
 
 
 async def test_with_a_percentage_of_0_nothing_is_summarised_until_it_must_be(tmp_path: Path) -> None:

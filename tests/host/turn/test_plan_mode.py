@@ -94,7 +94,7 @@ async def test_go_switches_the_chat_to_an_agent_that_acts_and_has_the_plan_carri
         assert there.page.cells()[0] == ("a", "x = 2")
         assert ticks(done) == ["pp", "ip", "dp", "dd"]
         assert (said(done), done[-1].content) == ("Done.", ProgressContent(state="finished"))
-        assert (await there.table.host.load("chat")).choice.agent == "code"
+        assert (await there.table.host.chats.load("chat")).choice.agent == "code"
 
 
 @pytest.mark.parametrize("words", ["/go", "carry it out", "/go but leave y alone"])
@@ -105,7 +105,7 @@ async def test_a_plan_is_carried_out_by_a_command_or_by_plain_words(tmp_path: Pa
         # The panel names the agent that its picker shows.
         await answer(there.client, words, yes, agent="plan")
         assert there.page.cells() == [("a", "x = 2")]
-        asked = (await there.table.host.load("chat")).state.history
+        asked = (await there.table.host.chats.load("chat")).state.history
         assert any(f"{words}\n\n{CARRY_OUT}" in message.text for message in asked)
 
 
@@ -127,7 +127,7 @@ async def test_where_the_default_agent_is_ones_own_it_carries_the_plan_out(tmp_p
         write(there, PLANNED, DOING)
         await planned(there)
         await answer(there.client, "go", yes)
-        assert (await there.table.host.load("chat")).choice.agent == "mine"
+        assert (await there.table.host.chats.load("chat")).choice.agent == "mine"
 
 
 async def test_without_a_plan_go_is_a_word_like_any_other_and_the_command_says_how(tmp_path: Path) -> None:
@@ -150,7 +150,7 @@ async def test_words_in_the_middle_of_a_plan_come_before_its_next_step(tmp_path:
         await planned(there)
         doing = asyncio.ensure_future(answer(there.client, "go", yes))
         await there.page.running.wait()
-        there.table.host.steer("chat", "Do not change it, only look")
+        there.table.host.turns.steer("chat", "Do not change it, only look")
         there.page.hold.set()
         received = await doing
         assert [one.name for one in called(received)][-1] == "notebook_read"
@@ -184,7 +184,7 @@ async def test_only_a_client_with_the_envelope_is_told_that_an_answer_is_a_plan(
     async with room(tmp_path, code("a", "x = 1")) as there:
         write(there, PLANNED)
         await planned(there)
-        end = (await there.table.host.stored("chat"))[-1]
+        end = (await there.table.host.chats.read_events("chat"))[-1]
     for envelope in (True, False):
         content = content_of(end, "chat", envelope=envelope).content
         assert isinstance(content, ProgressContent)
@@ -201,7 +201,7 @@ async def test_a_summary_keeps_the_list_of_tasks_word_for_word(tmp_path: Path) -
         await planned(there)
         await answer(there.client, "go", yes)
         await answer(there.client, "/compact")
-        (kept,) = (await there.table.host.load("chat")).state.history
+        (kept,) = (await there.table.host.chats.load("chat")).state.history
         assert kept.text.index("## Goal\nx") < kept.text.index("[x] 1. Set x to 2\n[ ] 2. Look at y")
     async with room(tmp_path, code("a", "x = 1")) as there:
-        assert "[ ] 2. Look at y" in (await there.table.host.load("chat")).state.history[0].text
+        assert "[ ] 2. Look at y" in (await there.table.host.chats.load("chat")).state.history[0].text

@@ -42,7 +42,7 @@ def result(received: list[ChatContentReceivedParams]) -> str:
 async def test_a_model_is_told_names_and_descriptions_and_no_more(project: Path) -> None:
     skill(project / ".eca" / "skills", "lint-fix", "Learn how to lint", "Run `lint` twice.")
     async with desk(project, loads(), toolCall=ALLOWED) as table:
-        system = (await table.host.draft("chat")).system
+        system = (await table.host.turns.draft("chat")).system
     assert "\n- clean-data: Clean a data set" in system
     assert "\n- lint-fix: Learn how to lint\n- notebook-to-module: " in system
     assert "Run `lint` twice." not in system
@@ -54,10 +54,10 @@ async def test_the_catalogue_has_the_same_bytes_in_every_turn(project: Path, hom
         skill(home / ".agents" / "skills", f"own-{name}")
     async with desk(project, loads(name="b"), toolCall=ALLOWED) as table:
         client = await table.client()
-        systems = {(await table.host.draft("chat")).system}
+        systems = {(await table.host.turns.draft("chat")).system}
         for _ in range(3):
             await answer(client, "go")
-            systems.add((await table.host.draft("chat")).system)
+            systems.add((await table.host.turns.draft("chat")).system)
     assert len(systems) == 1
 
 
@@ -131,7 +131,7 @@ RULES: dict[str, Any] = {"deny": {"eca__skill": {"argsMatchers": {"name": ["clea
 
 async def test_a_skill_that_the_rules_deny_is_neither_listed_nor_loaded(project: Path) -> None:
     async with desk(project, loads(name="clean-data"), toolCall={"approval": RULES}) as table:
-        system = (await table.host.draft("chat")).system
+        system = (await table.host.turns.draft("chat")).system
         received = await answer(await table.client(), "go")
     assert "- notebook-to-module: " in system
     assert "- clean-data: " not in system
@@ -142,7 +142,7 @@ async def test_a_skill_that_the_rules_deny_is_neither_listed_nor_loaded(project:
 @pytest.mark.parametrize("more", [{"disabledTools": ["skill"]}, {"toolCall": {"approval": {"deny": {"skill": {}}}}}])
 async def test_without_the_tool_there_is_no_catalogue(project: Path, more: dict[str, Any]) -> None:
     async with desk(project, loads(), **more) as table:
-        request = await table.host.draft("chat")
+        request = await table.host.turns.draft("chat")
     assert "- clean-data: " not in request.system
     assert "skill" not in [tool.name for tool in request.tools]
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from jupyter_eca.errors import RemoteError
 from jupyter_eca.fronts.eca.session import EcaSession
-from jupyter_eca.host.turn import tool_context
 from jupyter_eca.plugins.contexts.resolve import materials, mentioned
 from jupyter_eca.protocol import notebook as wire
 from jupyter_eca.protocol.context import ChatQueryContextParams, ChatQueryContextResult
@@ -122,7 +121,7 @@ class Room:
         return said(await answer(who or self.strict, message))
 
     async def material(self, message: str) -> list[Material]:
-        there = tool_context.contexts(self.table.host, "chat", None)
+        there = self.table.host.tool_contexts.build_surroundings("chat", None)
         return await materials(there, await mentioned(there, message))
 
     async def offered(self, query: str, who: Client | Peer | None = None) -> list[ChatContext]:

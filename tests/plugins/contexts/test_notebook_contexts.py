@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from jupyter_eca.host.turn import tool_context
 from jupyter_eca.plugins.contexts.resolve import materials
 from jupyter_eca.protocol.context import Position, Range
 from jupyter_eca.protocol.notebook import CellSelection, Column, NotebookDocument, Variable
@@ -139,7 +138,7 @@ async def test_a_sign_that_is_no_at_names_nothing_of_a_notebook(tmp_path: Path) 
 
 async def test_a_cell_that_is_named_and_sent_along_is_given_once(tmp_path: Path) -> None:
     async with room(tmp_path, cells()) as there:
-        surroundings = tool_context.contexts(there.table.host, "chat", None)
+        surroundings = there.table.host.tool_contexts.build_surroundings("chat", None)
         by_id = {"type": "cell", "path": PATH, "cell": "bad0", "label": "cell:4"}
         found = await materials(surroundings, sent(by_id, {"type": "cell", "cell": "4"}, {**by_id, "label": ""}))
         assert [one.label for one in found] == [f"{PATH} cell 4"]
@@ -302,7 +301,7 @@ async def test_a_cursor_in_an_open_notebook_is_in_its_cell(tmp_path: Path) -> No
     spot = {"line": 99, "character": 0}
     cursor = {"type": "cursor", "path": PATH, "position": {"start": spot, "end": spot}}
     async with room(tmp_path, selecting("raise")) as there:
-        (found,) = await materials(tool_context.contexts(there.table.host, "chat", None), sent(cursor))
+        (found,) = await materials(there.table.host.tool_contexts.build_surroundings("chat", None), sent(cursor))
         assert found.text.startswith("from line 2, column 5 to line 2, column 10 (selected), in:\n--- cell 2 [def0]")
 
 

@@ -43,7 +43,7 @@ async def ended(there: Room, words: str) -> str:
     async with asyncio.timeout(PATIENCE):
         while True:
             # Each look waits for a commit.
-            events = await there.table.host.stored("chat")
+            events = await there.table.host.chats.read_events("chat")
             for event in events:
                 if isinstance(event.content, TextContent) and event.role is Role.SYSTEM and words in event.content.text:
                     return event.content.text
@@ -94,18 +94,20 @@ async def test_the_model_reads_of_the_end_with_the_next_prompt_and_is_not_asked_
     page = holding(code("a", "fail"))
     async with room(tmp_path, page=page) as there:
         await there.ask([{**RUN, "arguments": {"cells": [1], "background": True}}])
-        before = len(await there.table.host.stored("chat"))
+        before = len(await there.table.host.chats.read_events("chat"))
         assert page.hold is not None
         page.hold.set()
         assert (await ended(there, "Background job")).endswith("(E: no)")
-        assert len(await there.table.host.stored("chat")) == before + 1
-        assert "next\n\n[Background job job-" in told(await there.table.host.draft("chat", "next")), "as it will be"
+        assert len(await there.table.host.chats.read_events("chat")) == before + 1
+        assert "next\n\n[Background job job-" in told(await there.table.host.turns.draft("chat", "next")), (
+            "as it will be"
+        )
         await there.ask([])
-        history = told(await there.table.host.draft("chat"))
+        history = told(await there.table.host.turns.draft("chat"))
         assert history.count("[Background job job-") == 1
         assert f" failed after 0s: cell 1 of {PATH} (E: no). bg_job reads its output.]" in history
         await there.ask([])
-        assert told(await there.table.host.draft("chat")).count("[Background job job-") == 1
+        assert told(await there.table.host.turns.draft("chat")).count("[Background job job-") == 1
 
 
 async def test_a_running_call_is_sent_to_the_background(tmp_path: Path) -> None:
@@ -183,10 +185,10 @@ async def test_jobs_that_end_with_the_server_are_told_after_it_was_started_anew(
     async with room(tmp_path, page=page) as there:
         await there.ask([RUN])
     async with desk(tmp_path, [], Nobody()) as table:
-        events = await table.host.stored("chat")
+        events = await table.host.chats.read_events("chat")
         texts = [e.content.text for e in events if isinstance(e.content, TextContent) and e.role is Role.SYSTEM]
         assert texts[-1].endswith("(the server it ran in was ended)")
         script(tmp_path, [])
         again = Room(table, page, await table.client())
         await again.ask([])
-        assert "was ended after" in told(await table.host.draft("chat"))
+        assert "was ended after" in told(await table.host.turns.draft("chat"))

@@ -54,7 +54,7 @@ async def told(table: Desk) -> tuple[str, bool]:
 
 async def test_a_custom_tool_is_told_to_the_model_with_its_schema(tmp_path: Path) -> None:
     async with desk(tmp_path, calls(), **tool("echo {{text}}")) as table:
-        request = await table.host.draft("chat")
+        request = await table.host.turns.draft("chat")
     (spec,) = [one for one in request.tools if one.name == "show"]
     assert (spec.description, spec.parameters) == ("Shows a text", {"type": "object", **TEXT})
 
@@ -160,7 +160,7 @@ async def test_a_custom_tool_does_not_take_the_place_of_a_native_one(tmp_path: P
             await answer(await table.client(), "hello")
         await client.ask("chat/list", {})
         said = [one["message"] for one in client.told("$/showMessage")]
-        tools = (await table.host.draft("chat")).tools
+        tools = (await table.host.turns.draft("chat")).tools
     assert said == ["The custom tool 'read_file' was left out: there is one of that name."]
     assert [one.description for one in tools if one.name == "read_file"] != ["x"]
 

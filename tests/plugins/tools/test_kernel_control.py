@@ -73,7 +73,7 @@ async def call(
     calls: list[dict[str, Any]] = [{"tool": tool, "arguments": arguments}]
     rules: list[dict[str, Any]] = [{"message": "", "reply": calls}, {"result": "", "reply": []}]
     async with desk(folder, rules, notebook=notebook or {}) as table:
-        table.host.workspace = replace(table.host.workspace, kernel=kernel)
+        table.host.current.workspace = replace(table.host.workspace, kernel=kernel)
         return called(await answer(await table.client(), "go", yes))[0]
 
 
@@ -107,7 +107,7 @@ async def test_the_kernel_is_that_of_the_notebook_that_is_worked_in(tmp_path: Pa
     page = Page({"mine.ipynb": [], "other.ipynb": []})
     async with desk(tmp_path, rules, NotebookFiles(Files((tmp_path,)), None)) as table:
         kernels = Each({"mine.ipynb": mine, "other.ipynb": Busy()})
-        table.host.workspace = replace(table.host.workspace, kernel=last, kernels=kernels)
+        table.host.current.workspace = replace(table.host.workspace, kernel=last, kernels=kernels)
         await page.join(table)
         assert not called(await answer(await table.client(), "go", yes))[0].error
         await page.leave()

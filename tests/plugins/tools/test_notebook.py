@@ -118,9 +118,9 @@ async def test_notebooks_are_not_offered_where_there_are_none(tmp_path: Path) ->
     async with desk(tmp_path, rules) as table:
         (done,) = called(await answer(await table.client(), "go"))
         assert "There is no tool 'notebook_read'" in result(done)
-        assert "`notebook_read`" not in (await table.host.draft("chat")).system
+        assert "`notebook_read`" not in (await table.host.turns.draft("chat")).system
     async with room(tmp_path) as there:
-        assert "`notebook_read`" in (await there.table.host.draft("another")).system
+        assert "`notebook_read`" in (await there.table.host.turns.draft("another")).system
 
 
 # -- running

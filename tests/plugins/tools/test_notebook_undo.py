@@ -35,7 +35,7 @@ CHANGES: list[tuple[str, dict[str, Any]]] = [
 
 
 async def events(there: Room) -> list[Event]:
-    return await there.table.host.stored("chat")
+    return await there.table.host.chats.read_events("chat")
 
 
 async def back(there: Room, turn: int = 0) -> str:

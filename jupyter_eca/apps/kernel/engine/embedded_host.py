@@ -55,4 +55,4 @@ class EmbeddedDoor:
         """Whoever stops a turn here does it in the same process, by an interrupt."""
 
     async def doctor(self, host: Host) -> str:
-        return await report(host, "in this kernel (no Jupyter server with jupyter_eca was found)")
+        return await report(host.services, "in this kernel (no Jupyter server with jupyter_eca was found)")

@@ -46,10 +46,10 @@ async def read(host: Host, uri: str) -> tuple[bytes, str] | None:
 
 async def _events(host: Host, session: str) -> list[Event]:
     chat = chat_of(session)
-    row = await host.chat(chat) if chat else None
+    row = await host.chats.read_row(chat) if chat else None
     if row is None or row.workspace != host.store.workspace:
         raise RemoteError(f"There is no session {session}.", Code.CONTENT_NOT_FOUND)
-    return await host.stored(row.id)
+    return await host.chats.read_events(row.id)
 
 
 async def _side(host: Host, chat: str, events: Sequence[Event], side: str, call: str) -> str | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from jupyter_eca.config import agent, agents, primary
 from jupyter_eca.engine.approval.policy import Rule
 from jupyter_eca.fronts.ahp.customizations import server_uri, switched_off
 from jupyter_eca.fronts.ahp.reducers.base import Json, present, record
@@ -56,8 +55,8 @@ def _effort(variants: tuple[str, ...]) -> Json:
 
 def schema(host: Host, model: str) -> Json:
     """The properties of a session, all of which may change while it goes on."""
-    names = primary(host.config)
-    known = agents(host.config)
+    names = host.current.resolved.list_primary()
+    known = host.current.resolved.agents
     properties: Json = {
         "agent": {
             "type": "string",
@@ -105,6 +104,6 @@ def bounds(host: Host, state: Json) -> Bounds:
     otherwise: the client does the work, and can ask itself."""
     off = switched_off(state)
     servers = {"eca", CLIENT, *(one.name for one in host.mcp.servers() if server_uri(one.name) not in off)}
-    policy = agent(host.config, choice(state).agent).policy
+    policy = host.current.resolved.agent(choice(state).agent).policy
     allowed = policy.model_copy(update={"allow": {CLIENT: Rule(), **policy.allow}})
     return Bounds(frozenset(servers) if off else None, allowed)

@@ -11,7 +11,6 @@ from jupyter_eca.fronts.ahp.reducers.base import Json, items
 from jupyter_eca.fronts.ahp.resources import uris
 from jupyter_eca.fronts.ahp.session import config
 from jupyter_eca.host.subscribers import Asking
-from jupyter_eca.host.turn import setup, tool_context
 from jupyter_eca.protocol.changes import ChangedCell, ChangeExtent
 
 if TYPE_CHECKING:
@@ -57,8 +56,8 @@ def with_switches(offered: list[Json], off: set[str]) -> list[Json]:
 def tools(host: Host, chat: str, state: Json) -> list[Json]:
     """Those of the session's agent; what the active client lends stands in `activeClient`."""
     # Who looks at a session can be asked.
-    has = replace(tool_context.promised(host, chat), questions=Asking(host.audiences, chat))
-    found = setup.offered(host, config.choice(state).agent, has, config.bounds(host, state))
+    has = replace(host.tool_contexts.build_expected(chat), questions=Asking(host.audiences, chat))
+    found = host.setups.list_tools(config.choice(state).agent, has, config.bounds(host, state))
     return [_tool(one) for one in found if one.spec.server != config.CLIENT]
 
 

@@ -24,8 +24,7 @@ from jupyter_eca.fronts.ahp.session.input_requests import Questions
 from jupyter_eca.fronts.ahp.session.notes import NOTED
 from jupyter_eca.fronts.ahp.session.projection import Projection
 from jupyter_eca.fronts.ahp.session.tool_calls import REMEMBER, why
-from jupyter_eca.host.chat.live_chat import Prompt
-from jupyter_eca.host.turn.effect_runner import now
+from jupyter_eca.host.chat.live_chat import Prompt, now
 from jupyter_eca.protocol.ahp import actions
 from jupyter_eca.protocol.ahp.content import UserMessage
 from jupyter_eca.protocol.ahp.state import ActiveClient
@@ -86,7 +85,7 @@ class Session:
     @property
     def idle(self) -> bool:
         """Whether all that there is to know of it is kept on disk. Somebody who `wanted` it may be about to use it."""
-        live = self._host.live(self.chat)
+        live = self._host.chats.live(self.chat)
         under_way = self._order.locked() or self._starting or self.questions.open or self.lending.owner or self._behind
         return self.opened.is_set() and not (self.wanted or self.turn or under_way or (live is not None and live.busy))
 
@@ -111,8 +110,8 @@ class Session:
         # A turn that the server did not live to see the end of is closed by this. It may have no turn yet, or another
         # program may answer in it.
         with suppress(EcaError):
-            await self._host.load(self.chat, must_exist=True)
-        events = await self._host.stored(self.chat)
+            await self._host.chats.load(self.chat, must_exist=True)
+        events = await self._host.chats.read_events(self.chat)
         for event in merged(events):
             for action in self._projection.actions(event):
                 self._draft = reduce_session(self._draft, action, event.at)
@@ -148,7 +147,7 @@ class Session:
 
     def _model_used(self) -> None:
         """Whoever asked may have chosen another."""
-        live = self._host.live(self.chat)
+        live = self._host.chats.live(self.chat)
         model = live.state.setup.model if live else ""
         if model and record(self.state["summary"], "model").get("id") != model:
             self.dispatch({"type": "session/modelChanged", "session": self.uri, "model": {"id": model}})
@@ -159,7 +158,7 @@ class Session:
             self._behind = self._behind or []
             events: list[Event] = []
             try:
-                events = await self._host.stored(self.chat)
+                events = await self._host.chats.read_events(self.chat)
                 self._compare(events)
             finally:
                 self._catch_up(events)
@@ -233,15 +232,15 @@ class Session:
             case actions.TurnCancelled(turn_id=turn):
                 self._cancel(turn)
             case actions.Approved(tool_call_id=call, selected_option_id=option):
-                self._host.approve(self.chat, call, remember=option == REMEMBER)
+                self._host.turns.approve(self.chat, call, remember=option == REMEMBER)
             case actions.Denied(tool_call_id=call):
-                self._host.reject(self.chat, call, why(action))
+                self._host.turns.reject(self.chat, call, why(action))
             case actions.CallComplete(tool_call_id=call, result=result):
                 self.lending.done(call, result)
             case actions.TitleChanged(title=title):
                 self._start(partial(self._rename, title))
             case actions.ModelChanged() | actions.ConfigChanged():
-                self._host.choose(self.chat, config.choice(self.state))
+                self._host.turns.choose(self.chat, config.choice(self.state))
             case actions.ActiveClientChanged() | actions.ActiveClientToolsChanged():
                 self.lend()
             case actions.Truncated():
@@ -252,7 +251,7 @@ class Session:
                 else:
                     self._steer()
             case actions.PendingMessageRemoved(kind="steering"):
-                self._host.steer(self.chat, "")
+                self._host.turns.steer(self.chat, "")
             case actions.InputCompleted(request_id=id, response=response):
                 asked = next(one for one in items(before, "inputRequests") if one["id"] == id)
                 self.questions.answered(asked, response, record(raw, "answers"))
@@ -292,7 +291,7 @@ class Session:
         state = self.state
         bounds, choice = config.bounds(self._host, state), config.choice(state)
         try:
-            await self._host.prompt(Prompt(self.chat, message.text, choice, contexts, self, bounds, turn=turn))
+            await self._host.turns.prompt(Prompt(self.chat, message.text, choice, contexts, self, bounds, turn=turn))
         except EcaError as error:
             self._brought.forget()
             self._fail(turn, str(error))
@@ -310,9 +309,9 @@ class Session:
     def _cancel(self, turn: str) -> None:
         if task := self._starting.get(turn):
             task.cancel()
-        live = self._host.live(self.chat)
+        live = self._host.chats.live(self.chat)
         if live is not None and live.state.turn == turn:
-            self._host.stop(self.chat)
+            self._host.turns.stop(self.chat)
 
     def next(self) -> None:
         """What waits in the queue is asked once nothing else is."""
@@ -329,21 +328,21 @@ class Session:
     def _steer(self) -> None:
         """One at a time: the newest stands in for the one before."""
         steering = self.state.get("steeringMessage")
-        live = self._host.live(self.chat)
+        live = self._host.chats.live(self.chat)
         if steering and live is not None and live.state.turn == self.turn:
-            self._host.steer(self.chat, "")
-            self._host.steer(self.chat, steering["userMessage"]["text"])
+            self._host.turns.steer(self.chat, "")
+            self._host.turns.steer(self.chat, steering["userMessage"]["text"])
 
     def _cut(self) -> None:
         self._brought.forget()
         for task in self._starting.values():
             task.cancel()
         kept = {str(turn["id"]) for turn in items(self.state, "turns")}
-        self._host.stop(self.chat)
+        self._host.turns.stop(self.chat)
         self._start(partial(self._keep, kept))
 
     async def _keep(self, turns: set[str]) -> None:
-        if live := self._host.live(self.chat):
+        if live := self._host.chats.live(self.chat):
             await asyncio.gather(*live.tasks.values(), return_exceptions=True)
         try:
             await self._host.archive.keep(self.chat, turns)
@@ -389,7 +388,7 @@ class Session:
             self._leaving = None
 
     async def _abandon(self) -> None:
-        await asyncio.sleep(min(GRACE, self._host.grace))
+        await asyncio.sleep(min(GRACE, self._host.attendance.grace))
         self._leaving = None
         self.lending.owner = ""
         self.lending.abandon()

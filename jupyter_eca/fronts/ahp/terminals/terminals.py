@@ -12,7 +12,7 @@ from jupyter_eca.errors import LocalError, RemoteError
 from jupyter_eca.fronts.ahp.reducers.base import Json, items, present
 from jupyter_eca.fronts.ahp.session.action_rules import terminal_refusal
 from jupyter_eca.fronts.ahp.terminals.shell_integration import Detecting, Executed, Finished, Moved, Prompting, Shown
-from jupyter_eca.host.turn.effect_runner import now
+from jupyter_eca.host.chat.live_chat import now
 from jupyter_eca.protocol.ahp import ROOT, actions
 from jupyter_eca.protocol.ahp.commands import Code
 from jupyter_eca.workspace.paths import path_of

@@ -6,7 +6,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Final
 
-from jupyter_eca.config import agent, approval_rules
+from jupyter_eca.config import approval_rules, resolve
 from jupyter_eca.engine.approval.policy import Decision, decide
 from jupyter_eca.engine.approval.proposed_rule import both, proposed
 from jupyter_eca.engine.tool_call import ToolCallStatus
@@ -36,7 +36,7 @@ async def list(session: EcaSession, _params: Model) -> wire.ApprovalsListResult:
 
 
 async def propose(session: EcaSession, params: wire.ApprovalsProposeParams) -> wire.ApprovalsProposeResult:
-    live = session.host.live(session.known(params.chat_id))
+    live = session.host.chats.live(session.known(params.chat_id))
     call = next((one for one in live.state.calls if one.id == params.tool_call_id), None) if live else None
     tool = call.tool if call and call.status is ToolCallStatus.WAITING else None
     if live is None or call is None or tool is None:
@@ -63,7 +63,7 @@ def _with(config: Config, name: str, selector: str, rule: Rule) -> Policy:
     policy = config.tool_call.approval
     policy = policy.model_copy(update={"allow": {**policy.allow, selector: rule}})
     tool_call = config.tool_call.model_copy(update={"approval": policy})
-    return agent(config.model_copy(update={"tool_call": tool_call}), name).policy
+    return resolve(config.model_copy(update={"tool_call": tool_call})).agent(name).policy
 
 
 async def add(session: EcaSession, params: wire.ApprovalsAddParams) -> wire.ApprovalsAddResult:

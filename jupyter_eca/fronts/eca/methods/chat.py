@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Final
 
 from jupyter_eca.errors import BusyError, RemoteError, ToolError
 from jupyter_eca.host.chat.live_chat import NO_CHOICE, Choice, Prompt
-from jupyter_eca.host.notifications import tool_servers
 from jupyter_eca.host.subscribers import Notice
 from jupyter_eca.host.tools.outputs import id_of
 from jupyter_eca.protocol import chat, lifecycle
@@ -25,7 +24,7 @@ async def prompt(session: EcaSession, params: chat.ChatPromptParams) -> chat.Cha
     id = session.host_id(wire_id)
     if isinstance(wire_id, int) and id not in session.own:
         id = uuid.uuid4().hex
-    if not session.door.sees_all and id not in session.own and await session.host.chat(id):
+    if not session.door.sees_all and id not in session.own and await session.host.chats.read_row(id):
         raise RemoteError("this client did not ask in that chat", Code.REFUSED)
     session.own[id] = wire_id
     choice = Choice(params.model or "", params.agent or params.behavior or "", params.variant, params.trust)
@@ -35,7 +34,7 @@ async def prompt(session: EcaSession, params: chat.ChatPromptParams) -> chat.Cha
     if session.asking is not None:
         session.asking.add(id)
     try:
-        begun = await session.host.prompt(asked, session.kernel)
+        begun = await session.host.turns.prompt(asked, session.kernel)
     except BusyError as error:
         if session.dialect is Dialect.OWN:
             raise
@@ -49,28 +48,28 @@ async def prompt(session: EcaSession, params: chat.ChatPromptParams) -> chat.Cha
 
 
 def stop(session: EcaSession, params: chat.ChatPromptStopParams) -> None:
-    session.host.stop(session.known(params.chat_id))
+    session.host.turns.stop(session.known(params.chat_id))
 
 
 def steer(session: EcaSession, params: chat.ChatPromptSteerParams) -> None:
-    session.host.steer(session.known(params.chat_id), params.message)
+    session.host.turns.steer(session.known(params.chat_id), params.message)
 
 
 def steer_remove(session: EcaSession, params: chat.ChatPromptSteerRemoveParams) -> None:
-    session.host.steer(session.known(params.chat_id), "")
+    session.host.turns.steer(session.known(params.chat_id), "")
 
 
 def approve(session: EcaSession, params: chat.ChatToolCallApproveParams) -> None:
-    session.host.approve(session.known(params.chat_id), params.tool_call_id, remember=params.save == "session")
+    session.host.turns.approve(session.known(params.chat_id), params.tool_call_id, remember=params.save == "session")
 
 
 def reject(session: EcaSession, params: chat.ChatToolCallRejectParams) -> None:
-    session.host.reject(session.known(params.chat_id), params.tool_call_id, params.reason)
+    session.host.turns.reject(session.known(params.chat_id), params.tool_call_id, params.reason)
 
 
 async def send_away(session: EcaSession, params: chat.ChatToolCallBackgroundParams) -> Done:
-    live = session.host.live(session.known(params.chat_id))
-    reporter = live.reporters.get(params.id) if live else None
+    live = session.host.chats.live(session.known(params.chat_id))
+    reporter = live.under_way.reporters.get(params.id) if live and live.under_way else None
     if reporter is None or not reporter.send_away():
         raise RemoteError("this call has ended, or cannot go on in the background", Code.REFUSED)
     return Done()
@@ -104,7 +103,7 @@ def select_behavior(session: EcaSession, params: chat.ChatSelectedBehaviorChange
 def _show_tools(session: EcaSession, agent: str) -> None:
     """A client shows the tools of one agent: the last that its user looked at."""
     session.agent = agent
-    for server in tool_servers(session.host):
+    for server in session.host.notifications.list_servers():
         session.tell(Notice("tool/serverUpdated", server))
 
 
@@ -124,7 +123,7 @@ def _choose(session: EcaSession, chat_id: ChatId | None, choice: Choice) -> None
     id = _scope(session, chat_id) or ""
     session.choices[id] = choice.over(session.choices.get(id, NO_CHOICE))
     if id:
-        session.host.choose(id, choice)
+        session.host.turns.choose(id, choice)
 
 
 HANDLERS: Final = {

@@ -10,7 +10,6 @@ from jupyter_eca.fronts.eca.projection import arranged, content_of, woven
 from jupyter_eca.host.chat.live_chat import Choice
 from jupyter_eca.host.chat.live_chat import chosen as stored_choice
 from jupyter_eca.host.operations.chats import CursorExpired
-from jupyter_eca.host.turn import setup
 from jupyter_eca.protocol import chats, lifecycle
 from jupyter_eca.protocol.base import Done
 from jupyter_eca.protocol.content import MetadataContent, Role
@@ -44,7 +43,7 @@ async def open(session: EcaSession, params: chats.ChatOpenParams) -> chats.ChatO
                 return chats.ChatOpenResult(found=True, chat_id=params.chat_id, error=expired)
             after, page = None, await archive.page(id, params.limit, None, None)
         flags = () if session.can.envelope else await archive.flags(id)
-        row = await session.host.chat(id)
+        row = await session.host.chats.read_row(id)
         title = row.title if row else None
         session.own.setdefault(id, params.chat_id)
         within = _span(page, after)
@@ -55,9 +54,9 @@ async def open(session: EcaSession, params: chats.ChatOpenParams) -> chats.ChatO
 
 
 def _selection(session: EcaSession, id: str, row: ChatRow | None) -> chats.ChatSelection:
-    live = session.host.live(id)
+    live = session.host.chats.live(id)
     chosen = live.choice if live else stored_choice(row)
-    choice = setup.decided(session.host, chosen)
+    choice = session.host.setups.settle(chosen)
     variants = session.host.catalog.variants(choice.model)
     # An agent names a variant for whichever model comes, and what this one has not is not used.
     variant = choice.variant if choice.variant in {chosen.variant, *variants} else None
@@ -138,7 +137,7 @@ def _meta(page: Page) -> chats.PageMeta:
 
 
 async def list(session: EcaSession, params: chats.ChatListParams) -> chats.ChatListResult:
-    rows = [row for row in await session.host.chats() if session.sees(row.id)]
+    rows = [row for row in await session.host.chats.list_rows() if session.sees(row.id)]
     if params.sort_by == "createdAt":
         rows.sort(key=lambda row: row.created, reverse=True)
     return chats.ChatListResult(
@@ -146,7 +145,7 @@ async def list(session: EcaSession, params: chats.ChatListParams) -> chats.ChatL
             chats.ChatSummary(
                 id=session.wire_id(row.id),
                 title=row.title,
-                status=session.host.status(row.id),
+                status=session.host.chats.status(row.id),
                 created_at=row.created,
                 updated_at=row.updated,
                 model=row.model,
@@ -200,8 +199,8 @@ async def update(session: EcaSession, params: chats.ChatUpdateParams) -> Done:
     if params.title is not None:
         await session.host.archive.rename(id, params.title)
     if params.trust is not None:
-        await session.host.load(id)
-        session.host.choose(id, Choice(trust=params.trust))
+        await session.host.chats.load(id)
+        session.host.turns.choose(id, Choice(trust=params.trust))
     return Done()
 
 

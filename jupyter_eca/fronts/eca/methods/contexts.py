@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from jupyter_eca.host.turn import tool_context
 from jupyter_eca.plugins.contexts.resolve import MAX_OFFERED, offered
 from jupyter_eca.protocol import context
 
@@ -38,7 +37,7 @@ def _typing(session: EcaSession, chat_id: ChatId | None) -> None:
 
 def _around(session: EcaSession, chat_id: ChatId | None) -> Surroundings:
     """Of a chat that may have yet to begin: nothing of what is in it is told."""
-    return tool_context.contexts(session.host, "" if chat_id is None else str(chat_id), session.kernel)
+    return session.host.tool_contexts.build_surroundings("" if chat_id is None else str(chat_id), session.kernel)
 
 
 HANDLERS: Final = {"chat/queryContext": contexts, "chat/queryFiles": files}

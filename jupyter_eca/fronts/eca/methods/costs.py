@@ -6,9 +6,8 @@ import uuid
 from typing import TYPE_CHECKING, Final
 
 from jupyter_eca.errors import ProviderError, RemoteError
-from jupyter_eca.host.chat.live_chat import NO_CHOICE, Choice, Prompt
+from jupyter_eca.host.chat.live_chat import NO_CHOICE, Choice, Prompt, now
 from jupyter_eca.host.operations.estimates import words
-from jupyter_eca.host.turn.effect_runner import now
 from jupyter_eca.protocol import costs
 from jupyter_eca.protocol.jsonrpc import Code
 
@@ -49,12 +48,12 @@ async def estimated(session: EcaSession, params: costs.ChatEstimateParams) -> co
     try:
         await host.catalog.refresh()
         estimate = await (host.estimates.exact(prompt) if params.request else host.estimates.about(prompt))
-        request = words(host, estimate.request) if params.request else None
+        request = words(host.catalog, estimate.request) if params.request else None
     except ProviderError as error:
         raise RemoteError(str(error), Code.REFUSED) from error
     finally:
         if params.chat_id is None:
-            host.forget(id)
+            host.chats.forget(id)
     return costs.ChatEstimateResult(
         model=estimate.model,
         input_tokens=estimate.tokens,

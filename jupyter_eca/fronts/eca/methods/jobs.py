@@ -35,7 +35,7 @@ async def _shown(session: EcaSession, one: job.Job) -> job.Job:
     if one.chat_id is None:
         return one
     chat = str(one.chat_id)
-    row = await session.host.chat(chat)
+    row = await session.host.chats.read_row(chat)
     return one.model_copy(update={"chat_id": session.wire_id(chat), "chat_label": row and row.title})
 
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Final
 
-from jupyter_eca.config import agent, primary
 from jupyter_eca.host.chat.live_chat import Choice
-from jupyter_eca.host.notifications import chat_config, tool_servers
 from jupyter_eca.protocol import lifecycle
 from jupyter_eca.protocol.dialect import Dialect
 from jupyter_eca.workspace.paths import path_of
@@ -31,23 +29,23 @@ SERVERS_SECONDS = 3.0
 
 
 async def initialize(session: EcaSession, params: lifecycle.InitializeParams) -> lifecycle.InitializeResult:
-    config = (await session.open(params)).config
+    resolved = (await session.open(params)).current.resolved
     _take_agent(session, params.initialization_options.get("defaultAgent"))
     models, default = await _models(session)
     return lifecycle.InitializeResult(
         models=models,
         chat_default_model=default,
-        chat_behaviors=primary(config, session.default_agent),
-        chat_default_behavior=agent(config, session.default_agent).name,
-        chat_welcome_message=config.welcome_message,
+        chat_behaviors=resolved.list_primary(session.default_agent),
+        chat_default_behavior=resolved.agent(session.default_agent).name,
+        chat_welcome_message=resolved.config.welcome_message,
     )
 
 
 def _take_agent(session: EcaSession, wanted: object) -> None:
     """A host of this client's own was made with its options; where all clients share one, the agent at least is this
     client's: "plan" must not do things."""
-    config = session.host.config
-    if isinstance(wanted, str) and agent(config, wanted).name != agent(config).name:
+    resolved = session.host.current.resolved
+    if isinstance(wanted, str) and resolved.agent(wanted).name != resolved.agent().name:
         session.choices[""] = Choice(agent=wanted)
 
 
@@ -74,9 +72,9 @@ async def _announce(session: EcaSession) -> None:
     """The set-up of this server, once the client is ready for it. Looking for models may take half a second."""
     host = session.host
     await _progress(session, "start")
-    for server in tool_servers(host):
+    for server in host.notifications.list_servers():
         await session.notify("tool/serverUpdated", session.seen(server))
-    config = await chat_config(host, session.default_agent)
+    config = await host.notifications.describe_choices(session.default_agent)
     await session.notify("config/updated", lifecycle.ConfigUpdatedParams(chat=config))
     for warning in host.config.warnings:
         shown = lifecycle.ShowMessageParams(type=lifecycle.MessageType.WARNING, message=warning)

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field
 
-from jupyter_eca.config import agents as everyone
 from jupyter_eca.fronts.mcp.offers_base import Call, Hints, Offers, Refused, offer
 from jupyter_eca.host.chat.live_chat import Choice, Prompt
 
@@ -21,12 +20,12 @@ if TYPE_CHECKING:
 @offer("eca_agent_list", Hints.READS)
 async def agents(call: Assisted) -> dict[str, Any]:
     """Who can answer: each agent with what it is for. One that only looks changes nothing, whatever it is asked."""
-    config = call.backend.host.config
+    resolved = call.backend.host.current.resolved
     return {
-        "default": config.default_agent,
+        "default": resolved.config.default_agent,
         "agents": [
             {"name": one.name, "description": one.description, "mode": one.mode.value, "onlyLooks": one.looks_only}
-            for one in everyone(config).values()
+            for one in resolved.agents.values()
         ],
     }
 
@@ -41,9 +40,9 @@ async def delegate(
 ) -> Answer:
     """Give a task to one agent. Answers when it is done."""
     host = call.backend.host
-    if agent not in everyone(host.config):
-        raise Refused(f"There is no agent {agent!r}.", f"There are: {', '.join(everyone(host.config))}.")
-    row = await host.chat(sessionId) if sessionId else None
+    if agent not in host.current.resolved.agents:
+        raise Refused(f"There is no agent {agent!r}.", f"There are: {', '.join(host.current.resolved.agents)}.")
+    row = await host.chats.read_row(sessionId) if sessionId else None
     if sessionId and (row is None or row.workspace != host.store.workspace):
         raise Refused(f"There is no session {sessionId!r}.", "Take one from eca_session_list, or leave it out.")
     asked = Prompt(sessionId or uuid.uuid4().hex, prompt, Choice(model, agent))

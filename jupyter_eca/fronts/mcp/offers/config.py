@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field
 
-from jupyter_eca.config import agents
 from jupyter_eca.fronts.mcp import project_settings
 from jupyter_eca.fronts.mcp.offers_base import Call, Hints, Offers, Refused, offer
 
@@ -35,8 +34,8 @@ async def update(
 ) -> dict[str, Any]:
     """Change the default model or agent, in the project's .eca/config.json."""
     host = call.backend.host
-    if defaultAgent and defaultAgent not in agents(host.config):
-        raise Refused(f"There is no agent {defaultAgent!r}.", f"There are: {', '.join(agents(host.config))}.")
+    if defaultAgent and defaultAgent not in host.current.resolved.agents:
+        raise Refused(f"There is no agent {defaultAgent!r}.", f"There are: {', '.join(host.current.resolved.agents)}.")
     changes = {(name,): value for name, value in (("defaultModel", model), ("defaultAgent", defaultAgent)) if value}
     if not changes:
         raise Refused("Nothing was to be changed.", "Give a model, a defaultAgent, or both.")

@@ -11,7 +11,7 @@ import mcp_types as types
 from jupyter_eca.fronts.mcp import answers
 from jupyter_eca.fronts.mcp.offers_base import Offers, Refused
 from jupyter_eca.fronts.mcp.turn_listeners import CHAT
-from jupyter_eca.host.turn import tool_context
+from jupyter_eca.host.turn.open_notebooks import find_kernels
 from jupyter_eca.protocol.content import (
     ReasonTextContent,
     Role,
@@ -61,7 +61,7 @@ class Library:
                 description="What was said in a chat",
                 mime_type=JSON,
             )
-            for row in await host.chats()
+            for row in await host.chats.list_rows()
             if row.workspace == host.store.workspace
         ]
 
@@ -81,7 +81,9 @@ class Library:
         if argument == "path":
             return [quote(info.path, safe="") for info in await _opened(backend)]
         if template == CHAT:
-            return [row.id for row in await backend.host.chats() if row.workspace == backend.host.store.workspace]
+            return [
+                row.id for row in await backend.host.chats.list_rows() if row.workspace == backend.host.store.workspace
+            ]
         return []
 
     async def read(self, backend: Assistant, uri: str) -> types.ReadResourceResult | None:
@@ -109,14 +111,14 @@ def _resource(template: str, path: str, description: str) -> types.Resource:
 
 
 def _notebooks(backend: Assistant) -> Notebooks:
-    there = tool_context.notebooks(backend.host, "")
+    there = backend.host.tool_contexts.find_notebooks("")
     if there is None:
         raise Refused("There are no notebooks here.")
     return there
 
 
 async def _opened(backend: Assistant) -> Sequence[NotebookInfo]:
-    there = tool_context.notebooks(backend.host, "")
+    there = backend.host.tool_contexts.find_notebooks("")
     return await there.list() if there is not None else ()
 
 
@@ -137,7 +139,7 @@ def _told(document: NotebookDocument, cell: NotebookCell) -> dict[str, Any]:
 
 
 async def _kernel(backend: Assistant, path: str) -> dict[str, Any]:
-    kernels = tool_context.kernels(backend.host, None)
+    kernels = find_kernels(backend.host.services, None)
     kernel = await kernels.of(path) if kernels is not None else backend.host.workspace.kernel
     if kernel is None:
         raise Refused("There is no kernel here.")
@@ -152,11 +154,11 @@ async def _kernel(backend: Assistant, path: str) -> dict[str, Any]:
 async def _chat(backend: Assistant, id: str) -> dict[str, Any]:
     host = backend.host
     await host.store.settled()
-    row = await host.chat(id)
+    row = await host.chats.read_row(id)
     if row is None or row.workspace != host.store.workspace:
         raise Refused(f"There is no chat {id!r}.")
-    said = [line for event in merged(await host.stored(id)) if (line := _line(event))]
-    return {"sessionId": id, "title": row.title, "status": host.status(id).value, "said": said}
+    said = [line for event in merged(await host.chats.read_events(id)) if (line := _line(event))]
+    return {"sessionId": id, "title": row.title, "status": host.chats.status(id).value, "said": said}
 
 
 def _line(event: Event) -> dict[str, Any] | None:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import Field
 
 from jupyter_eca.fronts.mcp.offers_base import Call, Hints, Offers, Refused, offer
-from jupyter_eca.host.turn import setup, tool_context
 
 if TYPE_CHECKING:
     from jupyter_eca.fronts.mcp.assistant import Assistant
@@ -50,7 +49,7 @@ async def enable(
 async def tools(call: Assisted) -> dict[str, Any]:
     """The tools that the assistant works with, by the names that its approval rules use."""
     host = call.backend.host
-    there = tool_context.promised(host)
+    there = host.tool_contexts.build_expected()
     return {
         "tools": [
             {
@@ -59,7 +58,7 @@ async def tools(call: Assisted) -> dict[str, Any]:
                 "description": tool.spec.description,
                 "onlyReads": tool.reads,
             }
-            for tool in setup.offered(host, "", there)
+            for tool in host.setups.list_tools("", there)
         ]
     }
 

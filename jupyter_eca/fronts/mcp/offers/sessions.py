@@ -76,7 +76,7 @@ async def sessions(call: Assisted) -> dict[str, Any]:
     eca://chat/{sessionId}."""
     host = call.backend.host
     await host.store.settled()
-    rows = [row for row in await host.chats() if row.workspace == host.store.workspace]
+    rows = [row for row in await host.chats.list_rows() if row.workspace == host.store.workspace]
     drafts = [
         {"sessionId": id, "title": draft.title or None, "status": "idle", "model": draft.choice.model or None}
         for id, draft in call.backend.drafts.items()
@@ -87,7 +87,7 @@ async def sessions(call: Assisted) -> dict[str, Any]:
             {
                 "sessionId": row.id,
                 "title": row.title,
-                "status": host.status(row.id).value,
+                "status": host.chats.status(row.id).value,
                 "model": row.model,
                 "agent": row.agent,
                 "updated": row.updated,
@@ -104,9 +104,9 @@ async def abort(call: Assisted, sessionId: Session) -> dict[str, Any]:
         return {"sessionId": sessionId, "aborted": False}
     row = await _known(call, sessionId)
     host = call.backend.host
-    live = host.live(row.id)
+    live = host.chats.live(row.id)
     running = live is not None and live.busy
-    host.stop(row.id)
+    host.turns.stop(row.id)
     return {"sessionId": row.id, "aborted": running}
 
 
@@ -119,7 +119,7 @@ async def fork(call: Assisted, sessionId: Session) -> dict[str, Any]:
     host = call.backend.host
     said = [
         event.content.content_id
-        for event in await host.stored(row.id)
+        for event in await host.chats.read_events(row.id)
         if event.role is Role.USER and isinstance(event.content, TextContent) and event.content.content_id
     ]
     if not said:
@@ -139,7 +139,7 @@ def _prompt(chat: str, message: str, choice: Choice, files: list[str]) -> Prompt
 async def _known(call: Assisted, session: str) -> ChatRow:
     host = call.backend.host
     await host.store.settled()
-    row = await host.chat(session)
+    row = await host.chats.read_row(session)
     if row is None or row.workspace != host.store.workspace:
         raise Refused(f"There is no session {session!r}.", "Take a sessionId from eca_session_list.")
     return row

@@ -74,7 +74,7 @@ async def test_trust_that_is_given_meanwhile_holds_for_a_running_subagent(tmp_pa
             async for item in client.ask("chat", "share it"):
                 received.append(item)
                 if item.parent_chat_id and tool_states([item]) == ["toolCallPrepare"]:
-                    table.host.choose("chat", Choice(trust=True))
+                    table.host.turns.choose("chat", Choice(trust=True))
     asked = [one.content.manual_approval for one in received if isinstance(one.content, ToolCallRunContent)]
     assert True not in asked
     assert notebook.ran == ["x = 1"]
@@ -120,7 +120,7 @@ async def test_what_subagents_use_is_on_the_parents_bill(tmp_path: Path) -> None
 async def test_a_subagent_has_neither_spawn_agent_nor_task_nor_ask_user(tmp_path: Path) -> None:
     async with house(tmp_path, RULES, "run_code") as table:
         (id,) = children(await answer(await table.client(Notebook()), "share it"))
-        parent, child = table.host.live("chat"), table.host.live(id)
+        parent, child = table.host.chats.live("chat"), table.host.chats.live(id)
     assert parent is not None
     assert child is not None
     offered = {tool.name: tool.description for tool in parent.state.setup.tools}
@@ -136,7 +136,7 @@ async def test_what_subagents_use_is_no_part_of_a_recorded_reply(tmp_path: Path)
     both = {"message": "share it", "reply": [spawn("general", "the part"), spawn("general", "the part")]}
     async with house(tmp_path, [both, *RULES[1:]], "run_code") as table:
         received = await answer(await table.client(Notebook()), "share it")
-        first, last = replies(await table.host.stored("chat"))
+        first, last = replies(await table.host.chats.read_events("chat"))
     usages = [one.content for one in mine(received) if isinstance(one.content, UsageContent)]
     assert len(usages) == 6
     assert first.usage is not None

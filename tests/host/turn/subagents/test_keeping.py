@@ -133,8 +133,8 @@ async def test_one_that_the_server_did_not_live_to_see_the_end_of_is_closed(tmp_
 
 async def test_the_same_call_id_in_two_chats_makes_two_subagents(tmp_path: Path) -> None:
     async with house(tmp_path, RULES) as table:
-        await table.host.load("a")
-        await table.host.load("b")
+        await table.host.chats.load("a")
+        await table.host.chats.load("b")
         first = await table.host.subagents.details("a", "call_1", Task("general", "write it"))
         second = await table.host.subagents.details("b", "call_1", Task("general", "write it"))
         again = await table.host.subagents.details("a", "call_1", Task("general", "write it"))

@@ -1,0 +1,162 @@
+"""The chats in memory: loads them, feeds them to the engine, shows and stores what comes of it.
+
+Must not know turns, tools or the host: effects go to `effects`, and what happened goes to the two lists of observers.
+`host.turn.turns` starts and stops turns; `host.operations.chats` cuts, forks and deletes chats.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import warnings
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from jupyter_eca.engine import inputs
+from jupyter_eca.engine.chat.recovery import restore
+from jupyter_eca.engine.model.task_plan import restored as plan_of
+from jupyter_eca.engine.step import step
+from jupyter_eca.engine.turn import TurnStatus
+from jupyter_eca.errors import BusyError, IllegalSignal, UnknownChat
+from jupyter_eca.host.chat.live_chat import LiveChat, chosen, now
+from jupyter_eca.host.store import alive
+from jupyter_eca.protocol.chats import ChatStatus
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from jupyter_eca.host.chat.ports import EffectSink
+    from jupyter_eca.host.store import ChatRow, Store
+    from jupyter_eca.host.subscribers import Audiences
+    from jupyter_eca.protocol.content import FlagContent, MetadataContent, TextContent
+    from jupyter_eca.protocol.event import Event
+
+
+class Chats:
+    """All chats of one host. `feed` is synchronous, so that the steps of a chat never interleave."""
+
+    effects: EffectSink
+    """Carries out the effects of the engine. The host sets it before anything is fed."""
+
+    def __init__(self, store: Store, audiences: Audiences) -> None:
+        self._store = store
+        self._audiences = audiences
+        self._chats: dict[str, LiveChat] = {}
+        self._loading = asyncio.Lock()
+        self.on_events: list[Callable[[LiveChat, Sequence[Event]], None]] = []
+        """Called after each step with its events, before its effects begin."""
+        self.on_change: list[Callable[[LiveChat], None]] = []
+        """Called after each step, when its effects have begun."""
+
+    # -- what happens in a chat
+
+    def feed(self, chat: LiveChat, what: inputs.Input, *, late: bool = False) -> None:
+        """Give the engine an input. A `late` one may come after what it is about has ended: then it means nothing.
+
+        Raises: IllegalSignal for an input that is not late.
+        """
+        if self._chats.get(chat.state.id) is not chat:
+            return  # Deleted while something still ended: stored now, it would be there again (ECA 6.1, class 43).
+        try:
+            chat.state, events, effects = step(chat.state, what)
+        except IllegalSignal:
+            if not late:
+                raise
+            return
+        if chat.locking is not None:
+            chat.locking.taken += (event for event in events if event.turn)
+        self._store.append(events)
+        for observe in self.on_events:
+            observe(chat, events)
+        for effect in effects:
+            self.effects.run(chat, effect)
+        if chat.state.status is TurnStatus.IDLE:
+            chat.under_way = None
+        for notify in self.on_change:
+            notify(chat)
+
+    def feed_late(self, id: str, what: inputs.Input) -> None:
+        """Give the engine a late input for a chat that may not be in memory: then it means nothing."""
+        if live := self._chats.get(id):
+            self.feed(live, what, late=True)
+
+    def mark(self, chat: LiveChat, content: FlagContent | MetadataContent | TextContent) -> None:
+        """Add something to a chat that belongs to no turn."""
+        self.feed(chat, inputs.Marked(now(), content))
+
+    def publish(self, events: list[Event]) -> None:
+        """Show events to the clients. The store calls this once they are committed."""
+        for event in events:
+            if live := self._chats.get(event.chat):
+                live.last = max(live.last, event.seq)
+        self._audiences.show(events)
+
+    # -- those in memory
+
+    def live(self, id: str) -> LiveChat | None:
+        """The chat, None when it is not in memory."""
+        return self._chats.get(id)
+
+    def all_live(self) -> Iterable[LiveChat]:
+        return self._chats.values()
+
+    def forget(self, id: str) -> LiveChat | None:
+        """Remove a chat from memory. It is loaded again when it is next needed."""
+        return self._chats.pop(id, None)
+
+    def status(self, id: str) -> ChatStatus:
+        live = self._chats.get(id)
+        if live is None or live.state.status is TurnStatus.IDLE:
+            waits = live is not None and live.dialogue is not None and not live.dialogue.over
+            return ChatStatus.LOGIN if waits else ChatStatus.IDLE
+        return ChatStatus.STOPPING if live.state.status is TurnStatus.STOPPING else ChatStatus.RUNNING
+
+    # -- those that are stored
+
+    async def load(self, id: str, *, must_exist: bool = False) -> LiveChat:
+        """Bring a chat to memory. A turn that was cut short by a crash is closed first.
+
+        Raises: UnknownChat; BusyError while another process answers in it.
+        """
+        async with self._loading:
+            await self._store.settled()
+            live = self._chats.get(id)
+            row = await self._store.chat(id) if live is None or live.state.status is TurnStatus.IDLE else None
+            if live is not None and (row is None or row.last <= live.last):
+                return live
+            # A chat of another workspace is opened by nobody but who asks in it.
+            foreign = row is not None and row.workspace != self._store.workspace and live is None
+            if must_exist and (row is None or foreign):
+                raise UnknownChat(f"There is no chat {id!r}. `%eca new` starts one.")
+            if row and self.is_answered_elsewhere(row):
+                raise BusyError("This chat is being answered by another program. Wait for it, or start a new chat.")
+            events = await self._store.events(id) if row else []
+            restored = restore(id, events, now())
+            remembered = live.state.remembered if live else frozenset[str]()
+            state = replace(restored.state, remembered=remembered)
+            plan = plan_of(event.content for event in events)
+            parent = (row and row.parent) or ""
+            chat = self._chats[id] = LiveChat(state, row.last if row else 0, chosen(row), parent, plan=plan)
+            if restored.missing:
+                self._store.append(restored.missing)
+                await self._store.settled()
+            return chat
+
+    def is_answered_elsewhere(self, row: ChatRow) -> bool:
+        """Whether another process answers in a chat now."""
+        return row.owner not in {None, self._store.owner} and alive(row.owner)
+
+    async def read_events(self, id: str) -> list[Event]:
+        """Everything said in a chat so far; nothing for an unknown chat."""
+        await self._store.settled()
+        return await self._store.events(id)
+
+    async def list_rows(self) -> list[ChatRow]:
+        return await self._store.chats()
+
+    async def __call__(self) -> list[ChatRow]:
+        """The earlier `host.chats()`, which was documented to fronts of other packages. Kept for one release."""
+        warnings.warn("Call host.chats.list_rows() in place of host.chats().", DeprecationWarning, stacklevel=2)
+        return await self.list_rows()
+
+    async def read_row(self, id: str) -> ChatRow | None:
+        return await self._store.chat(id)

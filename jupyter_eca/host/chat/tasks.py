@@ -1,0 +1,40 @@
+"""The tasks of chats: each has a name within its chat, so that it can be cancelled by that name.
+
+Knows nothing of what the tasks do. The effects of the engine become tasks in `host.turn.effect_runner`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Coroutine, Iterable
+
+    from jupyter_eca.host.chat.live_chat import LiveChat
+
+
+class ChatTasks:
+    """Starts and cancels tasks in `group`, which the host enters when it runs."""
+
+    def __init__(self, group: asyncio.TaskGroup) -> None:
+        self._group = group
+
+    def start(self, chat: LiveChat, name: str, work: Coroutine[Any, Any, None]) -> None:
+        task = chat.tasks[name] = self.start_unnamed(chat.state.id, name, work)
+        task.add_done_callback(lambda done: chat.tasks.pop(name) if chat.tasks.get(name) is done else None)
+
+    def start_unnamed(self, id: str, name: str, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        """Start a task for a chat that need not be in memory. It cannot be cancelled by its name."""
+        return self._group.create_task(work, name=f"{id} {name}")
+
+    def cancel(self, chat: LiveChat, name: str) -> None:
+        if task := chat.tasks.get(name):
+            task.cancel()
+
+    async def finish(self, chats: Iterable[LiveChat]) -> None:
+        """Return when everything in these chats has ended. Call this after the chats were stopped."""
+        for chat in chats:
+            self.cancel(chat, "deny")
+            self.cancel(chat, "follow up")
+            await asyncio.gather(*tuple(chat.tasks.values()), return_exceptions=True)

@@ -1,0 +1,182 @@
+"""A turn's life as its chat's clients see it: a prompt begins it, people approve, steer and stop it.
+
+Must not know how effects are carried out (`host.turn.effect_runner`) nor what a turn is run with (`host.turn.setup`).
+`host.chat.registry` feeds the engine, which decides whether an input means anything at this moment.
+"""
+
+from __future__ import annotations
+
+import logging
+import uuid
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from jupyter_eca.engine import inputs
+from jupyter_eca.engine.draft import drafted
+from jupyter_eca.engine.text.slash_commands import shown
+from jupyter_eca.engine.turn import TurnStatus
+from jupyter_eca.errors import BusyError, LocalError, UnknownChat
+from jupyter_eca.host.chat.live_chat import BUSY, Begun, Choice, Prompt, TurnUnderWay, now
+from jupyter_eca.host.subscribers import Notice
+from jupyter_eca.host.turn import plan_mode
+from jupyter_eca.host.turn.setup import choose_model
+from jupyter_eca.protocol.chat import SUBAGENT
+from jupyter_eca.protocol.chats import ChatOpenedParams, ChatStatus, ChatStatusChangedParams
+from jupyter_eca.protocol.content import RejectReason
+
+if TYPE_CHECKING:
+    from jupyter_eca.engine.model.request import DocumentPart, ImagePart, ModelRequest
+    from jupyter_eca.host.chat.dialogue import Dialogue
+    from jupyter_eca.host.chat.ports import CommandRunner
+    from jupyter_eca.host.chat.registry import Chats
+    from jupyter_eca.host.chat.tasks import ChatTasks
+    from jupyter_eca.host.services import Services
+    from jupyter_eca.host.turn.setup import Setups
+    from jupyter_eca.host.turn.subagents import Subagents
+    from jupyter_eca.host.turn.tool_context import ToolContexts
+    from jupyter_eca.workspace.ports import Kernel
+
+_log = logging.getLogger(__name__)
+
+
+class Turns:
+    def __init__(
+        self,
+        services: Services,
+        chats: Chats,
+        tasks: ChatTasks,
+        contexts: ToolContexts,
+        setups: Setups,
+        subagents: Subagents,
+        commands: CommandRunner,
+    ) -> None:
+        self._services = services
+        self._chats = chats
+        self._tasks = tasks
+        self._contexts = contexts
+        self._setups = setups
+        self._subagents = subagents
+        self._commands = commands
+
+    # -- the beginning of a turn
+
+    async def prompt(self, prompt: Prompt, kernel: Kernel | None = None) -> Begun:
+        """Start a turn. Returns before the answer begins.
+
+        Raises: BusyError when the chat is still answering, here or in another process.
+        """
+        services = self._services
+        if prompt.chat.startswith(SUBAGENT) and not self._subagents.expects(prompt.chat):
+            raise LocalError("This chat is a subagent's. Ask in the chat that it belongs to.")
+        chat = await self._chats.load(prompt.chat)
+        choice = prompt.choice.over(chat.choice)
+        prompt, choice = plan_mode.interpret(services.current.resolved, services.audiences, chat, prompt, choice)
+        choice = replace(choice, model=await self._choose_model(choice))
+        plain = prompt.follow_up > 0 or bool(chat.parent)
+        dialogue = chat.dialogue if chat.dialogue and not plain and chat.dialogue.takes(prompt.message) else None
+        plain = plain or bool(prompt.means)
+        local = dialogue is not None or (not plain and await self._commands.answers_here(prompt.message))
+        context = self._contexts.build(prompt.chat, kernel)
+        setup = await self._setups.prepare(choice, context, prompt.bounds, pin=not local)
+        # Meanwhile somebody may have begun a turn, or cut the chat back: then this is no longer what it is like.
+        if chat.busy or self._chats.live(prompt.chat) is not chat:
+            raise BusyError(BUSY)
+        chat.choice, chat.under_way = choice, TurnUnderWay(prompt, kernel)
+        if not chat.last and not chat.parent:
+            opened = ChatOpenedParams(chat_id=prompt.chat)
+            services.audiences.tell(Notice("chat/opened", opened, prompt.chat))
+        message = dialogue.shown(prompt.message) if dialogue else shown(prompt.message)
+        chat.dialogue = dialogue
+        self._chats.feed(chat, inputs.Prompted(now(), prompt.turn or fresh_id(), message, fresh_id(), setup, local))
+        services.store.select(prompt.chat, choice.selection)
+        return Begun(choice.model, login=dialogue is not None)
+
+    async def converse(self, chat: str, dialogue: Dialogue) -> str:
+        """Have the next messages in a chat go to a dialogue. Returns the dialogue's first question."""
+        live = await self._chats.load(chat)
+        live.dialogue = dialogue
+        return await dialogue.begin()
+
+    # -- while it is under way
+
+    def stop(self, chat: str) -> None:
+        self._chats.feed_late(chat, inputs.Stopped(now()))
+        live = self._chats.live(chat)
+        if live is not None:
+            live.dialogue = None
+        if live is not None and live.state.status is TurnStatus.STOPPING:
+            stopping = ChatStatusChangedParams(chat_id=chat, status=ChatStatus.STOPPING)
+            self._services.audiences.tell(Notice("chat/statusChanged", stopping, chat))
+
+    def approve(self, chat: str, call: str, *, remember: bool) -> None:
+        """Let a tool call run. A second answer, or one that comes after a stop, changes nothing."""
+        self._chats.feed_late(chat, inputs.Approved(now(), call, remember))
+        if remember:
+            self._subagents.share(chat)
+
+    def reject(self, chat: str, call: str, words: str) -> None:
+        self._chats.feed_late(chat, inputs.Rejected(now(), call, RejectReason.USER, words))
+
+    def reject_unanswered(self, chat: str, call: str) -> None:
+        """Reject a tool call because nobody is left who could approve it."""
+        self._chats.feed_late(chat, inputs.Rejected(now(), call, RejectReason.NOBODY))
+
+    def steer(self, chat: str, message: str) -> None:
+        """Add a message to the model's next step. An empty one takes back those that the model was not told yet."""
+        self._chats.feed_late(chat, inputs.Steered(now(), message, fresh_id()))
+
+    def choose(self, chat: str, choice: Choice) -> None:
+        """Choose for the turns to come. Trust holds from the next tool call on."""
+        if live := self._chats.live(chat):
+            live.choice = choice.over(live.choice)
+            self._services.store.select(chat, live.choice.selection)
+            if choice.trust is not None:
+                self._chats.feed(live, inputs.Trusted(now(), choice.trust))
+                self._subagents.trust(chat, trust=choice.trust)
+
+    def note(self, chat: str, text: str, words: str) -> None:
+        """Tell the reader and, with its next prompt, the model something that no turn waited for. The chat need not be
+        in memory."""
+        noted = inputs.Noted(now(), text, words)
+        if live := self._chats.live(chat):
+            self._chats.feed(live, noted)
+        else:
+            self._tasks.start_unnamed(chat, "note", self._note(chat, noted))
+
+    async def _note(self, id: str, noted: inputs.Noted) -> None:
+        try:
+            self._chats.feed(await self._chats.load(id, must_exist=True), noted)
+        except (UnknownChat, BusyError) as error:
+            _log.info("nobody is told in %s that %s: %s", id, noted.text, error)
+
+    # -- what a turn would be
+
+    async def draft(self, chat: str, message: str = "", kernel: Kernel | None = None) -> ModelRequest:
+        """Return what the model would be sent now. Nothing is sent or stored."""
+        return await self.draft_prompt(Prompt(chat, message), kernel)
+
+    async def draft_prompt(
+        self,
+        prompt: Prompt,
+        kernel: Kernel | None = None,
+        context: str = "",
+        images: tuple[ImagePart, ...] = (),
+        documents: tuple[DocumentPart, ...] = (),
+    ) -> ModelRequest:
+        """Return what the model would be sent now, with what was read of what the prompt points at. See `draft`."""
+        live = await self._chats.load(prompt.chat)
+        choice = prompt.choice.over(live.choice)
+        choice = replace(choice, model=await self._choose_model(choice))
+        setup = await self._setups.prepare(choice, self._contexts.build(prompt.chat, kernel), prompt.bounds)
+        return drafted(live.state, setup, prompt.message, context, images, documents)
+
+    async def model(self, chat: str) -> str:
+        """Return the full name of the model that answers in a chat; empty when there is none."""
+        return await self._choose_model((await self._chats.load(chat)).choice)
+
+    async def _choose_model(self, choice: Choice) -> str:
+        return await choose_model(self._services.current.resolved, self._services.catalog, choice)
+
+
+def fresh_id() -> str:
+    return uuid.uuid4().hex
