@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from jupyter_eca._version import __version__
+
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
@@ -12,8 +14,6 @@ if TYPE_CHECKING:
     from jupyter_eca.apps.python_tools import tool
 
 __all__ = ["Chat", "Panel", "__version__", "connect", "tool"]
-
-__version__ = "0.1.0"
 
 _FROM = {
     "Chat": "jupyter_eca.apps.api",

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from jupyter_eca import __version__
+from jupyter_eca._version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

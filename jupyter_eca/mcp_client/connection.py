@@ -30,7 +30,7 @@ from mcp_types import (
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
-from jupyter_eca import __version__
+from jupyter_eca._version import __version__
 from jupyter_eca.mcp_client import transports
 from jupyter_eca.mcp_client.active_calls import Calls
 from jupyter_eca.mcp_client.caller import NOBODY
