@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator
 
     from jupyter_eca.mcp_client.caller import Behalf
-    from jupyter_eca.plugins.tools.base import Report
+    from jupyter_eca.workspace.tool_result import Report
 
 # Progress extends a call up to so many timeouts.
 _LONGEST: Final = 30

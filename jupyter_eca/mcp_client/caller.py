@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final, Protocol
 
-from jupyter_eca.plugins.tools.base import unheard
+from jupyter_eca.workspace.tool_result import unheard
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from jupyter_eca.engine.model.request import ChatMessage
-    from jupyter_eca.plugins.tools.base import Report
     from jupyter_eca.workspace.ports import Questions
+    from jupyter_eca.workspace.tool_result import Report
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,7 +35,7 @@ from jupyter_eca.mcp_client import transports
 from jupyter_eca.mcp_client.active_calls import Calls
 from jupyter_eca.mcp_client.caller import NOBODY
 from jupyter_eca.mcp_client.server_requests import Asking
-from jupyter_eca.plugins.tools.base import Report
+from jupyter_eca.workspace.tool_result import Report
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping

@@ -22,9 +22,9 @@ from mcp_types import (
 
 from jupyter_eca.engine.model.request import ChatMessage, ImagePart, TextPart
 from jupyter_eca.mcp_client.caller import Sampling
-from jupyter_eca.plugins.tools.base import ToolResult, capped
 from jupyter_eca.protocol.content import JsonOutputsDetails, UrlContent
 from jupyter_eca.protocol.mcp import ServerPrompt, ServerPromptArgument, ServerResource
+from jupyter_eca.workspace.tool_result import ToolResult, capped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

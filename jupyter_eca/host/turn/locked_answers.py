@@ -31,10 +31,10 @@ from jupyter_eca.engine.chat.recording import Ran, Refused, Thought, replies
 from jupyter_eca.engine.model.request import ImagePart, ToolSpec
 from jupyter_eca.engine.model.texts import ASKING_AGAIN
 from jupyter_eca.errors import ToolError
-from jupyter_eca.plugins.tools.base import ToolResult
 from jupyter_eca.protocol.content import Role, TextContent
 from jupyter_eca.workspace.notebooks.lockfile import Asked, LockedTurn, LockFiles, digest
 from jupyter_eca.workspace.shielded import whole
+from jupyter_eca.workspace.tool_result import ToolResult
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

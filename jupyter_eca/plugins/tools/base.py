@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import StrEnum
 from string import Formatter
 from types import FunctionType
@@ -15,15 +15,15 @@ from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 from jupyter_eca.config.schema import VariablesConfig
 from jupyter_eca.engine.model.request import Remembers, ToolSpec
 from jupyter_eca.errors import LocalError, ToolError
+from jupyter_eca.workspace.tool_result import ToolResult, unheard
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Collection, Iterable
 
     from jupyter_eca.engine.chat.subagents import Task
-    from jupyter_eca.engine.model.request import DocumentPart, ImagePart
     from jupyter_eca.engine.model.task_plan import Plan
     from jupyter_eca.instructions.skills import Shelf
-    from jupyter_eca.protocol.content import SubagentDetails, ToolCallDetails, UrlContent
+    from jupyter_eca.protocol.content import SubagentDetails, ToolCallDetails
     from jupyter_eca.workspace.ports import (
         Editor,
         Files,
@@ -36,9 +36,7 @@ if TYPE_CHECKING:
         PathRules,
         Questions,
     )
-
-# What one result may put into a model's context; the same cap as ECA's (3.9, layer one).
-MAX_RESULT_CHARS = 50_000
+    from jupyter_eca.workspace.tool_result import Report
 
 
 class Need(StrEnum):
@@ -58,21 +56,6 @@ class Need(StrEnum):
     SKILLS = "skills"
     SPAWNER = "spawner"
     OUTPUTS = "outputs"
-
-
-@dataclass(frozen=True, slots=True)
-class Report:
-    """How far a call has come, in place of what it said before: `text` as a terminal would show it, `done` of `total`
-    in whatever unit. `background`: it goes on there as soon as `ToolContext.away` is set."""
-
-    text: str = ""
-    done: float | None = None
-    total: float | None = None
-    background: bool = False
-
-
-def unheard(_report: Report) -> None:
-    """Where nobody looks on."""
 
 
 class Spawner(Protocol):
@@ -127,22 +110,6 @@ class ToolContext:
     def _has(self, field: str, _: str, ability: str) -> bool:
         found = getattr(self, field)
         return found is not None and (not ability or getattr(found.can, ability))
-
-
-@dataclass(frozen=True, slots=True)
-class ToolResult:
-    """`interrupted`: the user ended it by hand, and means the whole turn. `images` are shown, and sent to the model, as
-    `documents` are; `links` are shown, and of the model's business only as far as `text` has them. `whole` is how many
-    characters were kept of a text that was too long; a tool gives all of it."""
-
-    text: str
-    error: bool = False
-    details: ToolCallDetails | None = None
-    images: tuple[ImagePart, ...] = ()
-    links: tuple[UrlContent, ...] = ()
-    interrupted: bool = False
-    whole: int | None = None
-    documents: tuple[DocumentPart, ...] = ()
 
 
 class ToolFunction(Protocol):
@@ -286,21 +253,3 @@ def _check(summary: str, fields: Collection[str]) -> None:
     for _, name, spec, conversion in Formatter().parse(summary):
         if name is not None and (name not in fields or spec or conversion):
             raise LocalError(f"The summary {summary!r} may hold {{argument}} only, of {', '.join(fields) or 'none'}.")
-
-
-def capped(result: ToolResult) -> ToolResult:
-    """The head and the tail of a text that is too long, for those who have no place where the whole could be kept."""
-    if len(result.text) <= MAX_RESULT_CHARS:
-        return result
-    head, tail = shortened(result.text, MAX_RESULT_CHARS)
-    left_out = len(result.text) - len(head) - len(tail)
-    return replace(result, text=f"{head}\n\n[... {left_out} characters left out ...]\n\n{tail}")
-
-
-def shortened(text: str, size: int, lines: int | None = None) -> tuple[str, str]:
-    """Head and tail of a text that has more characters, or more lines: errors stand at the end."""
-    head, tail = text[: size // 2], text[-(size // 2) :]
-    if lines is not None:
-        head = "".join(head.splitlines(keepends=True)[: max(lines // 2, 1)])
-        tail = "".join(tail.splitlines(keepends=True)[-max(lines // 2, 1) :])
-    return head, tail

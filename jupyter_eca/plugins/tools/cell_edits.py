@@ -8,13 +8,14 @@ from pydantic import Field, ValidationError
 
 from jupyter_eca.errors import ToolError
 from jupyter_eca.plugins.tools import cell_names
-from jupyter_eca.plugins.tools.base import Need, ToolContext, ToolResult, tool
+from jupyter_eca.plugins.tools.base import Need, ToolContext, tool
 from jupyter_eca.plugins.tools.notebook import NotebookPath, found, notebooks
 from jupyter_eca.protocol.content import FileChangeDetails
 from jupyter_eca.protocol.notebook import CellType, DeleteCell, EditCell, InsertCell, MoveCell, NewCell
 from jupyter_eca.workspace.files.text_replace import replace
 from jupyter_eca.workspace.notebooks.prompt_cells import as_code, cells_of, is_prompt
 from jupyter_eca.workspace.shielded import whole
+from jupyter_eca.workspace.tool_result import ToolResult
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,9 +10,10 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from jupyter_eca.errors import ToolError
 from jupyter_eca.plugins.tools import cell_edits, cell_names
-from jupyter_eca.plugins.tools.base import Need, ToolContext, ToolResult, tool, validated
+from jupyter_eca.plugins.tools.base import Need, ToolContext, tool, validated
 from jupyter_eca.plugins.tools.notebook import NotebookPath, found
 from jupyter_eca.protocol.notebook import CellType, NotebookDocument
+from jupyter_eca.workspace.tool_result import ToolResult
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from jupyter_eca.engine.model.request import ToolSpec
 from jupyter_eca.engine.text import shell_template
 from jupyter_eca.errors import ToolError
-from jupyter_eca.plugins.tools.base import Plain, ToolResult
+from jupyter_eca.plugins.tools.base import Plain
 from jupyter_eca.plugins.tools.shell import ran
 from jupyter_eca.protocol.content import ShellCommandDetails, ShellCommandPart
+from jupyter_eca.workspace.tool_result import ToolResult
 
 if TYPE_CHECKING:
     from jupyter_eca.config import Config

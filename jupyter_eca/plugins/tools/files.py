@@ -14,12 +14,13 @@ from pydantic import Field
 
 from jupyter_eca.errors import ToolError
 from jupyter_eca.plugins.tools import terminal_transcript
-from jupyter_eca.plugins.tools.base import MAX_RESULT_CHARS, ToolContext, ToolResult, tool
+from jupyter_eca.plugins.tools.base import ToolContext, tool
 from jupyter_eca.protocol.content import FileChangeDetails
 from jupyter_eca.workspace.files import text_file
 from jupyter_eca.workspace.files.text_replace import lines, replace
 from jupyter_eca.workspace.reading import pdf
 from jupyter_eca.workspace.shielded import whole
+from jupyter_eca.workspace.tool_result import MAX_RESULT_CHARS, ToolResult
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -9,13 +9,14 @@ from pydantic import Field
 from jupyter_eca.config.schema import Telling
 from jupyter_eca.errors import ToolError
 from jupyter_eca.plugins.contexts.reading.open_notebook import MAX_PICTURES
-from jupyter_eca.plugins.tools.base import Need, ToolContext, ToolResult, tool
+from jupyter_eca.plugins.tools.base import Need, ToolContext, tool
 from jupyter_eca.plugins.tools.waited_code import STARTED, InBackground, Watch, attended, free
 from jupyter_eca.protocol.job import Job
 from jupyter_eca.protocol.notebook import RunStatus
 from jupyter_eca.workspace.kernels.nearest import worked_in
 from jupyter_eca.workspace.ports import CELLS, Ending, NewJob
 from jupyter_eca.workspace.reading.variable_text import HELD_BACK, consent, described, pictured
+from jupyter_eca.workspace.tool_result import ToolResult
 
 if TYPE_CHECKING:
     from jupyter_eca.protocol.notebook import KernelExecuteResult

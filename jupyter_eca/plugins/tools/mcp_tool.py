@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
     from jupyter_eca.mcp_client.connection import Connection
     from jupyter_eca.mcp_client.server import Server
-    from jupyter_eca.plugins.tools.base import ToolContext, ToolResult
+    from jupyter_eca.plugins.tools.base import ToolContext
+    from jupyter_eca.workspace.tool_result import ToolResult
 
 
 @dataclass(frozen=True, slots=True)

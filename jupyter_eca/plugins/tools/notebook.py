@@ -9,13 +9,14 @@ from pydantic import Field
 
 from jupyter_eca.errors import ToolError
 from jupyter_eca.plugins.tools import cell_names as wanted
-from jupyter_eca.plugins.tools.base import MAX_RESULT_CHARS, Need, ToolContext, ToolResult, tool
+from jupyter_eca.plugins.tools.base import Need, ToolContext, tool
 from jupyter_eca.plugins.tools.waited_code import STARTED, InBackground, Watch, attended, free
 from jupyter_eca.protocol.job import Job
 from jupyter_eca.protocol.notebook import CellState, CellType, PutCell, RunStatus
 from jupyter_eca.workspace.notebooks.prompt_cells import Cells, cells_of
 from jupyter_eca.workspace.ports import CELLS, Ending, NewJob
 from jupyter_eca.workspace.reading.cell_text import MAX_OUTPUT, pictures, rendered
+from jupyter_eca.workspace.tool_result import MAX_RESULT_CHARS, ToolResult
 
 if TYPE_CHECKING:
     from jupyter_eca.protocol.notebook import NotebookCell, NotebookDocument, NotebookRunResult

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from jupyter_eca.errors import ToolError
-from jupyter_eca.plugins.tools.base import Need, ToolContext, ToolResult, tool
+from jupyter_eca.plugins.tools.base import Need, ToolContext, tool
 from jupyter_eca.plugins.tools.notebook import notebooks
 from jupyter_eca.protocol.notebook import CellType
 from jupyter_eca.workspace.files import text_file
@@ -19,6 +19,7 @@ from jupyter_eca.workspace.notebooks.file import language_of
 from jupyter_eca.workspace.notebooks.prompt_cells import as_code, cells_of
 from jupyter_eca.workspace.reading.cell_text import objects_in
 from jupyter_eca.workspace.shielded import whole
+from jupyter_eca.workspace.tool_result import ToolResult
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -14,11 +14,12 @@ from jupyter_eca.engine.approval.policy import keys
 from jupyter_eca.engine.approval.shell_parser import commands
 from jupyter_eca.engine.model.request import Remembers
 from jupyter_eca.errors import ToolError
-from jupyter_eca.plugins.tools.base import Need, ToolContext, ToolResult, tool
+from jupyter_eca.plugins.tools.base import Need, ToolContext, tool
 from jupyter_eca.plugins.tools.terminal_transcript import Transcript
 from jupyter_eca.plugins.tools.waited_code import STARTED
 from jupyter_eca.protocol.content import ShellCommandDetails, ShellCommandPart
 from jupyter_eca.workspace.jobs import shell
+from jupyter_eca.workspace.tool_result import ToolResult
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,8 +8,9 @@ from pydantic import Field
 
 from jupyter_eca.engine.model import task_plan as plans
 from jupyter_eca.errors import ToolError
-from jupyter_eca.plugins.tools.base import Need, ToolContext, ToolResult, tool
+from jupyter_eca.plugins.tools.base import Need, ToolContext, tool
 from jupyter_eca.protocol.content import TaskStatus
+from jupyter_eca.workspace.tool_result import ToolResult
 
 if TYPE_CHECKING:
     from jupyter_eca.engine.model.task_plan import Tasks

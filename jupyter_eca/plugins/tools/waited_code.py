@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, TypeVar
 from pydantic import Field
 
 from jupyter_eca.errors import ToolError
-from jupyter_eca.plugins.tools.base import Report
 from jupyter_eca.protocol.job import Job, JobLine
 from jupyter_eca.workspace.jobs.background import elapsed
+from jupyter_eca.workspace.tool_result import Report
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Sequence
