@@ -20,6 +20,7 @@ from pydantic import Field
 from jupyter_eca.errors import ToolError
 from jupyter_eca.plugins.tools.base import ToolContext, tool
 from jupyter_eca.workspace.files import programs
+from jupyter_eca.workspace.files.ignored import JUNK
 from jupyter_eca.workspace.files.text_file import reported
 
 if TYPE_CHECKING:
@@ -29,9 +30,6 @@ if TYPE_CHECKING:
 
 # Lines of minified code and of data are of no use whole.
 _MAX_LINE = 300
-
-# Skipped where no gitignore says what matters.
-JUNK = (".git", ".hg", ".svn", ".venv", ".tox", "node_modules", "__pycache__", ".ipynb_checkpoints")
 
 Mode = Literal["content", "files_with_matches", "count"]
 Where = Annotated[str, Field(description="The file or folder to search, relative to the workspace or absolute.")]

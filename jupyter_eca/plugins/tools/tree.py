@@ -14,8 +14,8 @@ from pydantic import Field
 
 from jupyter_eca.errors import ToolError
 from jupyter_eca.plugins.tools.base import ToolContext, tool
-from jupyter_eca.plugins.tools.search import JUNK
 from jupyter_eca.workspace.files import programs
+from jupyter_eca.workspace.files.ignored import JUNK
 from jupyter_eca.workspace.files.text_file import reported
 
 if TYPE_CHECKING:
