@@ -19,9 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from jupyter_eca.engine.model.history import History
-    from jupyter_eca.plugins.contexts.base import OpenNotebooks
     from jupyter_eca.protocol.notebook import NotebookInfo
-    from jupyter_eca.workspace.ports import Kernel
+    from jupyter_eca.workspace.ports import Kernel, OpenNotebooks
 
 MAX_CHARS: Final = 20_000
 

@@ -12,10 +12,11 @@ from jupyter_eca.host.tools.outputs import Kept
 from jupyter_eca.host.turn.path_rules import Ruling
 from jupyter_eca.instructions.rules import CATALOGUE
 from jupyter_eca.instructions.skills import Shelf
-from jupyter_eca.plugins.contexts.base import Executed, Surroundings
+from jupyter_eca.plugins.contexts.base import Surroundings
 from jupyter_eca.plugins.tools.base import ToolContext
 from jupyter_eca.workspace.kernels.nearest import Nearest
 from jupyter_eca.workspace.notebooks.first_of import Foremost
+from jupyter_eca.workspace.ports import Executed
 
 if TYPE_CHECKING:
     from jupyter_eca.host.host import Host

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol
 
 from jupyter_eca.config.schema import VariablesConfig
 from jupyter_eca.plugins.contexts.reading.recent_look import Glances
@@ -13,30 +13,8 @@ if TYPE_CHECKING:
 
     from jupyter_eca.engine.model.request import DocumentPart, ImagePart
     from jupyter_eca.protocol.context import ChatContext
-    from jupyter_eca.protocol.notebook import NotebookDocument, NotebookInfo
     from jupyter_eca.workspace.files.index import Index
-    from jupyter_eca.workspace.ports import Files, Kernel, Kernels, McpServers
-
-
-class OpenNotebooks(Protocol):
-    """As much of `workspace.base.Notebooks` as is read here."""
-
-    async def list(self) -> tuple[NotebookInfo, ...]: ...
-
-    async def read(self, path: str) -> NotebookDocument: ...
-
-
-@runtime_checkable
-class Executed(Protocol):
-    """What the very process remembers that runs a notebook's cells."""
-
-    def last_error(self) -> list[str] | None:
-        """Its traceback, in lines."""
-        ...
-
-    def source(self, count: int) -> str:
-        """What was run as this execution; "" when there was none."""
-        ...
+    from jupyter_eca.workspace.ports import Executed, Files, Kernel, Kernels, McpServers, OpenNotebooks
 
 
 @dataclass(frozen=True, slots=True)

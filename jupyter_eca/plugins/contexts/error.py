@@ -15,8 +15,9 @@ from jupyter_eca.workspace.reading.cell_text import put_out, rendered
 from jupyter_eca.workspace.reading.text import capped
 
 if TYPE_CHECKING:
-    from jupyter_eca.plugins.contexts.base import Executed, Surroundings
+    from jupyter_eca.plugins.contexts.base import Surroundings
     from jupyter_eca.protocol.notebook import NotebookCell, NotebookDocument
+    from jupyter_eca.workspace.ports import Executed
 
 # Of the traceback. A recursion without an end has thousands of lines, and says it all at both ends.
 MAX_TRACEBACK: Final = 10_000

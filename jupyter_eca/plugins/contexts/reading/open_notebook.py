@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from jupyter_eca.engine.model.request import ImagePart
-    from jupyter_eca.plugins.contexts.base import OpenNotebooks, Surroundings
+    from jupyter_eca.plugins.contexts.base import Surroundings
     from jupyter_eca.protocol.notebook import NotebookCell, NotebookDocument, NotebookInfo
-    from jupyter_eca.workspace.ports import Files
+    from jupyter_eca.workspace.ports import Files, OpenNotebooks
 
 # Of a whole notebook: each costs a model what a page of text does, and the last ones are what is worked on.
 MAX_PICTURES: Final = 4

@@ -18,8 +18,9 @@ from jupyter_eca.workspace.kernels.nearest import worked_in
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
-    from jupyter_eca.plugins.contexts.base import OpenNotebooks, Surroundings
+    from jupyter_eca.plugins.contexts.base import Surroundings
     from jupyter_eca.protocol.notebook import NotebookCell, Variable
+    from jupyter_eca.workspace.ports import OpenNotebooks
 
 T = TypeVar("T")
 
