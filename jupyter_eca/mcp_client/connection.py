@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from mcp_types import CallToolResult
 
     from jupyter_eca.mcp_client.caller import Behalf
-    from jupyter_eca.mcp_client.server import Around
+    from jupyter_eca.mcp_client.connection_settings import Around
 
 _log = logging.getLogger(__name__)
 

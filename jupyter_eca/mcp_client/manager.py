@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, Final
 from jupyter_eca.config import McpServerConfig, mcp_servers
 from jupyter_eca.errors import McpRefusal, ToolError
 from jupyter_eca.mcp_client.caller import Behalf
-from jupyter_eca.mcp_client.server import Pace, Server
+from jupyter_eca.mcp_client.connection_settings import Pace
+from jupyter_eca.mcp_client.server import Server
 from jupyter_eca.mcp_client.sign_ins import Credentials
 from jupyter_eca.mcp_client.watched_resources import Attached
 from jupyter_eca.plugins.tools.mcp_tool import mcp_tool

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from jupyter_eca import redaction
 from jupyter_eca.errors import ToolError
+from jupyter_eca.mcp_client.connection_settings import Around, Pace
 from jupyter_eca.mcp_client.server_log import ServerLog
 from jupyter_eca.mcp_client.status_table import Signal, after
 from jupyter_eca.protocol.lifecycle import MessageType
@@ -37,31 +38,6 @@ _log = logging.getLogger(__name__)
 
 # Characters of a reason that is shown in one line.
 _REASON: Final = 300
-
-
-@dataclass(frozen=True, slots=True)
-class Pace:
-    """Seconds. `timeout` bounds a start and a call, `login` a start during which its user signs in somewhere;
-    `backoff` are the pauses before each attempt to reconnect."""
-
-    timeout: float = 60.0
-    keep_alive: float = 30.0
-    backoff: tuple[float, ...] = (0.5, 1, 2, 4, 8, 15, 30, 60)
-    login: float = 300.0
-
-
-@dataclass(frozen=True, slots=True)
-class Around:
-    """What a connection is made with. `folders` are those of the workspace, whenever they are asked for."""
-
-    name: str
-    settings: McpServerConfig
-    folders: Callable[[], tuple[Path, ...]]
-    pace: Pace
-    changed: Callable[[], None]
-    people: People
-    log: ServerLog
-    attached: Attached
 
 
 @dataclass(eq=False)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from mcp_types import CreateMessageRequestParams, ElicitRequestParams, ElicitRequestURLParams
 
     from jupyter_eca.mcp_client.active_calls import Call, Calls
-    from jupyter_eca.mcp_client.server import Around
+    from jupyter_eca.mcp_client.connection_settings import Around
     from jupyter_eca.workspace.ports import Questions
 
 # Beside whatever a form offers.

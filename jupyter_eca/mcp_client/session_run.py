@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import anyio
     import httpx2
 
-    from jupyter_eca.mcp_client.server import Around
+    from jupyter_eca.mcp_client.connection_settings import Around
 
 
 _MORE: Final = "it wants its user to sign in again, for more than they have allowed so far"

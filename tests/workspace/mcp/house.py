@@ -14,7 +14,7 @@ from jupyter_eca.config.credentials import Credentials as Store
 from jupyter_eca.errors import SamplingRefusal
 from jupyter_eca.mcp_client import Manager
 from jupyter_eca.mcp_client.caller import Sampled, Sampling, Stop
-from jupyter_eca.mcp_client.server import Pace
+from jupyter_eca.mcp_client.connection_settings import Pace
 from jupyter_eca.plugins.tools.base import Tool, ToolContext
 from jupyter_eca.protocol.mcp import ServerStatus, ToolServerUpdatedParams
 from jupyter_eca.protocol.question import ChatAskQuestionParams, ChatAskQuestionResult
