@@ -34,14 +34,14 @@ def __getattr__(name: str) -> Any:
 
 def load_ipython_extension(shell: InteractiveShell) -> None:
     """Install `%eca` and `%%eca`, and tell a Jupyter server that this kernel can be reached."""
-    from jupyter_eca.apps.kernel import load
+    from jupyter_eca.apps.kernel.extension import load
 
     load(shell)
 
 
 def unload_ipython_extension(shell: InteractiveShell) -> None:
     """Take `%eca` and `%%eca` away again and end what they started."""
-    from jupyter_eca.apps.kernel import unload
+    from jupyter_eca.apps.kernel.extension import unload
 
     unload(shell)
 

@@ -196,7 +196,7 @@ def _absolute(path: Path | str) -> Path:
 
 async def _of_the_notebook(shell: Any, *, asks: bool) -> Client:
     """Shared with the cells of the kernel: where nobody watches them the first to connect says whether anybody asks."""
-    from jupyter_eca.apps.kernel import load, loaded
+    from jupyter_eca.apps.kernel.extension import load, loaded
     from jupyter_eca.apps.kernel.surroundings import Surroundings, look
 
     load(shell)

@@ -8,7 +8,7 @@ from ipykernel.ipkernel import IPythonKernel
 from traitlets import UseEnum
 
 from jupyter_eca._version import __version__
-from jupyter_eca.apps.kernel import load
+from jupyter_eca.apps.kernel.extension import load
 from jupyter_eca.workspace.notebooks.prompt_cells import LANGUAGE, PROMPT, Cells, is_prompt, read
 
 _PROMPTS = {

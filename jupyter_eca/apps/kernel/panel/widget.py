@@ -155,7 +155,7 @@ class Written:
 def _magic() -> Magic:
     from IPython.core.getipython import get_ipython
 
-    from jupyter_eca.apps.kernel import load, loaded
+    from jupyter_eca.apps.kernel.extension import load, loaded
 
     shell: Any = get_ipython()
     if shell is None:
