@@ -196,11 +196,12 @@ def _absolute(path: Path | str) -> Path:
 
 async def _of_the_notebook(shell: Any, *, asks: bool) -> Client:
     """Shared with the cells of the kernel: where nobody watches them the first to connect says whether anybody asks."""
-    from jupyter_eca.apps.kernel.extension import load, loaded
+    from jupyter_eca.apps.kernel.cell_session import session_of
+    from jupyter_eca.apps.kernel.extension import load
     from jupyter_eca.apps.kernel.surroundings import Surroundings, look
 
     load(shell)
-    client = await loaded(shell).connected(unattended=not asks and look(shell) is Surroundings.UNATTENDED)
+    client = await session_of(shell).connected(unattended=not asks and look(shell) is Surroundings.UNATTENDED)
     await client.setup.known.wait()
     return client
 

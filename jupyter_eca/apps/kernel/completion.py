@@ -20,7 +20,7 @@ from jupyter_eca.errors import EcaError
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from jupyter_eca.apps.kernel.magic import Magic
+    from jupyter_eca.apps.kernel.cell_session import CellSession
     from jupyter_eca.protocol.context import ChatContext
     from jupyter_eca.transport.eca_client import Client
 
@@ -64,9 +64,9 @@ def word_at(code: str, cursor: int) -> Word | None:
 class Completion:
     """Belongs to one shell, from `install` to `remove`."""
 
-    def __init__(self, shell: Any, magic: Magic) -> None:
-        self._shell = shell
-        self._magic = magic
+    def __init__(self, session: CellSession) -> None:
+        self._shell = session.shell
+        self._session = session
         self._offered: dict[str, list[str]] = {}
         self._connecting: asyncio.Task[Any] | None = None
 
@@ -108,16 +108,16 @@ class Completion:
     async def _client(self) -> Client:
         """A Tab that gives up leaves the connection to be made: the next one finds it."""
         if self._connecting is None or self._connecting.done():
-            self._connecting = asyncio.ensure_future(self._magic.connected(unattended=False))
+            self._connecting = asyncio.ensure_future(self._session.connected(unattended=False))
         return await asyncio.shield(self._connecting)
 
     async def _found(self, client: Client, word: Word) -> list[str]:
-        chat = self._magic.engine.chat
+        chat = self._session.engine.chat
         if word.mark == "/":
             names = [command.name for command in await client.commands(chat, word.text)]
             return [name for name in names if name.startswith(word.text)] or names
         # Relative names are those of the engine's folder, which is this one only when it runs here.
-        here = os.getcwd() if self._magic.engine.embedded else ""  # noqa: PTH109  # as text, as it is written
+        here = os.getcwd() if self._session.engine.embedded else ""  # noqa: PTH109  # as text, as it is written
         found = await client.contexts(chat, word.text)
         return [name for one in found if (name := _named(one, here, quoted=word.quoted))]
 
@@ -137,7 +137,7 @@ class Completion:
             return _same_cut(self._offered.get(word.mark, ()), word, event.symbol)
         words = event.line.split()
         before = words[-1] if event.line.endswith(" ") else (words[-2] if len(words) > 1 else "")
-        setup = self._magic.engine.setup
+        setup = self._session.engine.setup
         match before:
             case "use" | "-m":
                 return list(setup.models if setup else ())

@@ -21,11 +21,6 @@ def load(shell: InteractiveShell) -> None:
     _loaded[id(shell)].install()
 
 
-def loaded(shell: InteractiveShell) -> Magic:
-    """Raises: KeyError for a shell that has not loaded us."""
-    return _loaded[id(shell)]
-
-
 def unload(shell: InteractiveShell) -> None:
     if magic := _loaded.pop(id(shell), None):
         magic.uninstall()

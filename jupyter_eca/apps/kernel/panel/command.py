@@ -13,7 +13,12 @@ from jupyter_eca.apps.kernel.surroundings import look_for_panels as look
 from jupyter_eca.errors import CellError
 
 if TYPE_CHECKING:
-    from jupyter_eca.apps.kernel.magic import Magic
+    from collections.abc import Awaitable, Callable
+
+    from jupyter_eca.apps.kernel.cell_session import CellSession
+
+    Run = Callable[[str, str | None], Awaitable[None]]
+    """Runs `%%eca` with its line and its body; the body is None for `%eca`."""
 
 _CHAT: Final = re.compile(r"[\w-]{8,}")
 
@@ -21,19 +26,19 @@ _WITHOUT: Final = "There are no widgets here, so we talk like this. An empty lin
 _NOBODY: Final = "A panel with the assistant is here for whoever runs this cell in a notebook; nobody looks on now."
 
 
-async def show(magic: Magic, chat: str) -> str:
+async def show(session: CellSession, chat: str, run: Run) -> str:
     """What is to be said about it; "" where the panel speaks for itself. Raises: CellError."""
-    if look(magic.shell) is not Surroundings.TERMINAL:
-        return show_at_once(magic, chat)
+    if look(session.shell) is not Surroundings.TERMINAL:
+        return show_at_once(session, chat)
     _check(chat)
-    await _converse(magic, chat)
+    await _converse(run, chat)
     return ""
 
 
-def show_at_once(magic: Magic, chat: str) -> str:
+def show_at_once(session: CellSession, chat: str) -> str:
     """As `show`, where the cell cannot wait. Raises: CellError."""
     _check(chat)
-    match look(magic.shell):
+    match look(session.shell):
         case Surroundings.NOTEBOOK:
             _display(chat)
             return ""
@@ -60,14 +65,14 @@ def _display(chat: str) -> None:
     Panel(chat).show()
 
 
-async def _converse(magic: Magic, chat: str) -> None:
+async def _converse(run: Run, chat: str) -> None:
     """Raises: CellError."""
     if chat:
-        await magic.run(f"/resume {chat}")
+        await run(f"/resume {chat}", None)
     print(_WITHOUT)  # noqa: T201  # a terminal
     while words := _read():
         try:
-            await magic.run("", words)
+            await run("", words)
         except CellError as error:
             print(error)  # noqa: T201  # a terminal
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import asyncio
     from collections.abc import Callable
 
-    from jupyter_eca.apps.kernel.magic import Magic
+    from jupyter_eca.apps.kernel.cell_session import CellSession
     from jupyter_eca.apps.kernel.panel.bridge import Ears
     from jupyter_eca.transport.link import Link
 
@@ -26,8 +26,8 @@ _FIRST: Final = 500
 _REST: Final = 0.2
 
 
-def joint(magic: Magic, page: Link, engine: Link, ears: Ears) -> Joint:
-    return Joint(page, engine, ShellKernel(magic.shell, beside=magic.kernel), LENT, ears)
+def joint(session: CellSession, page: Link, engine: Link, ears: Ears) -> Joint:
+    return Joint(page, engine, ShellKernel(session.shell, beside=session.kernel), LENT, ears)
 
 
 class Recorder:

@@ -12,6 +12,7 @@ import uuid
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, cast
 
+from jupyter_eca.apps.kernel.cell_session import CellSession, session_of
 from jupyter_eca.apps.kernel.panel.multi_page_widget import Paged
 from jupyter_eca.apps.kernel.surroundings import Surroundings
 from jupyter_eca.apps.kernel.surroundings import look_for_panels as look
@@ -19,7 +20,6 @@ from jupyter_eca.errors import EcaError
 from jupyter_eca.transport.comm import CommLink
 
 if TYPE_CHECKING:
-    from jupyter_eca.apps.kernel.magic import Magic
     from jupyter_eca.apps.kernel.panel.record import Record
 
 # Seconds that a page has to say that it is still there, once another has come: one that was reloaded never left.
@@ -43,12 +43,12 @@ class Panel(Paged):
 
     def __init__(self, chat: str = "") -> None:
         """Raises: RuntimeError outside of a kernel."""
-        magic = _magic()
+        session = _session()
         super().__init__()
-        self._magic = magic
+        self._session = session
         self._chat = chat
-        self._publisher = magic.shell.display_pub
-        self._surroundings = look(magic.shell)
+        self._publisher = session.shell.display_pub
+        self._surroundings = look(session.shell)
         self._heard: set[str] = set()
         self._record: Record | None = None
         self._written = Written(self._publisher)
@@ -95,8 +95,8 @@ class Panel(Paged):
         from jupyter_eca.apps.kernel.panel.link import Recorder, joint
 
         try:
-            await self._magic.connected(unattended=False)
-            engine = await self._magic.engine.join()
+            await self._session.connected(unattended=False)
+            engine = await self._session.engine.join()
         except EcaError as error:
             self._say(channel, {"closed": True, "why": str(error)})
             return
@@ -104,10 +104,10 @@ class Panel(Paged):
         self.start(self._leave_to(channel))
         recorder = Recorder(self._written.write, self._loop)
         self._record = recorder.record
-        chat = self._chat or self._magic.engine.chat
+        chat = self._chat or self._session.engine.chat
         self._say(channel, {"opened": True, "chat": chat, "resumed": self._chat != ""})
         try:
-            await joint(self._magic, page, engine, recorder).run()
+            await joint(self._session, page, engine, recorder).run()
         finally:
             self._links.pop(channel, None)
             recorder.end()
@@ -152,13 +152,12 @@ class Written:
         return {"text/markdown": markdown, "text/plain": plain} if markdown else {"text/plain": plain}
 
 
-def _magic() -> Magic:
+def _session() -> CellSession:
     from IPython.core.getipython import get_ipython
-
-    from jupyter_eca.apps.kernel.extension import load, loaded
 
     shell: Any = get_ipython()
     if shell is None:
         raise RuntimeError("A panel needs a notebook's kernel. In a script, use `jupyter_eca.connect()`.")
-    load(shell)
-    return loaded(shell)
+    # By IPython's own door: `extension` knows the panel, so the panel must not know it.
+    shell.extension_manager.load_extension("jupyter_eca")
+    return session_of(shell)
