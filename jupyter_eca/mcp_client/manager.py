@@ -6,7 +6,6 @@ The port is `workspace.base.McpServers`. Imports no SDK: with no server configur
 from __future__ import annotations
 
 import asyncio
-import logging
 from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any, Final
 
@@ -17,7 +16,6 @@ from jupyter_eca.mcp_client.connection_settings import Pace
 from jupyter_eca.mcp_client.server import Server
 from jupyter_eca.mcp_client.sign_ins import Credentials
 from jupyter_eca.mcp_client.watched_resources import Attached
-from jupyter_eca.plugins.tools.mcp_tool import mcp_tool
 from jupyter_eca.protocol.mcp import ServerStatus
 from jupyter_eca.redaction import HIDDEN
 from jupyter_eca.workspace.uri_templates import Template
@@ -26,13 +24,14 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Mapping
     from pathlib import Path
 
+    import mcp_types
+
     from jupyter_eca.config import Config
     from jupyter_eca.config.credentials import Credentials as Store
     from jupyter_eca.engine.model.request import ImagePart
     from jupyter_eca.mcp_client.caller import People
     from jupyter_eca.mcp_client.connection import Connection
     from jupyter_eca.mcp_client.sign_in import Browser, Say
-    from jupyter_eca.plugins.tools.base import Tool
     from jupyter_eca.protocol.mcp import (
         McpAddServerParams,
         McpUpdateServerParams,
@@ -42,8 +41,6 @@ if TYPE_CHECKING:
         ToolServerUpdatedParams,
     )
     from jupyter_eca.workspace.uri_templates import Typed
-
-_log = logging.getLogger(__name__)
 
 # Seconds that a prompt waits for a resource that may have changed, and whoever types for what it may become.
 _CHANGED: Final = 5.0
@@ -207,15 +204,9 @@ class Manager:
     def servers(self) -> tuple[ToolServerUpdatedParams, ...]:
         return tuple(server.shown for server in self._servers.values())
 
-    def tools(self) -> list[Tool]:
-        """Of the running servers. Should a server manage to name a tool like another server's, the first has it."""
-        found: dict[str, Tool] = {}
-        for server, connection in self._running():
-            for tool in connection.tools:
-                made = mcp_tool(server, tool)
-                if found.setdefault(made.spec.name, made) is not made:
-                    _log.warning("%r of %r is left out: its name is taken", tool.name, server.name)
-        return list(found.values())
+    def list_tools(self) -> list[tuple[Server, mcp_types.Tool]]:
+        """Return the tools of all running servers, each with its server."""
+        return [(server, tool) for server, connection in self._running() for tool in connection.tools]
 
     def prompts(self) -> Mapping[str, tuple[ServerPrompt, ...]]:
         return {server.name: server.shown.prompts or () for server, _ in self._running()}

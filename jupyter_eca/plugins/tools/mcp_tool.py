@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -15,9 +16,12 @@ if TYPE_CHECKING:
     import mcp_types
 
     from jupyter_eca.mcp_client.connection import Connection
+    from jupyter_eca.mcp_client.manager import Manager
     from jupyter_eca.mcp_client.server import Server
     from jupyter_eca.plugins.tools.base import ToolContext
     from jupyter_eca.workspace.tool_result import ToolResult
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +45,16 @@ class McpTool(Plain):
             return tool_result(result)
 
         return await self.server.use(call)
+
+
+def mcp_tools(servers: Manager) -> list[McpTool]:
+    """Return the tools of the running servers. When two servers name a tool alike, the first server keeps the name."""
+    found: dict[str, McpTool] = {}
+    for server, tool in servers.list_tools():
+        made = mcp_tool(server, tool)
+        if found.setdefault(made.spec.name, made) is not made:
+            _log.warning("%r of %r is left out: its name is taken", tool.name, server.name)
+    return list(found.values())
 
 
 def mcp_tool(server: Server, tool: mcp_types.Tool) -> McpTool:

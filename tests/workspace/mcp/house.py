@@ -16,6 +16,7 @@ from jupyter_eca.mcp_client import Manager
 from jupyter_eca.mcp_client.caller import Sampled, Sampling, Stop
 from jupyter_eca.mcp_client.connection_settings import Pace
 from jupyter_eca.plugins.tools.base import Tool, ToolContext
+from jupyter_eca.plugins.tools.mcp_tool import mcp_tools
 from jupyter_eca.protocol.mcp import ServerStatus, ToolServerUpdatedParams
 from jupyter_eca.protocol.question import ChatAskQuestionParams, ChatAskQuestionResult
 from jupyter_eca.workspace.ports import Files
@@ -124,7 +125,7 @@ class House:
         return await self.come(name, ServerStatus.RUNNING)
 
     def tool(self, name: str) -> Tool:
-        return next(tool for tool in self.manager.tools() if tool.spec.name == name)
+        return next(tool for tool in mcp_tools(self.manager) if tool.spec.name == name)
 
     async def call(self, name: str, /, _chat: str = "chat", **arguments: Any) -> ToolResult:
         async with asyncio.timeout(PATIENCE * 2):
