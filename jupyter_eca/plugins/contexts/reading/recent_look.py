@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass
 from time import monotonic
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 from jupyter_eca.errors import ToolError
 from jupyter_eca.workspace.files.name_search import Names
@@ -18,9 +18,8 @@ from jupyter_eca.workspace.kernels.nearest import worked_in
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
-    from jupyter_eca.plugins.contexts.base import Surroundings
     from jupyter_eca.protocol.notebook import NotebookCell, Variable
-    from jupyter_eca.workspace.ports import OpenNotebooks
+    from jupyter_eca.workspace.ports import Kernel, Kernels, OpenNotebooks
 
 T = TypeVar("T")
 
@@ -70,6 +69,22 @@ class Glance:
         return self.error is not None and self.error.count >= max(cell.count for cell in self.cells)
 
 
+class NotebookSources(Protocol):
+    """What a look at the open notebook and its kernel is taken from: the fields that it reads of `Surroundings`."""
+
+    @property
+    def chat(self) -> str: ...
+
+    @property
+    def notebooks(self) -> OpenNotebooks | None: ...
+
+    @property
+    def kernel(self) -> Kernel | None: ...
+
+    @property
+    def kernels(self) -> Kernels | None: ...
+
+
 class Glances:
     """By chat: who sees it decides which notebooks are open."""
 
@@ -77,13 +92,13 @@ class Glances:
         self._seen: dict[object, tuple[float, Any]] = {}
         self._turns: dict[object, asyncio.Lock] = {}
 
-    async def notebook(self, around: Surroundings) -> Glance:
+    async def notebook(self, around: NotebookSources) -> Glance:
         notebooks = around.notebooks
         if notebooks is None:
             return Glance()
         return await self._look(("notebook", around.chat), lambda: _notebook(notebooks), Glance())
 
-    async def variables(self, around: Surroundings) -> tuple[Variable, ...]:
+    async def variables(self, around: NotebookSources) -> tuple[Variable, ...]:
         if around.kernel is None:
             return ()
 
