@@ -28,11 +28,11 @@ from jupyter_eca.transport.eca_client import Decision
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Generator, Iterable
 
-    from jupyter_eca.apps.kernel.answer.transcript import Call
+    from jupyter_eca.apps.kernel.answer.transcript import TranscriptCall
     from jupyter_eca.apps.kernel.answer.turn import Answer
     from jupyter_eca.transport.eca_client import Client, Received
 
-    Approve = Callable[[Call], "bool | Decision | Awaitable[bool | Decision]"]
+    Approve = Callable[[TranscriptCall], "bool | Decision | Awaitable[bool | Decision]"]
 
 # Seconds that the engine has to end a turn that nobody waits for any more.
 _STOP_PATIENCE: Final = 5.0
@@ -86,10 +86,10 @@ class Reply:
         """Once; leaving it early stops the turn. Raises: LocalError the second time."""
         if self._events is not None:
             raise LocalError("This was asked already. Ask again for another answer.")
-        self._events = self._asked()
+        self._events = self._ask()
         return self._events
 
-    async def _asked(self) -> AsyncGenerator[Received]:
+    async def _ask(self) -> AsyncGenerator[Received]:
         client, chat, question = self._chat.client, self._chat.id, self._question
         asked: set[str] = set()
         events = client.ask(
@@ -147,7 +147,7 @@ class Chat:
     async def stop(self) -> None:
         await self.client.stop(self.id)
 
-    async def decided(self, call: Call) -> Decision:
+    async def decided(self, call: TranscriptCall) -> Decision:
         if self._approve is None:
             return Decision(False, reason=_UNASKED)
         said = self._approve(call)
@@ -198,10 +198,10 @@ async def _of_the_notebook(shell: Any, *, asks: bool) -> Client:
     """Shared with the cells of the kernel: where nobody watches them the first to connect says whether anybody asks."""
     from jupyter_eca.apps.kernel.cell_session import session_of
     from jupyter_eca.apps.kernel.extension import load
-    from jupyter_eca.apps.kernel.surroundings import Surroundings, look
+    from jupyter_eca.apps.kernel.surroundings import FrontEndKind, find_front_end
 
     load(shell)
-    client = await session_of(shell).connected(unattended=not asks and look(shell) is Surroundings.UNATTENDED)
+    client = await session_of(shell).connect(unattended=not asks and find_front_end(shell) is FrontEndKind.UNATTENDED)
     await client.setup.known.wait()
     return client
 

@@ -30,7 +30,7 @@ class _Function:
     function: Callable[..., Any]
 
 
-class Lending:
+class PythonTools:
     """The functions of this process. `version` changes with every one that comes or is made anew."""
 
     def __init__(self) -> None:
@@ -75,7 +75,7 @@ class Lending:
             return ToolCallResult(text=f"{name} failed: {type(error).__name__}: {error}", error=True)
 
 
-LENT: Final = Lending()
+LENT: Final = PythonTools()
 
 
 @overload

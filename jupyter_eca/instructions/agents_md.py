@@ -1,5 +1,5 @@
-"""`AGENTS.md`: of each folder of the workspace, with `includeParentAgentsFiles` of the folders above them, and the
-user's own; each with the files that it names as `@path`, and those that they name.
+"""`AGENTS.md` of each folder of the workspace (with `includeParentAgentsFiles` also of the folders above), and the
+user's own. It knows no rule: `rules` beside it does.
 
 A project's files may name only what is in the workspace, the user's own also what lies beside them: whoever writes a
 project must not have other files read. What cannot be included is told once, and where it is named.
@@ -69,7 +69,7 @@ class _Reading:
         """`chain` are the files on the way here, `named` is where this one is named."""
         self.seen.add(path)
         try:
-            text = text_files.read(path)
+            text = text_files.read_text(path)
             if self.chars + len(text) > MAX_CHARS:
                 raise ValueError(f"with it there would be more than {MAX_CHARS:,} characters")
         except ValueError as error:

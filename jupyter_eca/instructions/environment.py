@@ -1,4 +1,6 @@
-"""Facts about where the assistant is, and what the servers of tools say of themselves."""
+"""Facts about the place where the assistant works, and what MCP servers say about themselves. It starts nothing and
+asks no server.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +47,7 @@ async def _kernel(place: Place, kernel: Kernel) -> list[str]:
         async with asyncio.timeout(STATE_SECONDS):
             state = await kernel.state()
             if state.language == "python" and state.python is None:
-                state = await _known(place, kernel) or state
+                state = await _find_state(place, kernel) or state
     except (ToolError, TimeoutError):
         return []
     if not state.language:
@@ -58,7 +60,7 @@ async def _kernel(place: Place, kernel: Kernel) -> list[str]:
     return lines
 
 
-async def _known(place: Place, kernel: Kernel) -> KernelState | None:
+async def _find_state(place: Place, kernel: Kernel) -> KernelState | None:
     """A kernel whose cell asks does not say which interpreter it is; the server that started it knows. Raises:
     ToolError."""
     if kernel.id is None or place.notebooks is None or place.kernels is None:

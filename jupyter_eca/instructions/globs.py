@@ -16,7 +16,7 @@ _PART: Final = re.compile(
 )
 
 
-def compiled(pattern: str) -> re.Pattern[str]:
+def compile_glob(pattern: str) -> re.Pattern[str]:
     """Raises: ValueError for what is no pattern."""
     out: list[str] = []
     grouped = False

@@ -1,4 +1,6 @@
-"""Our own prompts, as they lie in `prompts/*.md`, and the words of an agent: its own, else those."""
+"""Our own prompts (`prompts/*.md`) and the prompt of an agent: its own, or else one of those. It fills in nothing:
+`template` does.
+"""
 
 from __future__ import annotations
 

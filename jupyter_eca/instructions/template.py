@@ -39,12 +39,12 @@ def rendered(text: str, facts: Facts) -> str:
     at = 0
     for tag in _TAG.finditer(text):
         if all(one.on for one in open):
-            out.append(_filled(text[at : tag.start()], facts))
+            out.append(_fill(text[at : tag.start()], facts))
         at = tag.end()
         _step(open, tag["alone"] or tag["word"], (tag["asked_alone"] or tag["asked"] or "").split(), facts)
     if open:
         raise ValueError("an {% if %} has no {% endif %}")
-    return "".join([*out, _filled(text[at:], facts)]).strip()
+    return "".join([*out, _fill(text[at:], facts)]).strip()
 
 
 def _step(open: list[_If], word: str, asked: list[str], facts: Facts) -> None:
@@ -76,7 +76,7 @@ def _holds(asked: list[str], facts: Facts) -> bool:
             raise ValueError(f"{{% if {' '.join(asked)} %}} is not understood")
 
 
-def _filled(text: str, facts: Facts) -> str:
+def _fill(text: str, facts: Facts) -> str:
     def fill(found: re.Match[str]) -> str:
         value = facts.get(found["name"])
         return found[0] if value is None else str(value).lower() if isinstance(value, bool) else value

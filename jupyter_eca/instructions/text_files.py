@@ -1,4 +1,6 @@
-"""Texts that a user wrote for the model: read whole, or refused with a reason. Blocks."""
+"""Text files that a user wrote for the model: read whole, or refused with a reason. They block, so call them in a
+thread.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,7 @@ if TYPE_CHECKING:
 MAX_BYTES: Final = 100_000
 
 
-def read(path: Path) -> str:
+def read_text(path: Path) -> str:
     """Raises: ValueError that says what is wrong with it."""
     try:
         if not path.is_file():  # a pipe would keep whoever opens it

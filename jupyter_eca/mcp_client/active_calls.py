@@ -1,4 +1,6 @@
-"""The uses of one connection that are under way. Each ends in time, unless it waits for a person."""
+"""The calls of one connection that are in progress. Each ends at its timeout; the clock stops while a call waits for
+a person. It knows no SDK call; `connection` begins them.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,7 @@ import anyio
 if TYPE_CHECKING:
     from collections.abc import Generator
 
-    from jupyter_eca.mcp_client.caller import Behalf
+    from jupyter_eca.mcp_client.caller import Caller
     from jupyter_eca.workspace.tool_result import Report
 
 # Progress extends a call up to so many timeouts.
@@ -21,10 +23,10 @@ _LONGEST: Final = 30
 
 
 @dataclass(eq=False)
-class Call:
+class ActiveCall:
     """`limit` ends it. Whoever asks its user something holds `asking`: one question at a time."""
 
-    behalf: Behalf
+    behalf: Caller
     timeout: float
     limit: asyncio.Timeout
     asking: asyncio.Lock = field(default_factory=asyncio.Lock)
@@ -69,19 +71,19 @@ class Call:
 
 
 # Set around a call. HTTP transports read what belongs to a request in the context that sent it.
-_CALL: ContextVar[Call | None] = ContextVar("call", default=None)
+_CALL: ContextVar[ActiveCall | None] = ContextVar("call", default=None)
 
 
-class Calls:
+class ActiveCalls:
     def __init__(self) -> None:
-        self._live: list[Call] = []
+        self._live: list[ActiveCall] = []
 
     def __len__(self) -> int:
         return len(self._live)
 
     @contextmanager
-    def begin(self, behalf: Behalf, timeout: float, limit: asyncio.Timeout) -> Generator[Call]:
-        call = Call(behalf, timeout, limit)
+    def begin(self, behalf: Caller, timeout: float, limit: asyncio.Timeout) -> Generator[ActiveCall]:
+        call = ActiveCall(behalf, timeout, limit)
         self._live.append(call)
         token = _CALL.set(call)
         try:
@@ -91,7 +93,7 @@ class Calls:
             self._live.remove(call)
             call.end()
 
-    def meant(self) -> Call | None:
+    def find_caller(self) -> ActiveCall | None:
         """The call that what just came from the server belongs to, if it can have a user. Pipes do not tell which call
         a question is about: then it is the newest."""
         call = _CALL.get()

@@ -1,4 +1,6 @@
-"""One connected server: its lists, kept fresh, and its calls, each of them bounded. Knows no status and no retry."""
+"""One connected server: its lists, which are kept fresh, and its calls, each with a timeout. It knows no status and
+no retry: `server` does.
+"""
 
 from __future__ import annotations
 
@@ -32,9 +34,9 @@ from pydantic import ValidationError
 
 from jupyter_eca._version import __version__
 from jupyter_eca.mcp_client import transports
-from jupyter_eca.mcp_client.active_calls import Calls
+from jupyter_eca.mcp_client.active_calls import ActiveCalls
 from jupyter_eca.mcp_client.caller import NOBODY
-from jupyter_eca.mcp_client.server_requests import Asking
+from jupyter_eca.mcp_client.server_requests import ServerRequests
 from jupyter_eca.workspace.tool_result import Report
 
 if TYPE_CHECKING:
@@ -47,8 +49,8 @@ if TYPE_CHECKING:
     from mcp.shared.dispatcher import ProgressFnT
     from mcp_types import CallToolResult
 
-    from jupyter_eca.mcp_client.caller import Behalf
-    from jupyter_eca.mcp_client.connection_settings import Around
+    from jupyter_eca.mcp_client.caller import Caller
+    from jupyter_eca.mcp_client.connection_settings import ConnectionSettings
 
 _log = logging.getLogger(__name__)
 
@@ -77,37 +79,37 @@ class NoAnswerError(Exception):
 class Way:
     """How to reach a server. `legacy`: without asking first for the newer era of the protocol."""
 
-    open: Callable[[transports.Watch], AbstractAsyncContextManager[TransportStreams]]
+    open: Callable[[transports.TransportWatch], AbstractAsyncContextManager[TransportStreams]]
     legacy: bool = False
     http: bool = False
     first: bool = False
 
 
-def ways(around: Around, auth: httpx2.Auth | None) -> tuple[Way, ...]:
+def ways(settings: ConnectionSettings, auth: httpx2.Auth | None) -> tuple[Way, ...]:
     """One after the other: a server may end itself over a question of the newer era; a URL may be of the older kind."""
-    settings = around.settings
-    if settings.url:
+    config = settings.settings
+    if config.url:
         return (
-            Way(lambda watch: transports.http(settings, auth, watch), http=True, first=True),
-            Way(lambda watch: transports.sse(settings, auth, watch), legacy=True, http=True),
+            Way(lambda watch: transports.http(config, auth, watch), http=True, first=True),
+            Way(lambda watch: transports.sse(config, auth, watch), legacy=True, http=True),
         )
-    folder = next(iter(around.folders()), None)
+    folder = next(iter(settings.folders()), None)
 
-    def process(watch: transports.Watch) -> AbstractAsyncContextManager[TransportStreams]:
-        return transports.stdio(settings, folder, watch)
+    def process(watch: transports.TransportWatch) -> AbstractAsyncContextManager[TransportStreams]:
+        return transports.stdio(config, folder, watch)
 
     return (Way(process, first=True), Way(process, legacy=True))
 
 
 @dataclass
-class Connection:
+class ServerConnection:
     client: Client
-    watch: transports.Watch
+    watch: transports.TransportWatch
     timeout: float
     keep_alive: float
-    around: Around
-    asking: Asking
-    calls: Calls
+    settings: ConnectionSettings
+    asking: ServerRequests
+    calls: ActiveCalls
     tools: tuple[Tool, ...] = ()
     prompts: tuple[Prompt, ...] = ()
     resources: tuple[Resource, ...] = ()
@@ -148,7 +150,7 @@ class Connection:
         self._loss = self._loss or LostError(message, refused=refused)
         self._over.set()
 
-    def moved(self) -> None:
+    def announce_roots(self) -> None:
         """The folders of the workspace are others now."""
         self._moved.set()
 
@@ -243,7 +245,7 @@ class Connection:
                 done, self._fetched = self._fetched, anyio.Event()
                 done.set()
 
-    async def settled(self) -> None:
+    async def await_lists(self) -> None:
         """The tools that a call made appear are there before its result is."""
         with anyio.move_on_after(_SETTLE):
             while ("tools" in self.watch.stale or self._fetching == "tools") and not self.over:
@@ -289,13 +291,13 @@ class Connection:
 
     async def _follow_again(self) -> None:
         """What was followed before the connection was lost may have changed meanwhile."""
-        for uri in self.around.attached.followed(self.around.name):
+        for uri in self.settings.attached.list_followed(self.settings.name):
             with anyio.move_on_after(self.timeout), contextlib.suppress(MCPError, ValidationError):
                 await self.follow(uri)
         self._suspect_all()
 
     def _suspect_all(self) -> None:
-        self.around.attached.suspect(self.around.name)
+        self.settings.attached.suspect(self.settings.name)
 
     async def complete(self, template: str, variable: str, value: str, known: Mapping[str, str]) -> tuple[str, ...]:
         """What the value may become; nothing where the server cannot tell. Raises: NoAnswerError, MCPError."""
@@ -303,12 +305,12 @@ class Connection:
             return ()
         wanted = ResourceTemplateReference(uri=template)
         argument = {"name": variable, "value": value}
-        found = await self.bounded(lambda _: self.client.complete(wanted, argument, dict(known) or None))
+        found = await self.call_bounded(lambda _: self.client.complete(wanted, argument, dict(known) or None))
         return tuple(found.completion.values)
 
     # -- its calls
 
-    async def bounded(self, work: Callable[[ProgressFnT], Awaitable[Any]], behalf: Behalf = NOBODY) -> Any:
+    async def call_bounded(self, work: Callable[[ProgressFnT], Awaitable[Any]], behalf: Caller = NOBODY) -> Any:
         """`work` is given what to call on progress. Cancelled or too late, the server is told.
 
         Raises: NoAnswerError.
@@ -326,7 +328,7 @@ class Connection:
                 self._doubt.set()
                 raise NoAnswerError(f"did not answer within {self.timeout:g} s") from None
 
-    async def call_tool(self, name: str, arguments: dict[str, Any], behalf: Behalf) -> CallToolResult:
+    async def call_tool(self, name: str, arguments: dict[str, Any], behalf: Caller) -> CallToolResult:
         """Where the server wants its user to open a page first, it is called once more after that. Raises:
         NoAnswerError, MCPError, ValidationError."""
 
@@ -341,13 +343,15 @@ class Connection:
                     raise
             return await self.client.call_tool(name, arguments, progress_callback=progress)
 
-        return await self.bounded(call, behalf)
+        return await self.call_bounded(call, behalf)
 
 
-async def run(way: Way, around: Around, up: Callable[[Connection], None], watch: transports.Watch) -> None:
+async def run(
+    way: Way, settings: ConnectionSettings, up: Callable[[ServerConnection], None], watch: transports.TransportWatch
+) -> None:
     """Connect, list the tools, say `up`, serve. Raises: LostError, and whatever the SDK raises on the way."""
-    calls = Calls()
-    asking = Asking(around, calls)
+    calls = ActiveCalls()
+    asking = ServerRequests(settings, calls)
     client = Client(
         way.open(watch),
         mode="legacy" if way.legacy else "auto",
@@ -355,23 +359,25 @@ async def run(way: Way, around: Around, up: Callable[[Connection], None], watch:
         list_roots_callback=asking.roots,
         elicitation_callback=asking.elicit,
         sampling_callback=asking.sample,
-        logging_callback=_logging(around),
+        logging_callback=_make_log_callback(settings),
         log_level="info",
     )
     async with client:
-        connection = Connection(client, watch, around.pace.timeout, around.pace.keep_alive, around, asking, calls)
+        connection = ServerConnection(
+            client, watch, settings.pace.timeout, settings.pace.keep_alive, settings, asking, calls
+        )
         await connection.fetch("tools")
         watch.lived = True
         up(connection)
-        await connection.serve(around.changed)
+        await connection.serve(settings.changed)
 
 
-def _logging(around: Around) -> LoggingFnT:
+def _make_log_callback(settings: ConnectionSettings) -> LoggingFnT:
     log = logging.getLogger(f"{__package__}.servers")
 
     async def write(params: LoggingMessageNotificationParams) -> None:
         words = params.data if isinstance(params.data, str) else json.dumps(params.data, ensure_ascii=False)
-        log.log(_LEVELS.get(params.level, logging.ERROR), "%s: %s", around.name, words[:2_000])
-        around.log.write(params.level, words, params.logger or "")
+        log.log(_LEVELS.get(params.level, logging.ERROR), "%s: %s", settings.name, words[:2_000])
+        settings.log.write(params.level, words, params.logger or "")
 
     return write

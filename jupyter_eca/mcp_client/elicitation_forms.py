@@ -1,4 +1,5 @@
-"""A server's form as questions: one for each of its fields, whose answers become values of its schema.
+"""A server's elicitation form as questions: one for each field, whose answers become values of the field's schema. It
+asks nobody; `server_requests` does.
 
 The schema is flat by the protocol: texts, numbers, yes or no, and choices. Knows no SDK and asks nobody.
 """
@@ -80,7 +81,7 @@ class _Form(_Schema):
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class FormQuestion:
     """For one field. `choices` are values by their labels; without any, and for `several`, the answer is typed."""
 
     name: str
@@ -155,14 +156,14 @@ class Question:
         return found
 
 
-def questions(schema: Mapping[str, Any]) -> tuple[Question, ...]:
+def questions(schema: Mapping[str, Any]) -> tuple[FormQuestion, ...]:
     """Raises: ValueError for a schema that no form of the protocol has."""
     try:
         form = _Form.model_validate(schema)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         raise ValueError(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from None
-    return tuple(Question(name, one, name in form.required, _choices(one)) for name, one in form.properties.items())
+    return tuple(FormQuestion(name, one, name in form.required, _choices(one)) for name, one in form.properties.items())
 
 
 def _choices(wanted: _Wanted) -> Mapping[str, str | bool]:
@@ -204,7 +205,7 @@ def _range(least: float | None, most: float | None) -> str:
     return " and ".join(filter(None, parts))
 
 
-def _dated(read: Callable[[str], object]) -> Callable[[str], bool]:
+def _is_date(read: Callable[[str], object]) -> Callable[[str], bool]:
     def check(answer: str) -> bool:
         with suppress(ValueError):
             read(answer)
@@ -222,6 +223,6 @@ _READERS: Final[Mapping[str, Callable[[str, _Wanted], Value]]] = {
 _FORMATS: Final[Mapping[str, Callable[[str], bool]]] = {
     "email": lambda answer: bool(re.fullmatch(r"[^@\s]+@[^@\s]+", answer)),
     "uri": lambda answer: bool(re.fullmatch(r"[A-Za-z][A-Za-z0-9+.-]*:\S+", answer)),
-    "date": _dated(date.fromisoformat),
-    "date-time": _dated(datetime.fromisoformat),
+    "date": _is_date(date.fromisoformat),
+    "date-time": _is_date(datetime.fromisoformat),
 }

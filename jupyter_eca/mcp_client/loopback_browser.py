@@ -1,4 +1,5 @@
-"""A sign-in where the user sits at this machine: we open their browser, and it comes back to a port of ours (RFC 8252).
+"""A sign-in where the user sits at this machine: we open their browser, and it comes back to a port of ours (RFC
+8252). It knows no OAuth: `oauth` does.
 
 For a process of its own; whoever sits elsewhere is told the address, but comes back only if the port is forwarded.
 """
@@ -13,7 +14,7 @@ import threading
 from typing import TYPE_CHECKING, Final
 from urllib.parse import parse_qs, urlsplit
 
-from jupyter_eca.mcp_client.sign_in import FIELDS, Arrivals, Landing, Page
+from jupyter_eca.mcp_client.sign_in import FIELDS, Arrivals, Landing, SignInPage
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -73,7 +74,7 @@ async def _answer(arrivals: Arrivals, reader: asyncio.StreamReader, writer: asyn
         async with asyncio.timeout(_LINE):
             method, target, *_ = (await reader.readline()).decode("latin-1").split(" ")
         split = urlsplit(target)
-        page = Page(404, "Not found", "There is nothing here.")
+        page = SignInPage(404, "Not found", "There is nothing here.")
         if (method, split.path) == ("GET", _PATH):
             query = parse_qs(split.query)
             page = await arrivals.arrive({name: query[name][0] for name in FIELDS if name in query})

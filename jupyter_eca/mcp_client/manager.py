@@ -1,4 +1,5 @@
-"""All servers, one owning task each: changed at run time, their tools, prompts and resources.
+"""All servers, with one owning task each. They can be added, changed and removed at run time. It speaks to no server
+itself: `server` does.
 
 The port is `workspace.base.McpServers`. Imports no SDK: with no server configured, none is ever imported.
 """
@@ -11,11 +12,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from jupyter_eca.config import McpServerConfig, mcp_servers
 from jupyter_eca.errors import McpRefusal, ToolError
-from jupyter_eca.mcp_client.caller import Behalf
+from jupyter_eca.mcp_client.caller import Caller
 from jupyter_eca.mcp_client.connection_settings import Pace
-from jupyter_eca.mcp_client.server import Server
-from jupyter_eca.mcp_client.sign_ins import Credentials
-from jupyter_eca.mcp_client.watched_resources import Attached
+from jupyter_eca.mcp_client.server import McpServer
+from jupyter_eca.mcp_client.sign_ins import SignIns
+from jupyter_eca.mcp_client.watched_resources import AttachedResources
 from jupyter_eca.protocol.mcp import ServerStatus
 from jupyter_eca.redaction import HIDDEN
 from jupyter_eca.workspace.uri_templates import Template
@@ -29,8 +30,8 @@ if TYPE_CHECKING:
     from jupyter_eca.config import Config
     from jupyter_eca.config.credentials import Credentials as Store
     from jupyter_eca.engine.model.request import ImagePart
-    from jupyter_eca.mcp_client.caller import People
-    from jupyter_eca.mcp_client.connection import Connection
+    from jupyter_eca.mcp_client.caller import ClientFeatures
+    from jupyter_eca.mcp_client.connection import ServerConnection
     from jupyter_eca.mcp_client.sign_in import Browser, Say
     from jupyter_eca.protocol.mcp import (
         McpAddServerParams,
@@ -60,7 +61,7 @@ class Manager:
         changed: Callable[[ToolServerUpdatedParams], None],
         removed: Callable[[str], None],
         store: Store,
-        people: People,
+        people: ClientFeatures,
         *,
         pace: Pace | None = None,
         home: Path | None = None,
@@ -72,9 +73,9 @@ class Manager:
         self._pace = pace or Pace(config.mcp_timeout_seconds, config.mcp_keep_alive_seconds)
         self._home = home
         self._people = people
-        self._attached = Attached()
-        self._credentials = Credentials(store)
-        self._servers: dict[str, Server] = {}
+        self._attached = AttachedResources()
+        self._credentials = SignIns(store)
+        self._servers: dict[str, McpServer] = {}
         self._owners: set[asyncio.Task[None]] = set()
         self._tasks: asyncio.TaskGroup | None = None
         # Held while the set of servers changes; nothing is changed before the configured ones are known, or else an
@@ -116,9 +117,9 @@ class Manager:
                 self._drop(name)
             for name, settings in wanted.items():
                 if name not in self._servers:
-                    self._own(name, settings)
+                    self._add(name, settings)
                 elif self._servers[name].settings != settings:
-                    self._servers[name].set(settings)
+                    self._servers[name].configure(settings)
         self.known.set()
 
     # -- what a client may do to one
@@ -138,38 +139,40 @@ class Manager:
             adopted = await asyncio.to_thread(mcp_servers.adopted, self._sources, name) if enabled else None
             file, entry = adopted or (None, {})
             await self._write(name, {**entry, "disabled": not enabled}, file)
-            server.set(server.settings.model_copy(update={"disabled": not enabled}))
+            server.configure(server.settings.model_copy(update={"disabled": not enabled}))
 
     async def add(self, params: McpAddServerParams) -> ToolServerUpdatedParams:
         """Written to the file of its scope. Raises: McpRefusal, ConfigError."""
         name = params.name.strip()
-        fields = _given(params)
+        fields = _fields_of(params)
         settings = McpServerConfig.model_validate({**fields, "disabled": params.disabled})
         if params.disabled:
             fields["disabled"] = True
         async with self._change():
             self._check_new(name, settings)
             await self._write(name, fields, self._file(params))
-            return self._own(name, settings).shown
+            return self._add(name, settings).info
 
     async def update(self, params: McpUpdateServerParams) -> None:
         """What is given is written to its file, and it is started again. Raises: McpRefusal, ConfigError."""
-        fields = _given(params)
+        fields = _fields_of(params)
         async with self._change():
             server = self._server(params.name)
             if (server.settings.command and params.url) or (server.settings.url and params.command):
                 raise McpRefusal("invalid-server", "A server cannot change from a command to a url; add another one.")
-            fields = _changed(fields, server.shown)
+            fields = _keep_secrets(fields, server.info)
             await self._write(params.name, fields)
             new = McpServerConfig.model_validate(fields)
-            server.set(server.settings.model_copy(update={name: getattr(new, name) for name in new.model_fields_set}))
+            server.configure(
+                server.settings.model_copy(update={name: getattr(new, name) for name in new.model_fields_set})
+            )
 
     async def remove(self, name: str) -> None:
         """From all files that name it. Raises: McpRefusal, ConfigError."""
         async with self._change():
             self._server(name)
             for file in await asyncio.to_thread(self._sources.defining, name):
-                await _written(file, mcp_servers.remove, file, name)
+                await _write_file(file, mcp_servers.remove, file, name)
             self._drop(name)
 
     async def connect(self, name: str, browser: Browser, say: Say) -> None:
@@ -197,42 +200,42 @@ class Manager:
         with suppress(TimeoutError):
             async with asyncio.timeout(within):
                 await self.known.wait()
-                await asyncio.gather(*(server.arrived() for server in self._servers.values()))
+                await asyncio.gather(*(server.await_started() for server in self._servers.values()))
 
     # -- what they offer
 
     def servers(self) -> tuple[ToolServerUpdatedParams, ...]:
-        return tuple(server.shown for server in self._servers.values())
+        return tuple(server.info for server in self._servers.values())
 
-    def list_tools(self) -> list[tuple[Server, mcp_types.Tool]]:
+    def list_tools(self) -> list[tuple[McpServer, mcp_types.Tool]]:
         """Return the tools of all running servers, each with its server."""
-        return [(server, tool) for server, connection in self._running() for tool in connection.tools]
+        return [(server, tool) for server, connection in self._list_running() for tool in connection.tools]
 
     def prompts(self) -> Mapping[str, tuple[ServerPrompt, ...]]:
-        return {server.name: server.shown.prompts or () for server, _ in self._running()}
+        return {server.name: server.info.prompts or () for server, _ in self._list_running()}
 
     def resources(self) -> Mapping[str, tuple[ServerResource, ...]]:
-        return {server.name: server.shown.resources or () for server, _ in self._running()}
+        return {server.name: server.info.resources or () for server, _ in self._list_running()}
 
     def instructions(self) -> Mapping[str, str]:
         """What servers want a model to know."""
-        found = {server.name: connection.client.instructions for server, connection in self._running()}
+        found = {server.name: connection.client.instructions for server, connection in self._list_running()}
         return {name: text for name, text in found.items() if text}
 
     async def read_resource(self, server: str, uri: str, chat: str = "") -> tuple[str, tuple[ImagePart, ...]]:
-        async def read(connection: Connection) -> tuple[str, tuple[ImagePart, ...]]:
+        async def read(connection: ServerConnection) -> tuple[str, tuple[ImagePart, ...]]:
             from jupyter_eca.mcp_client import results
 
             client = connection.client
             if chat:
                 with suppress(Exception):  # that no change will be told is no reason not to read it
-                    await connection.bounded(lambda _: connection.follow(uri))
-            found = connection.bounded(lambda _: client.read_resource(uri, cache_mode="refresh"), Behalf(chat))
+                    await connection.call_bounded(lambda _: connection.follow(uri))
+            found = connection.call_bounded(lambda _: client.read_resource(uri, cache_mode="refresh"), Caller(chat))
             return results.resource(await found)
 
-        text, images = await self._named(server).use(read)
+        text, images = await self._find_for_tool(server).use(read)
         if chat:
-            self._attached.given(chat, server, uri, text, images)
+            self._attached.remember(chat, server, uri, text, images)
         return text, images
 
     async def changed(self, chat: str) -> list[tuple[str, str, str, tuple[ImagePart, ...]]]:
@@ -250,20 +253,20 @@ class Manager:
                 return None
             return (server, uri, text, images) if self._attached.digest(chat, server, uri) != before else None
 
-        found = await asyncio.gather(*(again(*one) for one in self._attached.suspected(chat)))
+        found = await asyncio.gather(*(again(*one) for one in self._attached.list_suspected(chat)))
         return [one for one in found if one is not None]
 
     def templates(self) -> list[Template]:
         """Addresses of resources with something left open; of the running servers."""
         return [
             Template(server.name, one.uri_template, one.name, one.description or "", one.mime_type or "")
-            for server, connection in self._running()
+            for server, connection in self._list_running()
             for one in connection.templates
         ]
 
     async def complete(self, template: Template, typed: Typed) -> tuple[str, ...]:
         """What is being typed may become. Within a third of a second, or nothing."""
-        for server, connection in self._running():
+        for server, connection in self._list_running():
             if server.name == template.server:
                 with suppress(Exception):  # a server that fails at this offers nothing
                     async with asyncio.timeout(_COMPLETING):
@@ -271,14 +274,14 @@ class Manager:
         return ()
 
     async def prompt(self, server: str, name: str, arguments: Mapping[str, str], chat: str = "") -> str:
-        async def get(connection: Connection) -> str:
+        async def get(connection: ServerConnection) -> str:
             from jupyter_eca.mcp_client import results
 
             client = connection.client
-            got = connection.bounded(lambda _: client.get_prompt(name, dict(arguments)), Behalf(chat))
+            got = connection.call_bounded(lambda _: client.get_prompt(name, dict(arguments)), Caller(chat))
             return results.prompt_text(await got)
 
-        return await self._named(server).use(get)
+        return await self._find_for_tool(server).use(get)
 
     def log(self, name: str) -> tuple[ServerLogLine, ...]:
         """What a server said beside its answers, the oldest first. Raises: McpRefusal."""
@@ -304,9 +307,9 @@ class Manager:
         if bool(settings.command) == bool(settings.url):
             raise McpRefusal("invalid-server", "A server needs either a command or a url.")
 
-    def _own(self, name: str, settings: McpServerConfig) -> Server:
+    def _add(self, name: str, settings: McpServerConfig) -> McpServer:
         assert self._tasks is not None, "run() first"  # noqa: S101
-        server = Server(
+        server = McpServer(
             name, settings, self._folders, self._pace, self._tell, self._credentials, self._people, self._attached
         )
         self._servers[name] = server
@@ -323,23 +326,23 @@ class Manager:
         self._credentials.drop(name, "the server was removed")
         self._removed(name)
 
-    def _tell(self, server: Server) -> None:
+    def _tell(self, server: McpServer) -> None:
         if self._servers.get(server.name) is server:
-            self._changed(server.shown)
+            self._changed(server.info)
 
-    def _running(self) -> list[tuple[Server, Connection]]:
+    def _list_running(self) -> list[tuple[McpServer, ServerConnection]]:
         return [
             (server, server.connection)
             for server in self._servers.values()
             if server.status is ServerStatus.RUNNING and server.connection is not None
         ]
 
-    def _server(self, name: str) -> Server:
+    def _server(self, name: str) -> McpServer:
         if name not in self._servers:
             raise McpRefusal("not-found", f"There is no server {name!r}.")
         return self._servers[name]
 
-    def _named(self, name: str) -> Server:
+    def _find_for_tool(self, name: str) -> McpServer:
         if name not in self._servers:
             raise ToolError(f"There is no server {name!r}.", f"There are {', '.join(self._servers) or 'none'}.")
         return self._servers[name]
@@ -357,17 +360,17 @@ class Manager:
         if file is None:
             files = await asyncio.to_thread(self._sources.defining, name)
             file = files[0] if files else self._sources.anywhere()
-        await _written(file, mcp_servers.change, file, name, fields)
+        await _write_file(file, mcp_servers.change, file, name, fields)
 
 
-async def _written(file: Path, write: Callable[..., None], *what: Any) -> None:
+async def _write_file(file: Path, write: Callable[..., None], *what: Any) -> None:
     try:
         await asyncio.to_thread(write, *what)
     except OSError as error:
         raise McpRefusal("not-written", f"{file} cannot be written: {error.strerror}.") from error
 
 
-def _given(params: McpUpdateServerParams) -> dict[str, Any]:
+def _fields_of(params: McpUpdateServerParams) -> dict[str, Any]:
     """What a client wrote, by ECA's names for it."""
     return {
         name: value
@@ -376,7 +379,7 @@ def _given(params: McpUpdateServerParams) -> dict[str, Any]:
     }
 
 
-def _changed(given: dict[str, Any], shown: ToolServerUpdatedParams) -> dict[str, Any]:
+def _keep_secrets(given: dict[str, Any], shown: ToolServerUpdatedParams) -> dict[str, Any]:
     """Without what came back as it was shown: a secret was not shown, and what is written in its place stays."""
     hiding = {name: told for name, told in shown.wire().items() if name in given and HIDDEN in str(told)}
     for name, told in hiding.items():

@@ -1,4 +1,6 @@
-"""What servers answer, in our words: texts for the model, images it can read, structure for the reader."""
+"""What servers answer, translated: texts and images for the model, structure for the reader. It calls nothing;
+`server` and `plugins/tools/mcp_tool.py` use it.
+"""
 
 from __future__ import annotations
 
@@ -71,7 +73,7 @@ def resource(result: ReadResourceResult) -> tuple[str, tuple[ImagePart, ...]]:
     return capped(ToolResult("\n\n".join(texts))).text, tuple(images)
 
 
-def sampling(server: str, params: CreateMessageRequestParams) -> Sampling:
+def parse_sampling(server: str, params: CreateMessageRequestParams) -> Sampling:
     """Raises: ValueError for what we have not said that we can."""
     if params.tools:
         raise ValueError("tools are not offered here")

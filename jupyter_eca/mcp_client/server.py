@@ -1,4 +1,5 @@
-"""One configured server and the task that owns it: started, stopped, reconnected. Never raises into its owner's group.
+"""One configured server and the task that owns it: it starts, stops and reconnects. It never raises into the task
+group of its owner. `status_table` has its states, `session_run` one session of it.
 
 The SDK wants a connection to be entered and left in one task, and left by its own kind of cancelling: then a process
 is ended properly. So every end goes through a scope, and the owning task is never cancelled from outside.
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from jupyter_eca import redaction
 from jupyter_eca.errors import ToolError
-from jupyter_eca.mcp_client.connection_settings import Around, Pace
+from jupyter_eca.mcp_client.connection_settings import ConnectionSettings, Pace
 from jupyter_eca.mcp_client.server_log import ServerLog
 from jupyter_eca.mcp_client.status_table import Signal, after
 from jupyter_eca.protocol.lifecycle import MessageType
@@ -27,12 +28,12 @@ if TYPE_CHECKING:
     import anyio
 
     from jupyter_eca.config import McpServerConfig
-    from jupyter_eca.mcp_client.caller import People
-    from jupyter_eca.mcp_client.connection import Connection
-    from jupyter_eca.mcp_client.oauth import Login
-    from jupyter_eca.mcp_client.session_run import Ending
-    from jupyter_eca.mcp_client.sign_ins import Credentials
-    from jupyter_eca.mcp_client.watched_resources import Attached
+    from jupyter_eca.mcp_client.caller import ClientFeatures
+    from jupyter_eca.mcp_client.connection import ServerConnection
+    from jupyter_eca.mcp_client.oauth import ServerSignIn
+    from jupyter_eca.mcp_client.session_run import SessionEnd
+    from jupyter_eca.mcp_client.sign_ins import SignIns
+    from jupyter_eca.mcp_client.watched_resources import AttachedResources
 
 _log = logging.getLogger(__name__)
 
@@ -41,21 +42,21 @@ _REASON: Final = 300
 
 
 @dataclass(eq=False)
-class Server:
+class McpServer:
     """`wanted`: it shall run. `tell` is called after each change of what `shown` says."""
 
     name: str
     settings: McpServerConfig
     folders: tuple[Path, ...]
     pace: Pace
-    tell: Callable[[Server], None]
-    credentials: Credentials
-    people: People
-    attached: Attached
+    tell: Callable[[McpServer], None]
+    credentials: SignIns
+    people: ClientFeatures
+    attached: AttachedResources
     status: ServerStatus = ServerStatus.STOPPED
     error: str | None = None
     wanted: bool = True
-    connection: Connection | None = None
+    connection: ServerConnection | None = None
     log: ServerLog = field(init=False)
     _proven: bool = False
     _hopeful: bool = False
@@ -65,7 +66,7 @@ class Server:
     _news: asyncio.Event = field(default_factory=asyncio.Event)
 
     def __post_init__(self) -> None:
-        self.log = ServerLog(self._hidden)
+        self.log = ServerLog(self._redact)
         if self.settings.disabled:
             self.wanted, self.status = False, ServerStatus.DISABLED
 
@@ -88,7 +89,7 @@ class Server:
         self.stop()
         self.start()
 
-    def set(self, settings: McpServerConfig) -> None:
+    def configure(self, settings: McpServerConfig) -> None:
         """With new settings, at once."""
         self.settings = settings
         self._proven = False
@@ -103,7 +104,7 @@ class Server:
         """A program stays in the folder that it was started in, until it is started again."""
         self.folders = folders
         if self.connection is not None:
-            self.connection.moved()
+            self.connection.announce_roots()
 
     def retire(self) -> None:
         """For good: `run` returns when it has ended."""
@@ -118,7 +119,7 @@ class Server:
         while not self._retired:
             if not self.wanted:
                 failures = 0
-                await self._poked(None)
+                await self._await_poke(None)
                 continue
             began = loop.time()
             await self._session()
@@ -131,7 +132,7 @@ class Server:
                 self.wanted = False
                 self._tell()
             else:
-                await self._poked(self.pace.backoff[failures])
+                await self._await_poke(self.pace.backoff[failures])
                 failures += 1
 
     async def _session(self) -> None:
@@ -153,17 +154,17 @@ class Server:
         if stopping:
             scope.cancel()
 
-        def up(connection: Connection) -> None:
+        def up(connection: ServerConnection) -> None:
             scope.deadline = float("inf")
             self._proven = True
             self.connection = connection
             if self.folders != folders:
-                connection.moved()  # it may have asked for them already
+                connection.announce_roots()  # it may have asked for them already
             if login is not None:
                 login.end(None)
             self._signal(Signal.UP)
 
-        around = Around(
+        settings = ConnectionSettings(
             self.name,
             self.settings,
             lambda: self.folders,
@@ -173,7 +174,7 @@ class Server:
             self.log,
             self.attached,
         )
-        ending = await live(around, login.provider if login else None, scope, up)
+        ending = await live(settings, login.provider if login else None, scope, up)
         self._scope = self.connection = None
         if self.status is ServerStatus.STOPPING:
             if login is not None:
@@ -181,12 +182,12 @@ class Server:
             self._signal(Signal.ENDED)
             self._rest()
             return
-        await self._failed(ending, login)
+        await self._fail(ending, login)
 
-    async def _failed(self, ending: Ending, login: Login | None) -> None:
+    async def _fail(self, ending: SessionEnd, login: ServerSignIn | None) -> None:
         why, refused = ending.why, ending.refused
         visit = login.visit if login else None
-        if visit is not None and visit.sent and not visit.returned:
+        if visit is not None and visit.sent and not visit.has_returned:
             why, refused = f"nobody signed in within {self.pace.login:g} s", True
         elif login is not None and login.refusal is not None:
             why, refused = login.refusal, True
@@ -206,14 +207,14 @@ class Server:
 
     # -- what one may ask of it
 
-    async def use(self, work: Callable[[Connection], Awaitable[Any]]) -> Any:
+    async def use(self, work: Callable[[ServerConnection], Awaitable[Any]]) -> Any:
         """Raises: ToolError. A session that the server has forgotten, or a token, is renewed, once."""
         try:
-            return await self._used(work)
+            return await self._use_retrying(work)
         except ToolError as error:
             raise ToolError(f"The server {self.name!r} failed: {self._clean(str(error))}.") from None
 
-    async def _used(self, work: Callable[[Connection], Awaitable[Any]]) -> Any:
+    async def _use_retrying(self, work: Callable[[ServerConnection], Awaitable[Any]]) -> Any:
         connection = await self._ready()
         from jupyter_eca.mcp_client.session_run import StaleError, ask
 
@@ -226,7 +227,7 @@ class Server:
         except StaleError:
             raise ToolError("it forgets our session again and again") from None
 
-    async def _ready(self, stale: Connection | None = None) -> Connection:
+    async def _ready(self, stale: ServerConnection | None = None) -> ServerConnection:
         """The connection; if it is being made again, after that, without the pause before the next attempt."""
         hurried = False
         try:
@@ -249,7 +250,7 @@ class Server:
     # -- how it is
 
     @property
-    def shown(self) -> ToolServerUpdatedParams:
+    def info(self) -> ToolServerUpdatedParams:
         shown = ToolServerUpdatedParams(
             type="mcp",
             name=self.name,
@@ -263,7 +264,7 @@ class Server:
         )
         return shown if self.connection is None else shown.model_copy(update=_lists(self.connection))
 
-    async def arrived(self) -> None:
+    async def await_started(self) -> None:
         """It runs, or does not come up by itself any more."""
         while self.wanted and self.status in {ServerStatus.STOPPED, ServerStatus.STARTING}:
             await self._news.wait()
@@ -285,7 +286,7 @@ class Server:
         if self.settings.disabled and self.status is ServerStatus.STOPPED:
             self._signal(Signal.DISABLE)
 
-    async def _poked(self, seconds: float | None) -> None:
+    async def _await_poke(self, seconds: float | None) -> None:
         try:
             async with asyncio.timeout(seconds):
                 await self._poke.wait()
@@ -295,9 +296,9 @@ class Server:
 
     def _clean(self, text: str) -> str:
         """One line without the secrets that we gave it."""
-        return " ".join(self._hidden(text).split()).rstrip(".")[:_REASON]
+        return " ".join(self._redact(text).split()).rstrip(".")[:_REASON]
 
-    def _hidden(self, text: str) -> str:
+    def _redact(self, text: str) -> str:
         given = (*self.settings.env.values(), *self.settings.headers.values(), self.settings.client_secret)
         for secret in (*given, *self.credentials.secrets(self.name)):
             for part in secret.get_secret_value().split() if secret is not None else ():
@@ -306,7 +307,7 @@ class Server:
         return text
 
 
-def _lists(connection: Connection) -> dict[str, Any]:
+def _lists(connection: ServerConnection) -> dict[str, Any]:
     from jupyter_eca.mcp_client import results
 
     return {

@@ -1,4 +1,6 @@
-"""What a server says beside its answers: its log messages, the last lines of its stderr, what we did for it unasked."""
+"""The log of one server: its log messages, the last lines of its stderr, and what we did for it without being asked.
+It hides the secrets that we gave to the server.
+"""
 
 from __future__ import annotations
 

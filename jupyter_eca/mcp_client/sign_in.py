@@ -1,4 +1,5 @@
-"""A user who signs in somewhere with a browser, from the address they are sent to until the page they see in the end.
+"""A user who signs in with a browser: from the address that they are sent to until the page that they see at the end.
+It knows no OAuth; `loopback_browser` and the Jupyter server are the two ways back.
 
 The port is `Browser`: where the browser comes back to, and who opens it, is the transport's to decide. Whoever listens
 there hands over what came by `Arrivals.arrive`. Knows no transport and no SDK.
@@ -38,7 +39,7 @@ _FAILED: Final = "The sign-in to {where} did not work: {why}."
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class SignInPage:
     """What the browser is shown."""
 
     status: int
@@ -98,24 +99,24 @@ class Visit:
         self.landing.arrivals.expect(state, self)
 
     @property
-    def returned(self) -> bool:
+    def has_returned(self) -> bool:
         return self._came.done()
 
     async def back(self) -> Mapping[str, str]:
         """What the browser brought."""
         return await asyncio.shield(self._came)  # whoever stops waiting must not look like a browser that came
 
-    async def arrive(self, found: Mapping[str, str]) -> Page:
+    async def arrive(self, found: Mapping[str, str]) -> SignInPage:
         if not self._came.done():
             self._came.set_result(found)
         try:
             why = await asyncio.wait_for(asyncio.shield(self._outcome), _EXCHANGE)
         except TimeoutError:
-            return Page(202, "Not finished yet", _SLOW)
+            return SignInPage(202, "Not finished yet", _SLOW)
         if why is None:
             lasts = "" if self.lasts else _FOR_NOW
-            return Page(200, "Signed in", _DONE.format(where=self.kind + self.name, lasts=lasts))
-        return Page(400, "Not signed in", _FAILED.format(where=self.kind + self.name, why=why))
+            return SignInPage(200, "Signed in", _DONE.format(where=self.kind + self.name, lasts=lasts))
+        return SignInPage(400, "Not signed in", _FAILED.format(where=self.kind + self.name, why=why))
 
     def end(self, why: str | None) -> None:
         """`why` it did not work, None if it did. The first end counts."""
@@ -145,9 +146,9 @@ class Arrivals:
             visit.held = found
         return state
 
-    async def arrive(self, found: Mapping[str, str]) -> Page:
+    async def arrive(self, found: Mapping[str, str]) -> SignInPage:
         """A `state` counts once."""
         visit = self._visits.pop(found.get("state", ""), None)
         if visit is None:
-            return Page(404, "Nothing to do", _UNKNOWN)
+            return SignInPage(404, "Nothing to do", _UNKNOWN)
         return await visit.arrive(visit.held if set(found) == {"state"} else found)

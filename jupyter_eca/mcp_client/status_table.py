@@ -1,4 +1,4 @@
-"""The life of one server as a table."""
+"""The lifecycle of one server as a table: status and signal to status. Pure. `server` gives the signals."""
 
 from __future__ import annotations
 

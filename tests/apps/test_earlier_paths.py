@@ -6,7 +6,7 @@ import asyncio
 import importlib
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from jupyter_client.kernelspec import KernelSpec
@@ -63,17 +63,17 @@ def test_nothing_of_ours_imports_an_earlier_path() -> None:
 @pytest.mark.asyncio
 async def test_a_kernelspec_that_names_the_earlier_module_starts_the_kernel_of_prompts() -> None:
     argv = [sys.executable, "-P", "-m", "jupyter_eca.kernel", "-f", "{connection_file}"]
-    manager = AsyncKernelManager()
-    manager._kernel_spec = KernelSpec(argv=argv, language="python", display_name="ECA")  # pyright: ignore[reportPrivateUsage]  # jupyter_client takes a KernelSpec from a folder only
+    manager: Any = AsyncKernelManager()  # untyped
+    manager._kernel_spec = KernelSpec(argv=argv, language="python", display_name="ECA")  # no folder has it
     async with asyncio.timeout(PATIENCE * 3):
         await manager.start_kernel(env={"PYTHONPATH": str(ROOT)})
         client = manager.client()
         client.start_channels()
         try:
             await client.wait_for_ready()
-            told = await client.kernel_info(reply=True)
+            info = await client.kernel_info(reply=True)
         finally:
             client.stop_channels()
             await manager.shutdown_kernel(now=True)
-    assert told["content"]["implementation"] == "jupyter_eca"
-    assert told["content"]["implementation_version"] == jupyter_eca.__version__
+    assert info["content"]["implementation"] == "jupyter_eca"
+    assert info["content"]["implementation_version"] == jupyter_eca.__version__

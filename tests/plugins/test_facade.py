@@ -19,7 +19,7 @@ def test_each_name_of_the_facade_is_there() -> None:
 
 def test_another_name_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="has no attribute 'toll'"):
-        _ = plugins.toll  # type: ignore[attr-defined]
+        _ = plugins.toll
 
 
 def test_importing_the_facade_imports_nothing_of_ours_but_the_package() -> None:

@@ -9,12 +9,12 @@ import asyncio
 from typing import TYPE_CHECKING, Any, Protocol
 
 from jupyter_eca.apps.kernel.engine.client import Engine
-from jupyter_eca.apps.kernel.locked_cell import Locking
-from jupyter_eca.apps.kernel.surroundings import Surroundings, kernel_of, look
+from jupyter_eca.apps.kernel.locked_cell import CellLocking
+from jupyter_eca.apps.kernel.surroundings import FrontEndKind, find_front_end, kernel_of
 from jupyter_eca.errors import CellError, EcaError, RemoteError
 
 if TYPE_CHECKING:
-    from jupyter_eca.apps.kernel.answer.turn import Turn
+    from jupyter_eca.apps.kernel.answer.turn import CellTurn
     from jupyter_eca.apps.kernel.engine.shell_kernel import ShellKernel
     from jupyter_eca.protocol.content import UsageContent
     from jupyter_eca.protocol.question import ChatAskQuestionParams, ChatAskQuestionResult
@@ -34,12 +34,12 @@ class CellSession:
     def __init__(self, shell: Any) -> None:
         self.shell = shell
         self.engine = Engine(shell, self._answer_question)
-        self.locking = Locking(shell)
+        self.locking = CellLocking(shell)
         self.model = ""
         """The model that `%eca use` chose; empty for the default."""
         self.usage: UsageContent | None = None
         """The usage of the last turn; None before the first turn of a chat has ended."""
-        self.turn: Turn | None = None
+        self.turn: CellTurn | None = None
         """The turn that a cell waits for now."""
         self._kernel: ShellKernel | None = None
 
@@ -61,13 +61,13 @@ class CellSession:
         """The connection to the engine. Raises: CellError, which is one line in the cell."""
         from jupyter_eca.apps.kernel.answer.turn import patiently
 
-        unattended = look(self.shell) is Surroundings.UNATTENDED
+        unattended = find_front_end(self.shell) is FrontEndKind.UNATTENDED
         try:
-            return await patiently(asyncio.ensure_future(self.connected(unattended=unattended)))
+            return await patiently(asyncio.ensure_future(self.connect(unattended=unattended)))
         except EcaError as error:
             raise CellError(str(error)) from None
 
-    async def connected(self, *, unattended: bool) -> Client:
+    async def connect(self, *, unattended: bool) -> Client:
         """As `client`, where no cell waits. Raises: EcaError."""
         return await self.engine.client(self.kernel, unattended=unattended)
 
@@ -78,7 +78,7 @@ class CellSession:
     def say(self, markdown: str, plain: str = "") -> None:
         from jupyter_eca.apps.kernel.answer.inert_markdown import inert
 
-        if look(self.shell) is Surroundings.TERMINAL:
+        if find_front_end(self.shell) is FrontEndKind.TERMINAL:
             print(plain or markdown)  # noqa: T201  # a terminal shows no Markdown
         else:
             # Names of models and folders are words of others, too.

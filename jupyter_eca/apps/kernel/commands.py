@@ -1,4 +1,6 @@
-"""The line commands of `%eca`: each gives Markdown, and what a terminal shows where that is something else."""
+"""The line commands of `%eca`. Each returns Markdown, and a text of its own for terminals where that differs. They
+know the session only; `magic` calls them and shows the result.
+"""
 
 from __future__ import annotations
 
@@ -89,11 +91,11 @@ async def _cost(session: CellSession, _argument: str) -> str:
     except RemoteError as error:
         return "Nothing was asked in this chat yet." if error.code == Code.REFUSED else str(error)
     rows = {"this message": told.message, "this chat": told.chat, "this notebook": told.notebook}
-    lines = [f"- {name}: {_spent(cost)}" for name, cost in rows.items() if cost is not None]
-    return "\n".join([*lines, f"- today, all chats: {_spent(told.today)}"])
+    lines = [f"- {name}: {_describe_cost(cost)}" for name, cost in rows.items() if cost is not None]
+    return "\n".join([*lines, f"- today, all chats: {_describe_cost(told.today)}"])
 
 
-def _spent(cost: Cost) -> str:
+def _describe_cost(cost: Cost) -> str:
     cached = f" ({cost.cached_tokens:,} of them cached)" if cost.cached_tokens else ""
     tokens = f"{cost.input_tokens:,} tokens in{cached}, {cost.output_tokens:,} out"
     if not cost.unpriced:

@@ -1,4 +1,5 @@
-"""What Tab offers behind `%eca` and in `%%eca`: our commands and options, `/` commands, files behind `@` and `#`.
+"""What Tab offers after `%eca` and in `%%eca`: our commands and options, `/` commands, and files after `@` and `#`.
+It answers no prompt; `options` lists the commands and `magic` installs it.
 
 The engine is asked for the last two, and a Tab must never hang: what does not come in time is not offered. A kernel's
 answer to a Tab may be awaited. A terminal's may not: its loop is at rest meanwhile, so it offers what came last.
@@ -94,7 +95,7 @@ class Completion:
             return await reply if inspect.isawaitable(reply) else reply
         try:
             async with asyncio.timeout(PATIENCE):
-                found = await self._found(await self._client(), word)
+                found = await self._find(await self._client(), word)
         except (EcaError, TimeoutError):
             found = []
         return {
@@ -108,10 +109,10 @@ class Completion:
     async def _client(self) -> Client:
         """A Tab that gives up leaves the connection to be made: the next one finds it."""
         if self._connecting is None or self._connecting.done():
-            self._connecting = asyncio.ensure_future(self._session.connected(unattended=False))
+            self._connecting = asyncio.ensure_future(self._session.connect(unattended=False))
         return await asyncio.shield(self._connecting)
 
-    async def _found(self, client: Client, word: Word) -> list[str]:
+    async def _find(self, client: Client, word: Word) -> list[str]:
         chat = self._session.engine.chat
         if word.mark == "/":
             names = [command.name for command in await client.commands(chat, word.text)]
@@ -119,7 +120,7 @@ class Completion:
         # Relative names are those of the engine's folder, which is this one only when it runs here.
         here = os.getcwd() if self._session.engine.embedded else ""  # noqa: PTH109  # as text, as it is written
         found = await client.contexts(chat, word.text)
-        return [name for one in found if (name := _named(one, here, quoted=word.quoted))]
+        return [name for one in found if (name := _name_of(one, here, quoted=word.quoted))]
 
     async def learn(self, client: Client) -> None:
         """For a terminal: what its Tab offers until the next question."""
@@ -127,7 +128,7 @@ class Completion:
             try:
                 async with asyncio.timeout(PATIENCE):
                     for mark in "/@":
-                        self._offered[mark] = await self._found(client, Word(mark, "", 0))
+                        self._offered[mark] = await self._find(client, Word(mark, "", 0))
             except (EcaError, TimeoutError):
                 return
 
@@ -149,14 +150,14 @@ class Completion:
                 return [name.partition(" ")[0] for name in COMMANDS] + list(OPTIONS)
 
 
-def _named(one: ChatContext, here: str, *, quoted: bool) -> str:
+def _name_of(one: ChatContext, here: str, *, quoted: bool) -> str:
     """What a message calls it; empty for what only a page can send along."""
     if one.type in {"file", "directory"}:
-        return _written(getattr(one, "path", ""), here, quoted=quoted)
-    return _written(getattr(one, "label", ""), "", quoted=quoted)
+        return _as_typed(getattr(one, "path", ""), here, quoted=quoted)
+    return _as_typed(getattr(one, "label", ""), "", quoted=quoted)
 
 
-def _written(path: str, here: str, *, quoted: bool) -> str:
+def _as_typed(path: str, here: str, *, quoted: bool) -> str:
     """As it is typed behind the mark."""
     path = path.removeprefix(f"{here}{os.sep}") if here else path
     return f'"{path}"' if " " in path and not quoted else path

@@ -1,4 +1,6 @@
-"""The assistant inside the user's kernel. Loading it costs next to nothing: what is heavy waits for a question."""
+"""Loads and unloads `%eca` in an IPython shell. It costs next to nothing: everything heavy waits for the first
+question. `magic` is what it installs.
+"""
 
 from __future__ import annotations
 

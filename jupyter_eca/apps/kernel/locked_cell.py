@@ -1,4 +1,6 @@
-"""What a kernel knows of a locked question's place: the notebook's name, the cell, and which cells ask the same."""
+"""What a kernel knows of a locked question: the notebook's name, the cell, and which cells ask the same. It reads no
+lock file: the host does (`host/turn/locked_answers.py`).
+"""
 
 from __future__ import annotations
 
@@ -9,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 from jupyter_eca.apps.kernel.surroundings import kernel_of
 
 if TYPE_CHECKING:
-    from jupyter_eca.apps.kernel.answer.turn import Turn
+    from jupyter_eca.apps.kernel.answer.turn import CellTurn
     from jupyter_eca.apps.kernel.options import Ask
     from jupyter_eca.protocol.chat import ChatLock
 
 
-class Locking:
+class CellLocking:
     """Of one shell. `on` is what `%eca lock` said; None leaves it to the configuration."""
 
     def __init__(self, shell: Any) -> None:
@@ -48,7 +50,7 @@ class Locking:
             renew=ask.renew,
         )
 
-    def learn(self, turn: Turn, ask: Ask) -> None:
+    def learn(self, turn: CellTurn, ask: Ask) -> None:
         """What has come of it, for `%eca lock`."""
         if turn.usage is not None and turn.usage.replayed:
             self.replayed += 1

@@ -1,4 +1,6 @@
-"""`%eca` and `%%eca`: from the words in a cell to a finished answer. Where things are shown is `screen`'s business."""
+"""`%eca` and `%%eca`: from the text of a cell to a finished answer. It decides nothing about how an answer looks
+(`answer/`); the state that cells share is in `cell_session`, the parser in `options`.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from jupyter_eca.apps.kernel import options
 from jupyter_eca.apps.kernel.cell_session import end_session, session_of
 from jupyter_eca.apps.kernel.completion import Completion
-from jupyter_eca.apps.kernel.surroundings import kernel_of, look
+from jupyter_eca.apps.kernel.surroundings import find_front_end, kernel_of
 from jupyter_eca.apps.kernel.transform import NAME, transform
 from jupyter_eca.errors import CellError
 
@@ -69,20 +71,20 @@ class Magic:
         else:
             get_asyncio_loop().run_until_complete(self.run(line, cell))
 
-    def _without_waiting(self, asked: options.Ask | options.Command | options.Misuse) -> None:
+    def _without_waiting(self, asked: options.Ask | options.LineCommand | options.Misuse) -> None:
         """In a cell that was transformed before it loaded us: what needs no engine works, the rest says where to ask.
 
         Raises: CellError.
         """
         match asked:
-            case options.Command(name="help"):
+            case options.LineCommand(name="help"):
                 self._session.say(options.HELP)
-            case options.Command(name="use", argument=model) if model:
+            case options.LineCommand(name="use", argument=model) if model:
                 self._session.model = model
                 self._session.say(f"Answers come from `{model}` now.")
-            case options.Command(name="new"):
+            case options.LineCommand(name="new"):
                 self._session.new_chat()
-            case options.Command(name="panel", argument=argument):
+            case options.LineCommand(name="panel", argument=argument):
                 from jupyter_eca.apps.kernel.panel.command import show_at_once
 
                 if said := show_at_once(self._session, argument):
@@ -98,15 +100,15 @@ class Magic:
         match options.parse(line, body):
             case options.Ask() as ask:
                 await self._ask(ask)
-            case options.Command(name="help"):
+            case options.LineCommand(name="help"):
                 self._session.say(options.HELP)
-            case options.Command(name="panel", argument=argument):
+            case options.LineCommand(name="panel", argument=argument):
                 # Apart: what the other commands import would double the time until the panel is on the page.
                 from jupyter_eca.apps.kernel.panel.command import show
 
                 if said := await show(self._session, argument, self.run):
                     self._session.say(said)
-            case options.Command(name=name, argument=argument):
+            case options.LineCommand(name=name, argument=argument):
                 from jupyter_eca.apps.kernel.commands import COMMANDS
 
                 if said := await COMMANDS[name](self._session, argument):
@@ -115,10 +117,10 @@ class Magic:
                 raise CellError(message)
 
     async def _ask(self, ask: options.Ask) -> None:
-        from jupyter_eca.apps.kernel.answer.turn import Turn, patiently
+        from jupyter_eca.apps.kernel.answer.turn import CellTurn, patiently
         from jupyter_eca.apps.kernel.model_check import check
 
-        session, surroundings = self._session, look(self._shell)
+        session, surroundings = self._session, find_front_end(self._shell)
         client = await session.client()
         model = ask.model or session.model
         await patiently(asyncio.ensure_future(check(client.setup, model, ask.agent, ask.variant)))
@@ -127,9 +129,11 @@ class Magic:
         if session.turn is not None:
             # Only a terminal's interrupt leaves one behind: it ends the loop's run, not the turn.
             await session.turn.stop()
-        turn = session.turn = Turn(self._shell, surroundings, client, session.kernel, session.engine.chat, ask.command)
+        turn = session.turn = CellTurn(
+            self._shell, surroundings, client, session.kernel, session.engine.chat, ask.command
+        )
         try:
-            async with self._resuming(client, ask):
+            async with self._follow_resume(client, ask):
                 await turn.run(ask, model, session.locking.of(ask))
             session.locking.learn(turn, ask)
             await self._completion.learn(client)
@@ -139,7 +143,7 @@ class Magic:
                 session.turn = None
 
     @asynccontextmanager
-    async def _resuming(self, client: Client, ask: options.Ask) -> AsyncGenerator[None]:
+    async def _follow_resume(self, client: Client, ask: options.Ask) -> AsyncGenerator[None]:
         """`/resume NUMBER`: the cells go on with the chat that the server then shows."""
         if ask.command != "resume" or len(ask.message.split()) == 1:
             yield

@@ -1,4 +1,6 @@
-"""What a skill is, and how a `SKILL.md` is read."""
+"""What a skill is, and how a `SKILL.md` is parsed. It searches no folder (`registry`) and renders nothing
+(`rendering`).
+"""
 
 from __future__ import annotations
 
@@ -59,7 +61,7 @@ class Skill:
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class SkillFile:
     """What a file says: `loads` are the skills that its text loads, with the line."""
 
     name: str
@@ -70,16 +72,16 @@ class Written:
 
 
 @lru_cache(maxsize=512)
-def read(path: Path, _state: State | None) -> Written | str:
+def read(path: Path, _state: State | None) -> SkillFile | str:
     """A text in place of one that is no skill: why. Read once for each state of the file, since all of them are looked
     at before each turn. Raises: OSError."""
     try:
-        return _read(path)
+        return _parse(path)
     except ValueError as error:
         return str(error)
 
 
-def _read(path: Path) -> Written:
+def _parse(path: Path) -> SkillFile:
     """Raises: ValueError, in words for the reader; OSError."""
     if path.stat().st_size > MAX_BYTES:
         raise ValueError(f"it is larger than {MAX_BYTES:,} bytes: move parts of it to files beside it")
@@ -97,7 +99,7 @@ def _read(path: Path) -> Written:
         description = description[: _DESCRIPTION_CHARS - 1] + "…"
     lines = text.splitlines()
     loads = [(found["name"] or name, at) for at, line in enumerate(lines, 1) for found in _LOADS.finditer(line)]
-    return Written(name, description, body, front.get("arguments"), tuple(loads))
+    return SkillFile(name, description, body, front.get("arguments"), tuple(loads))
 
 
 def _line_of(text: str, key: str) -> int:

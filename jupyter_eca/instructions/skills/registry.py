@@ -17,7 +17,7 @@ from jupyter_eca.instructions.skills.model import FILE, Origin, Skill, read
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from jupyter_eca.instructions.skills.model import Written
+    from jupyter_eca.instructions.skills.model import SkillFile
     from jupyter_eca.workspace.ports import Files
 
 SHIPPED: Final = Path(__file__).parent / "shipped"
@@ -55,7 +55,7 @@ class Shelf:
 
 
 def _find(files: Files, config: Config) -> tuple[tuple[Skill, ...], list[str]]:
-    found: dict[str, tuple[Skill, Written]] = {}
+    found: dict[str, tuple[Skill, SkillFile]] = {}
     complaints: list[str] = []
     for origin, path in _paths(files.roots, config, complaints):
         try:
@@ -100,13 +100,13 @@ def _paths(roots: Sequence[Path], config: Config, complaints: list[str]) -> Iter
     for named in config.skills:
         for root in within:
             here = root / Path(named.path).expanduser()
-            yield from ((Origin.CONFIGURED, path) for path in _named(here, complaints))
+            yield from ((Origin.CONFIGURED, path) for path in _find_files(here, complaints))
     for folder in own:
         yield from ((Origin.USER, path) for path in _beneath(folder, complaints))
     yield from ((Origin.SHIPPED, path) for path in _beneath(SHIPPED, complaints))
 
 
-def _named(path: Path, complaints: list[str]) -> Iterable[Path]:
+def _find_files(path: Path, complaints: list[str]) -> Iterable[Path]:
     """A folder of skills, the folder of one, or its file."""
     return [path] if path.name == FILE and path.is_file() else _beneath(path, complaints)
 

@@ -1,4 +1,6 @@
-"""The skills there are, by name and description. What they say is loaded when it is needed."""
+"""The list of skills in the system prompt: names and descriptions. The text of a skill is loaded by the tool `skill`
+when it is needed.
+"""
 
 from __future__ import annotations
 

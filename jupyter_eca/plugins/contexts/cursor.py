@@ -1,4 +1,6 @@
-"""Where the user's cursor is, with the lines around it. Whether it has moved since the last turn is not known here."""
+"""The context of the user's cursor, with the lines around it. Whether the cursor moved since the last turn is not
+known here.
+"""
 
 from __future__ import annotations
 
@@ -30,14 +32,17 @@ class CursorPlug:
 
     async def resolve(self, around: Surroundings, context: CursorContext) -> Material:
         """Counted from 1 for the model, as lines are everywhere else."""
-        if around.notebooks is not None and (name := await open_notebook.opened(around, context.path)) is not None:
+        if (
+            around.notebooks is not None
+            and (name := await open_notebook.find_open_path(around, context.path)) is not None
+        ):
             document = await around.notebooks.read(name)
             if document.active_cell_id is not None:
                 return _in_cell(document, document.active_cell_id)
         start, end = context.position.start, context.position.end
         first = max(1, start.line + 1 - AROUND)
         near = LinesRange(start=first, end=end.line + 1 + AROUND)
-        found = await asyncio.to_thread(file.read, around.files, context.path, near)
+        found = await asyncio.to_thread(file.read_file, around.files, context.path, near)
         return Material(
             f"cursor in {context.path}", f"{_place(context.position)}; around it:\n{found.text}", found.images
         )

@@ -1,4 +1,4 @@
-"""A folder of the workspace: what is in it, with sizes."""
+"""The context of a folder of the workspace: its files and folders with their sizes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class DirectoryPlug:
     async def resolve(self, around: Surroundings, context: DirectoryContext) -> Material:
         folder = await asyncio.to_thread(_folder, around.files, context.path)
         names = await around.index.inside(folder)
-        return Material(context.path, await asyncio.to_thread(_shown, folder, names, context.path))
+        return Material(context.path, await asyncio.to_thread(_as_text, folder, names, context.path))
 
 
 CONTEXT = DirectoryPlug()
@@ -43,7 +43,7 @@ def _folder(files: Files, path: str) -> Path:
         return real
 
 
-def _shown(folder: Path, names: list[str], path: str) -> str:
+def _as_text(folder: Path, names: list[str], path: str) -> str:
     """A folder that git ignores is not in the index: whoever points at it wants to see it all the same."""
     if not names:
         with reported(path), os.scandir(folder) as entries:

@@ -43,7 +43,7 @@ class ErrorPlug:
         if not failed:
             raise ToolError(f"No cell of {document.path} ended with an error.")
         last = max(failed, key=lambda cell: cell.execution_count or 0)
-        number, _ = open_notebook.named(document, last.id)
+        number, _ = open_notebook.find_cell(document, last.id)
         traceback = put_out(_errors(last), MAX_TRACEBACK)
         return Material(
             f"error in {document.path} cell {number}", capped(f"{traceback}\n\n{_cells(document, last, traceback)}")

@@ -1,4 +1,4 @@
-"""A file of the workspace, or some of its lines; pictures and PDFs are shown, notebooks are read cell by cell."""
+"""The context of a file or of some of its lines. Pictures and PDFs are given as they are, notebooks cell by cell."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ class FilePlug:
     async def resolve(self, around: Surroundings, context: FileContext) -> Material:
         """A notebook that is open is as it is there, not as it was saved."""
         path, lines = context.path, context.lines_range
-        if around.notebooks is None or (name := await open_notebook.opened(around, path)) is None:
-            return await asyncio.to_thread(read, around.files, path, lines)
+        if around.notebooks is None or (name := await open_notebook.find_open_path(around, path)) is None:
+            return await asyncio.to_thread(read_file, around.files, path, lines)
         cells = await around.notebooks.read(name)
         if lines is None:
             return replace(await asyncio.to_thread(open_notebook.whole, cells), label=path)
@@ -44,7 +44,7 @@ class FilePlug:
 CONTEXT = FilePlug()
 
 
-def read(files: Files, path: str, lines: LinesRange | None) -> Material:
+def read_file(files: Files, path: str, lines: LinesRange | None) -> Material:
     """Raises: ToolError with the reason."""
     with reported(path):
         real = files.resolve(path)

@@ -1,4 +1,4 @@
-"""A picture that a client sends itself: pasted, or drawn."""
+"""The context of a picture that the client sends: pasted or drawn."""
 
 from __future__ import annotations
 

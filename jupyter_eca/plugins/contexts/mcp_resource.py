@@ -1,4 +1,6 @@
-"""A resource of a server of the Model Context Protocol. What a chat was given is watched from then on."""
+"""The context of a resource of an MCP server. What a chat was given is watched from then on
+(`mcp_client/watched_resources.py`).
+"""
 
 from __future__ import annotations
 

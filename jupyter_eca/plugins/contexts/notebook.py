@@ -1,4 +1,4 @@
-"""A whole notebook, as it is now: compact, since its own format says everything three times."""
+"""The context of a whole live notebook, in a compact form: the notebook format repeats most things."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class NotebookPlug:
 
     async def resolve(self, around: Surroundings, context: NotebookContext) -> Material:
         if around.notebooks is None and context.path:
-            return await asyncio.to_thread(file.read, around.files, context.path, None)
+            return await asyncio.to_thread(file.read_file, around.files, context.path, None)
         document = await open_notebook.document(around, context.path)
         return await asyncio.to_thread(open_notebook.whole, document)
 

@@ -1,4 +1,4 @@
-"""What a cell of a live notebook put out."""
+"""The context of the outputs of one cell of the live notebook."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from jupyter_eca.plugins.contexts.base import Material
 from jupyter_eca.plugins.contexts.cell import MAX_OUTPUT, MOST
 from jupyter_eca.plugins.contexts.reading import open_notebook
-from jupyter_eca.plugins.contexts.reading.recent_look import fitting
+from jupyter_eca.plugins.contexts.reading.recent_look import find_best
 from jupyter_eca.protocol.context import OutputContext
 from jupyter_eca.workspace.reading.cell_text import pictures, put_out
 from jupyter_eca.workspace.reading.text import capped
@@ -27,12 +27,12 @@ class OutputPlug:
         cells = {f"output:{cell.number}": cell for cell in seen.cells if cell.has_output}
         return [
             OutputContext(label=f"output:{cell.number}", description=cell.first, path=seen.paths[0], cell=cell.id)
-            for cell in fitting(cells, query, MOST)
+            for cell in find_best(cells, query, MOST)
         ]
 
     async def resolve(self, around: Surroundings, context: OutputContext) -> Material:
         document = await open_notebook.document(around, context.path)
-        number, cell = open_notebook.named(document, context.cell)
+        number, cell = open_notebook.find_cell(document, context.cell)
         text = capped(put_out(cell.outputs, MAX_OUTPUT)) or "(it put out nothing)"
         return Material(f"{document.path} output of cell {number}", text, pictures(cell))
 

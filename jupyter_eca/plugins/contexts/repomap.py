@@ -1,4 +1,4 @@
-"""All of the workspace: its files by name. Old clients send it with every prompt."""
+"""The context of the whole workspace: its files by name. Old clients send it with every prompt."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""All plugs together: what is offered while somebody types, what a message points at, and what the model is given."""
+"""All context plugs together: what is offered while the user types, what a message mentions, and what the model is
+given. It knows no kind of context; each is a module beside it.
+"""
 
 from __future__ import annotations
 
@@ -78,7 +80,7 @@ async def offered(
 ) -> list[ChatContext]:
     """What could be meant, the best first, without what was added already. What is in a live notebook is offered only
     to clients that know of such (`live`): others can name it in the message."""
-    found = await asyncio.gather(*(_queried(plug, around, query) for plug in plugs().values()))
+    found = await asyncio.gather(*(_query(plug, around, query) for plug in plugs().values()))
     known = {_identity(context) for context in added}
     failed = live and (await around.glances.notebook(around)).ended_so
     every = [
@@ -97,7 +99,7 @@ async def mentioned(around: Surroundings, message: str) -> list[ChatContext]:
     around = _read_once(around)
     signed = set(mentions(message, "@"))
     found = await asyncio.gather(
-        *(_named(around, mention, signed=mention in signed) for mention in mentions(message)[:_MAX_MENTIONS])
+        *(_resolve_mention(around, mention, signed=mention in signed) for mention in mentions(message)[:_MAX_MENTIONS])
     )
     return [context for context in found if context is not None]
 
@@ -124,7 +126,7 @@ def _read_once(around: Surroundings) -> Surroundings:
     return around if around.notebooks is None else replace(around, notebooks=Once(around.notebooks))
 
 
-async def _queried(plug: Context, around: Surroundings, query: str) -> Sequence[ChatContext]:
+async def _query(plug: Context, around: Surroundings, query: str) -> Sequence[ChatContext]:
     try:
         async with asyncio.timeout(_QUERY_S):
             return await plug.query(around, query)
@@ -158,7 +160,7 @@ def _is_blank(context: ChatContext) -> bool:
     return isinstance(context, OtherContext) and context.wire() == {"type": "cursor"}
 
 
-async def _named(around: Surroundings, mention: str, *, signed: bool) -> ChatContext | None:
+async def _resolve_mention(around: Surroundings, mention: str, *, signed: bool) -> ChatContext | None:
     """A file may have a name that means something in a notebook; where there is none, that file is meant."""
     if mention.startswith(("http://", "https://")):
         return WebContext(url=mention)

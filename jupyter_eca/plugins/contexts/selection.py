@@ -1,4 +1,4 @@
-"""What is selected in the notebook that is worked in, with its cell."""
+"""The context of the text that is selected in the notebook, with its cell."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class SelectionPlug:
         selection = document.selection
         if selection is None or not selection.text:
             raise ToolError(f"Nothing is selected in {document.path}.")
-        number, cell = open_notebook.named(document, selection.cell_id)
+        number, cell = open_notebook.find_cell(document, selection.cell_id)
         start, end = selection.range.start.line + 1, selection.range.end.line + 1
         lines = f"line {start}" if start == end else f"lines {start}-{end}"
         text = f"{selection.text}\n\nThat is in {lines} of:\n{rendered(document, {cell.id}, output=0)}"

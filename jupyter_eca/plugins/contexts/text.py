@@ -1,4 +1,4 @@
-"""Words that a client sends itself: a selection, what is in a terminal."""
+"""The context of a text that the client sends: a selection, or the contents of a terminal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A page of the public web, made readable."""
+"""The context of a public web page, as readable text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Which key goes to a provider: the configuration's, else the one typed in, else the environment's. Pure."""
+"""Which key a provider gets: that of the configuration, else the one that the user signed in with, else that of the
+environment. Pure.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Key:
+class ApiKey:
     """`settings` carry the key. `variable` is where it is from, or would be looked for."""
 
     settings: ProviderConfig
@@ -34,20 +36,20 @@ def find(
     login: Login | None,
     variable: Callable[[str], str],
     also: str = "",
-) -> Key:
+) -> ApiKey:
     """`variable` looks one up in the environment; `also` is the name of one more, for this provider. A typed-in key
     goes only to the address that it was typed in for: a project's configuration may name another."""
     if settings.key is not None and settings.key.get_secret_value().strip():
-        return Key(settings, "config")
+        return ApiKey(settings, "config")
     if not isinstance(plug, Keyed):
-        return Key(settings)
+        return ApiKey(settings)
     names = (*_variables(name, plug, settings), *filter(None, (also,)))
     if login is not None and settings.url in {None, login.url}:
-        return Key(_with(settings, login.key, login.url), "login", names[0])
+        return ApiKey(_with(settings, login.key, login.url), "login", names[0])
     for one in names:
         if value := variable(one).strip():
-            return Key(_with(settings, value, settings.url), "env", one)
-    return Key(settings, None, names[0])
+            return ApiKey(_with(settings, value, settings.url), "env", one)
+    return ApiKey(settings, None, names[0])
 
 
 def _variables(name: str, plug: Keyed, settings: ProviderConfig) -> tuple[str, ...]:

@@ -1,4 +1,6 @@
-"""Which models there are, which is the default, and who speaks to a given one."""
+"""Which models there are, which is the default, and which provider serves a model. It sends no request: the plugs
+do.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
     from jupyter_eca.config import Config
     from jupyter_eca.config.credentials import Credentials
     from jupyter_eca.engine.model.delta import UsageDelta
-    from jupyter_eca.plugins.providers.api_keys import Key
+    from jupyter_eca.plugins.providers.api_keys import ApiKey
     from jupyter_eca.plugins.providers.base import Preset, Provider
 
 
@@ -39,17 +41,17 @@ class Chosen:
 
     def billed(self, usage: UsageDelta) -> UsageDelta:
         """What the provider says was used, by the user's own rates where there are some."""
-        return prices.billed(usage, self.settings.models.get(self.model, ModelConfig()))
+        return prices.apply_own_rates(usage, self.settings.models.get(self.model, ModelConfig()))
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class CatalogEntry:
     """A provider of a name: the plug that speaks to it, and its settings with the key that it has. `label` is what
     people call it, when it is known by this name; `priced_as` whose price list holds, empty for none; `free`: what it
     runs costs nothing; `grants` is as with a preset."""
 
     plug: Provider
-    key: Key
+    key: ApiKey
     label: str | None = None
     priced_as: str = ""
     has_address: bool = False
@@ -82,7 +84,7 @@ class Catalog:
         if self._credentials is not None:
             await asyncio.to_thread(self._credentials.load)
 
-    def entries(self) -> dict[str, Entry]:
+    def entries(self) -> dict[str, CatalogEntry]:
         """By name: each plug under its own, or those it serves, and what the configuration adds."""
         presets = {
             name: (plug, preset)
@@ -90,7 +92,7 @@ class Catalog:
             if isinstance(plug, Serves)
             for name, preset in plug.presets.items()
         }
-        found: dict[str, Entry] = {}
+        found: dict[str, CatalogEntry] = {}
         for name in [*self._own(), *presets, *self._config.providers]:
             known = presets.get(name)
             own = self._config.providers.get(name)
@@ -102,7 +104,7 @@ class Catalog:
     def _own(self) -> list[str]:
         return [name for name, plug in self._plugs.items() if not isinstance(plug, Serves)]
 
-    def _entry(self, name: str, plug: Provider, preset: Preset | None, own: ProviderConfig | None) -> Entry:
+    def _entry(self, name: str, plug: Provider, preset: Preset | None, own: ProviderConfig | None) -> CatalogEntry:
         settings = own or ProviderConfig()
         if preset is not None:
             settings = _laid(preset.settings, settings)
@@ -112,16 +114,16 @@ class Catalog:
         if preset is None:
             label = plug.label if isinstance(plug, Keyed) and name == plug.name else None
             priced_as = plug.name if isinstance(plug, Keyed) and not key.settings.url else ""
-            return Entry(plug, key, label, priced_as, name == plug.name, free=plug.name in _FREE)
+            return CatalogEntry(plug, key, label, priced_as, name == plug.name, free=plug.name in _FREE)
         at_vendors = preset.settings.url is not None and key.settings.url == preset.settings.url
         priced_as = name if at_vendors and not preset.free else ""
         free, there = at_vendors and preset.free, preset.settings.url is not None
-        return Entry(plug, key, preset.label, priced_as, there, free, preset.grants)
+        return CatalogEntry(plug, key, preset.label, priced_as, there, free, preset.grants)
 
     async def models(self) -> tuple[str, ...]:
         """Full names, in the order in which a default is looked for; those that never are one come last."""
         await self.refresh()
-        entries = self._ranked()
+        entries = self._rank_entries()
         offers = await asyncio.gather(*(entry.plug.models(entry.settings) for _, entry in entries))
         return tuple(f"{name}/{model}" for (name, _), offer in zip(entries, offers, strict=True) for model in offer)
 
@@ -130,7 +132,7 @@ class Catalog:
         if self._config.default_model:
             return self._config.default_model
         await self.refresh()
-        for name, entry in self._ranked():
+        for name, entry in self._rank_entries():
             if entry.plug.rank is not None and (models := await entry.plug.models(entry.settings)):
                 return f"{name}/{models[0]}"
         return ""
@@ -140,7 +142,7 @@ class Catalog:
         models, default = await self.models(), await self.default()
         return (models if not default or default in models else (default, *models)), default
 
-    def _ranked(self) -> list[tuple[str, Entry]]:
+    def _rank_entries(self) -> list[tuple[str, CatalogEntry]]:
         return sorted(self.entries().items(), key=lambda item: _rank(item[1].plug))
 
     def variants(self, full_name: str) -> tuple[str, ...]:
@@ -149,7 +151,7 @@ class Catalog:
         entry = self.entries().get(name)
         return tuple(self._variants(name, entry, model)) if entry else ()
 
-    def _variants(self, name: str, entry: Entry, model: str) -> dict[str, dict[str, Any]]:
+    def _variants(self, name: str, entry: CatalogEntry, model: str) -> dict[str, dict[str, Any]]:
         chosen = entry.settings.models.get(model, ModelConfig())
         return variants(name, entry.plug.name, model, chosen, self._config)
 
@@ -166,10 +168,10 @@ class Catalog:
             return usage
         chosen = entry.settings.models.get(model, ModelConfig())
         if entry.priced_as:
-            usage = await prices.priced(entry.priced_as, chosen.model_name or model, usage)
+            usage = await prices.add_price(entry.priced_as, chosen.model_name or model, usage)
         elif entry.free and not model.endswith(("-cloud", ":cloud")):  # as Ollama names what it does not run here
             usage = replace(usage, cost=0.0)
-        return prices.billed(usage, chosen)
+        return prices.apply_own_rates(usage, chosen)
 
     def choose(self, full_name: str, variant: str = "") -> Chosen:
         """The settings carry the key, and the payload of the variant. A variant that the model does not have is
@@ -193,7 +195,7 @@ class Catalog:
         entry = entries[provider]
         settings = self._patient(entry.settings)
         if variant:
-            settings = self._varied(provider, entry, model, variant, settings)
+            settings = self._apply_variant(provider, entry, model, variant, settings)
         return Chosen(entry.plug, model, settings, entry.free)
 
     def _patient(self, settings: ProviderConfig) -> ProviderConfig:
@@ -203,7 +205,9 @@ class Catalog:
         common = {name: seconds for name, seconds in common.items() if seconds is not None}
         return settings.model_copy(update=common) if common else settings
 
-    def _varied(self, name: str, entry: Entry, model: str, variant: str, settings: ProviderConfig) -> ProviderConfig:
+    def _apply_variant(
+        self, name: str, entry: CatalogEntry, model: str, variant: str, settings: ProviderConfig
+    ) -> ProviderConfig:
         payload = self._variants(name, entry, model).get(variant)
         if payload is None:
             _log.warning("%s/%s has no variant %r; it is left out", name, model, variant)
@@ -216,10 +220,10 @@ class Catalog:
 def _laid(preset: ProviderConfig, own: ProviderConfig) -> ProviderConfig:
     """A user's words over ours; of models there are both."""
     said = {name: getattr(own, name) for name in own.model_fields_set if name != "models"}
-    return preset.model_copy(update={**said, "models": {**own.models, **_missing(preset, own)}})
+    return preset.model_copy(update={**said, "models": {**own.models, **_find_missing_models(preset, own)}})
 
 
-def _missing(preset: ProviderConfig, own: ProviderConfig) -> dict[str, ModelConfig]:
+def _find_missing_models(preset: ProviderConfig, own: ProviderConfig) -> dict[str, ModelConfig]:
     return {name: model for name, model in preset.models.items() if name not in own.models}
 
 

@@ -1,4 +1,6 @@
-"""What goes wrong with a server of models, of what kind it is, in one sentence each that says what to do. Pure."""
+"""The failures of model servers: their kind, and one sentence each that says what happened and what to do. Pure. The
+SDKs' own errors become these in `sdk_clients` and in each provider.
+"""
 
 from __future__ import annotations
 
@@ -183,7 +185,7 @@ def no_connection(asked: Asked, seconds: float) -> ProviderError:
     return ProviderError(asked.say(text), kind=FailureKind.NETWORK, retryable=True)
 
 
-def stalled(asked: Asked, seconds: float) -> ProviderError:
+def explain_stall(asked: Asked, seconds: float) -> ProviderError:
     text = f"{{url}} said nothing for {seconds:g} s. Ask again."
     return ProviderError(asked.say(text), kind=FailureKind.PREMATURE, retryable=True)
 

@@ -34,7 +34,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from jupyter_eca.config import ModelConfig
 from jupyter_eca.engine.model.delta import Delta, ReasoningDelta, ReasoningEnd, Remark, TextDelta, UsageDelta
 from jupyter_eca.errors import ProviderError
-from jupyter_eca.plugins.providers.llama.calls import Calls, told
+from jupyter_eca.plugins.providers.llama.calls import StreamedCalls, as_functions
 from jupyter_eca.plugins.providers.llama.prompt import prompt, tokens
 from jupyter_eca.plugins.providers.llama.template import file_knows_tools, knows_tools
 
@@ -177,18 +177,18 @@ def deltas(
     chunk: dict[str, Any],
     *,
     thinking: bool = False,
-    calls: Calls | None = None,
+    calls: StreamedCalls | None = None,
     how: Kind = Kind(),
 ) -> Iterator[Delta]:
     """`thinking`: the delta before this chunk was reasoning. `calls` are those of the answer so far."""
-    for delta in _read(chunk, calls or Calls(), how):
+    for delta in _as_deltas(chunk, calls or StreamedCalls(), how):
         if thinking and not isinstance(delta, ReasoningDelta):
             yield ReasoningEnd()
         thinking = isinstance(delta, ReasoningDelta)
         yield delta
 
 
-def _read(chunk: dict[str, Any], calls: Calls, how: Kind) -> Iterator[Delta]:
+def _as_deltas(chunk: dict[str, Any], calls: StreamedCalls, how: Kind) -> Iterator[Delta]:
     for choice in chunk.get("choices") or ():
         if thought := choice["delta"].get("reasoning_content"):
             yield ReasoningDelta(thought)
@@ -243,7 +243,7 @@ class _Model:
         trusted: bool,
     ) -> dict[str, Any] | None:
         how, room = self.how, self.how.context - self.how.answer
-        tools = told(request.tools, trusted=trusted) if how.tools else []
+        tools = as_functions(request.tools, trusted=trusted) if how.tools else []
         size = tokens(json.dumps(tools)) if tools else 0
         if size > room // 2:
             tools, size = [], 0
@@ -338,7 +338,7 @@ class LocalProvider:
         ear = _Ear()
         work = loaded.thread.submit(loaded.answer, request, ear.hear)
         work.add_done_callback(lambda _: ear.hear(None))
-        thinking, calls = False, Calls()
+        thinking, calls = False, StreamedCalls()
         try:
             while (chunk := await ear.heard.get()) is not None:
                 for delta in deltas(chunk, thinking=thinking, calls=calls, how=loaded.how):

@@ -42,13 +42,15 @@ def senses(model_id: str, chosen: ModelConfig) -> Senses:
     return Senses(sees, reads)
 
 
-def sensed(request: ModelRequest, has: Senses) -> ModelRequest:
+def adapt_to(request: ModelRequest, has: Senses) -> ModelRequest:
     """As this model can read it."""
-    messages = tuple(replace(one, parts=tuple(_told(part, has) for part in one.parts)) for one in request.messages)
+    messages = tuple(
+        replace(one, parts=tuple(_adapt_part(part, has) for part in one.parts)) for one in request.messages
+    )
     return replace(request, messages=messages)
 
 
-def _told(part: Part, has: Senses) -> Part:
+def _adapt_part(part: Part, has: Senses) -> Part:
     match part:
         case ImagePart() if not has.images:
             return TextPart(NO_EYES)

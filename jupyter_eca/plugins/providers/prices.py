@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 
-async def priced(provider: str, model: str, usage: UsageDelta) -> UsageDelta:
+async def add_price(provider: str, model: str, usage: UsageDelta) -> UsageDelta:
     """`usage` with the cost and the context limit, as far as they are known. `model` is the vendor's name for it."""
     found = await asyncio.to_thread(_look_up, provider, model, usage)  # the first import takes half a second
     if found is None:
@@ -28,7 +28,7 @@ async def priced(provider: str, model: str, usage: UsageDelta) -> UsageDelta:
     return replace(usage, cost=float(found.total_price), context_limit=found.model.context_window or 0)
 
 
-def billed(usage: UsageDelta, model: ModelConfig) -> UsageDelta:
+def apply_own_rates(usage: UsageDelta, model: ModelConfig) -> UsageDelta:
     """By the rates and limits that the user has written down for a model: they know their contract."""
     if model.cost is not None and not usage.replayed:
         usage = replace(usage, cost=_sum(model.cost, usage))

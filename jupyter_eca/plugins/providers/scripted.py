@@ -88,7 +88,7 @@ class Script(Model):
                 continue
             if (found := asked.match(rule)) is not None:
                 spent[index] += 1
-                return tuple(_filled(part, asked, found) for part in rule.reply)
+                return tuple(_fill(part, asked, found) for part in rule.reply)
         raise ProviderError(f"The script has no rule for {asked.text[:200]!r}. Add one to it.")
 
 
@@ -126,7 +126,7 @@ class _Asked:
         return re.search(rule.result, self.result)
 
 
-def _filled(part: ReplyPart, asked: _Asked, found: re.Match[str]) -> ReplyPart:
+def _fill(part: ReplyPart, asked: _Asked, found: re.Match[str]) -> ReplyPart:
     values = {"message": asked.message, "result": asked.result or ""}
 
     def fill(text: str) -> str:

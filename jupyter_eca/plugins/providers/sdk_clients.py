@@ -1,5 +1,6 @@
-"""The clients of the official SDKs: made off the event loop, kept for the next request, closed with their loop; and
-what it means when a connection of theirs fails. Owns no SDK; those that are given have the same shape."""
+"""The clients of the official SDKs: made off the event loop, cached for the next request, and closed with their
+loop. It also explains errors of the connection; `failures` has the sentences.
+"""
 
 from __future__ import annotations
 
@@ -56,7 +57,7 @@ class Patience:
     connect: float = CONNECT_SECONDS
     idle: float = IDLE_SECONDS
 
-    def told(self, settings: ProviderConfig) -> Patience:
+    def configure(self, settings: ProviderConfig) -> Patience:
         """With what the configuration says."""
         return Patience(
             settings.connect_timeout_seconds or self.connect, settings.stream_idle_timeout_seconds or self.idle
@@ -66,7 +67,7 @@ class Patience:
 PATIENCE = Patience()
 
 
-def checked(asked: Asked, *, needs_key: bool, vendor: str) -> Asked:
+def check_target(asked: Asked, *, needs_key: bool, vendor: str) -> Asked:
     """Raises: ProviderError for what an SDK would answer with an error that shows the key, or none at all."""
     if needs_key and not asked.key:
         raise ProviderError(asked.say(_MISSING_KEY.replace("{api}", vendor)), kind=failures.kind_of(401)[0])
@@ -82,7 +83,7 @@ def checked(asked: Asked, *, needs_key: bool, vendor: str) -> Asked:
     return asked
 
 
-def broken(cause: BaseException | None, asked: Asked, patience: Patience) -> ProviderError:
+def explain_connection_error(cause: BaseException | None, asked: Asked, patience: Patience) -> ProviderError:
     """What an error of the connection means."""
     import httpx2
 
@@ -90,7 +91,7 @@ def broken(cause: BaseException | None, asked: Asked, patience: Patience) -> Pro
         case httpx2.ConnectTimeout() | httpx2.PoolTimeout():
             return failures.no_connection(asked, patience.connect)
         case httpx2.TimeoutException():
-            return failures.stalled(asked, patience.idle)
+            return failures.explain_stall(asked, patience.idle)
         case httpx2.ConnectError() | httpx2.ProxyError():
             return failures.unreachable(asked, cause)
         case httpx2.HTTPError() | httpx2.StreamError():
@@ -105,7 +106,7 @@ _Place = tuple[asyncio.AbstractEventLoop, str, str, str, Patience]
 _clients: dict[_Place, tuple[Closing, AsyncGenerator[None]]] = {}
 
 
-async def kept(sdk: str, asked: Asked, patience: Patience, make: Callable[[Asked, Patience], Client]) -> Client:
+async def get_client(sdk: str, asked: Asked, patience: Patience, make: Callable[[Asked, Patience], Client]) -> Client:
     """`make` runs in a thread: the first import of an SDK takes seconds."""
     place = (asyncio.get_running_loop(), sdk, asked.url, asked.key, patience)
     if place not in _clients:

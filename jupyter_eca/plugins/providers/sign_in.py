@@ -1,4 +1,6 @@
-"""Signing in: who is, how one does, and what happens then. Knows no client; a key goes in and never comes out."""
+"""Signing in to providers: who is signed in, how it is done, and what follows. It knows no client; a key goes in and
+never comes out. `api_keys` decides which key is used.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
     from jupyter_eca.config import ModelConfig, ProviderConfig
     from jupyter_eca.config.credentials import Credentials
     from jupyter_eca.plugins.providers.browser_sign_in import Attempt, User
-    from jupyter_eca.plugins.providers.catalog import Catalog, Entry
+    from jupyter_eca.plugins.providers.catalog import Catalog, CatalogEntry
 
 # ECA's names of the way in which a key is typed in: for the vendor itself, and for a server of somebody else's.
 MANUAL: Final = "manual"
@@ -110,7 +112,7 @@ class Logins:
             fields.append(wire.LoginField(key="url", label="Address of the server"))
         return wire.LoginStep(action=wire.LoginAction.INPUT, fields=tuple(fields))
 
-    async def _send(self, name: str, entry: Entry, user: User) -> wire.LoginStep:
+    async def _send(self, name: str, entry: CatalogEntry, user: User) -> wire.LoginStep:
         """The sign-in goes on when this has returned; one that was begun before is over."""
         label = entry.label or name
         message = _SIGN_IN.format(label=label)
@@ -145,7 +147,7 @@ class Logins:
         if _asks_for_url(entry):
             url = _url(data) or url
         settings = entry.settings.model_copy(update={"key": SecretStr(key), "url": url})
-        said = await _tried(name, plug, settings)
+        said = await _try_key(name, plug, settings)
         if entry.key.source == "config":
             said = _CONFIGURED.format(name=name)
         before = await self._catalog.default()
@@ -160,7 +162,7 @@ class Logins:
     def _for_now(self) -> str:
         return _FOR_NOW.format(until=self.until)
 
-    def _to_last(self, name: str, entry: Entry) -> str:
+    def _to_last(self, name: str, entry: CatalogEntry) -> str:
         """Of the two ways, those that there are; with a key alone nobody finds a server."""
         variable, configured = entry.key.variable, self._catalog.config.providers.get(name)
         found = entry.has_address or (configured is not None and configured.url is not None)
@@ -189,13 +191,13 @@ class Logins:
         default = None if before else await self._catalog.default() or None
         await self._changed(await self.status(name), default)
 
-    def _entry(self, name: str) -> Entry:
+    def _entry(self, name: str) -> CatalogEntry:
         entries = self._catalog.entries()
         if name not in entries:
             raise LocalError(_NO_PROVIDER.format(name=name, known=", ".join(sorted(entries))))
         return entries[name]
 
-    def _keyed(self, name: str) -> tuple[Entry, Keyed]:
+    def _keyed(self, name: str) -> tuple[CatalogEntry, Keyed]:
         entry = self._entry(name)
         if not isinstance(entry.plug, Keyed):
             raise LocalError(_NO_KEY_WANTED.format(name=name))
@@ -203,7 +205,7 @@ class Logins:
 
     # -- what is shown
 
-    async def _status(self, name: str, entry: Entry) -> wire.ProviderStatus:
+    async def _status(self, name: str, entry: CatalogEntry) -> wire.ProviderStatus:
         models = await entry.plug.models(entry.settings)
         auth = _auth(entry, usable=bool(models))
         keyed = isinstance(entry.plug, Keyed)
@@ -216,7 +218,7 @@ class Logins:
             models=await self._models(name, entry, models),
         )
 
-    async def _models(self, name: str, entry: Entry, models: tuple[str, ...]) -> tuple[wire.ProviderModel, ...]:
+    async def _models(self, name: str, entry: CatalogEntry, models: tuple[str, ...]) -> tuple[wire.ProviderModel, ...]:
         chosen = entry.settings.models
         vendors = {model: (model in chosen and chosen[model].model_name) or model for model in models}
         rates = await prices.rates(entry.priced_as, vendors.values()) if entry.priced_as and models else {}
@@ -243,14 +245,14 @@ def _cost(chosen: ModelConfig | None, listed: tuple[float, float] | None) -> wir
     return None if listed is None else wire.ModelCost(input=listed[0], output=listed[1])
 
 
-def _toolless(entry: Entry, models: tuple[str, ...]) -> frozenset[str]:
+def _toolless(entry: CatalogEntry, models: tuple[str, ...]) -> frozenset[str]:
     plug = entry.plug
     if not isinstance(plug, MayLackTools):
         return frozenset()
     return frozenset(model for model in models if not plug.calls_tools(model, entry.settings))
 
 
-def _auth(entry: Entry, *, usable: bool) -> wire.ProviderAuth:
+def _auth(entry: CatalogEntry, *, usable: bool) -> wire.ProviderAuth:
     key = entry.key
     if key.source is not None and isinstance(entry.plug, Keyed):
         variable = key.variable if key.source == "env" else None
@@ -263,13 +265,13 @@ def _auth(entry: Entry, *, usable: bool) -> wire.ProviderAuth:
     return wire.ProviderAuth(status=wire.AuthStatus.UNAUTHENTICATED, env_var=key.variable)
 
 
-def _methods(name: str, entry: Entry, *, browser: bool = True) -> tuple[wire.LoginMethod, ...]:
+def _methods(name: str, entry: CatalogEntry, *, browser: bool = True) -> tuple[wire.LoginMethod, ...]:
     """`browser`: there is a user with one."""
     typed = wire.LoginMethod(key=MANUAL if name in {entry.plug.name, "openai"} else API_KEY, label=_LABEL)
     return (wire.LoginMethod(key=BROWSER, label=_BROWSER_LABEL), typed) if entry.grants and browser else (typed,)
 
 
-def _asks_for_url(entry: Entry) -> bool:
+def _asks_for_url(entry: CatalogEntry) -> bool:
     """A server of somebody else's whose address nobody has written down; one that was typed in may be changed."""
     return not entry.has_address and (entry.settings.url is None or entry.key.source == "login")
 
@@ -290,7 +292,7 @@ def _url(data: Mapping[str, str]) -> str | None:
     return url or None
 
 
-async def _tried(name: str, plug: Keyed, settings: ProviderConfig) -> str | None:
+async def _try_key(name: str, plug: Keyed, settings: ProviderConfig) -> str | None:
     """What to say of a key that was kept. Raises: LocalError for a wrong one."""
     try:
         await plug.check(settings)

@@ -1,4 +1,4 @@
-"""The tool by which the model asks whoever is there."""
+"""The tool by which the model asks the user a question."""
 
 from __future__ import annotations
 

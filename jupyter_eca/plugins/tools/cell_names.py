@@ -1,5 +1,6 @@
-"""Changes of cells, worked out on a notebook as it was read: what they come to, how they are shown, what takes them
-back. Pure; who makes them is the notebook itself."""
+"""Changes of cells, worked out on a notebook as it was read: their result, and what undoes them. Pure. `cell_edits`
+has the tools.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +35,7 @@ Change = InsertCell | EditCell | DeleteCell | MoveCell
 END: Final = 2**31 - 1
 
 
-def named(document: NotebookDocument, cell: int | str) -> NotebookCell:
+def find_cell(document: NotebookDocument, cell: int | str) -> NotebookCell:
     """By id or number. Ids first: one of digits alone is possible. Raises: ToolError."""
     if (found := document.cell(str(cell))) is not None:
         return found
@@ -52,10 +53,10 @@ def several(document: NotebookDocument, words: str) -> tuple[NotebookCell, ...]:
     for word in filter(None, (part.strip() for part in words.split(","))):
         first, dash, last = word.partition("-")
         if dash and first.strip().isdecimal() and last.strip().isdecimal() and document.cell(word) is None:
-            start, end = document.cells.index(named(document, first.strip())), min(int(last), len(document.cells))
+            start, end = document.cells.index(find_cell(document, first.strip())), min(int(last), len(document.cells))
             found |= {cell.id: cell for cell in document.cells[start:end]}
         else:
-            cell = named(document, word)
+            cell = find_cell(document, word)
             found[cell.id] = cell
     return tuple(found.values())
 
@@ -84,7 +85,7 @@ def fresh_id(document: NotebookDocument, seed: str) -> str:
     return next(id for id in made if document.cell(id) is None)
 
 
-def applied(document: NotebookDocument, change: Change) -> NotebookDocument:
+def apply(document: NotebookDocument, change: Change) -> NotebookDocument:
     """Raises: ToolError when the cell is gone, or is another than the change was made for."""
     cells = list(document.cells)
     match change:
@@ -93,10 +94,10 @@ def applied(document: NotebookDocument, change: Change) -> NotebookDocument:
             made = NotebookCell(id=new.id, cell_type=new.cell_type, source=new.source, state=state)
             cells.insert(index, made)
         case EditCell(cell_id=id, was=was, source=source):
-            cell = _unchanged(document, id, was)
+            cell = _find_unchanged(document, id, was)
             cells[cells.index(cell)] = cell.model_copy(update={"source": source})
         case DeleteCell(cell_id=id, was=was):
-            cells.remove(_unchanged(document, id, was))
+            cells.remove(_find_unchanged(document, id, was))
         case MoveCell(cell_id=id, index=index):
             cell = _there(document, id)
             cells.remove(cell)
@@ -119,7 +120,7 @@ def taken_back(document: NotebookDocument, change: Change) -> CellChange:
             return MoveCell(cell_id=id, index=number(document, id) - 1)
 
 
-def left(document: NotebookDocument, *ids: str) -> Mapping[str, str | None]:
+def sources_of(document: NotebookDocument, *ids: str) -> Mapping[str, str | None]:
     """The sources of cells, None for one that is not there."""
     return {id: cell.source if (cell := document.cell(id)) else None for id in ids}
 
@@ -127,7 +128,7 @@ def left(document: NotebookDocument, *ids: str) -> Mapping[str, str | None]:
 def is_made(found: NotebookDocument, wanted: NotebookDocument, change: Change) -> bool:
     """Whether a notebook that was read back has what was wanted of it, whatever else happened in it meanwhile."""
     id = id_of(change)
-    if left(found, id) != left(wanted, id):
+    if sources_of(found, id) != sources_of(wanted, id):
         return False
     # Somebody may have put cells before it; when there are as many as there were, it stands where it was put.
     moved = isinstance(change, MoveCell) and len(found.cells) == len(wanted.cells)
@@ -157,7 +158,7 @@ def _there(document: NotebookDocument, id: str) -> NotebookCell:
     return cell
 
 
-def _unchanged(document: NotebookDocument, id: str, was: str) -> NotebookCell:
+def _find_unchanged(document: NotebookDocument, id: str, was: str) -> NotebookCell:
     cell = _there(document, id)
     if cell.source != was:
         raise ToolError(

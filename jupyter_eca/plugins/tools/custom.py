@@ -1,4 +1,6 @@
-"""The user's own tools: command lines of the key `customTools` (ECA's), with arguments that a model fills in."""
+"""The user's own tools: command lines of the key `customTools` (ECA's), whose arguments a model fills in. `shell`
+runs them.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,7 @@ from jupyter_eca.engine.model.request import ToolSpec
 from jupyter_eca.engine.text import shell_template
 from jupyter_eca.errors import ToolError
 from jupyter_eca.plugins.tools.base import Plain
-from jupyter_eca.plugins.tools.shell import ran
+from jupyter_eca.plugins.tools.shell import run_to_end
 from jupyter_eca.protocol.content import ShellCommandDetails, ShellCommandPart
 from jupyter_eca.workspace.tool_result import ToolResult
 
@@ -75,7 +77,7 @@ class CustomTool(Plain):
             raise ToolError("There is no bash here, which custom tools need.")
         about = f"export ECA_AGENT=1 ECA_CHAT_ID={shlex.quote(context.chat)}"
         whole = f"{about}; exec {shlex.quote(bash)} -c {shlex.quote(line)}"
-        done = await ran(whole, folder, self.written.timeout_seconds)
+        done = await run_to_end(whole, folder, self.written.timeout_seconds)
         return ToolResult(done.text, error=done.error, details=_details(line))
 
     def _line(self, arguments: dict[str, Any]) -> str:

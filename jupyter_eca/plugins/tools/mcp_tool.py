@@ -1,4 +1,6 @@
-"""A server's tool as one of ours."""
+"""The tools of MCP servers as tools of ours. It starts no server: `mcp_client` does; `host/tools/registry.py` puts
+them beside the native ones.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from jupyter_eca.engine.model.request import ToolSpec
-from jupyter_eca.mcp_client.caller import Behalf
+from jupyter_eca.mcp_client.caller import Caller
 from jupyter_eca.mcp_client.tool_names import tool_name
 from jupyter_eca.plugins.tools.base import Plain
 from jupyter_eca.protocol.content import Origin
@@ -15,9 +17,9 @@ from jupyter_eca.protocol.content import Origin
 if TYPE_CHECKING:
     import mcp_types
 
-    from jupyter_eca.mcp_client.connection import Connection
+    from jupyter_eca.mcp_client.connection import ServerConnection
     from jupyter_eca.mcp_client.manager import Manager
-    from jupyter_eca.mcp_client.server import Server
+    from jupyter_eca.mcp_client.server import McpServer
     from jupyter_eca.plugins.tools.base import ToolContext
     from jupyter_eca.workspace.tool_result import ToolResult
 
@@ -28,7 +30,7 @@ _log = logging.getLogger(__name__)
 class McpTool(Plain):
     """`reads` is what the server says of it: enough for plan mode, never for approval."""
 
-    server: Server
+    server: McpServer
     name: str
     spec: ToolSpec
     reads: bool
@@ -37,11 +39,11 @@ class McpTool(Plain):
         """Raises: ToolError."""
         from jupyter_eca.mcp_client.results import tool_result
 
-        async def call(connection: Connection) -> ToolResult:
+        async def call(connection: ServerConnection) -> ToolResult:
             result = await connection.call_tool(
-                self.name, arguments, Behalf(context.chat, context.call, context.report)
+                self.name, arguments, Caller(context.chat, context.call, context.report)
             )
-            await connection.settled()
+            await connection.await_lists()
             return tool_result(result)
 
         return await self.server.use(call)
@@ -57,7 +59,7 @@ def mcp_tools(servers: Manager) -> list[McpTool]:
     return list(found.values())
 
 
-def mcp_tool(server: Server, tool: mcp_types.Tool) -> McpTool:
+def mcp_tool(server: McpServer, tool: mcp_types.Tool) -> McpTool:
     hints = tool.annotations
     title = tool.title or (hints and hints.title) or tool.name
     spec = ToolSpec(

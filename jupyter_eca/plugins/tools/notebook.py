@@ -1,4 +1,6 @@
-"""The tools that read and run a live notebook; those that change its cells are in `celledits`."""
+"""The tools that read and run a live notebook. `cell_edits` beside it changes cells, `notebook_create` makes a new
+notebook.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,7 @@ from pydantic import Field
 from jupyter_eca.errors import ToolError
 from jupyter_eca.plugins.tools import cell_names as wanted
 from jupyter_eca.plugins.tools.base import Need, ToolContext, tool
-from jupyter_eca.plugins.tools.waited_code import STARTED, InBackground, Watch, attended, free
+from jupyter_eca.plugins.tools.waited_code import STARTED, InBackground, Watch, free, wait_or_detach
 from jupyter_eca.protocol.job import Job
 from jupyter_eca.protocol.notebook import CellState, CellType, PutCell, RunStatus
 from jupyter_eca.workspace.notebooks.prompt_cells import Cells, cells_of
@@ -45,12 +47,12 @@ async def notebook_read(context: ToolContext, path: NotebookPath = "", cells: Wh
     Long outputs are cut in a reading of many cells. Read a single cell to see all of its outputs, and its images.
     Ids stay when cells are inserted, moved or deleted; numbers do not.
     """
-    document = await found(context, path)
+    document = await read_notebook(context, path)
     only = wanted.several(document, cells) if cells.strip() else document.cells
     if len(only) == 1 and cells.strip():
         text = rendered(document, {only[0].id}, output=MAX_RESULT_CHARS)
         return ToolResult(f"{_about(document)}\n\n{text}", images=pictures(only[0]))
-    return ToolResult(f"{_about(document)}\n\n{_fitting(document, only)}")
+    return ToolResult(f"{_about(document)}\n\n{_fit_cells(document, only)}")
 
 
 @tool(needs=[Need.NOTEBOOKS], summary="Running cells {cells}")
@@ -62,8 +64,8 @@ async def notebook_run_cells(
 
     For code that is not to be in the notebook use run_code.
     """
-    document = await found(context, path)
-    chosen = [wanted.named(document, cell) for cell in cells]
+    document = await read_notebook(context, path)
+    chosen = [wanted.find_cell(document, cell) for cell in cells]
     free(context, document.kernel_id, document.path)
     if context.from_cell and _waits(context, document):
         raise ToolError(
@@ -76,13 +78,13 @@ async def notebook_run_cells(
             PutCell(index=wanted.number(document, id) - 1, cell=cell, was=cell.source) for id, cell in before.items()
         ]
         if undo:
-            await context.keeper.keep_cells(document.path, undo, wanted.left(document, *before))
+            await context.keeper.keep_cells(document.path, undo, wanted.sources_of(document, *before))
     ids = [cell.id for cell in chosen]
     watch = Watch(ids, [str(wanted.number(document, id)) for id in ids])
-    label = f"{_called(document, chosen)} of {document.path}"
+    label = f"{_name_cells(document, chosen)} of {document.path}"
     about = NewJob(context.chat, label, label, context.call, CELLS, document.kernel_id, document.path)
     run = notebooks(context).run(context.chat, document.path, ids, watch)
-    done = await attended(context, run, watch, about, _ending, background=background)
+    done = await wait_or_detach(context, run, watch, about, _find_ending, background=background)
     if isinstance(done, Job):
         return ToolResult(f"{_capital(label)}: {STARTED.format(done.id)}")
     return _ran(document, chosen, done.ran, done.status)
@@ -97,7 +99,7 @@ def notebooks(context: ToolContext) -> Notebooks:
     return context.notebooks
 
 
-async def found(context: ToolContext, path: str) -> NotebookDocument:
+async def read_notebook(context: ToolContext, path: str) -> NotebookDocument:
     """The notebook that is meant, as it is now. Raises: ToolError."""
     there = notebooks(context)
     opened = await there.list()
@@ -124,7 +126,7 @@ def _waits(context: ToolContext, document: NotebookDocument) -> bool:
     return any(cell.state is CellState.RUNNING for cell in document.cells)
 
 
-def _called(document: NotebookDocument, chosen: list[NotebookCell]) -> str:
+def _name_cells(document: NotebookDocument, chosen: list[NotebookCell]) -> str:
     """cell 3, cells 3-5, cells 3, 8"""
     numbers = [wanted.number(document, cell.id) for cell in chosen]
     first, last = numbers[0], numbers[-1]
@@ -137,7 +139,7 @@ def _capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def _ending(done: NotebookRunResult) -> Ending:
+def _find_ending(done: NotebookRunResult) -> Ending:
     errors = [output for cell in done.ran for output in cell.outputs if output.get("output_type") == "error"]
     note = f"{errors[-1].get('ename')}: {errors[-1].get('evalue')}" if errors else ""
     match done.status:
@@ -157,7 +159,7 @@ def _about(document: NotebookDocument) -> str:
     return f"{document.path}: {wanted.size(document)}{language}, {kernel}"
 
 
-def _fitting(document: NotebookDocument, only: tuple[NotebookCell, ...]) -> str:
+def _fit_cells(document: NotebookDocument, only: tuple[NotebookCell, ...]) -> str:
     """Better shorter outputs than no cells, and better whole cells than a hole in the middle of one."""
     ids = [cell.id for cell in only]
     room = MAX_RESULT_CHARS - _HEADER_CHARS
@@ -185,7 +187,7 @@ def _ran(
     """The cells as they are after the run, at the numbers they had before it."""
     now = {cell.id: cell for cell in ran}
     after = document.model_copy(update={"cells": tuple(now.get(cell.id, cell) for cell in document.cells)})
-    text = _fitting(after, tuple(cell for cell in after.cells if cell.id in now)) if now else ""
+    text = _fit_cells(after, tuple(cell for cell in after.cells if cell.id in now)) if now else ""
     missing = [str(wanted.number(document, cell.id)) for cell in chosen if cell.id not in now]
     told = {
         RunStatus.OK: f"Ran in {document.path}:",

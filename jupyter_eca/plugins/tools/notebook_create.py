@@ -56,7 +56,7 @@ async def _preview(context: ToolContext, arguments: dict[str, Any]) -> FileChang
     given = notebook_create.arguments.model_validate(arguments)
     path, cells = getattr(given, "path", ""), getattr(given, "cells", [])
     real = await asyncio.to_thread(_free, context.files, path)
-    made = _meant(cells, await _spec(context, real))
+    made = _resolve_cells(cells, await _spec(context, real))
     return text_file.change(context.files.shown(real), None, _text(made))
 
 
@@ -71,7 +71,7 @@ async def notebook_create(
     """
     real = await asyncio.to_thread(_free, context.files, path)
     spec = await _spec(context, real)
-    wanted = _meant(cells, spec)
+    wanted = _resolve_cells(cells, spec)
     if context.keeper is not None:
         await context.keeper.keep(real)
     shown = PurePosixPath(context.files.shown(real)).as_posix()
@@ -96,7 +96,7 @@ def _free(files: Files, path: str) -> Path:
     return real
 
 
-def _meant(cells: Sequence[NewCells], spec: Mapping[str, str]) -> list[NewCells]:
+def _resolve_cells(cells: Sequence[NewCells], spec: Mapping[str, str]) -> list[NewCells]:
     """As they are to stand in a notebook of this kernel."""
     kinds = cells_of(language_of({"kernelspec": spec}))
     sources = [as_code(cell.source, kinds) if cell.cell_type is CellType.CODE else cell.source for cell in cells]
@@ -107,7 +107,7 @@ def _write(real: Path, shown: str, cells: Sequence[NewCells], spec: dict[str, st
     """The cells that are then on disk."""
     language = language_of({"kernelspec": spec})
     book = {
-        "cells": [_stored(number, cell) for number, cell in enumerate(cells, 1)],
+        "cells": [_as_stored(number, cell) for number, cell in enumerate(cells, 1)],
         "metadata": {"kernelspec": spec} | ({"language_info": {"name": language}} if language else {}),
         "nbformat": 4,
         "nbformat_minor": 5,
@@ -128,7 +128,7 @@ def _write(real: Path, shown: str, cells: Sequence[NewCells], spec: dict[str, st
     return [(cell["cell_type"], "".join(cell["source"])) for cell in there]
 
 
-def _stored(number: int, cell: NewCells) -> dict[str, Any]:
+def _as_stored(number: int, cell: NewCells) -> dict[str, Any]:
     stored: dict[str, Any] = {"cell_type": cell.cell_type, "id": f"cell-{number}", "metadata": {}}
     if cell.cell_type is CellType.CODE:
         stored |= {"execution_count": None, "outputs": []}

@@ -1,4 +1,4 @@
-"""The tool that searches in files, by whichever of ripgrep, git and grep is there.
+"""The tool that searches in files with ripgrep, git or grep, whichever is installed.
 
 A pattern comes from a model and may never end: it is matched in another process, which can be killed, and never by
 Python's `re`, which cannot be and holds up everybody.
@@ -56,7 +56,7 @@ async def grep(
     """
     search = await asyncio.to_thread(_search, context.files, path, pattern, include, output_mode)
     found = await _matches(search, await _command(search), max_results + 1)
-    shown = await asyncio.to_thread(_shown, context.files, search, found[:max_results])
+    shown = await asyncio.to_thread(_as_lines, context.files, search, found[:max_results])
     if not shown:
         return f"No match for {pattern} in {path}{f' ({include})' if include else ''}"
     if len(found) > max_results:
@@ -171,7 +171,7 @@ def _is_match(record: bytes, mode: Mode) -> bool:
     return mode == "files_with_matches" or (b"\0" in record and not (mode == "count" and record.endswith(b"\x000")))
 
 
-def _shown(files: Files, search: _Search, found: list[bytes]) -> list[str]:
+def _as_lines(files: Files, search: _Search, found: list[bytes]) -> list[str]:
     """Without what lies behind a link: not every grep leaves those alone."""
     names: dict[bytes, str | None] = {}
     shown: list[str] = []

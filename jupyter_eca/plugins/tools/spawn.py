@@ -1,4 +1,4 @@
-"""The tool by which an agent has another one do something."""
+"""The tool by which an agent gives a task to a subagent. `host/turn/subagents.py` runs it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""What a program printed, as a model reads it: the head and the tail; the whole of it in a file of ours."""
+"""The output of a program as a model reads it: its head and its tail. The whole output is in a file of ours. `shell`
+feeds it.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,7 @@ def _folder() -> Path:
     return folder
 
 
-def kept(path: str) -> Path | None:
+def find_kept_file(path: str) -> Path | None:
     """The file behind a path that a transcript named, which a model may read though it is in no workspace."""
     if _folder.cache_info().currsize:
         real = Path(path).resolve()
@@ -44,7 +46,7 @@ def kept(path: str) -> Path | None:
     return None
 
 
-class Transcript:
+class TerminalTranscript:
     """Not thread-safe: fed by one reader. `feed` writes to disk."""
 
     def __init__(self) -> None:

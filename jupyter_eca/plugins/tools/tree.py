@@ -1,4 +1,6 @@
-"""The tool that lists a folder: what git knows of it, or what a walk finds. Links are shown, never followed."""
+"""The tool that lists a folder: the files that git knows, or else those of a walk. Links are shown and never
+followed.
+"""
 
 from __future__ import annotations
 
@@ -40,8 +42,8 @@ async def directory_tree(context: ToolContext, path: Folder, max_depth: Depth = 
     Files that git ignores are left out. "..." stands after a folder that has more than is shown.
     """
     folder = await asyncio.to_thread(_folder, context.files, path)
-    listed = await _listed(folder)
-    return await asyncio.to_thread(_drawn, folder, path, listed, max_depth)
+    listed = await _list(folder)
+    return await asyncio.to_thread(_draw, folder, path, listed, max_depth)
 
 
 TOOLS = (directory_tree,)
@@ -64,13 +66,13 @@ class _Listing:
     whole: bool = True
 
 
-async def _listed(folder: Path) -> _Listing:
+async def _list(folder: Path) -> _Listing:
     """An ignored folder has nothing that git would list; who asks for it wants to see it all the same."""
     if await programs.in_work_tree(folder):
         output = await programs.git_output(folder, "ls-files", "--cached", "--others", "--exclude-standard", "-z")
         if output:
             return await asyncio.to_thread(_present, folder, output)
-    return await asyncio.to_thread(_walked, folder)
+    return await asyncio.to_thread(_walk, folder)
 
 
 def _present(folder: Path, output: bytes) -> _Listing:
@@ -87,7 +89,7 @@ def _present(folder: Path, output: bytes) -> _Listing:
     return _Listing(frozenset(paths))
 
 
-def _walked(folder: Path) -> _Listing:
+def _walk(folder: Path) -> _Listing:
     """Breadth first, so that what is left out is what is deep."""
     paths: set[tuple[str, ...]] = set()
     waiting: deque[tuple[str, ...]] = deque([()])
@@ -105,7 +107,7 @@ def _walked(folder: Path) -> _Listing:
     return _Listing(frozenset(paths))
 
 
-def _drawn(folder: Path, path: str, listing: _Listing, max_depth: int | None) -> str:
+def _draw(folder: Path, path: str, listing: _Listing, max_depth: int | None) -> str:
     every = {parts[:depth] for parts in listing.paths for depth in range(1, len(parts) + 1)}
     near = [parts for parts in every if max_depth is None or len(parts) <= max_depth]
     kept = sorted(near, key=lambda parts: (len(parts), parts))[:MAX_ENTRIES]

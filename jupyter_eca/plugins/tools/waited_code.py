@@ -1,4 +1,6 @@
-"""Code that runs in a kernel, waited for or in the background: how it goes is told while it does."""
+"""Code in a kernel that is waited for, or goes on as a job in the background, with progress either way. `kernel` and
+`notebook` run their code through it.
+"""
 
 from __future__ import annotations
 
@@ -77,7 +79,7 @@ def free(context: ToolContext, kernel: str | None, path: str = "") -> None:
         )
 
 
-async def attended(
+async def wait_or_detach(
     context: ToolContext,
     work: Coroutine[None, None, T],
     watch: Watch,
@@ -98,7 +100,7 @@ async def attended(
     try:
         while True:
             if not background:
-                await _waited(context, running, watch, background=jobs is not None)
+                await _wait(context, running, watch, background=jobs is not None)
             if running.done():
                 return running.result()
             try:
@@ -123,7 +125,7 @@ async def attended(
             await asyncio.wait((running,))
 
 
-async def _waited(context: ToolContext, running: asyncio.Future[Any], watch: Watch, *, background: bool) -> None:
+async def _wait(context: ToolContext, running: asyncio.Future[Any], watch: Watch, *, background: bool) -> None:
     """Until it has ended, or is to go on without anybody who waits for it."""
     away = asyncio.ensure_future(context.away.wait())
     try:

@@ -2,5 +2,5 @@
 
 from __future__ import annotations
 
-# Skipped where no gitignore says what matters.
+# They are skipped where no .gitignore says what matters.
 JUNK = (".git", ".hg", ".svn", ".venv", ".tox", "node_modules", "__pycache__", ".ipynb_checkpoints")

@@ -1,5 +1,5 @@
-"""What a turn asks of whoever sits at its cell, as a widget that draws it as the panel does: the same bundle, the same
-reducer, the same views. It is shown while something is to be decided, and leaves no trace in the notebook.
+"""The card below a cell: a widget that draws approvals and questions of one turn as the panel draws them, with the
+same bundle. It decides nothing: `questions` passes on what a page of the card answers.
 
 Each page that shows it is told only what waits: the contents of those calls, and the questions. What is decided is the
 desk's business.

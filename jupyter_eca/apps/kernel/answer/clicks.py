@@ -1,4 +1,5 @@
-"""Whether a click in a page reaches a cell that waits for it, and how one knows that it never will.
+"""Whether clicks in a page reach a kernel whose cell is still running. It knows no widget; `card` and the engine's
+client ask it.
 
 | ipykernel | clicks reach a cell that awaits |
 |---|---|
@@ -49,14 +50,14 @@ class Hearing:
         widget.comm.on_close(self._close)
 
     @property
-    def lost(self) -> bool:
+    def is_lost(self) -> bool:
         """Nothing that is clicked will arrive."""
         return self._closed or (monotonic() > self._until and not reach_awaiting() and not self._subshells())
 
-    async def begun(self, spoken: asyncio.Event, seconds: float) -> bool:
+    async def wait_for_page(self, spoken: asyncio.Event, seconds: float) -> bool:
         """Whether a page has spoken within that time, or sooner where none can."""
         until = monotonic() + seconds
-        while not (spoken.is_set() or self.lost or monotonic() > until):
+        while not (spoken.is_set() or self.is_lost or monotonic() > until):
             with suppress(TimeoutError):
                 await asyncio.wait_for(spoken.wait(), _HEARTBEAT)
         return spoken.is_set()

@@ -1,4 +1,5 @@
-"""Text that others wrote, made inert Markdown: it may be formatted, it cannot act.
+"""Text of others as inert Markdown: it may be formatted, but it cannot act. Pure. Everything that a cell shows of a
+model, a tool or a server passes through it.
 
 A cell that the user ran is trusted, so JupyterLab runs what HTML its Markdown holds, with the rights of the page; and
 nbconvert passes it on to whoever opens the export. What a model or a tool says must never get there, and must not make
@@ -65,7 +66,7 @@ def inert(text: str) -> str:
 
 def prose(text: str) -> str:
     """The text with its formatting; fences are shown as they are written."""
-    return _TOKEN.sub(_written, text)
+    return _TOKEN.sub(_escape_found, text)
 
 
 def block(text: str, language: str = "") -> str:
@@ -80,7 +81,7 @@ def code(text: str) -> str:
     return f"<code>{_entities(' '.join(text.split()))}</code>"
 
 
-def _written(found: re.Match[str]) -> str:
+def _escape_found(found: re.Match[str]) -> str:
     match found.lastgroup:
         case "code":
             # Not between backticks: a table splits its cells inside of those, and then they are no code.

@@ -1,5 +1,5 @@
-"""Where an answer is shown: one display in a notebook, redrawn at most ten times a second; once, where nobody watches;
-or as running text, where there is only a terminal.
+"""Where an answer is shown: a display in a notebook that is redrawn at most ten times a second, a terminal, or once
+at the end where nobody watches. It renders nothing itself: `transcript` gives the text.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ import time
 import uuid
 from typing import TYPE_CHECKING, Any, Protocol
 
-from jupyter_eca.apps.kernel.answer.pictures import shown
+from jupyter_eca.apps.kernel.answer.pictures import as_bundles
 from jupyter_eca.apps.kernel.answer.tool_details import plain_checklist
-from jupyter_eca.apps.kernel.answer.transcript import Call, Words, plain
+from jupyter_eca.apps.kernel.answer.transcript import SpokenText, TranscriptCall, plain
 
 if TYPE_CHECKING:
     from jupyter_eca.apps.kernel.answer.transcript import Transcript
@@ -63,7 +63,7 @@ class NotebookScreen:
         _show_pictures(self._publisher, transcript)
 
     def _show(self, transcript: Transcript, *, final: bool = False) -> None:
-        text = transcript.markdown(final=final)
+        text = transcript.as_markdown(final=final)
         kept = transcript.kept if final else {}
         if text != self._drawn or kept:
             data = {"text/markdown": text, "text/plain": transcript.plain()}
@@ -81,7 +81,7 @@ class FinalScreen:
         pass
 
     def finish(self, transcript: Transcript) -> None:
-        data = {"text/markdown": transcript.markdown(final=True), "text/plain": transcript.plain()}
+        data = {"text/markdown": transcript.as_markdown(final=True), "text/plain": transcript.plain()}
         self._publisher.publish(data, transcript.kept)
         _show_pictures(self._publisher, transcript)
 
@@ -93,11 +93,11 @@ class TerminalScreen:
         self._printed: dict[int, str] = {}
 
     def draw(self, transcript: Transcript, *, now: bool = False) -> None:  # noqa: ARG002  # text is cheap
-        for number, part in enumerate(transcript.shown):
+        for number, part in enumerate(transcript.visible_parts):
             text, before = plain(part), self._printed.get(number, "")
-            if text == before or (isinstance(part, Call) and part.state.startswith("…")):
+            if text == before or (isinstance(part, TranscriptCall) and part.state.startswith("…")):
                 continue
-            new = text.removeprefix(before) if isinstance(part, Words) else f"{text}\n"
+            new = text.removeprefix(before) if isinstance(part, SpokenText) else f"{text}\n"
             sys.stdout.write("\n\n" + new if not before and number else new)
             self._printed[number] = text
         sys.stdout.flush()
@@ -111,5 +111,5 @@ class TerminalScreen:
 
 def _show_pictures(publisher: Publisher, transcript: Transcript) -> None:
     """Each in an output of its own: of one output a page shows the text or the picture."""
-    for bundle in shown(transcript.pictures):
+    for bundle in as_bundles(transcript.pictures):
         publisher.publish(bundle)

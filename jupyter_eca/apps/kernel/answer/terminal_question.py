@@ -1,5 +1,6 @@
-"""A question of the assistant's, or of a dialogue such as `/login`, answered by `input()`. A secret is typed where
-nobody reads along, and is kept nowhere here."""
+"""Asks a question of the assistant, or of a dialogue such as `/login`, by `input()`. A secret is read without an
+echo where that is possible. `terminal_approval` beside it asks about tool calls.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +33,7 @@ def typed(asked: ChatAskQuestionParams) -> ChatAskQuestionResult:
             words = _secretly(f"\n{shown}\n") if asked.secret else input(f"\n{shown}\n{hint}: ")
     except EOFError:
         return NOBODY
-    return _meant(asked, words.strip())
+    return _parse_answer(asked, words.strip())
 
 
 def _secretly(prompt: str) -> str:
@@ -40,7 +41,7 @@ def _secretly(prompt: str) -> str:
     return getpass.getpass(f"{prompt}Typed here it is not shown: ")
 
 
-def _meant(asked: ChatAskQuestionParams, words: str) -> ChatAskQuestionResult:
+def _parse_answer(asked: ChatAskQuestionParams, words: str) -> ChatAskQuestionResult:
     """A number of the list, one of its labels (or what only that begins with), or words of one's own."""
     labels = [option.label for option in asked.options or ()]
     if words.isdecimal() and 1 <= int(words) <= len(labels):

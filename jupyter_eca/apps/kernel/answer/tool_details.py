@@ -1,4 +1,6 @@
-"""What a tool call would do, or did, as Markdown and as text: its change of a file, its command, its plan. Pure."""
+"""The details of a tool call as Markdown and as text: a change of a file, a command, a plan. Pure. `transcript` puts
+them into the answer.
+"""
 
 from __future__ import annotations
 
@@ -38,22 +40,22 @@ def about(arguments: dict[str, Any], details: ToolCallDetails | None) -> str:
     source = arguments.get("code")
     coded = isinstance(source, str)
     others = {name: value for name, value in arguments.items() if name not in said and not (coded and name == "code")}
-    shown = block(cut(source), "python") if isinstance(source, str) else ""
+    shown = block(shorten(source), "python") if isinstance(source, str) else ""
     match details:
         case FileChangeDetails():
             shown += block(_lines(details.diff), "diff")
         case ShellCommandDetails():
-            shown += block(cut(_command(arguments, details)), "sh")
+            shown += block(shorten(_command(arguments, details)), "sh")
         case _:
             pass
-    return shown + (block(cut(json.dumps(others, ensure_ascii=False, indent=1)), "json") if others else "")
+    return shown + (block(shorten(json.dumps(others, ensure_ascii=False, indent=1)), "json") if others else "")
 
 
 def results(details: ToolCallDetails | None) -> str:
     """What a call gave beside its text, folded."""
     match details:
         case JsonOutputsDetails(jsons=jsons) if jsons:
-            blocks = "".join(block(cut(_indented(one)), "json") for one in jsons)
+            blocks = "".join(block(shorten(_indent(one)), "json") for one in jsons)
             return f"\n\n<details><summary>JSON</summary>{blocks}\n\n</details>"
         case _:
             return ""
@@ -94,7 +96,7 @@ def plain_about(arguments: dict[str, Any], details: ToolCallDetails | None) -> s
             return source if isinstance(source, str) else json.dumps(arguments, ensure_ascii=False, indent=1)
 
 
-def folded(text: str, summary: str) -> str:
+def fold(text: str, summary: str) -> str:
     """Long Markdown behind its first paragraph; short Markdown as it is."""
     if len(text.splitlines()) <= SHOWN_LINES:
         return inert(text)
@@ -105,28 +107,28 @@ def folded(text: str, summary: str) -> str:
     return f"{inert(first)}\n\n{fold}".strip()
 
 
-def cut(text: str) -> str:
+def shorten(text: str) -> str:
     return text if len(text) <= SHOWN_CHARS else f"{text[:SHOWN_CHARS]}\n… {len(text) - SHOWN_CHARS} characters more"
 
 
 def _lines(text: str) -> str:
     lines = text.rstrip("\n").splitlines()
     more = len(lines) - SHOWN_LINES
-    return cut("\n".join(lines if more <= 0 else [*lines[:SHOWN_LINES], f"… {more} lines more"]))
+    return shorten("\n".join(lines if more <= 0 else [*lines[:SHOWN_LINES], f"… {more} lines more"]))
 
 
 def _command(arguments: dict[str, Any], details: ShellCommandDetails) -> str:
     """The line as it was written, which is what runs; another server's tool may call it otherwise."""
     written = arguments.get("command")
-    text = written if isinstance(written, str) else "\n".join(map(_joined, details.commands))
+    text = written if isinstance(written, str) else "\n".join(map(_join, details.commands))
     return f"{text}\n# in the background" if details.background else text
 
 
-def _joined(part: ShellCommandPart) -> str:
+def _join(part: ShellCommandPart) -> str:
     return shlex.join((part.command, *part.args)) if part.args else part.command
 
 
-def _indented(text: str) -> str:
+def _indent(text: str) -> str:
     try:
         return json.dumps(json.loads(text), ensure_ascii=False, indent=1)
     except ValueError:

@@ -1,4 +1,6 @@
-"""One turn in a cell: follow the events, draw, ask about tool calls, and end cleanly whatever happens."""
+"""One turn in a cell: it follows the events, draws them, asks about tool calls, and ends cleanly whatever happens.
+It parses no cell: `magic` makes it and `cell_session` holds it.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +10,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from jupyter_eca.apps.kernel.answer.inert_markdown import inert
-from jupyter_eca.apps.kernel.answer.questions import Asking
+from jupyter_eca.apps.kernel.answer.questions import CellQuestions
 from jupyter_eca.apps.kernel.answer.transcript import Transcript
 from jupyter_eca.apps.kernel.engine.interrupt import in_turn
-from jupyter_eca.apps.kernel.surroundings import Surroundings, kernel_of, screen_for
+from jupyter_eca.apps.kernel.surroundings import FrontEndKind, kernel_of, screen_for
 from jupyter_eca.errors import CellError, RemoteError
 from jupyter_eca.protocol.event import Outcome
 
@@ -82,11 +84,11 @@ async def patiently(task: asyncio.Future[T]) -> T:
     return task.result()
 
 
-class Turn:
+class CellTurn:
     def __init__(
         self,
         shell: Any,
-        surroundings: Surroundings,
+        surroundings: FrontEndKind,
         client: Client,
         kernel: ShellKernel,
         chat: str,
@@ -103,7 +105,7 @@ class Turn:
         self._transcript = Transcript(command)
         self._changed = asyncio.Event()
         self._interrupted = asyncio.Event()
-        self._asking = Asking(surroundings, shell.display_pub, client, chat, self._draw, self._interrupted.set)
+        self._asking = CellQuestions(surroundings, shell.display_pub, client, chat, self._draw, self._interrupted.set)
         self._following: asyncio.Task[None] | None = None
 
     async def run(self, ask: Ask, model: str, lock: ChatLock | None = None) -> None:
@@ -124,7 +126,7 @@ class Turn:
             raise CellError(str(error)) from None
         finally:
             self._asking.close()
-            self._transcript.kept = self._kernel.kept
+            self._transcript.kept = self._kernel.output_metadata
             self._screen.finish(self._transcript)
             if ask.name:
                 self._shell.user_ns[ask.name] = answer_of(self._transcript, self.chat)
@@ -167,7 +169,7 @@ class Turn:
         async for received in self._client.ask(self.chat, ask.message, model, ask.agent, ask.variant, progressed, lock):
             self._transcript.add(received)
             self._changed.set()
-            self._asking.heard(received, self._transcript)
+            self._asking.receive(received, self._transcript)
 
     def _draw(self) -> None:
         self._screen.draw(self._transcript, now=True)

@@ -1,4 +1,5 @@
-"""Finding the engine: the Jupyter server's, over a comm it opens to this kernel; else one of our own, in here.
+"""Finds the engine: that of the Jupyter server, over a comm which the server opens to this kernel, or else an
+embedded one. It knows no cell; `cell_session` owns it, `embedded_host` is the engine in the kernel.
 
 The server is told of this kernel by one iopub message with a topic of its own, which it alone subscribes to. It
 answers by opening a comm: no address and no token of the server ever enters the kernel.
@@ -100,11 +101,11 @@ class Engine:
         """Raises: ConfigError, RemoteError."""
         async with self._connecting:
             if self._client is None or self._client.left.is_set():
-                self._client = await self._connected(kernel, unattended=unattended)
+                self._client = await self._connect(kernel, unattended=unattended)
                 self.new_chat()
             return self._client
 
-    async def _connected(self, kernel: ShellKernel, *, unattended: bool) -> Client:
+    async def _connect(self, kernel: ShellKernel, *, unattended: bool) -> Client:
         from jupyter_eca.apps.python_tools import LENT
         from jupyter_eca.transport.eca_client import Client
 

@@ -1,4 +1,6 @@
-"""The engine inside a kernel: where there is no Jupyter server, or none of ours."""
+"""The engine inside a kernel, where there is no Jupyter server or none with this extension. It has the rights of the
+kernel. `client` starts it.
+"""
 
 from __future__ import annotations
 

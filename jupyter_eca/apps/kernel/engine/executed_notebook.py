@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from jupyter_eca.apps.kernel.surroundings import Surroundings, look
+from jupyter_eca.apps.kernel.surroundings import FrontEndKind, find_front_end
 from jupyter_eca.errors import ToolError
 from jupyter_eca.workspace.notebooks.file import NotebookFiles
 from jupyter_eca.workspace.notebooks.prompt_cells import PROMPT
@@ -51,7 +51,7 @@ class ExecutedNotebooks(NotebookFiles):
 
     def _is_executed(self, cells: Sequence[Held]) -> bool:
         """No kernel is told which file it runs: it is the one with the cell that runs now."""
-        if look(self._shell) is not Surroundings.UNATTENDED:
+        if find_front_end(self._shell) is not FrontEndKind.UNATTENDED:
             return False
         asking: str = self._shell.history_manager.input_hist_raw[-1].removeprefix(PROMPT).strip()
         return any(cell.source.removeprefix(PROMPT).strip() == asking for cell in cells)

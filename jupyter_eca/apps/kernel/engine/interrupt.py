@@ -1,4 +1,6 @@
-"""What Ctrl-C and the Interrupt button do while the assistant answers. Owns SIGINT for that time; knows no turn."""
+"""What Ctrl-C and the Interrupt button do while the assistant answers. It owns SIGINT for that time and knows no
+turn: `answer/turn` gives it what to cancel.
+"""
 
 from __future__ import annotations
 
@@ -25,12 +27,12 @@ def in_code() -> AbstractContextManager[None]:
         if callable(before):
             before(signum, frame)
 
-    return _handled(handle)
+    return _handle_interrupts(handle)
 
 
 def in_input() -> AbstractContextManager[None]:
     """Raised where `input()` waits, whatever else an interrupt means."""
-    return _handled(signal.default_int_handler)
+    return _handle_interrupts(signal.default_int_handler)
 
 
 def in_turn(interrupted: asyncio.Event, loop: asyncio.AbstractEventLoop) -> AbstractContextManager[None]:
@@ -39,11 +41,11 @@ def in_turn(interrupted: asyncio.Event, loop: asyncio.AbstractEventLoop) -> Abst
     def handle(_signum: int, _frame: FrameType | None) -> None:
         loop.call_soon_threadsafe(interrupted.set)
 
-    return _handled(handle)
+    return _handle_interrupts(handle)
 
 
 @contextmanager
-def _handled(handle: Callable[[int, FrameType | None], object]) -> Generator[None]:
+def _handle_interrupts(handle: Callable[[int, FrameType | None], object]) -> Generator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield  # signals are the main thread's business
         return

@@ -1,4 +1,6 @@
-"""Code and variables for the assistant in the live shell, from within the cell that waits for it."""
+"""The port `Kernel` on the live shell: runs code and describes variables from within the cell that waits for the
+answer. It knows no engine; `cell_session` makes one per shell.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +50,7 @@ class ShellKernel:
         self._runs = []
 
     @property
-    def kept(self) -> dict[str, Any]:
+    def output_metadata(self) -> dict[str, Any]:
         """What the notebook keeps of the code that ran in this turn: metadata of an output."""
         return kept.metadata(self._runs)
 
@@ -94,7 +96,12 @@ class ShellKernel:
             return KernelExecuteResult(status=RunStatus.ERROR, text=problem)
         try:
             # A cell that waits has set the shell's hook for results; where none does, what captures comes after it.
-            with _noted(self._shell) as failures, in_code(), self._shell.display_trap, capture_output() as captured:
+            with (
+                _collect_failures(self._shell) as failures,
+                in_code(),
+                self._shell.display_trap,
+                capture_output() as captured,
+            ):
                 await self._shell.run_cell_async(code, store_history=False, transformed_cell=source)
         except KeyboardInterrupt:
             return _INTERRUPTED  # between two statements, where the shell does not expect it
@@ -126,7 +133,7 @@ class _Failure:
 
 
 @contextmanager
-def _noted(shell: Any) -> Generator[list[_Failure]]:
+def _collect_failures(shell: Any) -> Generator[list[_Failure]]:
     """Failures of code are collected here. The shell would send them to the page as this cell's own, and nbclient would
     stop the notebook there."""
     failures: list[_Failure] = []

@@ -1,5 +1,5 @@
-"""`%eca panel`, in whatever front end: the widget where a page shows it, a conversation by `input()` in a terminal,
-words where nobody looks on.
+"""`%eca panel` in every front end: the widget where a page shows it, a conversation by `input()` in a terminal, a
+sentence where nobody watches. It knows `cell_session` only; `widget` is the panel itself.
 """
 
 from __future__ import annotations
@@ -8,8 +8,8 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from jupyter_eca.apps.kernel.engine.interrupt import in_input
-from jupyter_eca.apps.kernel.surroundings import Surroundings
-from jupyter_eca.apps.kernel.surroundings import look_for_panels as look
+from jupyter_eca.apps.kernel.surroundings import FrontEndKind
+from jupyter_eca.apps.kernel.surroundings import find_front_end_for_panels as look
 from jupyter_eca.errors import CellError
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ _NOBODY: Final = "A panel with the assistant is here for whoever runs this cell 
 
 async def show(session: CellSession, chat: str, run: Run) -> str:
     """What is to be said about it; "" where the panel speaks for itself. Raises: CellError."""
-    if look(session.shell) is not Surroundings.TERMINAL:
+    if look(session.shell) is not FrontEndKind.TERMINAL:
         return show_at_once(session, chat)
     _check(chat)
     await _converse(run, chat)
@@ -39,14 +39,14 @@ def show_at_once(session: CellSession, chat: str) -> str:
     """As `show`, where the cell cannot wait. Raises: CellError."""
     _check(chat)
     match look(session.shell):
-        case Surroundings.NOTEBOOK:
+        case FrontEndKind.NOTEBOOK:
             _display(chat)
             return ""
-        case Surroundings.TERMINAL:
+        case FrontEndKind.TERMINAL:
             raise CellError(
                 "Run `%eca panel` by itself: what loads jupyter_eca in the same breath cannot wait for you."
             )
-        case Surroundings.UNATTENDED:
+        case FrontEndKind.UNATTENDED:
             return _NOBODY
 
 
@@ -70,14 +70,14 @@ async def _converse(run: Run, chat: str) -> None:
     if chat:
         await run(f"/resume {chat}", None)
     print(_WITHOUT)  # noqa: T201  # a terminal
-    while words := _read():
+    while words := _read_line():
         try:
             await run("", words)
         except CellError as error:
             print(error)  # noqa: T201  # a terminal
 
 
-def _read() -> str:
+def _read_line() -> str:
     try:
         with in_input():
             return input("You: ").strip()

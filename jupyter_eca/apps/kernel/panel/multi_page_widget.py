@@ -1,5 +1,5 @@
-"""A widget of which every page that shows it talks ECA, over the widget's own messages, on a channel of its own
-(`labextension/src/widget/channel.ts` has the few words around it).
+"""A widget each of whose pages speaks ECA on a channel of its own, over the widget's messages. It knows nothing of
+chats: `widget` makes a panel of it.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Paged(AnyWidget):
         """One page, until it leaves; its link is in `_links` meanwhile."""
         raise NotImplementedError
 
-    def _told(self, content: Any) -> None:
+    def _hear_state(self, content: Any) -> None:
         """What is of no channel."""
 
     def _take(self, _widget: object, content: Any, _buffers: object) -> None:
@@ -56,7 +56,7 @@ class Paged(AnyWidget):
                 if link := self._links.get(channel):
                     link.received(content)
             case _:
-                self._told(content)
+                self._hear_state(content)
 
     def start(self, work: Coroutine[Any, Any, None]) -> None:
         """The kernel's loop is not ours: these tasks end with their channels."""

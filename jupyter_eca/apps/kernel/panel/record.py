@@ -1,5 +1,5 @@
-"""What was said in the chat that a panel shows, as Markdown and as text: a widget leaves none in the saved notebook.
-Pure: no display, no clock.
+"""The chat that a panel shows, as Markdown and as text: a widget alone leaves none in the saved notebook. It
+displays nothing; `widget` puts the text below the cell.
 """
 
 from __future__ import annotations
@@ -46,11 +46,11 @@ class Record:
         self.size = 0
         """How much was heard, in characters: the record grows with it."""
 
-    def asked(self, method: str, params: Any) -> None:
+    def add_page_message(self, method: str, params: Any) -> None:
         if method in {"chat/prompt", "chat/open"} and isinstance(params, dict):
             self._current = str(params.get("chatId", ""))  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType]  # raw JSON
 
-    def told(self, method: str, params: Any) -> None:
+    def add_engine_message(self, method: str, params: Any) -> None:
         if method == "chat/contentReceived":
             try:
                 self._hear(ChatContentReceivedParams.model_validate(params))
@@ -84,9 +84,9 @@ class Record:
         chat = self._chats.get(self._current)
         return chat.turns if chat else []
 
-    def markdown(self, *, folded: bool) -> str:
+    def as_markdown(self, *, folded: bool) -> str:
         """`folded` where the panel stands above it and says the same."""
-        turns = [f"**You:** {inert(turn.asked)}\n\n{turn.answer.markdown(final=True)}" for turn in self.turns]
+        turns = [f"**You:** {inert(turn.asked)}\n\n{turn.answer.as_markdown(final=True)}" for turn in self.turns]
         body = "\n\n---\n\n".join(text.strip() for text in turns)
         if not body:
             return ""

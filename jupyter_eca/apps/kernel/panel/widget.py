@@ -1,4 +1,5 @@
-"""`jupyter_eca.Panel()` and `%eca panel`: the side panel as a widget, for front ends that have no extension of ours.
+"""`jupyter_eca.Panel()` and `%eca panel`: the side panel as a widget, for front ends without our extension. It
+imports nothing heavy before a page connects: `link` has what comes then.
 
 Each channel of a page is joined to the engine by a link of its own. Behind the widget stands an output with the text of
 the chat, for whoever reads the notebook later.
@@ -14,8 +15,8 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from jupyter_eca.apps.kernel.cell_session import CellSession, session_of
 from jupyter_eca.apps.kernel.panel.multi_page_widget import Paged
-from jupyter_eca.apps.kernel.surroundings import Surroundings
-from jupyter_eca.apps.kernel.surroundings import look_for_panels as look
+from jupyter_eca.apps.kernel.surroundings import FrontEndKind
+from jupyter_eca.apps.kernel.surroundings import find_front_end_for_panels as look
 from jupyter_eca.errors import EcaError
 from jupyter_eca.transport.comm import CommLink
 
@@ -51,7 +52,7 @@ class Panel(Paged):
         self._surroundings = look(session.shell)
         self._heard: set[str] = set()
         self._record: Record | None = None
-        self._written = Written(self._publisher)
+        self._written = PanelOutput(self._publisher)
 
     # -- how it is shown
 
@@ -59,8 +60,8 @@ class Panel(Paged):
         self.show()
 
     def show(self) -> None:
-        if self._surroundings is not Surroundings.NOTEBOOK:
-            text = NOBODY_LOOKS if self._surroundings is Surroundings.UNATTENDED else NO_WIDGETS
+        if self._surroundings is not FrontEndKind.NOTEBOOK:
+            text = NOBODY_LOOKS if self._surroundings is FrontEndKind.UNATTENDED else NO_WIDGETS
             self._publisher.publish({"text/markdown": text, "text/plain": text})
             return
         bundle: Any = super()._repr_mimebundle_()  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]  # untyped library
@@ -79,7 +80,7 @@ class Panel(Paged):
                 pass
         super()._hear(content)
 
-    def _told(self, content: Any) -> None:
+    def _hear_state(self, content: Any) -> None:
         match content:
             case {"record": str(state)}:
                 self._written.folded = state != "hidden"
@@ -95,7 +96,7 @@ class Panel(Paged):
         from jupyter_eca.apps.kernel.panel.link import Recorder, joint
 
         try:
-            await self._session.connected(unattended=False)
+            await self._session.connect(unattended=False)
             engine = await self._session.engine.join()
         except EcaError as error:
             self._say(channel, {"closed": True, "why": str(error)})
@@ -126,7 +127,7 @@ class Panel(Paged):
                 self._end(other)
 
 
-class Written:
+class PanelOutput:
     """The output behind the panel. `folded` until the page has said that it hides it."""
 
     def __init__(self, publisher: Any) -> None:
@@ -142,7 +143,7 @@ class Written:
         self._begun = True
 
     def write(self, record: Record) -> None:
-        text = record.markdown(folded=self.folded)
+        text = record.as_markdown(folded=self.folded)
         if self._begun and text and text != self._shown:
             self._shown = text
             self._publisher.publish(self._data(text, record.plain()), transient={"display_id": self._id}, update=True)

@@ -1,4 +1,6 @@
-"""Notebooks as they are now: which one is meant, which cell of it, and how much of it a model is given."""
+"""Which open notebook and which of its cells is meant, and how much of it fits into a prompt. It offers nothing:
+`recent_look` does.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +51,7 @@ class Once:
             return self._read[path]
 
 
-async def opened(around: Surroundings, path: str) -> str | None:
+async def find_open_path(around: Surroundings, path: str) -> str | None:
     """The path in Jupyter's contents of a notebook that is open, of one as people and clients write it."""
     if around.notebooks is None or not path.lower().endswith(".ipynb"):
         return None
@@ -62,14 +64,14 @@ async def document(around: Surroundings, path: str = "") -> NotebookDocument:
     if around.notebooks is None:
         raise ToolError("No notebook is open.", "Open it in JupyterLab.")
     if path:
-        return await around.notebooks.read(await opened(around, path) or path)
+        return await around.notebooks.read(await find_open_path(around, path) or path)
     infos = await around.notebooks.list()
     if not infos:
         raise ToolError("No notebook is open.", "Open it in JupyterLab.")
     return await around.notebooks.read(infos[0].path)
 
 
-def named(document: NotebookDocument, which: str) -> tuple[int, NotebookCell]:
+def find_cell(document: NotebookDocument, which: str) -> tuple[int, NotebookCell]:
     """A cell with its number, by id or number. Ids first: one of digits alone is possible. Raises: ToolError."""
     for number, cell in enumerate(document.cells, 1):
         if cell.id == which:
@@ -84,7 +86,7 @@ def whole(document: NotebookDocument) -> Material:
     text = rendered(document)
     if len(text) > MAX_CHARACTERS:
         lengths = [len(put_out(cell.outputs)) for cell in document.cells]
-        each = _fitting(lengths, MAX_CHARACTERS - len(text) + sum(lengths))
+        each = _share_room(lengths, MAX_CHARACTERS - len(text) + sum(lengths))
         text = rendered(document, output=each)
         text += "" if each else "\n\n[outputs are left out: too many]"
     shown, note = _last_pictures(document)
@@ -92,7 +94,7 @@ def whole(document: NotebookDocument) -> Material:
     return Material(document.path, f"{text if len(text) <= MAX_CHARACTERS else capped(text)}{note}", shown)
 
 
-def _fitting(lengths: Sequence[int], room: int) -> int:
+def _share_room(lengths: Sequence[int], room: int) -> int:
     """How much of each output fits: the short ones whole, and of the long ones all the same."""
     shares = len(lengths)
     for length in sorted(lengths):

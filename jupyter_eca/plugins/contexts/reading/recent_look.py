@@ -1,4 +1,5 @@
-"""What somebody who types can point at in the open notebook and its kernel, as it was a moment ago.
+"""What a user who types can point at in the open notebook and its kernel, as it was a moment ago. It reads nothing
+for a model: `open_notebook` does.
 
 Both are asked over a link, while the list under the prompt is to be there at once. So an answer serves the next letters
 too, and one that did not come in time is not asked for again at once: nobody's typing is held up by it twice.
@@ -147,7 +148,7 @@ def _line(number: int, cell: NotebookCell) -> CellLine:
     return CellLine(number, cell.id, first_line(cell.source), bool(cell.outputs), first_line(failed), count)
 
 
-def fitting(names: Mapping[str, T], query: str, most: int) -> list[T]:
+def find_best(names: Mapping[str, T], query: str, most: int) -> list[T]:
     """By names, the best first; all of them searched at once, since there may be a thousand."""
     return [names[name] for _, name in Names(tuple(names)).best(query, most)]
 

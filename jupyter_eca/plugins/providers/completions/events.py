@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from jupyter_eca.engine.model.delta import ReasoningDelta, ReasoningEnd, Remark, ToolCallDelta, UsageDelta
-from jupyter_eca.plugins.providers.messages.request import sealed
-from jupyter_eca.plugins.providers.stop_remarks import TOO_LONG, declined
+from jupyter_eca.plugins.providers.messages.request import seal
+from jupyter_eca.plugins.providers.stop_remarks import TOO_LONG, describe_refusal
 from jupyter_eca.plugins.providers.thinking_tags import Tags
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class _Call:
 
 
 @dataclass(slots=True)
-class Reading:
+class CompletionsReader:
     """One answer being read. `model` is the full name, `complete` that the server said it was the end. This API says
     an error in a way that the SDK knows, so nothing is ever `failed` here."""
 
@@ -127,7 +127,7 @@ class Reading:
 
     def _end_thoughts(self) -> Iterator[Delta]:
         if self._thinks_in:
-            yield ReasoningEnd(sealed(self.model, self._thinks_in.strip()))
+            yield ReasoningEnd(seal(self.model, self._thinks_in.strip()))
             self._thinks_in = ""
 
     def _call(self, piece: Any) -> Iterator[Delta]:
@@ -148,7 +148,7 @@ class Reading:
     def _signature(self, piece: Any) -> str:
         """Gemini's: it refuses the chat without it."""
         content: Any = piece.get("extra_content")
-        return sealed(self.model, json.dumps(content)) if isinstance(content, dict) and content else ""
+        return seal(self.model, json.dumps(content)) if isinstance(content, dict) and content else ""
 
     def _end(self, reason: str) -> Iterator[Delta]:
         """Only these two say something: the others are often mislabelled, and the engine goes by what it received."""
@@ -161,7 +161,7 @@ class Reading:
                 yield ToolCallDelta(len(self._calls) - 1, arguments_text="{")
             yield Remark(TOO_LONG)
         elif reason == "content_filter" or self._refusal:
-            yield Remark(declined(self._refusal))
+            yield Remark(describe_refusal(self._refusal))
 
 
 def _said_of(piece: Any) -> tuple[str, str, str]:

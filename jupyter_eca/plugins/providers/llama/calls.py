@@ -26,7 +26,7 @@ _NAMES: Final = ("properties", "patternProperties", "$defs", "definitions")
 _ANY: Final = {"type": "object"}
 
 
-def told(tools: tuple[ToolSpec, ...], *, trusted: bool) -> list[dict[str, Any]]:
+def as_functions(tools: tuple[ToolSpec, ...], *, trusted: bool) -> list[dict[str, Any]]:
     """The `tools` of a request. Unless `trusted`, the schemas of others are left out: one that llama.cpp cannot make a
     grammar of would fail every request."""
     return [
@@ -58,7 +58,7 @@ def _plain(schema: Any) -> Any:
     }
 
 
-def spoken(message: ChatMessage) -> Iterator[dict[str, Any]]:
+def as_messages(message: ChatMessage) -> Iterator[dict[str, Any]]:
     """A message of the history; what tools gave back goes before what was said with it."""
     for part in message.parts:
         if isinstance(part, ToolResultPart):
@@ -81,7 +81,7 @@ def clean(text: str) -> str:
 
 
 @dataclass(slots=True)
-class Calls:
+class StreamedCalls:
     """The calls of one answer, while they are written."""
 
     _open: dict[int, ToolCallDelta] = field(default_factory=dict[int, ToolCallDelta])

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from jupyter_eca.engine.model.request import TextPart, ToolResultPart, ToolUsePart
-from jupyter_eca.plugins.providers.llama.calls import clean, spoken
+from jupyter_eca.plugins.providers.llama.calls import as_messages, clean
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,7 +34,7 @@ def text_of(part: Part) -> str:
             return ""
 
 
-def _said(message: ChatMessage) -> str:
+def _as_text(message: ChatMessage) -> str:
     return clean("".join(map(text_of, message.parts)).strip())
 
 
@@ -62,12 +62,12 @@ def prompt(request: ModelRequest, room: int, *, tiny: bool, tools: bool = False)
     """The request in OpenAI's words, cut from the oldest to about `room` tokens. Begins with a user's message."""
     long = request.system if tools else f"{request.system}\n\n{NO_TOOLS}"
     system = SHORT_SYSTEM if tiny or tokens(long) > room // 4 else long
-    start = first_kept([tokens(_said(message)) for message in request.messages], room - tokens(system))
+    start = first_kept([tokens(_as_text(message)) for message in request.messages], room - tokens(system))
     while start < len(request.messages) - 1 and not _begins(request.messages[start], tools=tools):
         start += 1
     made: list[dict[str, Any]] = [{"role": "system", "content": system}]
     for message in request.messages[start:]:
-        made += spoken(message) if tools else [{"role": message.role, "content": _said(message)}]
+        made += as_messages(message) if tools else [{"role": message.role, "content": _as_text(message)}]
     return made
 
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 _BRACKETS = re.compile(r"[\[\]\s]+")
 
 
-def shown(source: Mapping[str, Any]) -> str:
+def describe_source(source: Mapping[str, Any]) -> str:
     """A page of the web or a place in a document, however the API says it; empty for one that it says otherwise."""
     match source:
         case {"url": str(url)} if url.startswith(("https://", "http://")):

@@ -20,7 +20,7 @@ from jupyter_eca.engine.model.request import (
     ToolUsePart,
 )
 from jupyter_eca.plugins.providers.completions.request import answer, file_name, parameters, picture, tool_name
-from jupyter_eca.plugins.providers.messages.request import NO_IMAGE, unsealed
+from jupyter_eca.plugins.providers.messages.request import NO_IMAGE, unseal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -81,17 +81,17 @@ def _items(request: ModelRequest, chosen: ModelConfig) -> Iterator[Block]:
     last = max((at for at, one in enumerate(request.messages) if one.role == "user" and one.text), default=0)
     for at, message in enumerate(request.messages):
         if message.role != "assistant":
-            yield from _asked(message)
+            yield from _from_user(message)
             continue
         thinks = keeps == "all" or (keeps == "turn" and at > last)
-        yield from _said(message, request.model if thinks else "", searches=bool(chosen.web_search))
+        yield from _from_assistant(message, request.model if thinks else "", searches=bool(chosen.web_search))
         for part in message.parts:
             if isinstance(part, ToolUsePart):
                 output = answer(results.get(part.id))
                 yield {"type": "function_call_output", "call_id": _id(part.id), "output": output}
 
 
-def _asked(message: ChatMessage) -> Iterator[Block]:
+def _from_user(message: ChatMessage) -> Iterator[Block]:
     blocks: list[Block] = []
     for part in message.parts:
         match part:
@@ -110,7 +110,7 @@ def _asked(message: ChatMessage) -> Iterator[Block]:
         yield {"role": "user", "content": blocks}
 
 
-def _said(message: ChatMessage, model: str, *, searches: bool) -> Iterator[Block]:
+def _from_assistant(message: ChatMessage, model: str, *, searches: bool) -> Iterator[Block]:
     items: list[Block] = []
     for part in message.parts:
         match part:
@@ -119,7 +119,7 @@ def _said(message: ChatMessage, model: str, *, searches: bool) -> Iterator[Block
             case ToolUsePart():
                 call = {"call_id": _id(part.id), "name": tool_name(part.name), "arguments": json.dumps(part.arguments)}
                 items.append({"type": "function_call"} | call)
-            case ReasoningPart() if opaque := model and unsealed(model, part.signature):
+            case ReasoningPart() if opaque := model and unseal(model, part.signature):
                 items += _thought(part.text, opaque, searches=searches)
             case _:
                 pass
