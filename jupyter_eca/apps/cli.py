@@ -22,7 +22,8 @@ _LEVELS = {"error": logging.ERROR, "warn": logging.WARNING, "info": logging.INFO
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """The exit status: 0, or 1 when there was no answer; argparse exits with 2 for what it does not understand."""
+    """Return the exit status: 0, or 1 when there was no answer. argparse exits with 2 for arguments that it does not
+    understand."""
     given = parser().parse_args(arguments)
     logging.basicConfig(level=_LEVELS[given.log_level], stream=sys.stderr, format="%(levelname)s %(name)s: %(message)s")
     from jupyter_eca import redaction

@@ -31,14 +31,14 @@ class _Function:
 
 
 class PythonTools:
-    """The functions of this process. `version` changes with every one that comes or is made anew."""
+    """The functions of this process that are tools. `version` changes with each function that is added or replaced."""
 
     def __init__(self) -> None:
         self._functions: dict[str, _Function] = {}
         self.version = 0
 
     def add(self, function: Callable[..., Any], *, name: str, reads: bool) -> None:
-        """Raises: LocalError when it cannot be described to a model."""
+        """Add a function. Raises: LocalError when it cannot be described to a model."""
         if not _NAME.fullmatch(name):
             raise LocalError(f"{name!r} is no name for a tool: letters, digits, _ and - only. Give it one by `name=`.")
         if not inspect.isfunction(function):
@@ -61,7 +61,8 @@ class PythonTools:
         return tuple(one.tool for one in self._functions.values())
 
     async def call(self, name: str, arguments: dict[str, Any]) -> ToolCallResult:
-        """What the function returns, as the model reads it. Never raises: what goes wrong is told."""
+        """Call a function and return its result as the model reads it. It never raises: the model is told what went
+        wrong."""
         if (one := self._functions.get(name)) is None:
             return ToolCallResult(text=f"There is no function {name} any more.", error=True)
         try:

@@ -57,7 +57,7 @@ class _Reading:
         self._first(file, (*roots, own.resolve(), file.resolve().parent))
 
     def _first(self, path: Path, may: tuple[Path, ...]) -> None:
-        """One that nobody named need not be there."""
+        """Read a file that begins a chain. It need not exist, because nobody named it."""
         if not path.is_file():
             return
         if not text_files.within(path, may):
@@ -66,7 +66,7 @@ class _Reading:
             self._include(path.resolve(), may, (), str(path))
 
     def _include(self, path: Path, may: tuple[Path, ...], chain: tuple[Path, ...], named: str) -> None:
-        """`chain` are the files on the way here, `named` is where this one is named."""
+        """Include a file. `chain` are the files on the way here, `named` is where this one is named."""
         self.seen.add(path)
         try:
             text = text_files.read_text(path)
@@ -102,7 +102,7 @@ class _Reading:
 
 
 def _mentions(text: str) -> list[tuple[int, str, bool]]:
-    """With their lines, and whether each is meant for sure: in code an `@` may stand for anything."""
+    """Return the mentions with their lines, and whether each is certain: in code an `@` may mean anything."""
     found: list[tuple[int, str, bool]] = []
     fenced = ""
     for number, line in enumerate(text.splitlines(), 1):

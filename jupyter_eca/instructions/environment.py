@@ -42,7 +42,7 @@ def server_source(name: str) -> str:
 
 
 async def _kernel(place: Place, kernel: Kernel) -> list[str]:
-    """Nothing runs in the kernel for it: its interpreter is asked, beside it."""
+    """Describe the kernel. Nothing runs in it for that: its interpreter is asked beside it."""
     try:
         async with asyncio.timeout(STATE_SECONDS):
             state = await kernel.state()
@@ -61,8 +61,8 @@ async def _kernel(place: Place, kernel: Kernel) -> list[str]:
 
 
 async def _find_state(place: Place, kernel: Kernel) -> KernelState | None:
-    """A kernel whose cell asks does not say which interpreter it is; the server that started it knows. Raises:
-    ToolError."""
+    """Return the state of the kernel. A kernel whose cell asks does not know its interpreter; the server that started
+    it does. Raises: ToolError."""
     if kernel.id is None or place.notebooks is None or place.kernels is None:
         return None
     paths = [info.path for info in await place.notebooks.list() if info.kernel_id == kernel.id]

@@ -17,7 +17,7 @@ _PART: Final = re.compile(
 
 
 def compile_glob(pattern: str) -> re.Pattern[str]:
-    """Raises: ValueError for what is no pattern."""
+    """Compile a glob. Raises: ValueError when it is not a valid pattern."""
     out: list[str] = []
     grouped = False
     for part in _PART.finditer(pattern):

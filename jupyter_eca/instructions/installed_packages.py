@@ -46,7 +46,7 @@ class Interpreters:
         self._asking: dict[str, asyncio.Lock] = {}
 
     async def about(self, interpreter: str) -> InterpreterFacts:
-        """Empty for one that says nothing."""
+        """Return the facts of an interpreter; empty when it does not answer."""
         async with self._asking.setdefault(interpreter, asyncio.Lock()):
             at, told = self._known.get(interpreter, (-FRESH_SECONDS, ("", {})))
             if time.monotonic() - at >= FRESH_SECONDS:

@@ -31,8 +31,8 @@ _NONE: Final = "(none any more)"
 async def told(
     notebooks: OpenNotebooks | None, kernel: Kernel | None, history: History, warn: Callable[[str], None]
 ) -> str:
-    """What is added to a question, "" when the model knows it already. The notebook is that of the cell that asks,
-    else the one that is worked in."""
+    """Return what is added to a question, "" when the model knows it already. The notebook is that of the cell that
+    asks, or else the active one."""
     found = _find_notebook(await notebooks.list(), kernel) if notebooks else None
     if found is None:
         return ""
@@ -53,7 +53,7 @@ def _find_notebook(open: tuple[NotebookInfo, ...], kernel: Kernel | None) -> Not
 
 
 def _find_known(history: History, label: str) -> str:
-    """As it stands last in the conversation."""
+    """Return the instructions as they stand last in the conversation."""
     block = re.compile(re.escape(context_text(label, "\0")).replace("\0", "(.*?)"), re.DOTALL)
     found = [text for message in history if message.role == "user" for text in block.findall(message.text)]
     return found[-1] if found else ""

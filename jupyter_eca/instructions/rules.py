@@ -58,7 +58,7 @@ class Rule:
         )
 
     def matched(self, path: Path, roots: tuple[Path, ...]) -> str:
-        """The pattern that a real path matches, "" for none. That of a project knows its own folder alone."""
+        """Return the pattern that a real path matches, "" for none. A rule of a project knows its own folder alone."""
         for root in roots if self.root is None else (self.root,):
             if path.is_relative_to(root):
                 inside = path.relative_to(root).as_posix()
@@ -66,12 +66,12 @@ class Rule:
         return ""
 
     def filled(self, facts: Mapping[str, bool | str]) -> str:
-        """Raises: ValueError for a condition that is not understood."""
+        """Return the text with its conditions resolved. Raises: ValueError for a condition that is not understood."""
         return rendered(self.text, facts)
 
 
 async def find(files: Files, config: Config, warn: Callable[[str], None]) -> tuple[Rule, ...]:
-    """All of them, those that hold everywhere first: what is read last weighs most."""
+    """Return all rules, first those that hold everywhere: what is read last weighs most."""
     return await asyncio.to_thread(_find, files, config, warn)
 
 
@@ -137,7 +137,7 @@ def _files(files: Files, config: Config, warn: Callable[[str], None]) -> Iterato
 
 
 def _parse(path: Path, name: str, root: Path | None) -> Rule:
-    """Raises: ValueError that says what is wrong."""
+    """Parse a file. Raises: ValueError that says what is wrong."""
     front, text = headed(text_files.read_text(path))
     rule = Rule(
         str(path),
@@ -157,7 +157,7 @@ def _parse(path: Path, name: str, root: Path | None) -> Rule:
 
 
 def _words(front: dict[str, Any], name: str) -> tuple[str, ...]:
-    """One or a list of them."""
+    """Return a list, also of a single word."""
     value: Any = front.get(name)
     every = cast("list[Any]", value) if isinstance(value, list) else [] if value is None else [value]
     if not all(isinstance(one, str) and one for one in every):

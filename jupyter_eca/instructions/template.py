@@ -25,7 +25,7 @@ _VALUE: Final = re.compile(r"\{\{\s*(?P<name>\w+)\s*\}\}")
 
 @dataclass
 class _If:
-    """`on`: the text that follows is taken; `done`: one of its branches was."""
+    """One `if`. `on`: the text that follows is taken; `done`: one of its branches was taken."""
 
     on: bool
     done: bool
@@ -33,7 +33,7 @@ class _If:
 
 
 def rendered(text: str, facts: Facts) -> str:
-    """Raises: ValueError for a condition that is not understood, or has no end."""
+    """Render a text. Raises: ValueError for a condition that is not understood, or has no end."""
     out: list[str] = []
     open: list[_If] = []
     at = 0
@@ -64,7 +64,7 @@ def _step(open: list[_If], word: str, asked: list[str], facts: Facts) -> None:
 
 
 def _holds(asked: list[str], facts: Facts) -> bool:
-    """What is no fact does not hold."""
+    """Whether a condition holds. A fact that does not exist does not hold."""
     match asked:
         case ["not", *rest]:
             return not _holds(rest, facts)

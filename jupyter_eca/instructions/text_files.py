@@ -14,7 +14,7 @@ MAX_BYTES: Final = 100_000
 
 
 def read_text(path: Path) -> str:
-    """Raises: ValueError that says what is wrong with it."""
+    """Return the text of a file. Raises: ValueError that says what is wrong with it."""
     try:
         if not path.is_file():  # a pipe would keep whoever opens it
             raise ValueError("it is no file" if path.exists() else "it is not there")
@@ -34,7 +34,7 @@ def read_text(path: Path) -> str:
 
 
 def within(path: Path, folders: tuple[Path, ...]) -> bool:
-    """Every link followed; the folders are real ones."""
+    """Whether a path lies in one of the folders after every link is followed; the folders are real ones."""
     try:
         real = path.resolve()
     except (OSError, RuntimeError, ValueError):

@@ -24,7 +24,7 @@ _LONGEST: Final = 30
 
 @dataclass(eq=False)
 class ActiveCall:
-    """`limit` ends it. Whoever asks its user something holds `asking`: one question at a time."""
+    """One call in progress. `limit` ends it. `asking` is held while its user is asked: one question at a time."""
 
     behalf: Caller
     timeout: float
@@ -42,7 +42,7 @@ class ActiveCall:
 
     @contextmanager
     def waiting(self) -> Generator[anyio.CancelScope]:
-        """For a person: the clock stands still, and the wait ends with the call."""
+        """Wait for a person: the clock of the call stops meanwhile, and the wait ends with the call."""
         began = _now()
         scope = anyio.CancelScope()
         self._scopes.add(scope)
@@ -56,7 +56,7 @@ class ActiveCall:
             self._extend()
 
     def end(self) -> None:
-        """Nobody need answer for it any more."""
+        """End the call: nobody has to answer for it any more."""
         for scope in tuple(self._scopes):
             scope.cancel()
 
@@ -94,8 +94,8 @@ class ActiveCalls:
             call.end()
 
     def find_caller(self) -> ActiveCall | None:
-        """The call that what just came from the server belongs to, if it can have a user. Pipes do not tell which call
-        a question is about: then it is the newest."""
+        """Return the call that a message from the server belongs to, if that call can have a user. Pipes do not tell
+        which call a question is about: then it is the newest one."""
         call = _CALL.get()
         if call in self._live:
             return call if call.behalf.chat else None

@@ -64,7 +64,7 @@ _LEVELS: Final = {"debug": logging.DEBUG, "info": logging.INFO, "notice": loggin
 
 
 class LostError(Exception):
-    """The connection ended by itself; the message says how. `refused`: it wants credentials."""
+    """The connection ended by itself; the message says how. `refused`: the server wants credentials."""
 
     def __init__(self, message: str, *, refused: bool = False) -> None:
         super().__init__(message)
@@ -77,7 +77,7 @@ class NoAnswerError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """How to reach a server. `legacy`: without asking first for the newer era of the protocol."""
+    """One way to reach a server. `legacy`: without first asking for the newer era of the protocol."""
 
     open: Callable[[transports.TransportWatch], AbstractAsyncContextManager[TransportStreams]]
     legacy: bool = False
@@ -86,7 +86,8 @@ class Way:
 
 
 def ways(settings: ConnectionSettings, auth: httpx2.Auth | None) -> tuple[Way, ...]:
-    """One after the other: a server may end itself over a question of the newer era; a URL may be of the older kind."""
+    """Return the ways to try, one after the other: a server may end itself over a question of the newer era, and a URL
+    may be of the older kind."""
     config = settings.settings
     if config.url:
         return (
@@ -131,7 +132,7 @@ class ServerConnection:
     # -- its life
 
     async def serve(self, changed: Callable[[], None]) -> None:
-        """Until it is lost. Raises: LostError."""
+        """Run until the connection is lost. Raises: LostError."""
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._refresh, changed)
             tasks.start_soon(self._keep_alive)
@@ -146,12 +147,12 @@ class ServerConnection:
             raise self._loss
 
     def lose(self, message: str, *, refused: bool = False) -> None:
-        """What was first wrong with it is told."""
+        """End the connection. Of several reasons the first one is reported."""
         self._loss = self._loss or LostError(message, refused=refused)
         self._over.set()
 
     def announce_roots(self) -> None:
-        """The folders of the workspace are others now."""
+        """Tell the server that the folders of the workspace changed."""
         self._moved.set()
 
     @property
@@ -159,7 +160,7 @@ class ServerConnection:
         return self._over.is_set() or self.watch.ended.is_set()
 
     async def _tell_roots(self) -> None:
-        """A server of the newer era asks anew each time: nobody tells it."""
+        """Send the change of roots. A server of the newer era asks for the roots each time, so nobody tells it."""
         while not self.modern:
             await self._moved.wait()
             self._moved = anyio.Event()
@@ -170,7 +171,8 @@ class ServerConnection:
         self.lose("it ended")
 
     async def _keep_alive(self) -> None:
-        """Only while nothing is called: a server that does one thing at a time cannot answer a ping meanwhile."""
+        """Ping the server, but only while no call is in progress: a server that does one thing at a time cannot answer
+        then."""
         while True:
             with anyio.move_on_after(None if self.modern else self.keep_alive):
                 await self._doubt.wait()
@@ -204,7 +206,7 @@ class ServerConnection:
         return self.tools, self.prompts, self.resources, self.templates
 
     async def fetch(self, name: str) -> None:
-        """Raises: MCPError, ValidationError."""
+        """Fetch one of the lists. Raises: MCPError, ValidationError."""
         can = self.client.server_capabilities
         if name == "tools":
             self.tools = () if can.tools is None else await self._all(self.client.list_tools, lambda page: page.tools)
@@ -226,7 +228,7 @@ class ServerConnection:
         return tuple(found)
 
     async def _refresh(self, changed: Callable[[], None]) -> None:
-        """What cannot be listed stays as it was."""
+        """Fetch each list that changed. A list that cannot be fetched stays as it was."""
         while True:
             await self.watch.news.wait()
             self.watch.news = anyio.Event()
@@ -246,13 +248,14 @@ class ServerConnection:
                 done.set()
 
     async def await_lists(self) -> None:
-        """The tools that a call made appear are there before its result is."""
+        """Wait until tools that a call added are listed, so that they are offered before the call's result."""
         with anyio.move_on_after(_SETTLE):
             while ("tools" in self.watch.stale or self._fetching == "tools") and not self.over:
                 await self._fetched.wait()
 
     async def _listen(self) -> None:
-        """In the newer era changes are told to those only who ask for them, and what they ask for is not extended."""
+        """Subscribe to changes. In the newer era a server tells them only to subscribers, and a subscription cannot be
+        extended."""
         while self.modern:
             with anyio.CancelScope() as self._listening, contextlib.suppress(SubscriptionLost, TimeoutError):
                 try:
@@ -274,7 +277,7 @@ class ServerConnection:
             self._suspect_all()
 
     async def follow(self, uri: str) -> None:
-        """Be told when a resource changes, from now on; of a server that does not tell, never. Raises: MCPError."""
+        """Subscribe to the changes of a resource. A server without subscriptions never tells them. Raises: MCPError."""
         can = self.client.server_capabilities.resources
         if can is None or not can.subscribe or uri in self._followed:
             return
@@ -290,7 +293,7 @@ class ServerConnection:
                 await self._heard.wait()
 
     async def _follow_again(self) -> None:
-        """What was followed before the connection was lost may have changed meanwhile."""
+        """Subscribe again after a reconnect. What changed meanwhile is unknown, so everything is suspected."""
         for uri in self.settings.attached.list_followed(self.settings.name):
             with anyio.move_on_after(self.timeout), contextlib.suppress(MCPError, ValidationError):
                 await self.follow(uri)
@@ -300,7 +303,7 @@ class ServerConnection:
         self.settings.attached.suspect(self.settings.name)
 
     async def complete(self, template: str, variable: str, value: str, known: Mapping[str, str]) -> tuple[str, ...]:
-        """What the value may become; nothing where the server cannot tell. Raises: NoAnswerError, MCPError."""
+        """Return what the value may become; nothing where the server cannot tell. Raises: NoAnswerError, MCPError."""
         if self.client.server_capabilities.completions is None:
             return ()
         wanted = ResourceTemplateReference(uri=template)
@@ -311,7 +314,8 @@ class ServerConnection:
     # -- its calls
 
     async def call_bounded(self, work: Callable[[ProgressFnT], Awaitable[Any]], behalf: Caller = NOBODY) -> Any:
-        """`work` is given what to call on progress. Cancelled or too late, the server is told.
+        """Run `work` within the timeout. `work` is given the callback for progress. The server is told when the call is
+        cancelled or times out.
 
         Raises: NoAnswerError.
         """
@@ -329,7 +333,7 @@ class ServerConnection:
                 raise NoAnswerError(f"did not answer within {self.timeout:g} s") from None
 
     async def call_tool(self, name: str, arguments: dict[str, Any], behalf: Caller) -> CallToolResult:
-        """Where the server wants its user to open a page first, it is called once more after that. Raises:
+        """Call a tool. If the server first wants its user to open a page, call it once more after that. Raises:
         NoAnswerError, MCPError, ValidationError."""
 
         async def call(progress: ProgressFnT) -> CallToolResult:
@@ -349,7 +353,8 @@ class ServerConnection:
 async def run(
     way: Way, settings: ConnectionSettings, up: Callable[[ServerConnection], None], watch: transports.TransportWatch
 ) -> None:
-    """Connect, list the tools, say `up`, serve. Raises: LostError, and whatever the SDK raises on the way."""
+    """Connect, list the tools, call `up`, and serve until the connection ends. Raises: LostError, and whatever the SDK
+    raises."""
     calls = ActiveCalls()
     asking = ServerRequests(settings, calls)
     client = Client(

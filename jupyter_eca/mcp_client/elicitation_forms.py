@@ -44,7 +44,7 @@ class _Option(_Schema):
 
 
 class _Choice(_Schema):
-    """One of texts, with or without titles of their own."""
+    """A choice between texts, with titles or without."""
 
     enum: tuple[str, ...] = ()
     enum_names: tuple[str, ...] = ()
@@ -53,13 +53,13 @@ class _Choice(_Schema):
 
     @property
     def choices(self) -> dict[str, str]:
-        """Values by their labels."""
+        """Return the values by their labels."""
         titled = {one.title or one.const: one.const for one in (*self.one_of, *self.any_of)}
         return titled | dict(zip(self.enum_names or self.enum, self.enum, strict=False))
 
 
 class _Wanted(_Choice):
-    """A field as the protocol allows it."""
+    """The schema of a field, as the protocol allows it."""
 
     type: Literal["string", "number", "integer", "boolean", "array"]
     title: str = ""
@@ -82,7 +82,8 @@ class _Form(_Schema):
 
 @dataclass(frozen=True, slots=True)
 class FormQuestion:
-    """For one field. `choices` are values by their labels; without any, and for `several`, the answer is typed."""
+    """The question for one field. `choices` are values by their labels. Without choices, and for `several`, the answer
+    is typed."""
 
     name: str
     wanted: _Wanted
@@ -104,7 +105,7 @@ class FormQuestion:
 
     @property
     def default(self) -> str | None:
-        """As it would be answered."""
+        """Return the default as the user would type it."""
         value = self.wanted.default
         if value is None:
             return None
@@ -134,7 +135,7 @@ class FormQuestion:
         return next((label for label, one in self.choices.items() if one == value), shown)
 
     def read(self, answer: str) -> Value:
-        """Raises: ValueError whose words say what is wanted."""
+        """Parse an answer. Raises: ValueError that says what is expected."""
         if self.several:
             return self._several(answer)
         if self.choices:
@@ -157,7 +158,7 @@ class FormQuestion:
 
 
 def questions(schema: Mapping[str, Any]) -> tuple[FormQuestion, ...]:
-    """Raises: ValueError for a schema that no form of the protocol has."""
+    """Return the questions of a form. Raises: ValueError for a schema that the protocol does not allow in a form."""
     try:
         form = _Form.model_validate(schema)
     except ValidationError as error:

@@ -51,8 +51,8 @@ _FIELDS = ("command", "args", "env", "url", "headers", "client_id", "client_secr
 
 
 class Manager:
-    """`changed` and `removed` are called on the loop, after each change; sign-ins are kept in `store`; `people`
-    are asked what servers ask. `known` is set when the configured servers are."""
+    """All configured servers. `changed` and `removed` are called on the loop after each change. `store` keeps sign-ins.
+    `people` answers what servers ask of a client. `known` is set when the configured servers are known."""
 
     def __init__(
         self,
@@ -84,7 +84,8 @@ class Manager:
         self.known = asyncio.Event()
 
     async def run(self) -> None:
-        """Until cancelled; then every server is ended properly first, which takes seconds where one is stubborn."""
+        """Run until cancelled. Then every server is ended properly first, which takes seconds for a server that does
+        not react."""
         async with asyncio.TaskGroup() as self._tasks:
             try:
                 await self.apply(self._config)
@@ -94,20 +95,20 @@ class Manager:
                 self._credentials.close()
 
     async def end(self, within: float | None = None) -> None:
-        """Every server, for good and properly. Returns when all have ended, or after that many seconds."""
+        """End every server for good. Return when all have ended, or after that many seconds."""
         for server in self._servers.values():
             server.retire()
         if self._owners:
             await asyncio.wait(self._owners, timeout=within)
 
     def move(self, folders: tuple[Path, ...]) -> None:
-        """Other folders; the servers that run are told."""
+        """Use other folders, and tell the running servers."""
         self._folders = folders
         for server in self._servers.values():
             server.move(folders)
 
     async def apply(self, config: Config) -> None:
-        """Make it so: servers that are new, gone or other than before are started, removed, started again."""
+        """Apply a configuration: start new servers, remove those that are gone, restart those that changed."""
         async with self._changing:
             self._config = config
             wanted = await asyncio.to_thread(mcp_servers.definitions, config, self._sources)
@@ -125,15 +126,15 @@ class Manager:
     # -- what a client may do to one
 
     def start(self, name: str) -> None:
-        """Raises: McpRefusal for an unknown name, as all of these."""
+        """Start a server. Raises: McpRefusal for an unknown name, as all of these methods do."""
         self._server(name).start()
 
     def stop(self, name: str) -> None:
         self._server(name).stop()
 
     async def enable(self, name: str, *, enabled: bool = True) -> None:
-        """Written to its file; a server of a `.mcp.json` that is enabled, to the workspace's own configuration. Raises:
-        McpRefusal, ConfigError."""
+        """Enable or disable a server in the file that defines it. A server of a `.mcp.json` is enabled in the
+        workspace's own configuration. Raises: McpRefusal, ConfigError."""
         async with self._change():
             server = self._server(name)
             adopted = await asyncio.to_thread(mcp_servers.adopted, self._sources, name) if enabled else None
@@ -142,7 +143,7 @@ class Manager:
             server.configure(server.settings.model_copy(update={"disabled": not enabled}))
 
     async def add(self, params: McpAddServerParams) -> ToolServerUpdatedParams:
-        """Written to the file of its scope. Raises: McpRefusal, ConfigError."""
+        """Add a server to the file of its scope. Raises: McpRefusal, ConfigError."""
         name = params.name.strip()
         fields = _fields_of(params)
         settings = McpServerConfig.model_validate({**fields, "disabled": params.disabled})
@@ -154,7 +155,7 @@ class Manager:
             return self._add(name, settings).info
 
     async def update(self, params: McpUpdateServerParams) -> None:
-        """What is given is written to its file, and it is started again. Raises: McpRefusal, ConfigError."""
+        """Write the changed fields to the server's file, and restart it. Raises: McpRefusal, ConfigError."""
         fields = _fields_of(params)
         async with self._change():
             server = self._server(params.name)
@@ -168,7 +169,7 @@ class Manager:
             )
 
     async def remove(self, name: str) -> None:
-        """From all files that name it. Raises: McpRefusal, ConfigError."""
+        """Remove a server from all files that name it. Raises: McpRefusal, ConfigError."""
         async with self._change():
             self._server(name)
             for file in await asyncio.to_thread(self._sources.defining, name):
@@ -176,7 +177,7 @@ class Manager:
             self._drop(name)
 
     async def connect(self, name: str, browser: Browser, say: Say) -> None:
-        """Sign in anew, where the server asks for it. Raises: McpRefusal."""
+        """Sign in again, if the server asks for it. Raises: McpRefusal."""
         await self.known.wait()
         server = self._server(name)
         if not server.settings.url:
@@ -188,7 +189,7 @@ class Manager:
             self._credentials.drop(name, "the server was removed")
 
     async def logout(self, name: str) -> None:
-        """Forget its credentials and start it again without. Raises: McpRefusal."""
+        """Forget the credentials of a server and restart it without them. Raises: McpRefusal."""
         server = self._server(name)
         try:
             await self._credentials.forget(name, server.settings)
@@ -196,7 +197,7 @@ class Manager:
             server.restart()
 
     async def arrived(self, within: float) -> None:
-        """Those that are starting run, or have failed; or so many seconds are over."""
+        """Wait until all starting servers run or have failed, but no longer than that many seconds."""
         with suppress(TimeoutError):
             async with asyncio.timeout(within):
                 await self.known.wait()
@@ -218,7 +219,7 @@ class Manager:
         return {server.name: server.info.resources or () for server, _ in self._list_running()}
 
     def instructions(self) -> Mapping[str, str]:
-        """What servers want a model to know."""
+        """Return what running servers want a model to know."""
         found = {server.name: connection.client.instructions for server, connection in self._list_running()}
         return {name: text for name, text in found.items() if text}
 
@@ -239,8 +240,8 @@ class Manager:
         return text, images
 
     async def changed(self, chat: str) -> list[tuple[str, str, str, tuple[ImagePart, ...]]]:
-        """Server, address, text and images of the resources that are others than the chat was given. One that cannot be
-        read soon is looked at again next time."""
+        """Return server, address, text and images of the resources that changed since the chat was given them. A
+        resource that cannot be read soon is tried again next time."""
 
         async def again(server: str, uri: str) -> tuple[str, str, str, tuple[ImagePart, ...]] | None:
             self._attached.doubt(chat, server, uri, suspected=False)
@@ -257,7 +258,7 @@ class Manager:
         return [one for one in found if one is not None]
 
     def templates(self) -> list[Template]:
-        """Addresses of resources with something left open; of the running servers."""
+        """Return the resource templates of the running servers."""
         return [
             Template(server.name, one.uri_template, one.name, one.description or "", one.mime_type or "")
             for server, connection in self._list_running()
@@ -265,7 +266,7 @@ class Manager:
         ]
 
     async def complete(self, template: Template, typed: Typed) -> tuple[str, ...]:
-        """What is being typed may become. Within a third of a second, or nothing."""
+        """Return completions of what is being typed: within a third of a second, or none."""
         for server, connection in self._list_running():
             if server.name == template.server:
                 with suppress(Exception):  # a server that fails at this offers nothing
@@ -284,7 +285,7 @@ class Manager:
         return await self._find_for_tool(server).use(get)
 
     def log(self, name: str) -> tuple[ServerLogLine, ...]:
-        """What a server said beside its answers, the oldest first. Raises: McpRefusal."""
+        """Return the log of a server, the oldest line first. Raises: McpRefusal."""
         return self._server(name).log.lines
 
     # -- inside
@@ -320,7 +321,7 @@ class Manager:
         return server
 
     def _drop(self, name: str) -> None:
-        """Its end is not waited for; its name is free at once."""
+        """Remove a server without waiting for its end. Its name is free at once."""
         server = self._servers.pop(name)
         server.retire()
         self._credentials.drop(name, "the server was removed")
@@ -371,7 +372,7 @@ async def _write_file(file: Path, write: Callable[..., None], *what: Any) -> Non
 
 
 def _fields_of(params: McpUpdateServerParams) -> dict[str, Any]:
-    """What a client wrote, by ECA's names for it."""
+    """Return what a client wrote, by ECA's names."""
     return {
         name: value
         for name, value in params.model_dump(mode="json", by_alias=True, exclude_none=True).items()
@@ -380,7 +381,7 @@ def _fields_of(params: McpUpdateServerParams) -> dict[str, Any]:
 
 
 def _keep_secrets(given: dict[str, Any], shown: ToolServerUpdatedParams) -> dict[str, Any]:
-    """Without what came back as it was shown: a secret was not shown, and what is written in its place stays."""
+    """Leave out the fields that came back with a hidden secret: the stored secret stays."""
     hiding = {name: told for name, told in shown.wire().items() if name in given and HIDDEN in str(told)}
     for name, told in hiding.items():
         if HIDDEN in str(given[name]) and given[name] != told:

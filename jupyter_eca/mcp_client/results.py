@@ -50,14 +50,15 @@ def tool_result(result: CallToolResult) -> ToolResult:
 
 
 def _link(block: object) -> UrlContent | None:
-    """Only of pages: what else a server points at is its own, and nothing to click on."""
+    """Return a link, for web pages only: other addresses mean something to the server alone and cannot be opened."""
     if isinstance(block, ResourceLink) and block.uri.startswith(("https://", "http://")):
         return UrlContent(title=block.title or block.name, url=block.uri)
     return None
 
 
 def prompt_text(result: GetPromptResult) -> str:
-    """Messages one after the other; those of the assistant are marked, as they would read like the user's else."""
+    """Return the messages one after the other. Those of the assistant are marked, because all of it is sent as the
+    user's."""
     parts: list[str] = []
     for message in result.messages:
         texts, _ = _blocks([message.content])
@@ -74,7 +75,7 @@ def resource(result: ReadResourceResult) -> tuple[str, tuple[ImagePart, ...]]:
 
 
 def parse_sampling(server: str, params: CreateMessageRequestParams) -> Sampling:
-    """Raises: ValueError for what we have not said that we can."""
+    """Parse a sampling request. Raises: ValueError for a feature that we did not declare."""
     if params.tools:
         raise ValueError("tools are not offered here")
     messages: list[ChatMessage] = []

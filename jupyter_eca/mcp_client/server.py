@@ -43,7 +43,7 @@ _REASON: Final = 300
 
 @dataclass(eq=False)
 class McpServer:
-    """`wanted`: it shall run. `tell` is called after each change of what `shown` says."""
+    """One server. `wanted`: it should run. `tell` is called after each change of `info`."""
 
     name: str
     settings: McpServerConfig
@@ -73,7 +73,7 @@ class McpServer:
     # -- what one may want of it
 
     def start(self) -> None:
-        """Also when it is disabled: for this session."""
+        """Start the server, for this session also when it is disabled."""
         self.wanted = True
         self._poke.set()
 
@@ -90,7 +90,7 @@ class McpServer:
         self.start()
 
     def configure(self, settings: McpServerConfig) -> None:
-        """With new settings, at once."""
+        """Use new settings, at once."""
         self.settings = settings
         self._proven = False
         self.stop()
@@ -101,13 +101,13 @@ class McpServer:
         self._tell()
 
     def move(self, folders: tuple[Path, ...]) -> None:
-        """A program stays in the folder that it was started in, until it is started again."""
+        """Use other folders. A running program stays in the folder where it was started."""
         self.folders = folders
         if self.connection is not None:
             self.connection.announce_roots()
 
     def retire(self) -> None:
-        """For good: `run` returns when it has ended."""
+        """Stop for good: `run` returns when the server has ended."""
         self._retired = True
         self.stop()
 
@@ -136,7 +136,7 @@ class McpServer:
                 failures += 1
 
     async def _session(self) -> None:
-        """One life, to its end."""
+        """Run one session of the server, to its end."""
         self.error = None
         self._poke.clear()
         self._signal(Signal.START)
@@ -208,7 +208,8 @@ class McpServer:
     # -- what one may ask of it
 
     async def use(self, work: Callable[[ServerConnection], Awaitable[Any]]) -> Any:
-        """Raises: ToolError. A session that the server has forgotten, or a token, is renewed, once."""
+        """Run `work` on the connection. A session or a token that the server forgot is renewed once. Raises:
+        ToolError."""
         try:
             return await self._use_retrying(work)
         except ToolError as error:
@@ -228,7 +229,8 @@ class McpServer:
             raise ToolError("it forgets our session again and again") from None
 
     async def _ready(self, stale: ServerConnection | None = None) -> ServerConnection:
-        """The connection; if it is being made again, after that, without the pause before the next attempt."""
+        """Return the connection. While it is being made again, wait for it and skip the pause before the next
+        attempt."""
         hurried = False
         try:
             async with asyncio.timeout(self.pace.timeout):
@@ -265,7 +267,7 @@ class McpServer:
         return shown if self.connection is None else shown.model_copy(update=_lists(self.connection))
 
     async def await_started(self) -> None:
-        """It runs, or does not come up by itself any more."""
+        """Wait until the server runs, or no longer starts by itself."""
         while self.wanted and self.status in {ServerStatus.STOPPED, ServerStatus.STARTING}:
             await self._news.wait()
 
@@ -295,7 +297,7 @@ class McpServer:
         self._poke.clear()
 
     def _clean(self, text: str) -> str:
-        """One line without the secrets that we gave it."""
+        """Return the text in one line, without the secrets that we gave to the server."""
         return " ".join(self._redact(text).split()).rstrip(".")[:_REASON]
 
     def _redact(self, text: str) -> str:
@@ -322,7 +324,7 @@ def _lists(connection: ServerConnection) -> dict[str, Any]:
 
 
 def _import() -> None:
-    """The SDK takes a second the first time: not on the loop."""
+    """Import the SDK, which takes a second the first time, so it is not done on the loop."""
     importlib.import_module("jupyter_eca.mcp_client.session_run")
     importlib.import_module("jupyter_eca.mcp_client.results")
     redaction.veil()

@@ -20,7 +20,7 @@ _WIDTH: Final = 2_000
 
 
 class ServerLog:
-    """`clean` takes the secrets out that we gave the server."""
+    """The log of one server. `clean` removes the secrets that we gave to it."""
 
     def __init__(self, clean: Callable[[str], str]) -> None:
         self._clean = clean
@@ -36,6 +36,6 @@ class ServerLog:
 
     @property
     def lines(self) -> tuple[ServerLogLine, ...]:
-        """The oldest first."""
+        """Return the lines, the oldest first."""
         with self._lock:
             return tuple(self._lines)

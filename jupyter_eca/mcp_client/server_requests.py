@@ -47,7 +47,7 @@ _TRIES: Final = 3
 
 
 class _NoAnswerError(Exception):
-    """`action` is the protocol's word for why not."""
+    """Nobody answered; `action` is the protocol's word for the reason."""
 
     def __init__(self, action: str) -> None:
         super().__init__(action)
@@ -55,7 +55,7 @@ class _NoAnswerError(Exception):
 
 
 class ServerRequests:
-    """For one connection. The methods are the SDK's callbacks."""
+    """The requests of one connection. The methods are the SDK's callbacks."""
 
     def __init__(self, settings: ConnectionSettings, calls: ActiveCalls) -> None:
         self._settings = settings
@@ -93,7 +93,7 @@ class ServerRequests:
             return ErrorData(code=INVALID_PARAMS, message=f"this cannot be asked: {error}")
 
     async def pages(self, pages: Sequence[ElicitRequestURLParams]) -> bool:
-        """What a call needs before it can be made; whether its user has been there."""
+        """Ask the user to open the pages that a call needs first; return whether they did."""
         for page in pages:
             call = self._calls.find_caller()
             questions = self._settings.people.questions(call.behalf.chat) if call else None
@@ -142,7 +142,7 @@ class ServerRequests:
 
 
 class _Dialogue:
-    """One thing that a server wants to know, as questions to a chat."""
+    """One elicitation, as questions to a chat."""
 
     def __init__(self, questions: Questions, call: ActiveCall, server: str) -> None:
         self._questions = questions
@@ -152,7 +152,7 @@ class _Dialogue:
     async def form(
         self, message: str, questions: Sequence[elicitation_forms.FormQuestion]
     ) -> dict[str, elicitation_forms.Value]:
-        """Raises: _NoAnswerError."""
+        """Ask for the fields of a form. Raises: _NoAnswerError."""
         found: dict[str, elicitation_forms.Value] = {}
         asks = f"The MCP server {self._server!r} asks: {message}"
         if not questions:
@@ -164,7 +164,7 @@ class _Dialogue:
         return found
 
     async def page(self, params: ElicitRequestURLParams) -> None:
-        """Raises: _NoAnswerError, also for an address that is no page."""
+        """Ask the user to open a page. Raises: _NoAnswerError, also for an address that is no web page."""
         place = urlsplit(params.url)
         if place.scheme not in {"http", "https"} or not place.hostname:
             raise _NoAnswerError("decline")
@@ -197,7 +197,7 @@ class _Dialogue:
     async def _ask(
         self, words: str, options: list[QuestionOption], *, free: bool, field: FormField | None = None
     ) -> str:
-        """Raises: _NoAnswerError."""
+        """Ask one question. Raises: _NoAnswerError."""
         asked = ChatAskQuestionParams(
             chat_id=self._call.behalf.chat,
             question=words,

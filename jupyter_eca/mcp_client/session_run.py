@@ -31,14 +31,14 @@ _MORE: Final = "it wants its user to sign in again, for more than they have allo
 
 @dataclass(frozen=True, slots=True)
 class SessionEnd:
-    """How it ended by itself."""
+    """How a session ended by itself."""
 
     why: str
     refused: bool = False
 
 
 class StaleError(Exception):
-    """The server does not know our session or our token any more: it has done nothing of what it was asked."""
+    """The server does not know our session or our token any more. It did nothing of what it was asked."""
 
 
 async def live(
@@ -47,7 +47,7 @@ async def live(
     scope: anyio.CancelScope,
     up: Callable[[ServerConnection], None],
 ) -> SessionEnd:
-    """`up` is called when its tools are known; cancelling `scope` ends it well."""
+    """Run one session. `up` is called when the tools are known. Cancelling `scope` ends the session properly."""
     ending = SessionEnd(f"it did not finish starting within {settings.pace.timeout:g} s")
     watch = transports.TransportWatch()
     with scope:
@@ -73,7 +73,7 @@ async def live(
 
 
 async def ask(connection: ServerConnection, work: Callable[[ServerConnection], Awaitable[Any]]) -> Any:
-    """Raises: StaleError; ToolError, whatever else went wrong."""
+    """Run `work` on a connection. Raises: StaleError; ToolError for everything else that went wrong."""
     refusal: list[int] = []
     token = transports.REFUSAL.set(refusal)
     try:
@@ -100,7 +100,7 @@ async def ask(connection: ServerConnection, work: Callable[[ServerConnection], A
 
 
 def brief(error: BaseException) -> str:
-    """One line of an error, the first real one of a group."""
+    """Return one line of an error; of a group, its first real error."""
     error = _leaf(error)
     match error:
         case ValidationError():
@@ -143,7 +143,8 @@ def _is_closed(error: BaseException) -> bool:
 
 
 def _is_worth_another(way: Way, error: Exception, refusal: list[int]) -> bool:
-    """A process that ended over the first question; a URL that does not take the newer kind of request."""
+    """Whether to try the next way: a process ended over the first question, or a URL does not accept the newer kind of
+    request."""
     if isinstance(_leaf(error), OAuthFlowError):
         return False  # where a sign-in looks for its servers, many addresses are not found
     if way.http:

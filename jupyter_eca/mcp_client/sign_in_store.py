@@ -25,7 +25,8 @@ _CLIENTS: Final = 8
 
 
 class TokenGrant(BaseModel):
-    """Tokens, whom they were given to, and what is needed to renew them. `expires` in seconds since 1970."""
+    """Tokens, the client that they were given to, and what is needed to renew them. `expires` is in seconds since
+    1970."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -37,7 +38,7 @@ class TokenGrant(BaseModel):
 
 
 class StoredSignIn(BaseModel):
-    """`clients`: what we are registered as, by the address that browsers come back to."""
+    """What is stored for one server. `clients` are our registrations, by the address that browsers come back to."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -54,7 +55,7 @@ class SignInStore:
         await asyncio.to_thread(self._store.load)
 
     def get(self, url: str) -> StoredSignIn:
-        """As of the last `load` or change; this one does not block."""
+        """Return what is stored, as of the last `load` or change. It does not block."""
         found = self._store.known(_key(url))
         try:
             return StoredSignIn.model_validate_json(found.key) if found is not None else StoredSignIn()
@@ -62,11 +63,11 @@ class SignInStore:
             return StoredSignIn()
 
     async def grant(self, url: str, grant: TokenGrant) -> bool:
-        """Whether it is there after the next start."""
+        """Store a grant; return whether it survives a restart."""
         return await self._change(url, lambda kept: kept.model_copy(update={"grant": grant}))
 
     async def register(self, url: str, address: str, client: dict[str, Any] | None) -> None:
-        """None: we are not known there any more."""
+        """Store a registration; None removes it, when the server no longer knows us."""
 
         def change(kept: StoredSignIn) -> StoredSignIn:
             others = {where: other for where, other in kept.clients.items() if where != address}
@@ -76,7 +77,7 @@ class SignInStore:
         await self._change(url, change)
 
     async def forget(self, url: str) -> None:
-        """Raises: OSError."""
+        """Remove what is stored for a server. Raises: OSError."""
         async with self._writing:
             await asyncio.to_thread(self._store.forget, _key(url))
 
@@ -94,7 +95,7 @@ class SignInStore:
 
 
 def _key(url: str) -> str:
-    """Without what may change while the server stays the same, and without a password that is in it."""
+    """Return the address without the parts that may change while the server stays the same, and without a password."""
     split = urlsplit(url)
     host = f"[{split.hostname}]" if ":" in (split.hostname or "") else split.hostname
     port = f":{split.port}" if split.port else ""

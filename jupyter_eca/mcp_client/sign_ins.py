@@ -29,11 +29,11 @@ class SignIns:
         self._asking = asyncio.Lock()
 
     async def load(self) -> None:
-        """What is kept, before anybody asks whether something is."""
+        """Load what is stored. Call it before asking whether anything is stored."""
         await self._keeping.load()
 
     async def ask(self, name: str, settings: McpServerConfig, browser: Browser, say: Say) -> None:
-        """The next start may ask its user to sign in; an attempt that is under way ends. Raises: McpRefusal."""
+        """Let the next start ask the user to sign in. An attempt in progress ends. Raises: McpRefusal."""
         await asyncio.to_thread(importlib.import_module, "jupyter_eca.mcp_client.oauth")
         from jupyter_eca.mcp_client.oauth import ServerSignIn
 
@@ -50,7 +50,7 @@ class SignIns:
             self._logins[name] = ServerSignIn(settings, self._keeping, kept, Visit(name, landing, say), wants=wants)
 
     def login(self, name: str, settings: McpServerConfig) -> ServerSignIn | None:
-        """What a session is begun with."""
+        """Return the sign-in that a session begins with."""
         login = self._logins.get(name)
         if login is not None and login.url == settings.url and (login.visit or login.grant):
             return login
@@ -66,8 +66,8 @@ class SignIns:
         return login
 
     async def again(self, name: str, settings: McpServerConfig) -> bool:
-        """Whether another attempt is worth it after a refusal: another process has signed in or renewed, or nobody has
-        tried to renew yet, which the SDK does by the clock alone."""
+        """Whether another attempt is worth it after a refusal: another process signed in or renewed the tokens, or
+        nobody has tried to renew them yet. (The SDK renews by the clock alone.)"""
         login = self._logins.get(name)
         if login is None or login.grant is None or login.url != settings.url:
             return False
@@ -92,17 +92,17 @@ class SignIns:
         return live or self._keeping.get(settings.url).grant is not None
 
     def secrets(self, name: str) -> tuple[SecretStr, ...]:
-        """What must be in nothing that is shown."""
+        """Return the secrets that must appear nowhere."""
         login = self._logins.get(name)
         return login.secrets() if login else ()
 
     def drop(self, name: str, why: str) -> None:
-        """What this process has of it; what is kept stays."""
+        """Forget the sign-in of this process; what is stored stays."""
         if login := self._logins.pop(name, None):
             login.drop(why)
 
     async def forget(self, name: str, settings: McpServerConfig) -> None:
-        """Raises: McpRefusal when it cannot be removed from where it is kept."""
+        """Sign out and remove what is stored. Raises: McpRefusal when it cannot be removed."""
         self.drop(name, "its user signed out")
         if settings.url:
             try:

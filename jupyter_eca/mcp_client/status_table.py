@@ -54,7 +54,7 @@ TABLE: Final[dict[tuple[S, Signal], S]] = {
 
 
 def after(status: S, signal: Signal) -> S:
-    """Raises: IllegalSignal."""
+    """Return the status after a signal. Raises: IllegalSignal."""
     try:
         return TABLE[status, signal]
     except KeyError:

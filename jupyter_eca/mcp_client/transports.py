@@ -61,8 +61,9 @@ logging.getLogger("mcp.client.stdio").addFilter(lambda record: "Failed to parse"
 
 @dataclass
 class TransportWatch:
-    """`stale` are the lists to be fetched again; `news` is set when there are some. `lived`: it has been running.
-    `hear` is given each line of its stderr, by a thread of its own, `updated` what resource changed."""
+    """What is observed of a transport. `stale` are the lists to fetch again; `news` is set when there are some.
+    `lived`: it was running. `hear` is called with each line of stderr, in a thread of its own, `updated` with the
+    address of a resource that changed."""
 
     ended: anyio.Event = field(default_factory=anyio.Event)
     news: anyio.Event = field(default_factory=anyio.Event)
@@ -79,13 +80,13 @@ class TransportWatch:
 
     @property
     def last_words(self) -> str:
-        """The last line of its stderr."""
+        """Return the last line of stderr."""
         lines = bytes(self.words).decode("utf-8", "replace").split("\n")
         return next((line.strip() for line in reversed(lines) if line.strip()), "")
 
 
 class _Reading:
-    """The SDK's stream, looked at in passing."""
+    """The SDK's stream, observed."""
 
     def __init__(self, stream: ReadStream[SessionMessage | Exception], watch: TransportWatch) -> None:
         self._stream = stream
@@ -146,7 +147,7 @@ async def watch_messages(
 async def stdio(
     settings: McpServerConfig, folder: Path | None, watch: TransportWatch
 ) -> AsyncGenerator[TransportStreams]:
-    """A process of its own. Raises: OSError when it cannot be started."""
+    """Start a process and connect to its standard streams. Raises: OSError when it cannot be started."""
     env = {name: os.environ[name] for name in _INHERITED if name in os.environ}
     env |= {name: value.get_secret_value() for name, value in settings.env.items()}
     command = os.path.expanduser(settings.command or "")  # noqa: PTH111, ASYNC240  # a bare name must stay one; it reads no disk
@@ -162,7 +163,7 @@ async def stdio(
 
 
 def _listen(handle: int, watch: TransportWatch) -> None:
-    """Read to the end, so that a server that floods it never waits; keep the tail."""
+    """Read stderr to its end, so that a server that writes much never blocks; keep the tail."""
     begun = b""
     with os.fdopen(handle, "rb", buffering=0) as pipe:
         while piece := pipe.read(65_536):

@@ -26,7 +26,7 @@ class AttachedResources:
     _all: dict[tuple[str, str, str], _One] = field(default_factory=dict[tuple[str, str, str], _One])
 
     def remember(self, chat: str, server: str, uri: str, text: str, images: Iterable[ImagePart]) -> None:
-        """What a chat is given now."""
+        """Record what a chat was given."""
         digest = hashlib.sha256("\0".join((text, *(image.base64 for image in images))).encode("utf-8", "replace"))
         before = self._all.pop((chat, server, uri), None)
         # One that was suspected meanwhile stays so: it may have changed after it was read.
@@ -39,7 +39,7 @@ class AttachedResources:
         return one and one.digest
 
     def suspect(self, server: str, uri: str | None = None) -> None:
-        """That one, or all of a server."""
+        """Suspect one resource, or all of a server."""
         for (_, of, its), one in self._all.items():
             if of == server and uri in {None, its}:
                 one.suspected = True
@@ -49,7 +49,7 @@ class AttachedResources:
             one.suspected = suspected
 
     def list_suspected(self, chat: str) -> list[tuple[str, str]]:
-        """Server and address of each."""
+        """Return server and address of each suspected resource."""
         return [(server, uri) for (of, server, uri), one in self._all.items() if of == chat and one.suspected]
 
     def list_followed(self, server: str) -> list[str]:

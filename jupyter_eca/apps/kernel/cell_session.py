@@ -29,7 +29,7 @@ class PromptKernel(Protocol):
 
 
 class CellSession:
-    """One per shell, from the first `%load_ext` until the extension is unloaded."""
+    """The session of one shell, from the first `%load_ext` until the extension is unloaded."""
 
     def __init__(self, shell: Any) -> None:
         self.shell = shell
@@ -53,12 +53,12 @@ class CellSession:
 
     @property
     def prompt_kernel(self) -> PromptKernel | None:
-        """The kernel, where its cells can be prompts."""
+        """The kernel, if its cells can be prompts."""
         kernel = kernel_of(self.shell)
         return kernel if hasattr(kernel, "as_prompt") else None
 
     async def client(self) -> Client:
-        """The connection to the engine. Raises: CellError, which is one line in the cell."""
+        """Return the client of the engine, for a cell that waits. Raises: CellError, which is one line in the cell."""
         from jupyter_eca.apps.kernel.answer.turn import patiently
 
         unattended = find_front_end(self.shell) is FrontEndKind.UNATTENDED
@@ -68,7 +68,7 @@ class CellSession:
             raise CellError(str(error)) from None
 
     async def connect(self, *, unattended: bool) -> Client:
-        """As `client`, where no cell waits. Raises: EcaError."""
+        """Return the client of the engine where no cell waits. See `client`. Raises: EcaError."""
         return await self.engine.client(self.kernel, unattended=unattended)
 
     def new_chat(self) -> None:
@@ -85,7 +85,8 @@ class CellSession:
             self.shell.display_pub.publish({"text/markdown": inert(markdown), "text/plain": plain or markdown})
 
     async def _answer_question(self, asked: ChatAskQuestionParams) -> ChatAskQuestionResult:
-        """Raises: RemoteError when no cell waits for an answer in that chat: nobody would see the question."""
+        """Pass a question to the cell that waits. Raises: RemoteError when no cell waits in that chat: nobody would see
+        it."""
         if self.turn is None or self.turn.chat != str(asked.chat_id):
             raise RemoteError("no cell waits for an answer in that chat")
         return await self.turn.answer(asked)

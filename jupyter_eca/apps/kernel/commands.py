@@ -33,7 +33,7 @@ Said = str | tuple[str, str]
 
 
 async def _set_up(session: CellSession) -> Client:
-    """The client, once it knows the models: the engine looks for local servers first."""
+    """Return the client once it knows the models: the engine looks for local servers first."""
     client = await session.client()
     await patiently(asyncio.ensure_future(client.setup.known.wait()))
     return client
@@ -184,7 +184,7 @@ async def _changes(session: CellSession, wanted: undo.Wanted) -> tuple[Change, .
 
 
 def _why(error: RemoteError) -> str:
-    """A kernel may speak only about chats that it asked in, and a server that was started anew knows of none."""
+    """Explain a refusal. A kernel may speak only about chats that it asked in, and a restarted server knows of none."""
     if error.code != Code.REFUSED:
         return str(error)
     return "Nothing was asked here yet, or not since the server was started. `%eca /diff` and `%eca /undo` look anyway."

@@ -37,7 +37,8 @@ _POINTED = re.compile(r"""(?:^|(?<=[\s(\[{<']))[@#](?:"(?P<quoted>[^"\n]*)|(?P<p
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """What is being typed: `mark` is `/` or `@`, and `start` where in the code what stands behind the mark begins."""
+    """The word that is being typed. `mark` is `/` or `@`; `start` is where the text after the mark begins in the
+    code."""
 
     mark: str
     text: str
@@ -46,7 +47,7 @@ class Word:
 
 
 def word_at(code: str, cursor: int) -> Word | None:
-    """The command or the file that the cursor is at, in code that asks the assistant."""
+    """Return the command or the file at the cursor, in code that asks the assistant."""
     before = code[:cursor]
     begin = before.rfind("\n") + 1
     line = before[begin:]
@@ -63,7 +64,7 @@ def word_at(code: str, cursor: int) -> Word | None:
 
 
 class Completion:
-    """Belongs to one shell, from `install` to `remove`."""
+    """The completion of one shell, from `install` to `remove`."""
 
     def __init__(self, session: CellSession) -> None:
         self._shell = session.shell
@@ -79,14 +80,14 @@ class Completion:
             kernel.do_complete = self._complete
 
     def remove(self) -> None:
-        """IPython has no way to take a hook back; a kernel's Tab is as before."""
+        """Restore the kernel's Tab. IPython has no way to remove a hook."""
         if (kernel := kernel_of(self._shell)) is not None:
             kernel.do_complete = self._before
         if self._connecting is not None:
             self._connecting.cancel()
 
     async def _complete(self, code: str, cursor_pos: int) -> dict[str, Any]:
-        """In place of `do_complete` of ipykernel, which offers the rest."""
+        """Complete our words in place of ipykernel's `do_complete`, which completes the rest."""
         as_prompt = getattr(kernel_of(self._shell), "as_prompt", None)
         asked, before = as_prompt(code) if as_prompt is not None else (code, 0)
         word = word_at(asked, cursor_pos + before)
@@ -107,7 +108,7 @@ class Completion:
         }
 
     async def _client(self) -> Client:
-        """A Tab that gives up leaves the connection to be made: the next one finds it."""
+        """Return the client. A Tab that gives up lets the connection be made: the next Tab finds it."""
         if self._connecting is None or self._connecting.done():
             self._connecting = asyncio.ensure_future(self._session.connect(unattended=False))
         return await asyncio.shield(self._connecting)
@@ -123,7 +124,7 @@ class Completion:
         return [name for one in found if (name := _name_of(one, here, quoted=word.quoted))]
 
     async def learn(self, client: Client) -> None:
-        """For a terminal: what its Tab offers until the next question."""
+        """Remember what a terminal's Tab offers until the next question."""
         if kernel_of(self._shell) is None:
             try:
                 async with asyncio.timeout(PATIENCE):
@@ -151,19 +152,20 @@ class Completion:
 
 
 def _name_of(one: ChatContext, here: str, *, quoted: bool) -> str:
-    """What a message calls it; empty for what only a page can send along."""
+    """Return how a message names it; empty for what only a page can send."""
     if one.type in {"file", "directory"}:
         return _as_typed(getattr(one, "path", ""), here, quoted=quoted)
     return _as_typed(getattr(one, "label", ""), "", quoted=quoted)
 
 
 def _as_typed(path: str, here: str, *, quoted: bool) -> str:
-    """As it is typed behind the mark."""
+    """Return the path as it is typed after the mark."""
     path = path.removeprefix(f"{here}{os.sep}") if here else path
     return f'"{path}"' if " " in path and not quoted else path
 
 
 def _same_cut(offered: Iterable[str], word: Word, symbol: str) -> list[str]:
-    """IPython replaces `symbol`, which may begin before the word (at the `/`) or behind it (at a `\"`)."""
+    """Prepare the offers for IPython, which replaces `symbol`: it may begin before the word (at the `/`) or after it
+    (at a `"`)."""
     prefix = symbol[: len(symbol) - len(word.text)] if symbol.endswith(word.text) else ""
     return [f"{prefix}{name}" for name in offered]

@@ -15,7 +15,7 @@ _loaded: dict[int, Magic] = {}
 
 
 def load(shell: InteractiveShell) -> None:
-    """Idempotent: loading twice changes nothing."""
+    """Install `%eca` in a shell. Loading twice changes nothing."""
     from jupyter_eca.apps.kernel.magic import Magic
 
     if id(shell) not in _loaded:

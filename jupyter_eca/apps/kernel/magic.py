@@ -25,7 +25,7 @@ RESUME_PATIENCE = 1.0
 
 
 class Magic:
-    """One per shell."""
+    """`%eca` and `%%eca` in one shell."""
 
     def __init__(self, shell: Any) -> None:
         self._shell = shell
@@ -35,7 +35,7 @@ class Magic:
     # -- in and out of the shell
 
     def install(self) -> None:
-        """Idempotent."""
+        """Install the magic in the shell. Installing twice changes nothing."""
         shell = self._shell
         if transform_here in shell.input_transformers_cleanup:
             return
@@ -58,7 +58,7 @@ class Magic:
         end_session(shell)
 
     def _appear(self, _info: Any = None) -> None:
-        """Also after `%reset`, which empties the namespace."""
+        """Put our name into the namespace, also after `%reset`, which empties it."""
         self._shell.user_ns[NAME] = self.run
 
     def _as_magic(self, line: str, cell: str | None = None) -> None:
@@ -72,7 +72,8 @@ class Magic:
             get_asyncio_loop().run_until_complete(self.run(line, cell))
 
     def _without_waiting(self, asked: options.Ask | options.LineCommand | options.Misuse) -> None:
-        """In a cell that was transformed before it loaded us: what needs no engine works, the rest says where to ask.
+        """Answer in a cell that was transformed before it loaded us. What needs no engine works; the rest says where to
+        ask.
 
         Raises: CellError.
         """
@@ -144,7 +145,7 @@ class Magic:
 
     @asynccontextmanager
     async def _follow_resume(self, client: Client, ask: options.Ask) -> AsyncGenerator[None]:
-        """`/resume NUMBER`: the cells go on with the chat that the server then shows."""
+        """After `/resume NUMBER` the cells continue with the chat that the server then shows."""
         if ask.command != "resume" or len(ask.message.split()) == 1:
             yield
             return
@@ -165,5 +166,5 @@ class Magic:
 
 
 def transform_here(lines: list[str]) -> list[str]:
-    """One object of its own, so that it can be found in the shell's list again."""
+    """Transform a cell. It is one object, so that it can be found in the shell's list again."""
     return transform(lines)

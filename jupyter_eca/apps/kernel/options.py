@@ -56,7 +56,7 @@ class Ask:
 
     @property
     def command(self) -> str:
-        """The name of the `/` command that the message is; "" for words, though a path may look like one."""
+        """The name of the `/` command in the message; "" for other text, though a path may look like a command."""
         found = _SLASH.match(self.message)
         return found[1] if found else ""
 

@@ -23,8 +23,9 @@ class FrontEndKind(StrEnum):
 
 
 def find_front_end(shell: Any) -> FrontEndKind:
-    """nbclient and its kin forbid stdin (measured). Notebook pages name the cell in an execute request's metadata,
-    consoles do not; where it is missing, text and `input()` work everywhere."""
+    """Guess the front end of the running cell. nbclient and similar programs forbid stdin (measured). Notebook pages
+    name the cell in the metadata of an execute request, consoles do not; without it, text and `input()` work
+    everywhere."""
     kernel = kernel_of(shell)
     if kernel is None:
         return FrontEndKind.TERMINAL if sys.stdin is not None and sys.stdin.isatty() else FrontEndKind.UNATTENDED
@@ -36,8 +37,8 @@ def find_front_end(shell: Any) -> FrontEndKind:
 
 
 def find_front_end_for_panels(shell: Any) -> FrontEndKind:
-    """As `look`, for widgets that outlive their cell: Voila runs all cells before anybody is there, and then gives the
-    page with their widgets, and the kernel, to a visitor."""
+    """Guess the front end of widgets that outlive their cell. Voila runs all cells before anybody is there, and then
+    gives the page with their widgets, and the kernel, to a visitor. See `find_front_end`."""
     found = find_front_end(shell)
     return FrontEndKind.NOTEBOOK if found is FrontEndKind.UNATTENDED and "VOILA_KERNEL_ID" in os.environ else found
 
@@ -59,5 +60,5 @@ def screen_for(surroundings: FrontEndKind, shell: Any) -> Screen:
 
 
 def kernel_of(shell: Any) -> Any:
-    """The ipykernel behind a shell, None in plain IPython."""
+    """Return the ipykernel of a shell; None in plain IPython."""
     return getattr(shell, "kernel", None)

@@ -30,7 +30,8 @@ _CALL = re.compile(r"^<details><summary>.*?^</details>$", re.M | re.S)
 
 
 def write(source: Path, target: Path | None = None) -> Path:
-    """Where it was written. Raises: LocalError for what is no notebook, and for a file that is there already."""
+    """Write the notebook as plain Python and return the new path. Raises: LocalError for a file that is no notebook,
+    and when the new file exists already."""
     target = target or source.with_name(f"{source.stem}-python.ipynb")
     try:
         book = json.loads(source.read_text("utf-8"))
@@ -73,7 +74,7 @@ def _cells(old: list[Json], cells: Cells) -> Iterator[Json]:
 
 
 def _parts(cell: Json, source: str) -> Iterator[Json]:
-    """What the cell becomes; `source` is what IPython is given for it."""
+    """Return the cells that a cell becomes; `source` is the code that IPython gets for it."""
     outputs: list[Json] = cell.get("outputs", [])
     if found := _CELL.match(source):
         asked = options.parse(found[1].strip(), source[found.end() :])
@@ -94,7 +95,7 @@ def _parts(cell: Json, source: str) -> Iterator[Json]:
 
 
 def _without_us(source: str) -> tuple[str | None, list[str]]:
-    """The code, None where nothing of it is left, and what it asked."""
+    """Return the code without our lines (None when nothing is left), and the questions of those lines."""
     lines, asked = source.splitlines(), list[str]()
     at = set(questions(source.splitlines(keepends=True)))
     left = False
@@ -133,7 +134,7 @@ def _runs(outputs: list[Json]) -> Iterator[Json]:
 
 
 def _find_output(run: int, output: Json, shown: dict[tuple[int, int], Json]) -> Json | None:
-    """The output; where the notebook has it in an output of its own, that one."""
+    """Return the output; if the notebook has it in an output of its own, return that one."""
     mark = output.get("metadata", {}).get(KEY)
     if mark is None:
         return output

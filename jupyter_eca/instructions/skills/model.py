@@ -34,7 +34,7 @@ _LOADS: Final = re.compile(
 
 
 class Origin(StrEnum):
-    """Where one is from, in the order in which they win."""
+    """Where a skill is from, in order of precedence."""
 
     PROJECT = "project"
     CONFIGURED = "configuration"
@@ -44,8 +44,8 @@ class Origin(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Skill:
-    """`folder` has its `SKILL.md` and whatever else it needs. `loops` is the line that makes it load itself, by way of
-    others or not; 0 for none."""
+    """A skill. `folder` has its `SKILL.md` and its other files. `loops` is the line by which it loads itself, directly
+    or through others; 0 for none."""
 
     name: str
     description: str
@@ -62,7 +62,7 @@ class Skill:
 
 @dataclass(frozen=True, slots=True)
 class SkillFile:
-    """What a file says: `loads` are the skills that its text loads, with the line."""
+    """The parsed `SKILL.md`. `loads` are the skills that its text loads, with the line."""
 
     name: str
     description: str
@@ -73,8 +73,8 @@ class SkillFile:
 
 @lru_cache(maxsize=512)
 def read(path: Path, _state: State | None) -> SkillFile | str:
-    """A text in place of one that is no skill: why. Read once for each state of the file, since all of them are looked
-    at before each turn. Raises: OSError."""
+    """Return the parsed file, or a sentence that says why it is no skill. Each state of a file is parsed once, since
+    all of them are checked before each turn. Raises: OSError."""
     try:
         return _parse(path)
     except ValueError as error:
@@ -82,7 +82,7 @@ def read(path: Path, _state: State | None) -> SkillFile | str:
 
 
 def _parse(path: Path) -> SkillFile:
-    """Raises: ValueError, in words for the reader; OSError."""
+    """Parse a file. Raises: ValueError, in words for the reader; OSError."""
     if path.stat().st_size > MAX_BYTES:
         raise ValueError(f"it is larger than {MAX_BYTES:,} bytes: move parts of it to files beside it")
     text = front_matter.decoded(path.read_bytes())

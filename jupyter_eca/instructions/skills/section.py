@@ -23,8 +23,8 @@ the tool `skill` before you begin, and follow it:"""
 
 
 async def sections(place: Place) -> tuple[Section, ...]:
-    """Sorted by name, so that the same skills give the same bytes. Without those that the rules deny (ECA's
-    `argsMatchers` for `name`)."""
+    """Return the list, sorted by name so that the same skills give the same bytes, without the skills that the rules
+    deny (ECA's `argsMatchers` for `name`)."""
     agent = place.agent
     if hidden(agent.policy, SKILL_TOOL) or not agent.has(SKILL_TOOL, reads=True):
         return ()

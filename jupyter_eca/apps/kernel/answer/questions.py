@@ -77,7 +77,7 @@ class CellQuestions:
     # -- tool calls
 
     def receive(self, received: ChatContentReceivedParams, transcript: Transcript) -> None:
-        """`received` is the last of what the transcript holds."""
+        """Take note of `received`, the last content that the transcript holds."""
         self.take_back({call.id for call in transcript.calls if call.is_over})
         waiting = {call.key: call for call in transcript.waiting}
         new = {key: call for key, call in waiting.items() if key not in self._calls}
@@ -89,7 +89,7 @@ class CellQuestions:
             self._ask(call)
 
     def _tell(self, received: ChatContentReceivedParams, *, asks: bool) -> None:
-        """Of the calls that were to be decided, all but what came before."""
+        """Tell the card about the calls that must be decided, apart from what it knows already."""
         content = received.content
         if not isinstance(content, ToolCallContent) or isinstance(content, ToolCallPrepareContent):
             return
@@ -135,7 +135,8 @@ class CellQuestions:
     # -- questions
 
     async def answer(self, asked: ChatAskQuestionParams, id: str) -> ChatAskQuestionResult:
-        """`id` is of what asks: its next question takes the place of the one before, which was answered elsewhere."""
+        """Ask a question. `id` names who asks: its next question replaces the one before, which was answered
+        elsewhere."""
         id = id or uuid.uuid4().hex
         self.take_back({id})
         task = self._questions[id] = self._start(self._answer(asked))
@@ -169,7 +170,7 @@ class CellQuestions:
     # -- the card
 
     async def _show_card(self) -> Card | None:
-        """One for the whole turn, shown, once a page draws it; None where none does."""
+        """Show the card of the turn and return it once a page draws it; None where none does."""
         if self._surroundings is not FrontEndKind.NOTEBOOK or not clicks.possible():
             return None
         self._made = self._made or self._start(self._make())
@@ -201,7 +202,7 @@ class CellQuestions:
         return None
 
     def _settle(self) -> None:
-        """Shown while there is something to decide."""
+        """Show the card while there is something to decide, and hide it afterwards."""
         if self._card is None:
             return
         waiting = [f"{call.name} waits for approval." for call in self._calls.values() if call is not None]
@@ -211,7 +212,7 @@ class CellQuestions:
             self._card.hide()
 
     def heed(self, method: str, params: Any) -> None:
-        """What a page of the card says. Raises: RemoteError, ValidationError."""
+        """Handle what a page of the card says. Raises: RemoteError, ValidationError."""
         row = METHODS.get(method)
         match row and row.parse(params):
             case ChatToolCallApproveParams() | ChatToolCallRejectParams() as decision:
@@ -233,7 +234,7 @@ class CellQuestions:
     # -- the end
 
     def close(self) -> None:
-        """Nothing is asked any more, and nothing is left in the cell."""
+        """Ask nothing any more, and leave nothing in the cell."""
         self._ended = True
         self.take_back(set(self._questions))
         if self._made is not None:
@@ -242,7 +243,7 @@ class CellQuestions:
             self._card.close()
 
     def _start(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
-        """In the cell's context. The kernel's loop is not ours: these tasks end with the turn."""
+        """Start a task in the cell's context. The kernel's loop is not ours: these tasks end with the turn."""
         task = asyncio.get_running_loop().create_task(work, context=self._context.copy())
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -250,6 +251,6 @@ class CellQuestions:
 
 
 def _same(one: ChatContentReceivedParams, other: ChatContentReceivedParams) -> bool:
-    """Whether both are of the same call."""
+    """Whether both belong to the same call."""
     ids = [content.id for content in (one.content, other.content) if isinstance(content, ToolCallContent)]
     return one.chat_id == other.chat_id and len(set(ids)) == 1

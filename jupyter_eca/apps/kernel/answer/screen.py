@@ -21,7 +21,7 @@ REDRAW = 0.1
 
 
 class Publisher(Protocol):
-    """What is needed of IPython's DisplayPublisher."""
+    """The part of IPython's DisplayPublisher that is needed here."""
 
     def publish(
         self,
@@ -35,17 +35,17 @@ class Publisher(Protocol):
 
 class Screen(Protocol):
     def draw(self, transcript: Transcript, *, now: bool = False) -> None:
-        """Called often; draws when it is time to, or `now`."""
+        """Draw when it is time to, or `now`. It may be called often."""
         ...
 
     def finish(self, transcript: Transcript) -> None:
-        """The last, complete drawing."""
+        """Draw the complete answer for the last time."""
         ...
 
 
 class NotebookScreen:
-    """One output with a display id; it keeps the publisher of its cell, since code that the assistant runs meanwhile
-    has its displays captured."""
+    """One output with a display id. It keeps the publisher of its cell, because the displays of code that the assistant
+    runs meanwhile are captured."""
 
     def __init__(self, publisher: Publisher) -> None:
         self._publisher = publisher
@@ -72,7 +72,7 @@ class NotebookScreen:
 
 
 class FinalScreen:
-    """nbclient, papermill, nbval: exactly one display of text, since they compare or keep the first."""
+    """Exactly one display of text, for nbclient, papermill and nbval: they compare outputs or keep the first one."""
 
     def __init__(self, publisher: Publisher) -> None:
         self._publisher = publisher
@@ -87,7 +87,7 @@ class FinalScreen:
 
 
 class TerminalScreen:
-    """Prints what is new; a tool call's line when its state changes."""
+    """Prints what is new, and the line of a tool call when its state changes."""
 
     def __init__(self) -> None:
         self._printed: dict[int, str] = {}
@@ -110,6 +110,6 @@ class TerminalScreen:
 
 
 def _show_pictures(publisher: Publisher, transcript: Transcript) -> None:
-    """Each in an output of its own: of one output a page shows the text or the picture."""
+    """Show each picture in an output of its own: of one output a page shows either the text or the picture."""
     for bundle in as_bundles(transcript.pictures):
         publisher.publish(bundle)

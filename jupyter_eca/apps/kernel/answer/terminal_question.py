@@ -37,12 +37,13 @@ def typed(asked: ChatAskQuestionParams) -> ChatAskQuestionResult:
 
 
 def _secretly(prompt: str) -> str:
-    """ipykernel puts its own in this place while a cell runs, so the name is looked up now."""
+    """Read a secret without an echo. The name is looked up now, because ipykernel puts its own `getpass` there while a
+    cell runs."""
     return getpass.getpass(f"{prompt}Typed here it is not shown: ")
 
 
 def _parse_answer(asked: ChatAskQuestionParams, words: str) -> ChatAskQuestionResult:
-    """A number of the list, one of its labels (or what only that begins with), or words of one's own."""
+    """Parse a number of the list, one of its labels (or the beginning of exactly one), or a free text."""
     labels = [option.label for option in asked.options or ()]
     if words.isdecimal() and 1 <= int(words) <= len(labels):
         return ChatAskQuestionResult(answer=labels[int(words) - 1])

@@ -35,7 +35,7 @@ _SAID: Final[dict[type, frozenset[str]]] = {
 
 
 def about(arguments: dict[str, Any], details: ToolCallDetails | None) -> str:
-    """What a call was asked to do: its change or its command, its code as code, other arguments as JSON."""
+    """Describe what a call was asked to do: its change or its command, its code as code, other arguments as JSON."""
     said = _SAID.get(type(details), frozenset())
     source = arguments.get("code")
     coded = isinstance(source, str)
@@ -52,7 +52,7 @@ def about(arguments: dict[str, Any], details: ToolCallDetails | None) -> str:
 
 
 def results(details: ToolCallDetails | None) -> str:
-    """What a call gave beside its text, folded."""
+    """Describe what a call returned besides its text, folded."""
     match details:
         case JsonOutputsDetails(jsons=jsons) if jsons:
             blocks = "".join(block(shorten(_indent(one)), "json") for one in jsons)
@@ -62,7 +62,7 @@ def results(details: ToolCallDetails | None) -> str:
 
 
 def headline(details: ToolCallDetails | None) -> str:
-    """A few words beside the name of the call, as Markdown; begins with a space."""
+    """Return a few words for the place after the name of the call, as Markdown. They begin with a space."""
     match details:
         case FileChangeDetails(path=path, lines_added=added, lines_removed=removed):
             return f" {code(path)} +{added} −{removed}"  # noqa: RUF001  # a minus sign
@@ -84,7 +84,7 @@ def plain_checklist(details: TaskDetails) -> str:
 
 
 def plain_about(arguments: dict[str, Any], details: ToolCallDetails | None) -> str:
-    """For a terminal: what somebody must read before they say yes."""
+    """Describe, for a terminal, what somebody must read before they approve."""
     match details:
         case FileChangeDetails():
             counts = f"{details.path} (+{details.lines_added} -{details.lines_removed})"
@@ -97,7 +97,7 @@ def plain_about(arguments: dict[str, Any], details: ToolCallDetails | None) -> s
 
 
 def fold(text: str, summary: str) -> str:
-    """Long Markdown behind its first paragraph; short Markdown as it is."""
+    """Fold long Markdown after its first paragraph; leave short Markdown as it is."""
     if len(text.splitlines()) <= SHOWN_LINES:
         return inert(text)
     first, _, rest = text.partition("\n\n")
@@ -118,7 +118,8 @@ def _lines(text: str) -> str:
 
 
 def _command(arguments: dict[str, Any], details: ShellCommandDetails) -> str:
-    """The line as it was written, which is what runs; another server's tool may call it otherwise."""
+    """Return the command line as it was written, which is what runs. Another server's tool may name the argument
+    differently."""
     written = arguments.get("command")
     text = written if isinstance(written, str) else "\n".join(map(_join, details.commands))
     return f"{text}\n# in the background" if details.background else text

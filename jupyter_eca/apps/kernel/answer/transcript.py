@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class SpokenText:
-    """`role` is assistant or system (a remark of the server's)."""
+    """A text of the answer. `role` is assistant or system (a remark of the server)."""
 
     role: Role
     text: str = ""
@@ -59,8 +59,8 @@ class Reasoning:
 
 @dataclass
 class TranscriptCall:
-    """A tool call as its contents told of it; the last one is its state. `chat` is that of the subagent whose call it
-    is; `inside` is what the subagent did that it spawned; `why` says what decided that it may run."""
+    """A tool call, as its contents described it; the last one is its state. `chat` is that of the subagent that makes
+    the call. `inside` is what the subagent did that the call spawned. `why` says what decided that it may run."""
 
     id: str
     name: str
@@ -74,7 +74,7 @@ class TranscriptCall:
 
     @property
     def key(self) -> str:
-        """Calls of different chats may have the same id."""
+        """Return what identifies the call: calls of different chats may have the same id."""
         return f"{self.chat}-{self.id}" if self.chat else self.id
 
     @property
@@ -107,7 +107,7 @@ class TranscriptCall:
 
     @property
     def progress_line(self) -> str:
-        """How far it is, in one line; nothing once it has ended."""
+        """The progress in one line; empty once the call has ended."""
         told = None if self.is_over else self.progress
         if told is None:
             return ""
@@ -123,7 +123,7 @@ class TranscriptCall:
 
 @dataclass
 class Picture:
-    """Of a tool. The display shows it beside the text, in an output of its own."""
+    """A picture of a tool. The display shows it beside the text, in an output of its own."""
 
     image: ImageContent
 
@@ -155,7 +155,7 @@ _WHY_NOT = {
 
 
 class Transcript:
-    """Feed it what is received; ask it how the answer looks now."""
+    """One answer. Feed it with what is received, and ask it how the answer looks now."""
 
     def __init__(self, command: str = "", chat: str = "") -> None:
         """`command` is the name of the `/` command that is carried out: then the server's words are the answer. `chat`
@@ -205,7 +205,7 @@ class Transcript:
                 pass
 
     def _within(self, received: ChatContentReceivedParams) -> None:
-        """Of a subagent; the call that spawned it has named its chat before."""
+        """Add a content of a subagent to the call that spawned it. That call has named the subagent's chat before."""
         chat = str(received.chat_id)
         for call in self.calls:
             if isinstance(call.details, SubagentDetails) and call.details.subagent_chat_id == chat:
@@ -244,20 +244,20 @@ class Transcript:
 
     @property
     def waiting(self) -> list[TranscriptCall]:
-        """With those of subagents."""
+        """The calls that wait for a decision, those of subagents included."""
         found = [[call] if call.waits else call.inside.waiting if call.inside else [] for call in self.calls]
         return [call for calls in found for call in calls]
 
     @property
     def text(self) -> str:
-        """What the assistant said, without its reasoning, its calls and the server's remarks; or a command's answer."""
+        """What the assistant said, without reasoning, calls and remarks of the server; or the answer of a command."""
         words = [part for part in self.parts if isinstance(part, SpokenText)]
         said = [part.text.strip() for part in words if part.role is Role.ASSISTANT]
         return "\n\n".join(said or [part.text.strip() for part in words if self._command])
 
     @property
     def remark(self) -> str:
-        """The last thing the server said: why a turn failed."""
+        """The last remark of the server: why a turn failed."""
         said = [part.text for part in self.parts if isinstance(part, SpokenText) and part.role is Role.SYSTEM]
         return said[-1] if said else ""
 
@@ -267,12 +267,13 @@ class Transcript:
 
     @property
     def visible_parts(self) -> list[Part]:
-        """Without the last remark of a turn that was stopped: the cell ends with the same word, as its error."""
+        """The parts without the last remark of a turn that was stopped: the cell ends with the same word, as its
+        error."""
         return self.parts[:-1] if self.outcome is Outcome.STOPPED else self.parts
 
     def as_markdown(self, *, final: bool = False) -> str:
-        """How far calls are is for who looks on, and so is why they run: it is not in the `final` one, which is kept,
-        and which is the same when a locked answer is made again, under whatever rules."""
+        """Render the answer. The progress of calls and the reasons why they run are for people who watch. They are not
+        in the `final` text, which is kept, and which is the same when a locked answer is replayed under other rules."""
         parts = [_as_markdown(part, self._command, final=final) for part in self.visible_parts]
         if plan := self.plan:
             parts.append(details.checklist(plan))
@@ -296,12 +297,12 @@ class Transcript:
 
     @property
     def goes(self) -> bool:
-        """Whether the reader is told how the plan is carried out; not behind a command of ours."""
+        """Whether the reader is told how the plan is carried out; not after a command of ours."""
         return self.planned and self.outcome is Outcome.COMPLETED and not self._command
 
     @property
     def plan(self) -> TaskDetails | None:
-        """As it stands after the last call that changed it: one list, at the end, however often it was told."""
+        """The plan after the last call that changed it: one list at the end, however often it changed."""
         return next((call.details for call in reversed(self.calls) if isinstance(call.details, TaskDetails)), None)
 
 
@@ -344,7 +345,7 @@ def _call_markdown(call: TranscriptCall, progressed: str, why: str) -> str:
 
 
 def _steps(inside: Transcript) -> str:
-    """What a subagent called, the last of it; what it said at the end is the result of its call."""
+    """Return the last calls of a subagent. What it said at the end is the result of its call."""
     calls = inside.calls
     lines = [f"- {code(one.name)} {html.escape(one.state)}" for one in calls[-_STEPS:]]
     more = [f"- … and {len(calls) - _STEPS} before"] if len(calls) > _STEPS else []

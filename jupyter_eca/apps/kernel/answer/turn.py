@@ -41,7 +41,7 @@ STOP_PATIENCE = 5.0
 
 @dataclass(frozen=True, slots=True)
 class ToolCallRecord:
-    """A tool call as it ended: `state` in words, `output` what the model read."""
+    """A tool call after its end: `state` in words, `output` as the model read it."""
 
     name: str
     arguments: dict[str, Any]
@@ -51,7 +51,7 @@ class ToolCallRecord:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What `-> name` binds, and what is awaited from Python. `usage` is None when the model told nothing of it."""
+    """What `-> name` stores, and what awaiting a question returns. `usage` is None when the model reported none."""
 
     text: str
     tool_calls: list[ToolCallRecord]
@@ -61,7 +61,7 @@ class Answer:
 
     @property
     def replayed(self) -> bool:
-        """Whether it came from a lock file: no model was asked, and `usage` was spent when it was recorded."""
+        """Whether it came from a lock file. Then no model was asked, and `usage` is what the recording cost."""
         return self.usage is not None and bool(self.usage.replayed)
 
     def _repr_markdown_(self) -> str:
@@ -109,7 +109,7 @@ class CellTurn:
         self._following: asyncio.Task[None] | None = None
 
     async def run(self, ask: Ask, model: str, lock: ChatLock | None = None) -> None:
-        """Raises: CellError when the turn failed or was stopped."""
+        """Run the turn to its end. Raises: CellError when the turn failed or was stopped."""
         self._kernel.begin(self._show_running)
         following = self._following = asyncio.ensure_future(self._follow(ask, model, lock))
         try:
@@ -147,7 +147,7 @@ class CellTurn:
         return self._transcript.note
 
     async def stop(self) -> None:
-        """Returns when the turn has ended: first the code that runs here, then the rest."""
+        """Stop the turn: first the code that runs here, then the rest. Return when it has ended."""
         self._kernel.cancel()
         following = self._following
         if following is not None and not following.done():
@@ -156,7 +156,7 @@ class CellTurn:
             following.cancel()
 
     async def _stop_undisturbed(self) -> None:
-        """Within a task that was cancelled, and may be again: the user presses Interrupt twice."""
+        """Stop within a task that was cancelled and may be cancelled again: some users press Interrupt twice."""
         stopping = asyncio.ensure_future(self.stop())
         while not stopping.done():
             if (task := asyncio.current_task()) is not None:
@@ -175,11 +175,11 @@ class CellTurn:
         self._screen.draw(self._transcript, now=True)
 
     async def answer(self, asked: ChatAskQuestionParams) -> ChatAskQuestionResult:
-        """What whoever sits at this cell says to a question of the chat's."""
+        """Ask the user at this cell a question of the chat."""
         return await self._asking.answer(asked, asked.tool_call_id or (self._command and f"/{self._command}"))
 
     async def _show_running(self) -> None:
-        """Before code runs, which may block the kernel for hours: the page says so first."""
+        """Show that code runs before it does: it may block the kernel for hours."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(SHOW_PATIENCE):
                 while not any(call.runs for call in self._transcript.calls):

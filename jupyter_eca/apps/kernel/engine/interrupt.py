@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 
 def in_code() -> AbstractContextManager[None]:
-    """While a cell awaits, ipykernel's SIGINT handler cancels that cell, which code that blocks would never notice. So
-    an interrupt that finds the assistant's code at work is raised in it; any other is handled as before."""
+    """Raise an interrupt in the assistant's code while that is at work; handle any other one as before. While a cell
+    awaits, ipykernel's SIGINT handler cancels the cell, which code that blocks would never notice."""
     before = signal.getsignal(signal.SIGINT)
 
     def handle(signum: int, frame: FrameType | None) -> None:
@@ -31,12 +31,13 @@ def in_code() -> AbstractContextManager[None]:
 
 
 def in_input() -> AbstractContextManager[None]:
-    """Raised where `input()` waits, whatever else an interrupt means."""
+    """Raise an interrupt where `input()` waits, whatever it means elsewhere."""
     return _handle_interrupts(signal.default_int_handler)
 
 
 def in_turn(interrupted: asyncio.Event, loop: asyncio.AbstractEventLoop) -> AbstractContextManager[None]:
-    """For plain IPython, where an interrupt would end the run of the loop and leave the turn behind in it."""
+    """Handle interrupts of a turn in plain IPython, where one would end the run of the loop and leave the turn behind
+    in it."""
 
     def handle(_signum: int, _frame: FrameType | None) -> None:
         loop.call_soon_threadsafe(interrupted.set)
@@ -57,7 +58,7 @@ def _handle_interrupts(handle: Callable[[int, FrameType | None], object]) -> Gen
 
 
 def _runs_code(frame: FrameType | None) -> bool:
-    """Whether a cell is on the stack, at work on a statement or between two; one that awaits is not."""
+    """Whether a cell on the stack is at work on a statement or between two; a cell that awaits is not."""
     from IPython.core.interactiveshell import InteractiveShell
 
     shell: Any = InteractiveShell  # partly typed

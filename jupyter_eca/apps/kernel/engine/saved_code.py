@@ -27,7 +27,7 @@ def metadata(runs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def mark(run: int, output: int) -> dict[str, Any]:
-    """Of an output that is shown: which it is of which run, so that it is kept only once."""
+    """Mark an output that is shown with its run and its number, so that it is kept only once."""
     return {KEY: {"run": run, "output": output}}
 
 

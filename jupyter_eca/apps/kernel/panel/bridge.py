@@ -26,7 +26,7 @@ _OURS = "eca-kernel-"
 
 
 class PassingMessages(Protocol):
-    """Whoever hears what passes."""
+    """Whoever observes the messages that pass."""
 
     def add_page_message(self, method: str, params: Any) -> None: ...
 
@@ -44,7 +44,7 @@ class Joint:
         self._serving: dict[Id, asyncio.Task[None]] = {}
 
     async def run(self) -> None:
-        """Until one of both leaves; then the other is left, too."""
+        """Run until one side leaves; then leave the other side too."""
         try:
             async with asyncio.TaskGroup() as self._tasks:
                 ways = self._tasks.create_task(self._up()), self._tasks.create_task(self._down())
@@ -71,7 +71,7 @@ class Joint:
                     await self._engine.send(message)
 
     async def _lend(self) -> None:
-        """Functions may have come since the last question."""
+        """Lend the Python functions again: new ones may exist since the last question."""
         if self._lending.version != self._lent:
             self._lent = self._lending.version
             params = ToolLendParams(tools=self._lending.tools()).wire()

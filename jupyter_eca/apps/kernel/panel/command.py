@@ -27,7 +27,7 @@ _NOBODY: Final = "A panel with the assistant is here for whoever runs this cell 
 
 
 async def show(session: CellSession, chat: str, run: Run) -> str:
-    """What is to be said about it; "" where the panel speaks for itself. Raises: CellError."""
+    """Show a panel and return the sentence to print; "" where the panel needs none. Raises: CellError."""
     if look(session.shell) is not FrontEndKind.TERMINAL:
         return show_at_once(session, chat)
     _check(chat)
@@ -36,7 +36,7 @@ async def show(session: CellSession, chat: str, run: Run) -> str:
 
 
 def show_at_once(session: CellSession, chat: str) -> str:
-    """As `show`, where the cell cannot wait. Raises: CellError."""
+    """Show a panel from a cell that cannot wait. See `show`. Raises: CellError."""
     _check(chat)
     match look(session.shell):
         case FrontEndKind.NOTEBOOK:
@@ -66,7 +66,7 @@ def _display(chat: str) -> None:
 
 
 async def _converse(run: Run, chat: str) -> None:
-    """Raises: CellError."""
+    """Talk with the user by `input()`. Raises: CellError."""
     if chat:
         await run(f"/resume {chat}", None)
     print(_WITHOUT)  # noqa: T201  # a terminal

@@ -33,7 +33,7 @@ def joint(session: CellSession, page: Link, engine: Link, ears: PassingMessages)
 
 
 class Recorder:
-    """Hears what passes, and has it written when there is enough that is new."""
+    """Observes the messages that pass, and writes the record when enough of it is new."""
 
     def __init__(self, write: Callable[[Record], None], loop: asyncio.AbstractEventLoop) -> None:
         self.record = Record()

@@ -36,7 +36,7 @@ class _Chat:
 
 
 class Record:
-    """Hears what passes between one page and the engine; another page's begins it anew."""
+    """The record of one page's chat. Another page begins it again."""
 
     def __init__(self) -> None:
         self._chats: dict[str, _Chat] = {}
@@ -85,7 +85,7 @@ class Record:
         return chat.turns if chat else []
 
     def as_markdown(self, *, folded: bool) -> str:
-        """`folded` where the panel stands above it and says the same."""
+        """Render the record; `folded` where the panel above shows the same."""
         turns = [f"**You:** {inert(turn.asked)}\n\n{turn.answer.as_markdown(final=True)}" for turn in self.turns]
         body = "\n\n---\n\n".join(text.strip() for text in turns)
         if not body:

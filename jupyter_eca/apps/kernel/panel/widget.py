@@ -37,9 +37,10 @@ NOBODY_LOOKS: Final = (
 
 
 class Panel(Paged):
-    """A panel with the assistant, to be shown in a cell: `Panel()`, or `Panel(chat)` to go on with a chat by its id.
+    """A panel with the assistant, to be shown in a cell: `Panel()`, or `Panel(chat)` to continue a chat by its id.
 
-    It is at the engine that `%%eca` asks, in the chat of the cells unless it is given another. Needs a running kernel.
+    It uses the engine that `%%eca` asks, and the chat of the cells unless it is given another one. It needs a running
+    kernel.
     """
 
     def __init__(self, chat: str = "") -> None:
@@ -90,7 +91,7 @@ class Panel(Paged):
                 pass
 
     async def _serve(self, channel: str) -> None:
-        """One page, until it or the engine leaves."""
+        """Serve one page, until it or the engine leaves."""
         # A second of imports (pydantic and what builds on it): the panel is on the page before, and the loop is free.
         await asyncio.to_thread(importlib.import_module, "jupyter_eca.apps.kernel.panel.link")
         from jupyter_eca.apps.kernel.panel.link import Recorder, joint
@@ -115,7 +116,7 @@ class Panel(Paged):
             self._say(channel, {"closed": True})
 
     async def _leave_to(self, channel: str) -> None:
-        """Pages that were reloaded or closed are told apart from those that are there: they do not answer."""
+        """Close the other pages that do not answer: they were reloaded or closed."""
         others = [other for other in self._links if other != channel]
         self._heard.difference_update(others)
         for other in others:
@@ -128,7 +129,7 @@ class Panel(Paged):
 
 
 class PanelOutput:
-    """The output behind the panel. `folded` until the page has said that it hides it."""
+    """The output below the panel. It is `folded` until the page says that it hides it."""
 
     def __init__(self, publisher: Any) -> None:
         self._publisher = publisher
@@ -138,7 +139,7 @@ class PanelOutput:
         self.folded = True
 
     def begin(self) -> None:
-        """In the cell that shows the panel, each time that it is shown."""
+        """Publish the output in the cell that shows the panel, each time that it is shown."""
         self._publisher.publish(self._data(self._shown, ""), transient={"display_id": self._id})
         self._begun = True
 
