@@ -381,7 +381,8 @@ def _fields_of(params: McpUpdateServerParams) -> dict[str, Any]:
 
 
 def _keep_secrets(given: dict[str, Any], shown: ToolServerUpdatedParams) -> dict[str, Any]:
-    """Leave out the fields that came back with a hidden secret: the stored secret stays."""
+    """Leave out what came back exactly as it was shown: a hidden secret stays as it is stored. Raises: McpRefusal for a
+    hidden secret that was changed."""
     hiding = {name: told for name, told in shown.wire().items() if name in given and HIDDEN in str(told)}
     for name, told in hiding.items():
         if HIDDEN in str(given[name]) and given[name] != told:

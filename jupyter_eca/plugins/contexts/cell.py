@@ -25,7 +25,7 @@ class CellPlug:
     kind = "cell"
 
     async def query(self, around: Surroundings, query: str) -> list[CellContext]:
-        """The active one first, the others as they stand."""
+        """Offer the active cell first, the others in their order."""
         seen = await around.glances.notebook(around)
         cells = {f"cell:{cell.number}": cell for cell in sorted(seen.cells, key=lambda cell: cell.id != seen.active)}
         found = find_best(cells, query, MOST)

@@ -27,11 +27,11 @@ class CursorPlug:
     kind = "cursor"
 
     async def query(self, around: Surroundings, query: str) -> list[CursorContext]:  # noqa: ARG002
-        """Editors send it by themselves."""
+        """Offer nothing: editors send the cursor by themselves."""
         return []
 
     async def resolve(self, around: Surroundings, context: CursorContext) -> Material:
-        """Counted from 1 for the model, as lines are everywhere else."""
+        """Read the lines around the cursor. For the model lines count from 1, as everywhere else."""
         if (
             around.notebooks is not None
             and (name := await open_notebook.find_open_path(around, context.path)) is not None
@@ -60,7 +60,8 @@ def _place(position: Range) -> str:
 
 
 def _in_cell(document: NotebookDocument, id: str) -> Material:
-    """In a notebook that is open, lines are counted in the cell, and the page knows best where its cursor is."""
+    """Return the cursor in a cell. In an open notebook lines are counted within the cell, and the page knows best where
+    its cursor is."""
     selection = document.selection
     place = f"{_place(selection.range)}, in" if selection and selection.cell_id == id else "in"
     text = f"{place}:\n{rendered(document, {id})}"

@@ -44,7 +44,7 @@ def _folder(files: Files, path: str) -> Path:
 
 
 def _as_text(folder: Path, names: list[str], path: str) -> str:
-    """A folder that git ignores is not in the index: whoever points at it wants to see it all the same."""
+    """List the folder. A folder that git ignores is not in the index, but a user who points at it wants to see it."""
     if not names:
         with reported(path), os.scandir(folder) as entries:
             names = [entry.name for _, entry in zip(range(MAX_ENTRIES), entries, strict=False)]

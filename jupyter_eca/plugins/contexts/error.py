@@ -58,7 +58,7 @@ def _errors(cell: NotebookCell) -> list[dict[str, object]]:
 
 
 def _of_the_kernel(kernel: Executed) -> Material:
-    """Raises: ToolError when there was none."""
+    """Return the last error of the kernel. Raises: ToolError when there is none."""
     if (lines := kernel.last_error()) is None:
         raise ToolError("Nothing that ran in this kernel ended with an error.")
     traceback = put_out([{"output_type": "error", "traceback": lines}], MAX_TRACEBACK)
@@ -69,7 +69,8 @@ def _of_the_kernel(kernel: Executed) -> Material:
 
 
 def _cells(document: NotebookDocument, last: NotebookCell, traceback: str) -> str:
-    """Those the traceback names and the one that failed; counts that no cell has now are of a source that is gone."""
+    """Return the cells that the traceback names and the cell that failed. A count that no cell has belongs to a source
+    that is gone."""
     counts = {int(new or old) for new, old in _PASSED.findall(traceback)} - {last.execution_count}
     by_count = {cell.execution_count: cell.id for cell in document.cells}
     ids = {last.id} | {by_count[count] for count in counts if count in by_count}

@@ -31,7 +31,7 @@ class FilePlug:
         return [FileContext(path=path) for path in await around.index.files(query, 50)]
 
     async def resolve(self, around: Surroundings, context: FileContext) -> Material:
-        """A notebook that is open is as it is there, not as it was saved."""
+        """Read the file. A notebook that is open is read as it is there, not as it was saved."""
         path, lines = context.path, context.lines_range
         if around.notebooks is None or (name := await open_notebook.find_open_path(around, path)) is None:
             return await asyncio.to_thread(read_file, around.files, path, lines)
@@ -45,7 +45,7 @@ CONTEXT = FilePlug()
 
 
 def read_file(files: Files, path: str, lines: LinesRange | None) -> Material:
-    """Raises: ToolError with the reason."""
+    """Read a file or a part of it. Raises: ToolError with the reason."""
     with reported(path):
         real = files.resolve(path)
         if not real.is_file():
@@ -68,7 +68,7 @@ def read_file(files: Files, path: str, lines: LinesRange | None) -> Material:
 
 
 def _part(text: str, lines: LinesRange | None, path: str) -> str:
-    """`lines` as a person gave them: a range past the end ends at the end."""
+    """Return the lines as a person means them: a range past the end stops at the end."""
     if lines is None:
         return capped(text)
     every = text.removesuffix("\n").split("\n")

@@ -27,7 +27,7 @@ class McpResourcePlug:
     kind = "mcpResource"
 
     async def query(self, around: Surroundings, query: str) -> list[McpResourceContext]:
-        """Also of templates: what is typed of an address is completed by its server."""
+        """Offer resources and templates. The server of a template completes an address that is being typed."""
         if around.mcp is None:
             return []
         found = [
@@ -73,7 +73,7 @@ def _context(template: Template, uri: str) -> McpResourceContext:
 
 
 async def changed(around: Surroundings, besides: Iterable[ChatContext]) -> list[Material]:
-    """What a chat was given earlier and is something else by now, but for what it is given anyway."""
+    """Return what a chat was given earlier and what has changed since, except what is given anyway."""
     if around.mcp is None:
         return []
     known = {(one.server, one.uri) for one in besides if isinstance(one, McpResourceContext)}

@@ -20,7 +20,7 @@ class OutputPlug:
     kind = "output"
 
     async def query(self, around: Surroundings, query: str) -> list[OutputContext]:
-        """Only to who asks for outputs: each cell is offered already."""
+        """Offer outputs only when outputs are asked for: each cell is offered already."""
         if not query:
             return []
         seen = await around.glances.notebook(around)

@@ -71,15 +71,15 @@ _MAX_MENTIONS: Final = 100
 
 @cache
 def plugs() -> Mapping[str, Context]:
-    """By kind. The one that is called "" reads what no other does."""
+    """Return the plugs by kind. The one with the kind "" reads what no other plug does."""
     return {plug.kind: plug for plug in loader.find("contexts", "CONTEXT").values()}
 
 
 async def offered(
     around: Surroundings, query: str, added: Iterable[ChatContext] = (), *, live: bool = False
 ) -> list[ChatContext]:
-    """What could be meant, the best first, without what was added already. What is in a live notebook is offered only
-    to clients that know of such (`live`): others can name it in the message."""
+    """Return what the query could mean, the best first, without what was added already. Parts of a live notebook are
+    offered only to clients that know them (`live`): others can name them in the message."""
     found = await asyncio.gather(*(_query(plug, around, query) for plug in plugs().values()))
     known = {_identity(context) for context in added}
     failed = live and (await around.glances.notebook(around)).ended_so
@@ -95,7 +95,7 @@ async def offered(
 
 
 async def mentioned(around: Surroundings, message: str) -> list[ChatContext]:
-    """What a message names with `@` or `#` and is there, and what only a live notebook has."""
+    """Return what a message names with `@` or `#` and what exists, and what only a live notebook has."""
     around = _read_once(around)
     signed = set(mentions(message, "@"))
     found = await asyncio.gather(
@@ -105,8 +105,8 @@ async def mentioned(around: Surroundings, message: str) -> list[ChatContext]:
 
 
 async def materials(around: Surroundings, contexts: Iterable[ChatContext]) -> list[Material]:
-    """What the model is given, each once, in order: a cell may be named by its number, and be sent along by its id. One
-    that cannot be read becomes the reason."""
+    """Return what the model is given, each thing once and in order: a cell may be named by its number and sent by its
+    id too. For a context that cannot be read, the reason is given."""
     around = _read_once(around)
     once = {_identity(context): context for context in contexts if not _is_blank(context)}
     found = await asyncio.gather(*(_material(around, context) for context in once.values()))
@@ -114,7 +114,8 @@ async def materials(around: Surroundings, contexts: Iterable[ChatContext]) -> li
 
 
 def given(found: Iterable[Material], meant: str = "") -> tuple[str, tuple[ImagePart, ...], tuple[DocumentPart, ...]]:
-    """Materials as they stand in the model's prompt. `meant` is what a command of the user's own stands for."""
+    """Return the materials as they stand in the model's prompt. `meant` is the text that a custom command stands
+    for."""
     text = f"\n\n{meant}" if meant else ""
     found = list(found)
     text += "".join(context_text(material.label, material.text) for material in found if material.text)
@@ -150,18 +151,19 @@ async def _material(around: Surroundings, context: ChatContext) -> Material:
 
 
 def _plug(context: ChatContext) -> Context:
-    """Of a type that we know, `OtherContext` says that it has a wrong shape."""
+    """Return the plug of a context. `OtherContext` of a type that we know has a wrong shape."""
     misshapen = isinstance(context, OtherContext) and context.type in _TYPES
     return plugs()[""] if misshapen else plugs().get(context.type, plugs()[""])
 
 
 def _is_blank(context: ChatContext) -> bool:
-    """Emacs sends its cursor also while it is in no file."""
+    """Whether it points at nothing: Emacs sends its cursor also while it is in no file."""
     return isinstance(context, OtherContext) and context.wire() == {"type": "cursor"}
 
 
 async def _resolve_mention(around: Surroundings, mention: str, *, signed: bool) -> ChatContext | None:
-    """A file may have a name that means something in a notebook; where there is none, that file is meant."""
+    """Return what a mention means. A file may have a name that means something in a notebook; without such a thing the
+    file is meant."""
     if mention.startswith(("http://", "https://")):
         return WebContext(url=mention)
     word = live(mention) if signed else None
@@ -201,7 +203,7 @@ def _there(around: Surroundings, path: str) -> str | None:
 
 
 def _identity(context: ChatContext) -> tuple[object, ...]:
-    """What makes two the same; a cursor is where it is, whatever lines are around it."""
+    """Return what makes two contexts the same; a cursor is identified by its position, not by the lines around it."""
     match context:
         case FileContext(path=path, lines_range=lines):
             return ("file", path, lines and (lines.start, lines.end))
@@ -230,7 +232,7 @@ def _label(context: ChatContext) -> str:
 
 
 def _fit(around: Surroundings, query: str, context: ChatContext) -> int:
-    """What fits in a way of its own is between what begins so and what only has the letters."""
+    """Rate how well an offer fits. A fit of a kind's own lies between a common beginning and common letters."""
     name = _label(context)
     if isinstance(context, VariableContext) and (found := fit(query, context.name)) is not None:
         return found

@@ -31,7 +31,7 @@ class VariablePlug:
     kind = "variable"
 
     async def query(self, around: Surroundings, query: str) -> list[VariableContext]:
-        """What they are, never what their values are: nobody has pointed at one yet."""
+        """Offer the variables with their types, never with their values: nobody has pointed at one yet."""
         names = {one.name: one for one in await around.glances.variables(around)}
         found = find_best(names, query, MOST)
         if query.startswith(WORD) or WORD.startswith(query):

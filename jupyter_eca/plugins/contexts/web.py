@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class WebPlug:
-    """`reach` is what may be asked."""
+    """The context of a web page. `reach` decides which addresses may be requested."""
 
     reach: Reach = PUBLIC
     kind: str = "web"
 
     async def query(self, around: Surroundings, query: str) -> list[WebContext]:  # noqa: ARG002
-        """What is typed is an address already, or none."""
+        """Offer the text itself when it is an address."""
         return [WebContext(url=query)] if query.startswith(("http://", "https://")) and len(query) > 10 else []
 
     async def resolve(self, around: Surroundings, context: WebContext) -> Material:  # noqa: ARG002

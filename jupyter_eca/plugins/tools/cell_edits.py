@@ -223,7 +223,7 @@ async def _only_own(context: ToolContext, document: NotebookDocument, change: ce
 async def _kept_and_made(
     context: ToolContext, document: NotebookDocument, wanted: NotebookDocument, change: cell_names.Change
 ) -> NotebookDocument:
-    """The notebook read back, whatever is in it."""
+    """Checkpoint the cells, make the change, and return the notebook as it is read back."""
     path, id, keeper, kept = document.path, cell_names.id_of(change), context.keeper, 0
     if keeper is not None:
         order = [cell.id for cell in document.cells]
@@ -248,7 +248,7 @@ async def _kept_and_made(
 def _as_result(
     before: NotebookDocument, wanted: NotebookDocument, after: NotebookDocument, change: cell_names.Change
 ) -> ToolResult:
-    """From what was read back."""
+    """Return the result, from the notebook that was read back."""
     id, path = cell_names.id_of(change), after.path
     shown = cell_names.details(before, after, change)
     there = f"It is now:\n{cell_names.at(after, id)}" if after.cell(id) else f"There is no cell [{id}] in it."

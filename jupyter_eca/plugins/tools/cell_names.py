@@ -36,7 +36,7 @@ END: Final = 2**31 - 1
 
 
 def find_cell(document: NotebookDocument, cell: int | str) -> NotebookCell:
-    """By id or number. Ids first: one of digits alone is possible. Raises: ToolError."""
+    """Return a cell by id or number. Ids are tried first, because an id may consist of digits. Raises: ToolError."""
     if (found := document.cell(str(cell))) is not None:
         return found
     if str(cell).strip().isdecimal() and 0 < int(cell) <= len(document.cells):
@@ -48,7 +48,7 @@ def find_cell(document: NotebookDocument, cell: int | str) -> NotebookCell:
 
 
 def several(document: NotebookDocument, words: str) -> tuple[NotebookCell, ...]:
-    """`3`, `2-5`, ids, and these with commas between. Raises: ToolError."""
+    """Return the cells of `3`, `2-5`, ids, and these with commas between them. Raises: ToolError."""
     found: dict[str, NotebookCell] = {}
     for word in filter(None, (part.strip() for part in words.split(","))):
         first, dash, last = word.partition("-")
@@ -62,7 +62,7 @@ def several(document: NotebookDocument, words: str) -> tuple[NotebookCell, ...]:
 
 
 def number(document: NotebookDocument, id: str) -> int:
-    """From 1; 0 when it is not there."""
+    """Return the number of a cell, from 1; 0 when the notebook does not have it."""
     return next((number for number, cell in enumerate(document.cells, 1) if cell.id == id), 0)
 
 
@@ -80,13 +80,14 @@ def id_of(change: CellChange) -> str:
 
 
 def fresh_id(document: NotebookDocument, seed: str) -> str:
-    """The same for the same call, so that what is announced is what is made."""
+    """Return an id for a new cell. The same call gives the same id, so that what is announced is what is made."""
     made = (hashlib.sha256(f"{seed}:{attempt}".encode()).hexdigest()[:8] for attempt in count())
     return next(id for id in made if document.cell(id) is None)
 
 
 def apply(document: NotebookDocument, change: Change) -> NotebookDocument:
-    """Raises: ToolError when the cell is gone, or is another than the change was made for."""
+    """Return the notebook after a change. Raises: ToolError when the cell is gone, or is not the one that the change
+    was made for."""
     cells = list(document.cells)
     match change:
         case InsertCell(index=index, cell=new):
@@ -108,7 +109,7 @@ def apply(document: NotebookDocument, change: Change) -> NotebookDocument:
 
 
 def taken_back(document: NotebookDocument, change: Change) -> CellChange:
-    """What makes of the notebook after the change the one before it."""
+    """Return the changes that make the earlier notebook of the changed one."""
     match change:
         case InsertCell(cell=cell):
             return DeleteCell(cell_id=cell.id, was=cell.source)
@@ -121,12 +122,12 @@ def taken_back(document: NotebookDocument, change: Change) -> CellChange:
 
 
 def sources_of(document: NotebookDocument, *ids: str) -> Mapping[str, str | None]:
-    """The sources of cells, None for one that is not there."""
+    """Return the sources of cells, None for a cell that does not exist."""
     return {id: cell.source if (cell := document.cell(id)) else None for id in ids}
 
 
 def is_made(found: NotebookDocument, wanted: NotebookDocument, change: Change) -> bool:
-    """Whether a notebook that was read back has what was wanted of it, whatever else happened in it meanwhile."""
+    """Whether a notebook that was read back has what was wanted of it, whatever else happened to it meanwhile."""
     id = id_of(change)
     if sources_of(found, id) != sources_of(wanted, id):
         return False
@@ -136,15 +137,15 @@ def is_made(found: NotebookDocument, wanted: NotebookDocument, change: Change) -
 
 
 def details(before: NotebookDocument, after: NotebookDocument, *changes: Change) -> FileChangeDetails:
-    """As a diff of the cells as text. A cell keeps in it the number that it had before: one that is inserted would
-    else change every line that names a cell."""
+    """Return a diff of the cells as text. A cell keeps the number that it had before: otherwise an inserted cell would
+    change every line that names a cell."""
     numbers = {cell.id: f"cell {number}" for number, cell in enumerate(before.cells, 1)}
     texts = ("".join(_text(cell, numbers) for cell in one.cells) for one in (before, after))
     return text_file.change(before.path, *texts).model_copy(update={"cells": changes})
 
 
 def at(document: NotebookDocument, id: str) -> str:
-    """One cell without its outputs, as the model names and reads it."""
+    """Return one cell without its outputs, as the model names and reads it."""
     return rendered(document, {id}, output=0)
 
 

@@ -31,7 +31,7 @@ class Do(StrEnum):
 
 
 class Step(BaseModel):
-    """One change; flat, since some models' servers know no unions."""
+    """One change. It is flat, because the servers of some models do not support unions."""
 
     model_config = ConfigDict(extra="forbid")
 

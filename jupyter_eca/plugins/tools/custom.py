@@ -56,7 +56,7 @@ def _spec(name: str, written: CustomToolConfig) -> ToolSpec:
 
 @dataclass(frozen=True, slots=True)
 class CustomTool(Plain):
-    """`tools.base.Tool`. What it does is not known: it is taken to change things."""
+    """A tool of the user: a `Tool`. What it does is unknown, so it is taken to change things."""
 
     spec: ToolSpec
     written: CustomToolConfig
@@ -69,7 +69,8 @@ class CustomTool(Plain):
         return _details(self._line(arguments))
 
     async def run(self, context: ToolContext, arguments: dict[str, Any]) -> ToolResult:
-        """In the first folder of the workspace, by bash, which these lines are written for. Raises: ToolError."""
+        """Run the line in the first folder of the workspace, by bash, which such lines are written for. Raises:
+        ToolError."""
         line = self._line(arguments)
         folder = await asyncio.to_thread(context.files.resolve, ".")
         bash = shutil.which("bash")
@@ -97,7 +98,7 @@ def _details(line: str) -> ShellCommandDetails:
 
 
 def _fits(value: Any, type: Any) -> bool:
-    """`type` as JSON schema has it; other ways to say what a value is are the command's to check."""
+    """Whether a value has the `type` of the JSON schema. The command checks everything else."""
     if type is None:
         return True
     kinds: list[str] = cast("list[str]", type) if isinstance(type, list) else [type]

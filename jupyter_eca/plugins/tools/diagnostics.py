@@ -87,7 +87,7 @@ async def _check_all(context: ToolContext, editor: Editor | None) -> str:
 
 
 async def _check_notebook(context: ToolContext, path: str, editor: Editor | None) -> str:
-    """One that was closed just now hides nothing of the others."""
+    """Check a notebook. One that was closed just now does not hide the others."""
     try:
         return await _notebook(context, await notebook_at(context, path), editor)
     except ToolError as error:
@@ -116,7 +116,7 @@ async def _ask_editor(editor: Editor, uri: str | None) -> EditorGetDiagnosticsRe
 
 
 def _uri(files: Files, path: str, editor: Editor) -> str | None:
-    """None of what has no name that the editor could know."""
+    """Return the address by which the editor may know it; None when it has none."""
     if editor.in_jupyter:
         return location.uri(path)
     try:
@@ -126,7 +126,7 @@ def _uri(files: Files, path: str, editor: Editor) -> str | None:
 
 
 def _map_to_cell(document: NotebookDocument, one: EditorDiagnostic) -> EditorDiagnostic:
-    """Under the name that the cell has here, if it names one: with another scheme, such as VS Code's."""
+    """Name the cell as it is named here, if the diagnostic names one by another scheme, such as VS Code's."""
     cell = location.cell_of(one.uri)
     return one.model_copy(update={"uri": location.uri(document.path, cell)}) if document.cell(cell) else one
 
@@ -137,7 +137,7 @@ def _of_notebooks(one: EditorDiagnostic, paths: Sequence[str]) -> bool:
 
 
 def _as_text(files: Files, document: NotebookDocument, report: Report, message: str | None) -> str:
-    """What is the same in many cells is told once."""
+    """Return the problems as text. What is the same in many cells is said once."""
     alike: dict[tuple[object, ...], list[EditorDiagnostic]] = {}
     for one in sorted(report.found, key=lambda one: (first_errors(one)[0], _number(document, one))):
         same = _number(document, one) and _is_of_cell(one)
@@ -163,12 +163,12 @@ def _line(files: Files, document: NotebookDocument, alike: Sequence[EditorDiagno
 
 
 def _is_of_cell(one: EditorDiagnostic) -> bool:
-    """Rather than of a place in it."""
+    """Whether the problem is one of the whole cell, not of a place in it."""
     return one.source == SOURCE and (one.range.start.line, one.range.start.character) == (0, 0)
 
 
 def _number(document: NotebookDocument, one: EditorDiagnostic) -> int:
-    """Of the cell, from 1; 0 when it is none of this notebook's."""
+    """Return the number of the cell, from 1; 0 when it is not a cell of this notebook."""
     parts = location.parts(one.uri)
     return number(document, parts[1]) if parts is not None and parts[0] == document.path else 0
 

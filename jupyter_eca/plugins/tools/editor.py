@@ -113,7 +113,7 @@ def resolve_existing(files: Files, path: str) -> Path:
 
 
 def _spot(files: Files, path: str, line: int, symbol: str, character: int) -> _Spot:
-    """Positions are those of the language servers: columns in UTF-16 units, here from 1."""
+    """Return the position as language servers count: columns in UTF-16 units, here from 1."""
     real = resolve_existing(files, path)
     with text_file.reported(path):
         every = lines(text_file.read(real, path).removeprefix(text_file.BOM))
@@ -146,7 +146,7 @@ def _places(files: Files, locations: Sequence[Location]) -> list[str]:
 
 
 def _lines(real: Path, path: str) -> list[str]:
-    """None of a file that cannot be read: its place is still worth telling."""
+    """Return the lines of a file; none when it cannot be read, because its place is still useful."""
     try:
         return lines(text_file.read(real, path))
     except (ToolError, OSError):
@@ -154,7 +154,7 @@ def _lines(real: Path, path: str) -> list[str]:
 
 
 def display_path(files: Files, uri: str) -> tuple[str, Path | None]:
-    """A path that tools take, and the file. What lies outside of the workspace is named, and not opened."""
+    """Return the path that tools accept, and the file. A file outside of the workspace is named but not opened."""
     parts = urlsplit(uri)
     if parts.scheme != "file":
         return uri, None

@@ -64,7 +64,7 @@ async def read_file(
 
 @dataclass(frozen=True, slots=True)
 class _Change:
-    """What a call would make of a file: checked and computed, with nothing written. `before` is None for a new one."""
+    """What a call would make of a file: checked and computed, with nothing written. `before` is None for a new file."""
 
     real: Path
     before: str | None
@@ -160,8 +160,8 @@ async def _keep(context: ToolContext, *paths: Path) -> None:
 
 
 def _list_moved(files: Files, source: str, destination: str) -> list[Path]:
-    """Everything that a move changes, where it is and where it will be; too large a folder is named, not gone
-    through. Nothing when the move will be refused."""
+    """Return all files that a move changes, where they are and where they will be. A folder that is too large is named
+    but not walked. Nothing is returned when the move will be refused."""
     try:
         with text_file.reported(f"{source} to {destination}"):
             move = _plan_move(files, source, destination)
@@ -205,7 +205,7 @@ def _document(files: Files, path: str) -> ToolResult:
 
 
 def _count_fitting(part: list[str]) -> int:
-    """How many lines a result can hold, at least one: better fewer whole lines than a hole in the middle."""
+    """Return how many lines a result can hold, at least one: fewer whole lines are better than a hole in the middle."""
     room = MAX_RESULT_CHARS - _HEADER_CHARS
     for count, line in enumerate(part):
         room -= len(line)
@@ -231,7 +231,7 @@ def _preview(files: Files, plan: Callable[..., _Change], path: str, *arguments: 
 
 
 def _propose_edit(files: Files, path: str, original: str, new: str, *, everywhere: bool) -> FileChangeDetails:
-    """An edit, or a new file."""
+    """Return the diff of an edit, or of a new file."""
     if original:
         return _preview(files, _plan_edit, path, original, new, everywhere)
     if files.resolve(path).exists():
@@ -262,7 +262,7 @@ def _plan_edit(files: Files, path: str, original: str, new: str, everywhere: boo
 
 
 def _replace(files: Files, change: _Change) -> ToolResult:
-    """Writes, and reports what a look at the disk shows then: another program may have written too."""
+    """Write the file, and report what is then on disk: another program may have written too."""
     shown = files.shown(change.real)
     text_file.write(change.real, shown, change.after)
     found = text_file.read(change.real, shown)
@@ -324,5 +324,5 @@ def _movable(files: Files, source: str) -> Path:
 
 
 def _entry(files: Files, path: str) -> Path:
-    """The folder entry a path names, its last part not followed when it is a link."""
+    """Return the folder entry that a path names. A link as its last part is not followed."""
     return files.resolve(str(Path(path).parent)) / Path(path).name

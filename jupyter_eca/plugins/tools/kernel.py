@@ -73,8 +73,8 @@ async def variables(
 
 
 async def kernel_of(context: ToolContext) -> Kernel:
-    """The one the user is looking at: of the cell that asks, else of the notebook that is worked in, else the one that
-    was used last. Raises: ToolError when none runs."""
+    """Return the kernel that the user is looking at: that of the cell that asks, else of the active notebook, else the
+    one that was used last. Raises: ToolError when none runs."""
     kernel = context.kernel
     if not context.from_cell:
         kernel = await worked_in(kernel, context.kernels, context.notebooks)
@@ -84,7 +84,7 @@ async def kernel_of(context: ToolContext) -> Kernel:
 
 
 async def free_kernel(context: ToolContext) -> Kernel:
-    """As above, when nothing runs in it in the background. Raises: ToolError."""
+    """Return that kernel if nothing runs in it in the background. See `kernel_of`. Raises: ToolError."""
     kernel = await kernel_of(context)
     free(context, kernel.id)
     return kernel

@@ -28,7 +28,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class McpTool(Plain):
-    """`reads` is what the server says of it: enough for plan mode, never for approval."""
+    """The tool of a server. `reads` is what the server claims: enough for plan mode, never for approval."""
 
     server: McpServer
     name: str
@@ -36,7 +36,7 @@ class McpTool(Plain):
     reads: bool
 
     async def run(self, context: ToolContext, arguments: dict[str, Any]) -> ToolResult:
-        """Raises: ToolError."""
+        """Call the tool on its server. Raises: ToolError."""
         from jupyter_eca.mcp_client.results import tool_result
 
         async def call(connection: ServerConnection) -> ToolResult:

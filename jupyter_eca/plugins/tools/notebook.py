@@ -100,7 +100,7 @@ def notebooks(context: ToolContext) -> Notebooks:
 
 
 async def read_notebook(context: ToolContext, path: str) -> NotebookDocument:
-    """The notebook that is meant, as it is now. Raises: ToolError."""
+    """Return the notebook that is meant, as it is now. Raises: ToolError."""
     there = notebooks(context)
     opened = await there.list()
     if path.strip():
@@ -118,8 +118,8 @@ async def read_notebook(context: ToolContext, path: str) -> NotebookDocument:
 
 
 def _waits(context: ToolContext, document: NotebookDocument) -> bool:
-    """Whether the cell that asks is one of the notebook's kernel. Where the ids of kernels are not known, a notebook
-    with a cell that runs is taken for its."""
+    """Whether the cell that asks belongs to the notebook's kernel. Where the ids of kernels are not known, a notebook
+    with a running cell is taken for it."""
     asking = context.kernel.id if context.kernel else None
     if asking is not None and document.kernel_id is not None:
         return asking == document.kernel_id
@@ -127,7 +127,7 @@ def _waits(context: ToolContext, document: NotebookDocument) -> bool:
 
 
 def _name_cells(document: NotebookDocument, chosen: list[NotebookCell]) -> str:
-    """cell 3, cells 3-5, cells 3, 8"""
+    """Name the cells: "cell 3", "cells 3-5", "cells 3, 8"."""
     numbers = [wanted.number(document, cell.id) for cell in chosen]
     first, last = numbers[0], numbers[-1]
     if len(numbers) > 2 and numbers == list(range(first, last + 1)):
@@ -160,7 +160,8 @@ def _about(document: NotebookDocument) -> str:
 
 
 def _fit_cells(document: NotebookDocument, only: tuple[NotebookCell, ...]) -> str:
-    """Better shorter outputs than no cells, and better whole cells than a hole in the middle of one."""
+    """Return the cells as they fit: shorter outputs are better than missing cells, and whole cells are better than a
+    hole in one."""
     ids = [cell.id for cell in only]
     room = MAX_RESULT_CHARS - _HEADER_CHARS
     text = ""
@@ -184,7 +185,7 @@ def _fit_cells(document: NotebookDocument, only: tuple[NotebookCell, ...]) -> st
 def _ran(
     document: NotebookDocument, chosen: list[NotebookCell], ran: tuple[NotebookCell, ...], status: RunStatus
 ) -> ToolResult:
-    """The cells as they are after the run, at the numbers they had before it."""
+    """Return the cells as they are after the run, with the numbers that they had before it."""
     now = {cell.id: cell for cell in ran}
     after = document.model_copy(update={"cells": tuple(now.get(cell.id, cell) for cell in document.cells)})
     text = _fit_cells(after, tuple(cell for cell in after.cells if cell.id in now)) if now else ""

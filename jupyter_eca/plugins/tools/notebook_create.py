@@ -42,7 +42,7 @@ class NewCells(BaseModel):
 
 
 def _cell(value: Any) -> Any:
-    """Models also write a bare source."""
+    """Accept a bare source as a cell: models write that too."""
     return {"source": value} if isinstance(value, str) else value
 
 
@@ -87,7 +87,7 @@ TOOLS = (notebook_create,)
 
 
 def _free(files: Files, path: str) -> Path:
-    """Raises: ToolError when no new notebook can be made there."""
+    """Return the path of a new notebook. Raises: ToolError when none can be made there."""
     real = files.resolve(path)
     if real.suffix != ".ipynb":
         raise ToolError(f"{path} does not end with .ipynb.")
@@ -97,14 +97,14 @@ def _free(files: Files, path: str) -> Path:
 
 
 def _resolve_cells(cells: Sequence[NewCells], spec: Mapping[str, str]) -> list[NewCells]:
-    """As they are to stand in a notebook of this kernel."""
+    """Return the cells as they stand in a notebook of this kernel."""
     kinds = cells_of(language_of({"kernelspec": spec}))
     sources = [as_code(cell.source, kinds) if cell.cell_type is CellType.CODE else cell.source for cell in cells]
     return [cell.model_copy(update={"source": source}) for cell, source in zip(cells, sources, strict=True)]
 
 
 def _write(real: Path, shown: str, cells: Sequence[NewCells], spec: dict[str, str]) -> list[tuple[str, str]]:
-    """The cells that are then on disk."""
+    """Write the notebook, and return the cells that are then on disk."""
     language = language_of({"kernelspec": spec})
     book = {
         "cells": [_as_stored(number, cell) for number, cell in enumerate(cells, 1)],
@@ -141,7 +141,7 @@ async def _spec(context: ToolContext, real: Path) -> dict[str, str]:
 
 
 def _kernelspec(files: Files, real: Path, opened: Iterable[str]) -> dict[str, str]:
-    """Of the notebooks that are open, then of those beside it."""
+    """Return the kernelspec of the open notebooks, or else of those in the same folder."""
     beside = real.parent.glob("*.ipynb") if real.parent.is_dir() else iter(())
     paths = [*(files.roots[0] / path for path in opened), *islice(beside, _LOOKED_AT)]
     return next(_kernelspecs(paths), PYTHON)

@@ -52,7 +52,7 @@ async def _preview(context: ToolContext, arguments: dict[str, Any]) -> ShellComm
 
 
 def _details(context: ToolContext, command: str, *, background: bool) -> ShellCommandDetails:
-    """A line that is not understood is shown as it is."""
+    """Return the details of a command. A line that cannot be parsed is shown as it is."""
     parsed = commands(command)
     remembered = keys(shell_command.spec, {"command": command})
     parts = tuple(
@@ -121,7 +121,8 @@ class ShellRun:
 
 
 async def run_to_end(command: str, folder: Path, seconds: float) -> ShellRun:
-    """Runs it to its end, or to the end of the time or of the turn: then what it had printed is still worth telling."""
+    """Run a command to its end, or to the end of the time or of the turn. Then what it had printed is still
+    reported."""
     process, note = await _start(command, folder)
     transcript = TerminalTranscript()
     async with asyncio.TaskGroup() as tasks:
@@ -147,7 +148,7 @@ async def run_to_end(command: str, folder: Path, seconds: float) -> ShellRun:
 
 
 async def _start(command: str, folder: Path) -> tuple[shell.ShellProcess, str]:
-    """With a note if it is to end at once: what it printed before anybody had heard that it runs counts as well."""
+    """Start a command. The note says if it ends at once: what it printed before anybody listened counts as well."""
     starting = asyncio.ensure_future(shell.start(command, folder))
     try:
         return await asyncio.shield(starting), ""
@@ -157,7 +158,8 @@ async def _start(command: str, folder: Path) -> tuple[shell.ShellProcess, str]:
 
 
 def _uncancel() -> None:
-    """The cancel is carried out here: all is dead before anybody hears of it, and the engine says "stopped"."""
+    """Take the cancellation back, because it is carried out here: everything is dead before anybody hears of it, and
+    the engine says "stopped"."""
     task = asyncio.current_task()
     if task is not None:
         task.uncancel()

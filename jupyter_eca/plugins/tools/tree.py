@@ -60,14 +60,15 @@ def _folder(files: Files, path: str) -> Path:
 
 @dataclass(frozen=True, slots=True)
 class _Listing:
-    """Each path by its parts, relative to the folder. Not `whole` when a walk was ended early."""
+    """The paths by their parts, relative to the folder. `whole` is False when a walk was ended early."""
 
     paths: frozenset[tuple[str, ...]]
     whole: bool = True
 
 
 async def _list(folder: Path) -> _Listing:
-    """An ignored folder has nothing that git would list; who asks for it wants to see it all the same."""
+    """List what git knows. Of an ignored folder git would list nothing, but whoever asks for it wants to see it: it is
+    walked."""
     if await programs.in_work_tree(folder):
         output = await programs.git_output(folder, "ls-files", "--cached", "--others", "--exclude-standard", "-z")
         if output:
@@ -76,7 +77,7 @@ async def _list(folder: Path) -> _Listing:
 
 
 def _present(folder: Path, output: bytes) -> _Listing:
-    """The index also has what was deleted, and what is now behind a link."""
+    """Keep the paths that exist: the index also has deleted files, and files that are now behind a link."""
     real: dict[Path, bool] = {}
     paths: set[tuple[str, ...]] = set()
     for name in map(os.fsdecode, filter(None, output.split(b"\0"))):
@@ -90,7 +91,7 @@ def _present(folder: Path, output: bytes) -> _Listing:
 
 
 def _walk(folder: Path) -> _Listing:
-    """Breadth first, so that what is left out is what is deep."""
+    """Walk a folder breadth first, so that what is left out is what is deep."""
     paths: set[tuple[str, ...]] = set()
     waiting: deque[tuple[str, ...]] = deque([()])
     while waiting:
@@ -125,7 +126,8 @@ def _draw(folder: Path, path: str, listing: _Listing, max_depth: int | None) -> 
 
 
 def _label(path: Path, is_open: bool, is_cut: bool) -> str:
-    """A folder that was not looked into (another repository) is cut too, when it has anything."""
+    """Return the label of a folder. One that was not looked into (another repository) is marked as cut too, when it has
+    anything."""
     name = os.fsencode(path.name).decode(errors="replace")
     if path.is_symlink():
         return f"{name} (link)"

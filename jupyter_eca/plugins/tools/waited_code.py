@@ -41,7 +41,8 @@ _WAITS: Final = "waiting for the kernel"
 
 @dataclass
 class Watch:
-    """`workspace.base.Heard` of a run. `cells` are the ids of those that are to run, `numbers` how each is called."""
+    """Watches a run: a `workspace.ports.Heard`. `cells` are the ids of the cells to run, `numbers` how each is
+    called."""
 
     cells: Sequence[str] = ()
     numbers: Sequence[str] = ()
@@ -70,7 +71,8 @@ class Watch:
 
 
 def free(context: ToolContext, kernel: str | None, path: str = "") -> None:
-    """Raises: ToolError when a job of ours holds the kernel: whoever waited for it would wait for as long."""
+    """Check that no job of ours holds the kernel: whoever waited for it would wait as long as the job. Raises:
+    ToolError."""
     job = context.jobs.holder(kernel, path) if context.jobs else None
     if job is not None:
         raise ToolError(
@@ -88,9 +90,10 @@ async def wait_or_detach(
     *,
     background: bool,
 ) -> T | Job:
-    """What came of it, or the job that it goes on as: at once with `background`, or when a user wants that.
+    """Wait for the work and return its result, or the job that it continues as: at once with `background`, or when the
+    user wants that.
 
-    Raises: ToolError, also when there is no background here.
+    Raises: ToolError, also when jobs are not possible here.
     """
     jobs = None if context.from_cell else context.jobs
     if background and jobs is None:
@@ -126,7 +129,7 @@ async def wait_or_detach(
 
 
 async def _wait(context: ToolContext, running: asyncio.Future[Any], watch: Watch, *, background: bool) -> None:
-    """Until it has ended, or is to go on without anybody who waits for it."""
+    """Wait until it has ended, or is to continue without anybody who waits."""
     away = asyncio.ensure_future(context.away.wait())
     try:
         while not (running.done() or away.done()):

@@ -89,7 +89,7 @@ class CellQuestions:
             self._ask(call)
 
     def _tell(self, received: ChatContentReceivedParams, *, asks: bool) -> None:
-        """Tell the card about the calls that must be decided, apart from what it knows already."""
+        """Tell the card the state of calls that ask, or have asked, for a decision."""
         content = received.content
         if not isinstance(content, ToolCallContent) or isinstance(content, ToolCallPrepareContent):
             return

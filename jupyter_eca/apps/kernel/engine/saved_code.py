@@ -27,7 +27,7 @@ def metadata(runs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def mark(run: int, output: int) -> dict[str, Any]:
-    """Mark an output that is shown with its run and its number, so that it is kept only once."""
+    """Return the metadata of an output that is shown: its run and its number, so that it is kept only once."""
     return {KEY: {"run": run, "output": output}}
 
 

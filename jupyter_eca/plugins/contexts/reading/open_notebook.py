@@ -30,7 +30,7 @@ _CUT: Final = 45
 
 
 class Once:
-    """Reads each notebook once, for one message: five of its words are not five copies of a hundred megabytes."""
+    """Reads each notebook once for a message: five mentions of it are not five copies of a hundred megabytes."""
 
     def __init__(self, of: OpenNotebooks) -> None:
         self._of = of
@@ -52,7 +52,7 @@ class Once:
 
 
 async def find_open_path(around: Surroundings, path: str) -> str | None:
-    """The path in Jupyter's contents of a notebook that is open, of one as people and clients write it."""
+    """Return the path in Jupyter's contents of an open notebook, given a path as people and clients write it."""
     if around.notebooks is None or not path.lower().endswith(".ipynb"):
         return None
     names = [info.path for info in await around.notebooks.list()]
@@ -60,7 +60,7 @@ async def find_open_path(around: Surroundings, path: str) -> str | None:
 
 
 async def document(around: Surroundings, path: str = "") -> NotebookDocument:
-    """Without a path the one that is worked in. Raises: ToolError."""
+    """Return a notebook; without a path the active one. Raises: ToolError."""
     if around.notebooks is None:
         raise ToolError("No notebook is open.", "Open it in JupyterLab.")
     if path:
@@ -72,7 +72,8 @@ async def document(around: Surroundings, path: str = "") -> NotebookDocument:
 
 
 def find_cell(document: NotebookDocument, which: str) -> tuple[int, NotebookCell]:
-    """A cell with its number, by id or number. Ids first: one of digits alone is possible. Raises: ToolError."""
+    """Return a cell with its number, by id or number. Ids are tried first, because an id may consist of digits. Raises:
+    ToolError."""
     for number, cell in enumerate(document.cells, 1):
         if cell.id == which:
             return number, cell
@@ -82,7 +83,7 @@ def find_cell(document: NotebookDocument, which: str) -> tuple[int, NotebookCell
 
 
 def whole(document: NotebookDocument) -> Material:
-    """All cells; where that is too long, outputs are told in fewer words before any cell is left out."""
+    """Return all cells. If that is too long, outputs are shortened before any cell is left out."""
     text = rendered(document)
     if len(text) > MAX_CHARACTERS:
         lengths = [len(put_out(cell.outputs)) for cell in document.cells]
@@ -95,7 +96,8 @@ def whole(document: NotebookDocument) -> Material:
 
 
 def _share_room(lengths: Sequence[int], room: int) -> int:
-    """How much of each output fits: the short ones whole, and of the long ones all the same."""
+    """Return how many characters of an output fit: short outputs are whole, and the long ones share the rest
+    equally."""
     shares = len(lengths)
     for length in sorted(lengths):
         if (length + _CUT) * shares > room:
@@ -107,7 +109,7 @@ def _share_room(lengths: Sequence[int], room: int) -> int:
 
 
 def _last_pictures(document: NotebookDocument) -> tuple[tuple[ImagePart, ...], str]:
-    """The last ones, and a line that says where the others are."""
+    """Return the last pictures, and a line that says where the others are."""
     found: list[ImagePart] = []
     left_out: list[int] = []
     for number, cell in sorted(enumerate(document.cells, 1), reverse=True, key=lambda one: one[0]):

@@ -37,7 +37,7 @@ _WORDS: Final = 80
 
 @dataclass(frozen=True, slots=True)
 class CellLine:
-    """`failed` is the last line of its error."""
+    """A cell in a list of offers. `failed` is the last line of its error."""
 
     number: int
     id: str
@@ -49,8 +49,8 @@ class CellLine:
 
 @dataclass(frozen=True, slots=True)
 class Glance:
-    """`paths` are the notebooks that are open, the one that is worked in first: the others are of that one. `selected`
-    is the beginning of the selected text."""
+    """What was seen of the open notebooks. `paths` are all of them, the active one first; the other fields are about
+    that one. `selected` is the beginning of the selected text."""
 
     paths: tuple[str, ...] = ()
     cells: tuple[CellLine, ...] = ()
@@ -59,19 +59,19 @@ class Glance:
 
     @property
     def error(self) -> CellLine | None:
-        """The last that failed, by when it ran."""
+        """The cell that failed last, by when it ran."""
         return max(
             (cell for cell in self.cells if cell.failed), key=lambda cell: (cell.count, cell.number), default=None
         )
 
     @property
     def ended_so(self) -> bool:
-        """Whether nothing ran after it."""
+        """Whether nothing ran after that cell."""
         return self.error is not None and self.error.count >= max(cell.count for cell in self.cells)
 
 
 class NotebookSources(Protocol):
-    """What a look at the open notebook and its kernel is taken from: the fields that it reads of `Surroundings`."""
+    """The fields of `Surroundings` that a look at the open notebook and its kernel needs."""
 
     @property
     def chat(self) -> str: ...
@@ -87,7 +87,7 @@ class NotebookSources(Protocol):
 
 
 class Glances:
-    """By chat: who sees it decides which notebooks are open."""
+    """What was seen a moment ago, by chat: the clients of a chat decide which notebooks are open."""
 
     def __init__(self) -> None:
         self._seen: dict[object, tuple[float, Any]] = {}
@@ -149,11 +149,11 @@ def _line(number: int, cell: NotebookCell) -> CellLine:
 
 
 def find_best(names: Mapping[str, T], query: str, most: int) -> list[T]:
-    """By names, the best first; all of them searched at once, since there may be a thousand."""
+    """Return the values whose names fit best. All names are searched at once, since there may be a thousand."""
     return [names[name] for _, name in Names(tuple(names)).best(query, most)]
 
 
 def first_line(text: str) -> str:
-    """That says something."""
+    """Return the first line that is not empty."""
     line = next((line.strip() for line in text.splitlines() if line.strip()), "")
     return line if len(line) <= _WORDS else f"{line[: _WORDS - 1]}…"
