@@ -55,7 +55,7 @@ _BRIEF = Patience(CHECK_SECONDS, CHECK_SECONDS)
 
 @dataclass(frozen=True, slots=True)
 class AnthropicProvider:
-    """`priced_as` is whose price list holds, empty for none."""
+    """A provider of the Messages API. `priced_as` names the price list that holds, empty for none."""
 
     name: str = "anthropic"
     label: str = "Anthropic"
@@ -134,7 +134,7 @@ class AnthropicProvider:
 
 
 async def _check_key(client: AsyncAnthropic, asked: Asked, patience: Patience, settings: ProviderConfig) -> None:
-    """The cheapest question there is; its answer is not read. Raises: ProviderError."""
+    """Send the cheapest request there is; its answer is not read. Raises: ProviderError."""
     import httpx2
     from anthropic import AnthropicError
 
@@ -172,7 +172,7 @@ def _key(settings: ProviderConfig, provider: str) -> str:
 
 
 def _url(settings: ProviderConfig) -> str:
-    """The SDK's own rule, here because messages name the address."""
+    """Apply the SDK's own rule, because messages name the address."""
     return settings.url or os.environ.get("ANTHROPIC_BASE_URL") or "https://api.anthropic.com"
 
 

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ApiKey:
-    """`settings` carry the key. `variable` is where it is from, or would be looked for."""
+    """The key of a provider. `settings` carry the key. `variable` is where it is from, or where it would be looked
+    for."""
 
     settings: ProviderConfig
     source: Literal["config", "login", "env"] | None = None
@@ -37,8 +38,9 @@ def find(
     variable: Callable[[str], str],
     also: str = "",
 ) -> ApiKey:
-    """`variable` looks one up in the environment; `also` is the name of one more, for this provider. A typed-in key
-    goes only to the address that it was typed in for: a project's configuration may name another."""
+    """Find the key. `variable` looks one up in the environment; `also` is the name of one more variable, for this
+    provider. A key that was typed in goes only to the address that it was typed in for: a project's configuration may
+    name another."""
     if settings.key is not None and settings.key.get_secret_value().strip():
         return ApiKey(settings, "config")
     if not isinstance(plug, Keyed):
@@ -53,7 +55,7 @@ def find(
 
 
 def _variables(name: str, plug: Keyed, settings: ProviderConfig) -> tuple[str, ...]:
-    """`<PROVIDER>_API_KEY`, and the vendor's own for whoever speaks to the vendor itself."""
+    """Return `<PROVIDER>_API_KEY`, and the vendor's own variable for providers that speak to the vendor itself."""
     own = re.sub(r"\W", "_", name).upper() + "_API_KEY"
     return tuple(dict.fromkeys((own,) if settings.url else (own, plug.key_variable)))
 

@@ -32,7 +32,7 @@ _FREE: Final = frozenset({"local", "ollama", "scripted"})
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """Who answers: `provider.stream(model, request, settings)`."""
+    """The chosen provider: `provider.stream(model, request, settings)` answers."""
 
     provider: Provider
     model: str
@@ -40,15 +40,15 @@ class Chosen:
     free: bool = False
 
     def billed(self, usage: UsageDelta) -> UsageDelta:
-        """What the provider says was used, by the user's own rates where there are some."""
+        """Return the usage that the provider reports, priced by the user's own rates where there are some."""
         return prices.apply_own_rates(usage, self.settings.models.get(self.model, ModelConfig()))
 
 
 @dataclass(frozen=True, slots=True)
 class CatalogEntry:
-    """A provider of a name: the plug that speaks to it, and its settings with the key that it has. `label` is what
-    people call it, when it is known by this name; `priced_as` whose price list holds, empty for none; `free`: what it
-    runs costs nothing; `grants` is as with a preset."""
+    """A provider by its configured name: the plug that speaks to it, and its settings with its key. `label` is what
+    people call it, when it is a known one. `priced_as` names the price list that holds, empty for none. `free`: its
+    models cost nothing. `grants` is as in `Preset`."""
 
     plug: Provider
     key: ApiKey
@@ -64,7 +64,7 @@ class CatalogEntry:
 
 
 class Catalog:
-    """`credentials` are the keys that users typed in."""
+    """All providers and their models. `credentials` are the keys that users typed in."""
 
     def __init__(self, plugs: dict[str, Provider], config: Config, credentials: Credentials | None = None) -> None:
         self._plugs = {plug.name: plug for plug in plugs.values()}
@@ -72,7 +72,7 @@ class Catalog:
         self._credentials = credentials
 
     def configure(self, config: Config) -> None:
-        """From now on; what is being streamed goes on as it began."""
+        """Use a configuration from now on. What is being streamed continues as it began."""
         self._config = config
 
     @property
@@ -80,12 +80,13 @@ class Catalog:
         return self._config
 
     async def refresh(self) -> None:
-        """Keys that were typed in since, here or in another process. To be called before `choose`."""
+        """Load keys that were typed in since, here or in another process. Call it before `choose`."""
         if self._credentials is not None:
             await asyncio.to_thread(self._credentials.load)
 
     def entries(self) -> dict[str, CatalogEntry]:
-        """By name: each plug under its own, or those it serves, and what the configuration adds."""
+        """Return the providers by name: each plug under its own name or the names that it serves, and those of the
+        configuration."""
         presets = {
             name: (plug, preset)
             for plug in self._plugs.values()
@@ -121,14 +122,15 @@ class Catalog:
         return CatalogEntry(plug, key, preset.label, priced_as, there, free, preset.grants)
 
     async def models(self) -> tuple[str, ...]:
-        """Full names, in the order in which a default is looked for; those that never are one come last."""
+        """Return full names, in the order in which a default is looked for; those that are never a default come
+        last."""
         await self.refresh()
         entries = self._rank_entries()
         offers = await asyncio.gather(*(entry.plug.models(entry.settings) for _, entry in entries))
         return tuple(f"{name}/{model}" for (name, _), offer in zip(entries, offers, strict=True) for model in offer)
 
     async def default(self) -> str:
-        """The configured model; else the best of the first provider that is usable here; else ""."""
+        """Return the configured model, else the best model of the first provider that is usable here, else ""."""
         if self._config.default_model:
             return self._config.default_model
         await self.refresh()
@@ -138,7 +140,7 @@ class Catalog:
         return ""
 
     async def listed(self) -> tuple[tuple[str, ...], str]:
-        """What a client may choose from, and the default, which is always among them."""
+        """Return the models that a client may choose from, and the default, which is always among them."""
         models, default = await self.models(), await self.default()
         return (models if not default or default in models else (default, *models)), default
 
@@ -146,7 +148,7 @@ class Catalog:
         return sorted(self.entries().items(), key=lambda item: _rank(item[1].plug))
 
     def variants(self, full_name: str) -> tuple[str, ...]:
-        """Those one may choose for a model; none for a model that nobody speaks to."""
+        """Return the variants of a model; none for a model that no provider serves."""
         name, _, model = full_name.partition("/")
         entry = self.entries().get(name)
         return tuple(self._variants(name, entry, model)) if entry else ()
@@ -156,12 +158,12 @@ class Catalog:
         return variants(name, entry.plug.name, model, chosen, self._config)
 
     def has(self, full_name: str) -> bool:
-        """Whether somebody answers to the name; whether they know the model is theirs to say."""
+        """Whether a provider of that name exists. Only the provider knows whether it has the model."""
         provider, _, model = full_name.partition("/")
         return bool(model) and provider in self.entries()
 
     async def quoted(self, full_name: str, usage: UsageDelta) -> UsageDelta:
-        """So many tokens of a model, with what they would cost and how much it takes, as far as that is known."""
+        """Return the usage with its cost and the limits of the model, as far as they are known."""
         name, _, model = full_name.partition("/")
         entry = self.entries().get(name)
         if entry is None:
@@ -174,10 +176,10 @@ class Catalog:
         return prices.apply_own_rates(usage, chosen)
 
     def choose(self, full_name: str, variant: str = "") -> Chosen:
-        """The settings carry the key, and the payload of the variant. A variant that the model does not have is
-        ignored, as ECA does it: agents name one for whichever model comes.
+        """Choose the provider of a model. Its settings carry the key, and the payload of the variant. A variant that
+        the model does not have is ignored, as in ECA: agents name one for whichever model is used.
 
-        Raises: ProviderError for a name nobody answers to, or for none.
+        Raises: ProviderError for a name that no provider serves, or for no name.
         """
         if not full_name:
             raise ProviderError(NO_MODEL)
@@ -199,7 +201,7 @@ class Catalog:
         return Chosen(entry.plug, model, settings, entry.free)
 
     def _patient(self, settings: ProviderConfig) -> ProviderConfig:
-        """With the limits of the whole configuration, where the provider has none of its own."""
+        """Add the limits of the whole configuration where the provider has none of its own."""
         names = ("connect_timeout_seconds", "stream_idle_timeout_seconds")
         common = {name: getattr(self._config, name) for name in names if getattr(settings, name) is None}
         common = {name: seconds for name, seconds in common.items() if seconds is not None}
@@ -218,7 +220,7 @@ class Catalog:
 
 
 def _laid(preset: ProviderConfig, own: ProviderConfig) -> ProviderConfig:
-    """A user's words over ours; of models there are both."""
+    """Lay a user's settings over ours; the models of both remain."""
     said = {name: getattr(own, name) for name in own.model_fields_set if name != "models"}
     return preset.model_copy(update={**said, "models": {**own.models, **_find_missing_models(preset, own)}})
 

@@ -36,14 +36,14 @@ class Senses:
 
 
 def senses(model_id: str, chosen: ModelConfig) -> Senses:
-    """`model_id` is the vendor's name for it; the configuration knows better."""
+    """Return what a model can read. `model_id` is the vendor's name for it; the configuration overrides it."""
     sees = not _BLIND.search(model_id) if chosen.image_input is None else chosen.image_input
     reads = bool(_READS.search(model_id)) if chosen.document_input is None else chosen.document_input
     return Senses(sees, reads)
 
 
 def adapt_to(request: ModelRequest, has: Senses) -> ModelRequest:
-    """As this model can read it."""
+    """Return the request as this model can read it."""
     messages = tuple(
         replace(one, parts=tuple(_adapt_part(part, has) for part in one.parts)) for one in request.messages
     )

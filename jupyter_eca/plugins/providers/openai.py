@@ -64,7 +64,7 @@ _NO_URL = "There is no address for {provider}. Set `providers.{provider}.url` in
 
 
 class StreamReader(Protocol):
-    """One answer being read: `failed` is the code and the words of an error that came in its stream."""
+    """Reads one answer. `failed` is the code and the text of an error that came in its stream."""
 
     complete: bool
     failed: tuple[str, str] | None
@@ -159,7 +159,7 @@ class OpenAIProvider:
         await _check_key(await get_client("openai", asked, patience, _connect), asked, patience, settings)
 
     def _find_target(self, provider: str, model_id: str, settings: ProviderConfig) -> Asked:
-        """Raises: ProviderError without an address, or without a key that is needed."""
+        """Return the target of a request. Raises: ProviderError without an address, or without a key that is needed."""
         if not settings.url:
             raise ProviderError(_NO_URL.format(provider=provider))
         preset = self.presets.get(provider)
@@ -174,7 +174,7 @@ class OpenAIProvider:
     async def _price(
         self, provider: str, model_id: str, settings: ProviderConfig, usage: UsageDelta | None
     ) -> UsageDelta:
-        """What was not counted has no price that could be known."""
+        """Return the usage with its price; usage that was not counted has none."""
         preset = self.presets.get(provider)
         if preset is None or usage is None or settings.url != preset.settings.url:
             return usage or UsageDelta(0, 0)
@@ -185,7 +185,7 @@ class OpenAIProvider:
 
 
 async def _check_key(client: AsyncOpenAI, asked: Asked, patience: Patience, settings: ProviderConfig) -> None:
-    """The cheapest question there is; its answer is not read. Raises: ProviderError."""
+    """Send the cheapest request there is; its answer is not read. Raises: ProviderError."""
     import httpx2
     from openai import OpenAIError
 
@@ -215,7 +215,7 @@ def _explain(error: Exception, asked: Asked, patience: Patience) -> ProviderErro
 
 
 def _words(body: object) -> str:
-    """What a server said is wrong, however it says that."""
+    """Return what a server said is wrong, in whatever form it says that."""
     match body:
         case {"message": str(said)} | {"error": {"message": str(said)}} | {"error": str(said)} | {"detail": str(said)}:
             return said
@@ -230,7 +230,7 @@ def _key(settings: ProviderConfig) -> str:
 
 
 def _needs_key(settings: ProviderConfig) -> bool:
-    """A server that somebody wrote the address of may well need none."""
+    """Whether a key is needed. A server whose address the user wrote may need none."""
     return bool(settings.requires_auth)
 
 

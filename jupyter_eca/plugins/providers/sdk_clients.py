@@ -52,13 +52,13 @@ Client = TypeVar("Client", bound=Closing)
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """Seconds to wait for a connection, and for the next word on it."""
+    """Seconds to wait for a connection, and for the next data on it."""
 
     connect: float = CONNECT_SECONDS
     idle: float = IDLE_SECONDS
 
     def configure(self, settings: ProviderConfig) -> Patience:
-        """With what the configuration says."""
+        """Apply the limits of the configuration."""
         return Patience(
             settings.connect_timeout_seconds or self.connect, settings.stream_idle_timeout_seconds or self.idle
         )
@@ -68,7 +68,8 @@ PATIENCE = Patience()
 
 
 def check_target(asked: Asked, *, needs_key: bool, vendor: str) -> Asked:
-    """Raises: ProviderError for what an SDK would answer with an error that shows the key, or none at all."""
+    """Return the target if it is valid. Raises: ProviderError, where an SDK would raise an error that shows the key, or
+    none at all."""
     if needs_key and not asked.key:
         raise ProviderError(asked.say(_MISSING_KEY.replace("{api}", vendor)), kind=failures.kind_of(401)[0])
     if not (asked.key.isascii() and asked.key.isprintable()):
@@ -84,7 +85,7 @@ def check_target(asked: Asked, *, needs_key: bool, vendor: str) -> Asked:
 
 
 def explain_connection_error(cause: BaseException | None, asked: Asked, patience: Patience) -> ProviderError:
-    """What an error of the connection means."""
+    """Explain an error of the connection."""
     import httpx2
 
     match cause:
@@ -107,7 +108,7 @@ _clients: dict[_Place, tuple[Closing, AsyncGenerator[None]]] = {}
 
 
 async def get_client(sdk: str, asked: Asked, patience: Patience, make: Callable[[Asked, Patience], Client]) -> Client:
-    """`make` runs in a thread: the first import of an SDK takes seconds."""
+    """Return the cached client, or make one. `make` runs in a thread: the first import of an SDK takes seconds."""
     place = (asyncio.get_running_loop(), sdk, asked.url, asked.key, patience)
     if place not in _clients:
         fresh = await asyncio.to_thread(make, asked, patience)
@@ -121,7 +122,7 @@ async def get_client(sdk: str, asked: Asked, patience: Patience, make: Callable[
 
 
 async def _end(place: _Place) -> AsyncGenerator[None]:
-    """Closes a client with its event loop: a loop that ends closes the generators that were started in it."""
+    """Close a client with its event loop: a loop that ends closes the generators that were started in it."""
     try:
         yield
     finally:

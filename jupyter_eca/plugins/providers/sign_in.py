@@ -63,7 +63,8 @@ _SEARCH: Final = {"anthropic", "openai-responses"}
 
 
 class Logins:
-    """`changed` is told the new status, and the default model if there was none before."""
+    """The sign-ins of users to providers. `changed` is called with the new status, and with the default model if there
+    was none before."""
 
     def __init__(
         self,
@@ -79,8 +80,8 @@ class Logins:
         """How long a key lasts that is in the memory of this process."""
 
     async def list(self) -> tuple[wire.ProviderStatus, ...]:
-        """Every provider somebody could use here; one that only the configuration can make useful is left out until it
-        does (`scripted`)."""
+        """List the providers that can be used here. One that only the configuration makes useful (`scripted`) is left
+        out until it is configured."""
         await self._catalog.refresh()
         configured = self._catalog.config.providers
         shown = [
@@ -91,12 +92,13 @@ class Logins:
         return tuple(await asyncio.gather(*(self._status(name, entry) for name, entry in shown)))
 
     async def status(self, name: str) -> wire.ProviderStatus:
-        """Raises: LocalError for a provider that is not there."""
+        """Return the status of a provider. Raises: LocalError for an unknown provider."""
         await self._catalog.refresh()
         return await self._status(name, self._entry(name))
 
     async def login(self, name: str, method: str | None = None, user: User | None = None) -> wire.LoginStep:
-        """What to ask the `user` for. Raises: LocalError when there is nothing to sign in to, or not so."""
+        """Return what to ask the `user` for. Raises: LocalError when there is nothing to sign in to, or not in this
+        way."""
         entry, _ = self._keyed(name)
         known = _methods(name, entry, browser=user is not None)
         if not method and len(known) > 1:
@@ -113,7 +115,7 @@ class Logins:
         return wire.LoginStep(action=wire.LoginAction.INPUT, fields=tuple(fields))
 
     async def _send(self, name: str, entry: CatalogEntry, user: User) -> wire.LoginStep:
-        """The sign-in goes on when this has returned; one that was begun before is over."""
+        """Begin a sign-in with a browser. It continues after this returned; an earlier one ends."""
         label = entry.label or name
         message = _SIGN_IN.format(label=label)
         if not await self._lasts():
@@ -140,7 +142,7 @@ class Logins:
             task.cancel()
 
     async def enter(self, name: str, data: Mapping[str, str]) -> wire.LoginStep:
-        """Keep what was typed in. Raises: LocalError, with what is wrong with it; then nothing was kept."""
+        """Store what was typed in. Raises: LocalError that says what is wrong; then nothing was stored."""
         entry, plug = self._keyed(name)
         key, url = _key(data), entry.settings.url
         redaction.know(key)
@@ -174,7 +176,7 @@ class Logins:
         return await asyncio.to_thread(self._credentials.lasts)
 
     async def logout(self, name: str) -> None:
-        """Forget what was typed in; twice is once. Raises: LocalError for a provider that is not there."""
+        """Forget what was typed in; a second call does nothing. Raises: LocalError for an unknown provider."""
         self._entry(name)
         self._give_up(name)
         before = await self._catalog.default()
@@ -239,7 +241,7 @@ class Logins:
 
 
 def _cost(chosen: ModelConfig | None, listed: tuple[float, float] | None) -> wire.ModelCost | None:
-    """The user's own rates, else those of the price list."""
+    """Return the user's own rates, else those of the price list."""
     if chosen is not None and chosen.cost is not None:
         listed = chosen.cost.input, chosen.cost.output
     return None if listed is None else wire.ModelCost(input=listed[0], output=listed[1])
@@ -266,13 +268,14 @@ def _auth(entry: CatalogEntry, *, usable: bool) -> wire.ProviderAuth:
 
 
 def _methods(name: str, entry: CatalogEntry, *, browser: bool = True) -> tuple[wire.LoginMethod, ...]:
-    """`browser`: there is a user with one."""
+    """Return the ways to sign in; `browser`: the user has one."""
     typed = wire.LoginMethod(key=MANUAL if name in {entry.plug.name, "openai"} else API_KEY, label=_LABEL)
     return (wire.LoginMethod(key=BROWSER, label=_BROWSER_LABEL), typed) if entry.grants and browser else (typed,)
 
 
 def _asks_for_url(entry: CatalogEntry) -> bool:
-    """A server of somebody else's whose address nobody has written down; one that was typed in may be changed."""
+    """Whether to ask for the address: of a self-hosted server that the configuration does not name. One that was typed
+    in may be changed."""
     return not entry.has_address and (entry.settings.url is None or entry.key.source == "login")
 
 
@@ -293,7 +296,7 @@ def _url(data: Mapping[str, str]) -> str | None:
 
 
 async def _try_key(name: str, plug: Keyed, settings: ProviderConfig) -> str | None:
-    """What to say of a key that was kept. Raises: LocalError for a wrong one."""
+    """Return what to say about a key that was stored. Raises: LocalError for a wrong one."""
     try:
         await plug.check(settings)
     except ProviderError as error:

@@ -14,5 +14,5 @@ DECLINED: Final = (
 
 
 def describe_refusal(why: str = "") -> str:
-    """`why` are the model's own words."""
+    """Describe a refusal; `why` are the model's own words."""
     return DECLINED.format(why=f": {why.strip().rstrip('.')}" if why.strip() else "")

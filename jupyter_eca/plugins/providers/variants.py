@@ -27,7 +27,7 @@ def _budgets(**tokens: int) -> Variants:
 
 
 def _openai(**payload: Any) -> Variants:
-    """Each with the name of an effort in place of `...`."""
+    """Return the variants, each with the name of an effort in place of `...`."""
 
     def filled(value: Any, effort: str) -> Any:
         if isinstance(value, dict):
@@ -60,7 +60,8 @@ _BUILT_IN: tuple[tuple[str, str, Variants], ...] = (
 
 
 def variants(provider: str, api: str, model: str, chosen: ModelConfig, config: Config) -> Variants:
-    """By name: the built-in ones, then those of `variantsByModel`, then the model's own; an empty one takes away."""
+    """Return the variants by name: the built-in ones, then those of `variantsByModel`, then the model's own. An empty
+    one removes a variant."""
     vendors_name = chosen.model_name or model
     found: Variants = {}
     for wanted, pattern, built_in in _BUILT_IN:
@@ -74,7 +75,7 @@ def variants(provider: str, api: str, model: str, chosen: ModelConfig, config: C
 
 
 def laid(payload: Mapping[str, Any], over: Mapping[str, Any]) -> Payload:
-    """Objects are merged, but for those with a `type`: half of one kind and half of another is refused."""
+    """Merge objects, except those with a `type`: half of one kind and half of another would be refused."""
     made = dict(payload)
     for name, value in over.items():
         old = made.get(name)

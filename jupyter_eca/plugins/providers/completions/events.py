@@ -40,8 +40,8 @@ class _Call:
 
 @dataclass(slots=True)
 class CompletionsReader:
-    """One answer being read. `model` is the full name, `complete` that the server said it was the end. This API says
-    an error in a way that the SDK knows, so nothing is ever `failed` here."""
+    """Reads one answer. `model` is the full name. `complete`: the server said that it was the end. The SDK recognises
+    errors of this API, so nothing is ever `failed` here."""
 
     model: str
     settings: ProviderConfig
@@ -70,7 +70,8 @@ class CompletionsReader:
                 return ()
 
     def usage(self) -> UsageDelta | None:
-        """None when the server did not count. Some count what their cache has read in a place of their own."""
+        """Return the usage; None when the server did not count. Some servers count cached tokens in a place of their
+        own."""
         if self._usage is None:
             return None
         details: Any = self._usage.get("prompt_tokens_details")
@@ -146,12 +147,13 @@ class CompletionsReader:
         yield ToolCallDelta(at, id=id, name=name, arguments_text=arguments, signature=self._signature(piece))
 
     def _signature(self, piece: Any) -> str:
-        """Gemini's: it refuses the chat without it."""
+        """Return the signature of Gemini, which refuses the chat without it."""
         content: Any = piece.get("extra_content")
         return seal(self.model, json.dumps(content)) if isinstance(content, dict) and content else ""
 
     def _end(self, reason: str) -> Iterator[Delta]:
-        """Only these two say something: the others are often mislabelled, and the engine goes by what it received."""
+        """Read the reason of the end. Only these two are reliable: servers often mislabel the others, and the engine
+        uses what it received."""
         self.complete = True
         yield from self._end_thoughts()
         yield from self._tags.finish()
@@ -165,7 +167,7 @@ class CompletionsReader:
 
 
 def _said_of(piece: Any) -> tuple[str, str, str]:
-    """Id, name and arguments; some servers send these as an object."""
+    """Return id, name and arguments; some servers send the arguments as an object."""
     function: Any = piece.get("function") or {}
     arguments = function.get("arguments") or ""
     text = arguments if isinstance(arguments, str) else json.dumps(arguments)
@@ -173,7 +175,7 @@ def _said_of(piece: Any) -> tuple[str, str, str]:
 
 
 def _count(counts: Any, name: str) -> int:
-    """Nothing that is no number, or nowhere, counts."""
+    """Return a count; 0 when it is missing or not a number."""
     match counts:
         case {**named}:
             count = named.get(name)

@@ -47,7 +47,8 @@ UNSIGNED = "skip_thought_signature_validator"
 
 
 def body(model_id: str, request: ModelRequest, extra: Payload, chosen: ModelConfig) -> Block:
-    """The JSON of `POST /v1/chat/completions`. `extra` is the `extraPayload`, which wins; null takes a key away."""
+    """Return the JSON of `POST /v1/chat/completions`. `extra` is the `extraPayload`: it overrides the rest, and null
+    removes a key."""
     made: Block = {"model": model_id, "messages": _messages(request, chosen.reasoning_history, model_id)}
     if request.tools:
         made["tools"] = [_tool(tool) for tool in request.tools]
@@ -64,7 +65,7 @@ def parameters(tool: ToolSpec) -> Block:
 
 
 def picture(part: ImagePart) -> str | None:
-    """As an address; None when no server would take it."""
+    """Return a picture as an address; None when no server would accept it."""
     fits = part.media_type in IMAGES and 0 < len(part.base64) <= MAX_IMAGE_CHARS
     return f"data:{part.media_type};base64,{part.base64}" if fits else None
 
@@ -97,7 +98,7 @@ def _messages(request: ModelRequest, keeps: str, model_id: str) -> list[Block]:
 
 
 def answer(result: ToolResultPart | None) -> str:
-    """Of a tool, in words."""
+    """Return the result of a tool as text."""
     if result is None:
         return NO_RESULT
     return result.text if result.text.strip() else NO_OUTPUT
@@ -126,8 +127,8 @@ def _from_user(message: ChatMessage) -> Iterator[Block]:
 
 
 def _from_assistant(message: ChatMessage, model: str, signed: Mapping[str, Block]) -> Iterator[Block]:
-    """`model` is the one that thoughts are given back to: it knows the field in which it sent them. `signed` is what
-    goes back with calls, by their ids."""
+    """Yield the assistant's messages. `model` is the one that gets its thoughts back: it knows the field in which it
+    sent them. `signed` is what goes back with calls, by their ids."""
     calls = [
         {
             "id": _id(part.id),
@@ -153,8 +154,8 @@ def _from_assistant(message: ChatMessage, model: str, signed: Mapping[str, Block
 
 
 def _find_signatures(message: ChatMessage, model: str, model_id: str) -> dict[str, Block]:
-    """Gemini refuses a chat in which the first call of a reply has lost its signature, and has a word for calls that
-    another model made."""
+    """Return the signatures of calls. Gemini refuses a chat in which the first call of a reply has lost its signature,
+    and has a special value for calls that another model made."""
     calls = [part for part in message.parts if isinstance(part, ToolUsePart)]
     found = {part.id: json.loads(said) for part in calls if (said := unseal(model, part.signature))}
     if calls and not found and _SIGNS.match(model_id):

@@ -27,8 +27,8 @@ _ANY: Final = {"type": "object"}
 
 
 def as_functions(tools: tuple[ToolSpec, ...], *, trusted: bool) -> list[dict[str, Any]]:
-    """The `tools` of a request. Unless `trusted`, the schemas of others are left out: one that llama.cpp cannot make a
-    grammar of would fail every request."""
+    """Return the `tools` of a request. Unless `trusted`, the schemas of others are left out: one that llama.cpp cannot
+    make a grammar of would fail every request."""
     return [
         {
             "type": "function",
@@ -43,8 +43,8 @@ def as_functions(tools: tuple[ToolSpec, ...], *, trusted: bool) -> list[dict[str
 
 
 def _plain(schema: Any) -> Any:
-    """Without the patterns of strings: llama.cpp knows few, and writes of each other to the standard error, which a
-    notebook shows."""
+    """Return the schema without the patterns of strings. llama.cpp knows few of them, and writes about each other one
+    to the standard error, which a notebook shows."""
     if isinstance(schema, list):
         return [_plain(one) for one in cast("list[Any]", schema)]
     if not isinstance(schema, dict):
@@ -59,7 +59,7 @@ def _plain(schema: Any) -> Any:
 
 
 def as_messages(message: ChatMessage) -> Iterator[dict[str, Any]]:
-    """A message of the history; what tools gave back goes before what was said with it."""
+    """Yield the messages for one of the history. Results of tools come before the text that was said with them."""
     for part in message.parts:
         if isinstance(part, ToolResultPart):
             yield {"role": "tool", "tool_call_id": part.id, "content": clean(part.text)}
@@ -76,7 +76,7 @@ def as_messages(message: ChatMessage) -> Iterator[dict[str, Any]]:
 
 
 def clean(text: str) -> str:
-    """Half a surrogate pair, which a cell's output can have, is replaced: the server's JSON refuses it."""
+    """Replace half a surrogate pair, which the output of a cell can contain: the server's JSON refuses it."""
     return text.encode(errors="replace").decode()
 
 

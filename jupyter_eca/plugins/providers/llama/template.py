@@ -26,7 +26,7 @@ def knows_tools(template: str) -> bool:
 
 
 def file_knows_tools(file: Path) -> bool:
-    """False also for a file that cannot be read."""
+    """Whether the template of a file knows tools; False also for a file that cannot be read."""
     try:
         seen = file.stat()
         return _has_template(file, seen.st_mtime_ns, seen.st_size)

@@ -48,7 +48,7 @@ class _Block:
 
 @dataclass(slots=True)
 class MessagesReader:
-    """One answer being read. `model` is the full name, `complete` that the server said it was the end."""
+    """Reads one answer. `model` is the full name. `complete`: the server said that it was the end."""
 
     model: str
     complete: bool = False
@@ -78,7 +78,7 @@ class MessagesReader:
         return ()
 
     def usage(self) -> UsageDelta:
-        """No cost. Tokens of the cache are counted apart from the input, as the API counts them."""
+        """Return the usage, without a cost. Cached tokens are counted apart from the input, as in the API."""
         count = self._tokens.get
         return UsageDelta(
             input_tokens=count("input_tokens", 0),
@@ -140,7 +140,7 @@ class MessagesReader:
         return ()
 
     def _begin_search(self, block: _Block) -> tuple[Delta, ...]:
-        """The server searches by itself: its reader sees for what, as a part of how the model thinks."""
+        """Show what the server searches for by itself, as a part of the model's reasoning."""
         given = _object(block.text) or block.input
         use = {"type": "server_tool_use", "id": block.id, "name": "web_search", "input": given or {}}
         self._searches[block.id] = use
@@ -151,15 +151,15 @@ class MessagesReader:
                 return ()
 
     def _end_search(self, block: _Block) -> tuple[Delta, ...]:
-        """Both blocks are kept together, where a thought has its signature. After a pause there is only the second:
-        the answer before it has the first."""
+        """Keep both blocks of a search together, where a thought has its signature. After a pause there is only the
+        second block: the answer before has the first."""
         result = {"type": "web_search_tool_result", "tool_use_id": block.id, "content": block.content}
         use = self._searches.pop(block.id, None)
         signature = seal(self.model, SEARCHED + json.dumps([use, result] if use else [result]))
         return (ReasoningDelta("\n".join(_lines(block.content)) + "\n"), ReasoningEnd(signature))
 
     def _unfound(self) -> tuple[Delta, ...]:
-        """Searches that are still under way in a pause: what comes of them is told when it is over."""
+        """Return searches that are still in progress at a pause: their results come when it is over."""
         uses, self._searches = list(self._searches.values()), {}
         return (ReasoningEnd(seal(self.model, SEARCHED + json.dumps(uses))),) if uses else ()
 
@@ -176,7 +176,8 @@ class MessagesReader:
         return (*self._spoilt(), Remark(_CUT[reason].format(why=why)))
 
     def _spoilt(self) -> tuple[Delta, ...]:
-        """A call that was cut off before its first argument looks like one that has none, and would be run."""
+        """Whether a call was cut off: before its first argument it looks like one without arguments, and would be
+        run."""
         last = max(self._blocks, default=-1)
         block = self._blocks.get(last)
         spoilt = block is not None and block.kind == "tool_use" and not block.pieces
@@ -200,7 +201,7 @@ def _object(text: str) -> Json | None:
 
 
 def _lines(content: object) -> Iterator[str]:
-    """What a search found, for the reader."""
+    """Return what a search found, for the reader."""
     match content:
         case list():
             yield from (f"- {describe_source(one)}" for one in cast("list[Json]", content))

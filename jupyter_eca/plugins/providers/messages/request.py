@@ -59,8 +59,8 @@ NO_RESULT = "This call has no result: it did not finish."
 
 
 def body(model_id: str, request: ModelRequest, extra: Mapping[str, Any], *, searches: bool = False) -> dict[str, Any]:
-    """The JSON of `POST /v1/messages`. `extra` is the `extraPayload`, which wins; null takes a key away. Whether the
-    model `searches` the web decides also whether it is given back what it found."""
+    """Return the JSON of `POST /v1/messages`. `extra` is the `extraPayload`: it overrides the rest, and null removes a
+    key. Only a model that `searches` the web gets back what it found."""
     made: dict[str, Any] = {"model": model_id, "max_tokens": MAX_TOKENS, "messages": _messages(request, searches)}
     if request.system.strip():
         made["system"] = [{"type": "text", "text": request.system} | _MARK]
@@ -75,7 +75,8 @@ def body(model_id: str, request: ModelRequest, extra: Mapping[str, Any], *, sear
 
 
 def _fit_thinking(made: Block) -> Block:
-    """A budget for thinking must be below the limit of the whole answer, and have a least size: half of it, or none."""
+    """Make the budget for thinking valid. It must be below the limit of the whole answer and has a least size: half of
+    the limit, or no thinking."""
     thinking: Any = made.get("thinking")
     budget: Any = cast("Block", thinking).get("budget_tokens") if isinstance(thinking, dict) else None
     if not isinstance(budget, int) or budget < made["max_tokens"]:
@@ -87,7 +88,7 @@ def _fit_thinking(made: Block) -> Block:
 
 
 def seal(model: str, signature: str) -> str:
-    """A signature with the model that made it: another one would refuse it, and the chat with it."""
+    """Join a signature with the model that made it: another model would refuse it, and the chat with it."""
     return f"{model}#{signature}" if signature else ""
 
 
@@ -167,8 +168,8 @@ def _from_assistant(message: ChatMessage, model: str, searches: bool) -> list[Bl
 
 
 def _drop_halves(blocks: list[Block], *, paused: bool) -> list[Block]:
-    """Without searches that lack a half: a pause may have come between the two, and a stop in the pause. Nor does it
-    end in what leads on, as what is `paused` may: it goes back as it came."""
+    """Drop searches that lack one half: a pause may have come between the two, and a stop in the pause. A message must
+    not end with what leads on either, unless it is `paused`: that goes back as it came."""
     asked = {block["id"] for block in blocks if block["type"] == "server_tool_use"}
     found = {block["tool_use_id"] for block in blocks if block["type"] == "web_search_tool_result"}
     whole = asked if paused else asked & found

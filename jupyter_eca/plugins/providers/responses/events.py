@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class ResponsesReader:
-    """One answer being read. `model` is the full name, `complete` that the server said it was the end, `failed` the
-    code and the words of an error that it sent instead."""
+    """Reads one answer. `model` is the full name. `complete`: the server said that it was the end. `failed` is the code
+    and the text of an error that it sent instead."""
 
     model: str
     settings: ProviderConfig
@@ -68,7 +68,7 @@ class ResponsesReader:
         return ()
 
     def usage(self) -> UsageDelta | None:
-        """None when the server did not count."""
+        """Return the usage; None when the server did not count."""
         if self._usage is None:
             return None
         details: Any = self._usage.get("input_tokens_details")
@@ -98,7 +98,7 @@ class ResponsesReader:
         return (ToolCallDelta(index, arguments_text=text),)
 
     def _finish_item(self, index: int, item: dict[str, Any]) -> Iterator[Delta]:
-        """Whole items: some servers send nothing before."""
+        """Read a whole item: some servers send nothing before it."""
         match item:
             case {"type": "reasoning"}:
                 kept = {"id": item.get("id"), "encrypted_content": item.get("encrypted_content")}
@@ -131,7 +131,7 @@ class ResponsesReader:
             self._cite(source)
 
     def _cite(self, source: dict[str, Any]) -> None:
-        """Models mostly write their sources into the text themselves."""
+        """Record a source, unless the text names it already: models mostly write their sources there themselves."""
         url = source.get("url")
         if isinstance(url, str) and url not in self._text and (made := describe_source(source)):
             self._sources[url] = made
@@ -149,7 +149,8 @@ class ResponsesReader:
                 return ()
 
     def _spoilt(self) -> tuple[Delta, ...]:
-        """A call that was cut off before its first argument looks like one that has none, and would be run."""
+        """Whether a call was cut off: before its first argument it looks like one without arguments, and would be
+        run."""
         last = max(self._calls, default=-1)
         return (ToolCallDelta(last, arguments_text="{"),) if last >= 0 and not self._calls[last] else ()
 
@@ -164,7 +165,7 @@ class ResponsesReader:
 
 
 def _read_search(item: dict[str, Any], model: str) -> Iterator[Delta]:
-    """The server searches by itself. What it has done goes back with the thoughts around it, as it came."""
+    """Show a search of the server. What it did goes back with the thoughts around it, as it came."""
     match item.get("action"):
         case {"query": str(words)} | {"url": str(words)}:
             yield ReasoningDelta(f"Searched the web: {words}\n")
@@ -174,7 +175,7 @@ def _read_search(item: dict[str, Any], model: str) -> Iterator[Delta]:
 
 
 def _searches(item: dict[str, Any]) -> bool:
-    """To open a page that was found, or to look for words in it, is none."""
+    """Whether an item is a search: to open a found page, or to look for words in it, is none."""
     match item.get("action"):
         case {"type": "open_page" | "find_in_page"}:
             return False
@@ -183,7 +184,7 @@ def _searches(item: dict[str, Any]) -> bool:
 
 
 def _count(counts: Any, name: str) -> int:
-    """Nothing that is no number, or nowhere, counts."""
+    """Return a count; 0 when it is missing or not a number."""
     match counts:
         case {**named}:
             count = named.get(name)

@@ -43,7 +43,8 @@ _LEADS_ON = frozenset({"reasoning", "web_search_call"})
 
 
 def body(model_id: str, request: ModelRequest, extra: Payload, chosen: ModelConfig) -> Block:
-    """The JSON of `POST /v1/responses`. `extra` is the `extraPayload`, which wins; null takes a key away."""
+    """Return the JSON of `POST /v1/responses`. `extra` is the `extraPayload`: it overrides the rest, and null removes a
+    key."""
     made: Block = {"model": model_id, "input": list(_items(request, chosen)), "store": False}
     if request.system.strip():
         made["instructions"] = request.system
@@ -58,7 +59,7 @@ def body(model_id: str, request: ModelRequest, extra: Payload, chosen: ModelConf
 
 
 def _cache_key(request: ModelRequest) -> str:
-    """The same for every request of a chat, so that they meet where the beginning of it is cached."""
+    """Return a key that is the same for every request of a chat, so that they meet where its beginning is cached."""
     first = request.messages[0].text if request.messages else ""
     return sha256(f"{request.system}\0{first}".encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
