@@ -15,7 +15,7 @@ import anyio
 if TYPE_CHECKING:
     from collections.abc import Generator
 
-    from jupyter_eca.mcp_client.caller import Caller
+    from jupyter_eca.mcp_client.caller import McpCaller
     from jupyter_eca.workspace.tool_result import Report
 
 # Progress extends a call up to so many timeouts.
@@ -26,7 +26,7 @@ _LONGEST: Final = 30
 class ActiveCall:
     """One call in progress. `limit` ends it. `asking` is held while its user is asked: one question at a time."""
 
-    behalf: Caller
+    behalf: McpCaller
     timeout: float
     limit: asyncio.Timeout
     asking: asyncio.Lock = field(default_factory=asyncio.Lock)
@@ -41,7 +41,7 @@ class ActiveCall:
         self.behalf.report(report)
 
     @contextmanager
-    def waiting(self) -> Generator[anyio.CancelScope]:
+    def pause_clock(self) -> Generator[anyio.CancelScope]:
         """Wait for a person: the clock of the call stops meanwhile, and the wait ends with the call."""
         began = _now()
         scope = anyio.CancelScope()
@@ -82,7 +82,7 @@ class ActiveCalls:
         return len(self._live)
 
     @contextmanager
-    def begin(self, behalf: Caller, timeout: float, limit: asyncio.Timeout) -> Generator[ActiveCall]:
+    def begin(self, behalf: McpCaller, timeout: float, limit: asyncio.Timeout) -> Generator[ActiveCall]:
         call = ActiveCall(behalf, timeout, limit)
         self._live.append(call)
         token = _CALL.set(call)

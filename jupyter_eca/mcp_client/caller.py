@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Caller:
+class McpCaller:
     """Who uses a server."""
 
     chat: str = ""
@@ -30,7 +30,7 @@ class Caller:
     """Shows the progress of the call."""
 
 
-NOBODY: Final = Caller()
+NOBODY: Final = McpCaller()
 
 
 @dataclass(frozen=True, slots=True)

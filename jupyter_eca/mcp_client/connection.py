@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from mcp.shared.dispatcher import ProgressFnT
     from mcp_types import CallToolResult
 
-    from jupyter_eca.mcp_client.caller import Caller
+    from jupyter_eca.mcp_client.caller import McpCaller
     from jupyter_eca.mcp_client.connection_settings import ConnectionSettings
 
 _log = logging.getLogger(__name__)
@@ -313,7 +313,7 @@ class ServerConnection:
 
     # -- its calls
 
-    async def call_bounded(self, work: Callable[[ProgressFnT], Awaitable[Any]], behalf: Caller = NOBODY) -> Any:
+    async def call_bounded(self, work: Callable[[ProgressFnT], Awaitable[Any]], behalf: McpCaller = NOBODY) -> Any:
         """Run `work` within the timeout. `work` is given the callback for progress. The server is told when the call is
         cancelled or times out.
 
@@ -332,7 +332,7 @@ class ServerConnection:
                 self._doubt.set()
                 raise NoAnswerError(f"did not answer within {self.timeout:g} s") from None
 
-    async def call_tool(self, name: str, arguments: dict[str, Any], behalf: Caller) -> CallToolResult:
+    async def call_tool(self, name: str, arguments: dict[str, Any], behalf: McpCaller) -> CallToolResult:
         """Call a tool. If the server first wants its user to open a page, call it once more after that. Raises:
         NoAnswerError, MCPError, ValidationError."""
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from jupyter_eca.config import McpServerConfig, mcp_servers
 from jupyter_eca.errors import McpRefusal, ToolError
-from jupyter_eca.mcp_client.caller import Caller
+from jupyter_eca.mcp_client.caller import McpCaller
 from jupyter_eca.mcp_client.connection_settings import Pace
 from jupyter_eca.mcp_client.server import McpServer
 from jupyter_eca.mcp_client.sign_ins import SignIns
@@ -231,7 +231,7 @@ class Manager:
             if chat:
                 with suppress(Exception):  # that no change will be told is no reason not to read it
                     await connection.call_bounded(lambda _: connection.follow(uri))
-            found = connection.call_bounded(lambda _: client.read_resource(uri, cache_mode="refresh"), Caller(chat))
+            found = connection.call_bounded(lambda _: client.read_resource(uri, cache_mode="refresh"), McpCaller(chat))
             return results.resource(await found)
 
         text, images = await self._find_for_tool(server).use(read)
@@ -279,7 +279,7 @@ class Manager:
             from jupyter_eca.mcp_client import results
 
             client = connection.client
-            got = connection.call_bounded(lambda _: client.get_prompt(name, dict(arguments)), Caller(chat))
+            got = connection.call_bounded(lambda _: client.get_prompt(name, dict(arguments)), McpCaller(chat))
             return results.prompt_text(await got)
 
         return await self._find_for_tool(server).use(get)

@@ -17,7 +17,7 @@ from jupyter_eca import redaction
 from jupyter_eca.errors import ToolError
 from jupyter_eca.mcp_client.connection_settings import ConnectionSettings, Pace
 from jupyter_eca.mcp_client.server_log import ServerLog
-from jupyter_eca.mcp_client.status_table import Signal, after
+from jupyter_eca.mcp_client.status_table import Signal, next_status
 from jupyter_eca.protocol.lifecycle import MessageType
 from jupyter_eca.protocol.mcp import ServerStatus, ServerTool, ToolServerUpdatedParams
 
@@ -144,7 +144,7 @@ class McpServer:
         await asyncio.to_thread(_import)
         from anyio import CancelScope, current_time
 
-        from jupyter_eca.mcp_client.session_run import live
+        from jupyter_eca.mcp_client.session_run import run_session
 
         # One that is stopping already must not take, and end, the sign-in that the next start is for.
         stopping = self.status is ServerStatus.STOPPING
@@ -174,7 +174,7 @@ class McpServer:
             self.log,
             self.attached,
         )
-        ending = await live(settings, login.provider if login else None, scope, up)
+        ending = await run_session(settings, login.provider if login else None, scope, up)
         self._scope = self.connection = None
         if self.status is ServerStatus.STOPPING:
             if login is not None:
@@ -217,14 +217,14 @@ class McpServer:
 
     async def _use_retrying(self, work: Callable[[ServerConnection], Awaitable[Any]]) -> Any:
         connection = await self._ready()
-        from jupyter_eca.mcp_client.session_run import StaleError, ask
+        from jupyter_eca.mcp_client.session_run import StaleError, call_server
 
         try:
-            return await ask(connection, work)
+            return await call_server(connection, work)
         except StaleError:
             connection.lose("it had forgotten our session")
         try:
-            return await ask(await self._ready(connection), work)
+            return await call_server(await self._ready(connection), work)
         except StaleError:
             raise ToolError("it forgets our session again and again") from None
 
@@ -274,7 +274,7 @@ class McpServer:
     # -- inside
 
     def _signal(self, signal: Signal) -> None:
-        status = after(self.status, signal)
+        status = next_status(self.status, signal)
         if status is not self.status:
             self.status = status
             self._tell()

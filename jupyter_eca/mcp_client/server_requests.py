@@ -73,7 +73,7 @@ class ServerRequests:
         if call is None or questions is None:
             self._settings.log.write("warning", f"it asked for something while nobody was there: {params.message}")
             return ElicitResult(action="cancel")
-        with call.waiting() as waits:
+        with call.pause_clock() as waits:
             async with call.asking:
                 return await self._elicit(_Dialogue(questions, call, self._settings.name), params)
         assert waits.cancelled_caught  # noqa: S101  # nothing else leaves the block without a result
@@ -100,7 +100,7 @@ class ServerRequests:
             if call is None or questions is None:
                 return False
             try:
-                with call.waiting():
+                with call.pause_clock():
                     async with call.asking:
                         await _Dialogue(questions, call, self._settings.name).page(page)
             except _NoAnswerError:
@@ -120,7 +120,7 @@ class ServerRequests:
             return self._refuse(why)
         try:
             wanted = parse_sampling(self._settings.name, params)
-            with call.waiting():
+            with call.pause_clock():
                 async with call.asking:
                     sampled = await self._settings.people.sample(call.behalf.chat, wanted)
                 return CreateMessageResult(

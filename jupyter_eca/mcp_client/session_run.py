@@ -41,7 +41,7 @@ class StaleError(Exception):
     """The server does not know our session or our token any more. It did nothing of what it was asked."""
 
 
-async def live(
+async def run_session(
     settings: ConnectionSettings,
     auth: httpx2.Auth | None,
     scope: anyio.CancelScope,
@@ -72,7 +72,7 @@ async def live(
     return ending
 
 
-async def ask(connection: ServerConnection, work: Callable[[ServerConnection], Awaitable[Any]]) -> Any:
+async def call_server(connection: ServerConnection, work: Callable[[ServerConnection], Awaitable[Any]]) -> Any:
     """Run `work` on a connection. Raises: StaleError; ToolError for everything else that went wrong."""
     refusal: list[int] = []
     token = transports.REFUSAL.set(refusal)
@@ -94,12 +94,12 @@ async def ask(connection: ServerConnection, work: Callable[[ServerConnection], A
             raise ToolError(_MORE) from None
         if _is_closed(error):
             raise ToolError("it ended during the call, which may or may not have been done") from None
-        raise ToolError(f"it answered HTTP {refusal[-1]}" if refusal else brief(error)) from None
+        raise ToolError(f"it answered HTTP {refusal[-1]}" if refusal else summarize_error(error)) from None
     finally:
         transports.REFUSAL.reset(token)
 
 
-def brief(error: BaseException) -> str:
+def summarize_error(error: BaseException) -> str:
     """Return one line of an error; of a group, its first real error."""
     error = _leaf(error)
     match error:
@@ -122,7 +122,7 @@ def _leaf(error: BaseException) -> BaseException:
 def _explain_end(error: Exception, watch: transports.TransportWatch, refusal: list[int]) -> SessionEnd:
     leaf = _leaf(error)
     refused = 401 in refusal or (isinstance(leaf, LostError) and leaf.refused)
-    why = brief(leaf)
+    why = summarize_error(leaf)
     if isinstance(leaf, OAuthFlowError):
         return SessionEnd(why, refused=True)
     if refusal and not isinstance(leaf, LostError):

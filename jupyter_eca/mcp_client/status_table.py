@@ -53,7 +53,7 @@ TABLE: Final[dict[tuple[S, Signal], S]] = {
 }
 
 
-def after(status: S, signal: Signal) -> S:
+def next_status(status: S, signal: Signal) -> S:
     """Return the status after a signal. Raises: IllegalSignal."""
     try:
         return TABLE[status, signal]

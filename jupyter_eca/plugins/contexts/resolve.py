@@ -17,7 +17,7 @@ from jupyter_eca.engine.text.mentions import live, mentions, split
 from jupyter_eca.errors import ToolError
 from jupyter_eca.plugins import loader
 from jupyter_eca.plugins.contexts.base import Context, Material, Surroundings
-from jupyter_eca.plugins.contexts.reading.open_notebook import Once
+from jupyter_eca.plugins.contexts.reading.open_notebook import CachedNotebooks
 from jupyter_eca.protocol.context import (
     CellContext,
     ChatContext,
@@ -124,7 +124,7 @@ def given(found: Iterable[Material], meant: str = "") -> tuple[str, tuple[ImageP
 
 
 def _read_once(around: Surroundings) -> Surroundings:
-    return around if around.notebooks is None else replace(around, notebooks=Once(around.notebooks))
+    return around if around.notebooks is None else replace(around, notebooks=CachedNotebooks(around.notebooks))
 
 
 async def _query(plug: Context, around: Surroundings, query: str) -> Sequence[ChatContext]:

@@ -14,7 +14,7 @@ from jupyter_eca.engine.model.texts import NO_MODEL
 from jupyter_eca.errors import ProviderError
 from jupyter_eca.plugins.providers import api_keys, prices
 from jupyter_eca.plugins.providers.base import Keyed, Serves
-from jupyter_eca.plugins.providers.variants import laid, variants
+from jupyter_eca.plugins.providers.variants import merge_payloads, variants
 
 if TYPE_CHECKING:
     from jupyter_eca.config import Config
@@ -108,7 +108,7 @@ class Catalog:
     def _entry(self, name: str, plug: Provider, preset: Preset | None, own: ProviderConfig | None) -> CatalogEntry:
         settings = own or ProviderConfig()
         if preset is not None:
-            settings = _laid(preset.settings, settings)
+            settings = _merge_settings(preset.settings, settings)
         login = self._credentials.known(name) if self._credentials is not None else None
         key = api_keys.find(name, plug, settings, login, self._config.variable, preset.variable if preset else "")
         make_known(key.settings)
@@ -215,11 +215,11 @@ class Catalog:
             _log.warning("%s/%s has no variant %r; it is left out", name, model, variant)
             return settings
         chosen = settings.models.get(model, ModelConfig())
-        varied = chosen.model_copy(update={"extra_payload": laid(chosen.extra_payload, payload)})
+        varied = chosen.model_copy(update={"extra_payload": merge_payloads(chosen.extra_payload, payload)})
         return settings.model_copy(update={"models": {**settings.models, model: varied}})
 
 
-def _laid(preset: ProviderConfig, own: ProviderConfig) -> ProviderConfig:
+def _merge_settings(preset: ProviderConfig, own: ProviderConfig) -> ProviderConfig:
     """Lay a user's settings over ours; the models of both remain."""
     said = {name: getattr(own, name) for name in own.model_fields_set if name != "models"}
     return preset.model_copy(update={**said, "models": {**own.models, **_find_missing_models(preset, own)}})

@@ -99,7 +99,7 @@ class Logins:
     async def login(self, name: str, method: str | None = None, user: User | None = None) -> wire.LoginStep:
         """Return what to ask the `user` for. Raises: LocalError when there is nothing to sign in to, or not in this
         way."""
-        entry, _ = self._keyed(name)
+        entry, _ = self._find_keyed(name)
         known = _methods(name, entry, browser=user is not None)
         if not method and len(known) > 1:
             return wire.LoginStep(action=wire.LoginAction.CHOOSE_METHOD, methods=known)
@@ -128,10 +128,10 @@ class Logins:
 
         task = user.start(attempt.run(user, keep))
         self._away[name] = attempt, task
-        task.add_done_callback(partial(self._returned, name, attempt))
+        task.add_done_callback(partial(self._finish_attempt, name, attempt))
         return wire.LoginStep(action=wire.LoginAction.AUTHORIZE, url=attempt.address, message=message)
 
-    def _returned(self, name: str, attempt: Attempt, task: asyncio.Task[None]) -> None:
+    def _finish_attempt(self, name: str, attempt: Attempt, task: asyncio.Task[None]) -> None:
         if self._away.get(name) == (attempt, task):
             self._give_up(name)
 
@@ -143,7 +143,7 @@ class Logins:
 
     async def enter(self, name: str, data: Mapping[str, str]) -> wire.LoginStep:
         """Store what was typed in. Raises: LocalError that says what is wrong; then nothing was stored."""
-        entry, plug = self._keyed(name)
+        entry, plug = self._find_keyed(name)
         key, url = _key(data), entry.settings.url
         redaction.know(key)
         if _asks_for_url(entry):
@@ -199,7 +199,7 @@ class Logins:
             raise LocalError(_NO_PROVIDER.format(name=name, known=", ".join(sorted(entries))))
         return entries[name]
 
-    def _keyed(self, name: str) -> tuple[CatalogEntry, Keyed]:
+    def _find_keyed(self, name: str) -> tuple[CatalogEntry, Keyed]:
         entry = self._entry(name)
         if not isinstance(entry.plug, Keyed):
             raise LocalError(_NO_KEY_WANTED.format(name=name))

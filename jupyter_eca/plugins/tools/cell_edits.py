@@ -138,7 +138,7 @@ def plan_edit(
             times = "more than once" if there.source.count(original_content) > 1 else "not"
             raise ToolError(
                 f"original_content is {times} in the cell; nothing was changed. The cell is:\n"
-                f"{cell_names.at(document, there.id)}\n",
+                f"{cell_names.describe_cell(document, there.id)}\n",
                 "Copy from this as it is, with enough around it to be unique.",
             ) from None
     kinds = cells_of(document.language)
@@ -205,7 +205,7 @@ async def _made_alone(context: ToolContext, plan: Planner, path: str, arguments:
         document = await read_notebook(context, path)
         change = plan(context, document, **arguments)
     wanted = cell_names.apply(document, change)
-    after = await whole(_kept_and_made(context, document, wanted, change))
+    after = await whole(_checkpoint_and_apply(context, document, wanted, change))
     return _as_result(document, wanted, after, change)
 
 
@@ -220,7 +220,7 @@ async def _only_own(context: ToolContext, document: NotebookDocument, change: ce
     return (await context.keeper.own_cells(document.path)).get(there.id) == there.source
 
 
-async def _kept_and_made(
+async def _checkpoint_and_apply(
     context: ToolContext, document: NotebookDocument, wanted: NotebookDocument, change: cell_names.Change
 ) -> NotebookDocument:
     """Checkpoint the cells, make the change, and return the notebook as it is read back."""
@@ -228,7 +228,7 @@ async def _kept_and_made(
     if keeper is not None:
         order = [cell.id for cell in document.cells]
         kept = await keeper.keep_cells(
-            path, (cell_names.taken_back(document, change),), cell_names.sources_of(wanted, id), order
+            path, (cell_names.invert(document, change),), cell_names.sources_of(wanted, id), order
         )
     try:
         after = await notebooks(context).edit(context.chat, path, (change,))
@@ -238,7 +238,7 @@ async def _kept_and_made(
         if not cell_names.is_made(after, wanted, change):
             if keeper is not None:
                 await keeper.settle_cells(kept, None)
-            now = f" The cell is now:\n{cell_names.at(after, id)}" if after.cell(id) else ""
+            now = f" The cell is now:\n{cell_names.describe_cell(after, id)}" if after.cell(id) else ""
             raise ToolError(f"{error} Nothing was changed.{now}") from error
     if keeper is not None:
         await keeper.settle_cells(kept, cell_names.sources_of(after, id))
@@ -251,7 +251,9 @@ def _as_result(
     """Return the result, from the notebook that was read back."""
     id, path = cell_names.id_of(change), after.path
     shown = cell_names.details(before, after, change)
-    there = f"It is now:\n{cell_names.at(after, id)}" if after.cell(id) else f"There is no cell [{id}] in it."
+    there = (
+        f"It is now:\n{cell_names.describe_cell(after, id)}" if after.cell(id) else f"There is no cell [{id}] in it."
+    )
     if not cell_names.is_made(after, wanted, change):
         text = f"{path} is not as you wanted it: something else changed it at the same time. {there}"
         return ToolResult(text, error=True, details=shown)

@@ -47,7 +47,7 @@ def find_cell(document: NotebookDocument, cell: int | str) -> NotebookCell:
     )
 
 
-def several(document: NotebookDocument, words: str) -> tuple[NotebookCell, ...]:
+def find_cells(document: NotebookDocument, words: str) -> tuple[NotebookCell, ...]:
     """Return the cells of `3`, `2-5`, ids, and these with commas between them. Raises: ToolError."""
     found: dict[str, NotebookCell] = {}
     for word in filter(None, (part.strip() for part in words.split(","))):
@@ -108,7 +108,7 @@ def apply(document: NotebookDocument, change: Change) -> NotebookDocument:
     return document.model_copy(update={"cells": tuple(cells)})
 
 
-def taken_back(document: NotebookDocument, change: Change) -> CellChange:
+def invert(document: NotebookDocument, change: Change) -> CellChange:
     """Return the changes that make the earlier notebook of the changed one."""
     match change:
         case InsertCell(cell=cell):
@@ -144,7 +144,7 @@ def details(before: NotebookDocument, after: NotebookDocument, *changes: Change)
     return text_file.change(before.path, *texts).model_copy(update={"cells": changes})
 
 
-def at(document: NotebookDocument, id: str) -> str:
+def describe_cell(document: NotebookDocument, id: str) -> str:
     """Return one cell without its outputs, as the model names and reads it."""
     return rendered(document, {id}, output=0)
 
@@ -164,7 +164,7 @@ def _find_unchanged(document: NotebookDocument, id: str, was: str) -> NotebookCe
     if cell.source != was:
         raise ToolError(
             f"Cell {number(document, id)} of {document.path} was changed meanwhile; nothing was done to it. "
-            f"It is now:\n{at(document, id)}\n",
+            f"It is now:\n{describe_cell(document, id)}\n",
             "Decide anew with this source.",
         )
     return cell

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from jupyter_eca.engine.model.request import ToolSpec
-from jupyter_eca.mcp_client.caller import Caller
+from jupyter_eca.mcp_client.caller import McpCaller
 from jupyter_eca.mcp_client.tool_names import tool_name
 from jupyter_eca.plugins.tools.base import Plain
 from jupyter_eca.protocol.content import Origin
@@ -41,7 +41,7 @@ class McpTool(Plain):
 
         async def call(connection: ServerConnection) -> ToolResult:
             result = await connection.call_tool(
-                self.name, arguments, Caller(context.chat, context.call, context.report)
+                self.name, arguments, McpCaller(context.chat, context.call, context.report)
             )
             await connection.await_lists()
             return tool_result(result)

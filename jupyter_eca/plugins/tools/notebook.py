@@ -48,7 +48,7 @@ async def notebook_read(context: ToolContext, path: NotebookPath = "", cells: Wh
     Ids stay when cells are inserted, moved or deleted; numbers do not.
     """
     document = await read_notebook(context, path)
-    only = wanted.several(document, cells) if cells.strip() else document.cells
+    only = wanted.find_cells(document, cells) if cells.strip() else document.cells
     if len(only) == 1 and cells.strip():
         text = rendered(document, {only[0].id}, output=MAX_RESULT_CHARS)
         return ToolResult(f"{_about(document)}\n\n{text}", images=pictures(only[0]))
@@ -87,7 +87,7 @@ async def notebook_run_cells(
     done = await wait_or_detach(context, run, watch, about, _find_ending, background=background)
     if isinstance(done, Job):
         return ToolResult(f"{_capital(label)}: {STARTED.format(done.id)}")
-    return _ran(document, chosen, done.ran, done.status)
+    return _cells_after_run(document, chosen, done.ran, done.status)
 
 
 TOOLS = (notebook_read, notebook_run_cells)
@@ -182,7 +182,7 @@ def _fit_cells(document: NotebookDocument, only: tuple[NotebookCell, ...]) -> st
     return text
 
 
-def _ran(
+def _cells_after_run(
     document: NotebookDocument, chosen: list[NotebookCell], ran: tuple[NotebookCell, ...], status: RunStatus
 ) -> ToolResult:
     """Return the cells as they are after the run, with the numbers that they had before it."""

@@ -33,7 +33,7 @@ class PassingMessages(Protocol):
     def add_engine_message(self, method: str, params: Any) -> None: ...
 
 
-class Joint:
+class PanelBridge:
     def __init__(self, page: Link, engine: Link, kernel: LiveKernel, lending: Lending, ears: PassingMessages) -> None:
         self._page = page
         self._engine = engine
@@ -118,10 +118,10 @@ class Joint:
         return (await self._lending.call(called.name, called.arguments)).wire()
 
 
-_SERVED: dict[str, Callable[[Joint, Any], Coroutine[Any, Any, Any]]] = {
-    "kernel/execute": Joint.execute,
-    "kernel/variables": Joint.variables,
-    "tool/call": Joint.call,
+_SERVED: dict[str, Callable[[PanelBridge, Any], Coroutine[Any, Any, Any]]] = {
+    "kernel/execute": PanelBridge.execute,
+    "kernel/variables": PanelBridge.variables,
+    "tool/call": PanelBridge.call,
 }
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from jupyter_eca.apps.kernel.engine.shell_kernel import ShellKernel
-from jupyter_eca.apps.kernel.panel.bridge import Joint
+from jupyter_eca.apps.kernel.panel.bridge import PanelBridge
 from jupyter_eca.apps.kernel.panel.record import Record
 from jupyter_eca.apps.python_tools import LENT
 
@@ -28,8 +28,8 @@ _FIRST: Final = 500
 _REST: Final = 0.2
 
 
-def joint(session: CellSession, page: Link, engine: Link, ears: PassingMessages) -> Joint:
-    return Joint(page, engine, ShellKernel(session.shell, beside=session.kernel), LENT, ears)
+def make_bridge(session: CellSession, page: Link, engine: Link, ears: PassingMessages) -> PanelBridge:
+    return PanelBridge(page, engine, ShellKernel(session.shell, beside=session.kernel), LENT, ears)
 
 
 class Recorder:

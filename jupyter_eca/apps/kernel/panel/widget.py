@@ -94,7 +94,7 @@ class Panel(Paged):
         """Serve one page, until it or the engine leaves."""
         # A second of imports (pydantic and what builds on it): the panel is on the page before, and the loop is free.
         await asyncio.to_thread(importlib.import_module, "jupyter_eca.apps.kernel.panel.link")
-        from jupyter_eca.apps.kernel.panel.link import Recorder, joint
+        from jupyter_eca.apps.kernel.panel.link import Recorder, make_bridge
 
         try:
             await self._session.connect(unattended=False)
@@ -109,7 +109,7 @@ class Panel(Paged):
         chat = self._chat or self._session.engine.chat
         self._say(channel, {"opened": True, "chat": chat, "resumed": self._chat != ""})
         try:
-            await joint(self._session, page, engine, recorder).run()
+            await make_bridge(self._session, page, engine, recorder).run()
         finally:
             self._links.pop(channel, None)
             recorder.end()

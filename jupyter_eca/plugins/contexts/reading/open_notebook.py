@@ -29,7 +29,7 @@ _LEAST_OUTPUT: Final = 60
 _CUT: Final = 45
 
 
-class Once:
+class CachedNotebooks:
     """Reads each notebook once for a message: five mentions of it are not five copies of a hundred megabytes."""
 
     def __init__(self, of: OpenNotebooks) -> None:

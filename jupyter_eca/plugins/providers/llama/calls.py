@@ -62,8 +62,8 @@ def as_messages(message: ChatMessage) -> Iterator[dict[str, Any]]:
     """Yield the messages for one of the history. Results of tools come before the text that was said with them."""
     for part in message.parts:
         if isinstance(part, ToolResultPart):
-            yield {"role": "tool", "tool_call_id": part.id, "content": clean(part.text)}
-    text = clean("".join(part.text for part in message.parts if isinstance(part, TextPart)).strip())
+            yield {"role": "tool", "tool_call_id": part.id, "content": replace_surrogates(part.text)}
+    text = replace_surrogates("".join(part.text for part in message.parts if isinstance(part, TextPart)).strip())
     calls = [
         {"id": part.id, "type": "function", "function": {"name": part.name, "arguments": json.dumps(part.arguments)}}
         for part in message.parts
@@ -75,7 +75,7 @@ def as_messages(message: ChatMessage) -> Iterator[dict[str, Any]]:
         yield {"role": message.role, "content": text}
 
 
-def clean(text: str) -> str:
+def replace_surrogates(text: str) -> str:
     """Replace half a surrogate pair, which the output of a cell can contain: the server's JSON refuses it."""
     return text.encode(errors="replace").decode()
 

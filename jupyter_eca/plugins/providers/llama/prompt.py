@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from jupyter_eca.engine.model.request import TextPart, ToolResultPart, ToolUsePart
-from jupyter_eca.plugins.providers.llama.calls import as_messages, clean
+from jupyter_eca.plugins.providers.llama.calls import as_messages, replace_surrogates
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,7 +35,7 @@ def text_of(part: Part) -> str:
 
 
 def _as_text(message: ChatMessage) -> str:
-    return clean("".join(map(text_of, message.parts)).strip())
+    return replace_surrogates("".join(map(text_of, message.parts)).strip())
 
 
 def tokens(text: str) -> int:
