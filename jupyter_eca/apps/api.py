@@ -86,7 +86,7 @@ class Reply:
     def __aiter__(self) -> AsyncGenerator[Received]:
         """Iterate over the events, once; leaving early stops the turn. Raises: LocalError the second time."""
         if self._events is not None:
-            raise LocalError("This was asked already. Ask again for another answer.")
+            raise LocalError("This question was asked already. Ask again for another answer.")
         self._events = self._ask()
         return self._events
 

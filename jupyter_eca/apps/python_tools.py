@@ -40,9 +40,11 @@ class PythonTools:
     def add(self, function: Callable[..., Any], *, name: str, reads: bool) -> None:
         """Add a function. Raises: LocalError when it cannot be described to a model."""
         if not _NAME.fullmatch(name):
-            raise LocalError(f"{name!r} is no name for a tool: letters, digits, _ and - only. Give it one by `name=`.")
+            raise LocalError(
+                f"{name!r} is not a valid name for a tool (letters, digits, _ and - only). Give it one with `name=`."
+            )
         if not inspect.isfunction(function):
-            raise LocalError(f"{name} is no function of Python. Put one around it, by `def`.")
+            raise LocalError(f"{name} is not a Python function. Wrap it in one with `def`.")
         try:
             arguments = arguments_of(function, behind=0)
             schema = schema_of(arguments)

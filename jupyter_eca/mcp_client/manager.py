@@ -355,7 +355,7 @@ class Manager:
         for folder in self._folders:
             if wanted in {"", folder.as_uri(), str(folder)}:
                 return self._sources.workspace(folder)
-        raise McpRefusal("unknown-workspace", f"{params.workspace_uri} is no folder of this workspace.")
+        raise McpRefusal("unknown-workspace", f"{params.workspace_uri} is not a folder of this workspace.")
 
     async def _write(self, name: str, fields: Mapping[str, Any], file: Path | None = None) -> None:
         if file is None:

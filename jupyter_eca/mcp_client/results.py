@@ -134,7 +134,7 @@ def _blocks(blocks: Iterable[Any]) -> tuple[list[str], list[ImagePart]]:
             case AudioContent(mime_type=mime):
                 texts.append(f"(audio, {mime}, left out)")
             case _:
-                texts.append(f"(a {getattr(block, 'type', 'block')} that is not understood, left out)")
+                texts.append(f"(a {getattr(block, 'type', 'block')} that is not known, left out)")
     return texts, images
 
 

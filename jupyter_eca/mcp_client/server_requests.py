@@ -89,7 +89,7 @@ class ServerRequests:
         except _NoAnswerError as error:
             return ElicitResult(action="decline" if error.action == "decline" else "cancel")
         except ValueError as error:
-            self._settings.log.write("warning", f"it asked for what cannot be asked: {error}")
+            self._settings.log.write("warning", f"it asked for something that cannot be asked: {error}")
             return ErrorData(code=INVALID_PARAMS, message=f"this cannot be asked: {error}")
 
     async def pages(self, pages: Sequence[ElicitRequestURLParams]) -> bool:

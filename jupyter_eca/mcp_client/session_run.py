@@ -133,7 +133,7 @@ def _explain_end(error: Exception, watch: transports.TransportWatch, refusal: li
 
 
 def _describe_last_words(watch: transports.TransportWatch) -> str:
-    garbage = ", and wrote what is no JSON-RPC" if watch.garbage else ""
+    garbage = ", and wrote something that is not JSON-RPC" if watch.garbage else ""
     return f"{garbage}; it said: {watch.last_words}" if watch.last_words else garbage
 
 

@@ -45,7 +45,7 @@ class SignIns:
             try:
                 landing = await browser.land(settings.oauth_port, tuple(kept.clients))
             except OSError as error:
-                why = f"The port for the sign-in cannot be had: {error.strerror}."
+                why = f"The port for the sign-in is not available: {error.strerror}."
                 raise McpRefusal("requires-auth", why) from error
             self._logins[name] = ServerSignIn(settings, self._keeping, kept, Visit(name, landing, say), wants=wants)
 

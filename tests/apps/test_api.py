@@ -180,9 +180,9 @@ async def test_a_function_that_cannot_be_described_says_what_to_do() -> None:
         @jupyter_eca.tool
         def takes(one: asyncio.Event) -> None: ...  # pyright: ignore[reportUnusedFunction]
 
-    with pytest.raises(LocalError, match="no name for a tool"):
+    with pytest.raises(LocalError, match="not a valid name for a tool"):
         jupyter_eca.tool(name="wei ter")(_same)
-    with pytest.raises(LocalError, match="len is no function of Python"):
+    with pytest.raises(LocalError, match="len is not a Python function"):
         jupyter_eca.tool(len)
 
 

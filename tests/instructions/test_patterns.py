@@ -38,7 +38,7 @@ def test_patterns_match_what_java_matches(pattern: str, matches: str, not_: str)
 
 @pytest.mark.parametrize("pattern", ["{a", "{a,{b}}", "[", "a\\", "[z-a]"])
 def test_what_is_no_pattern_is_told(pattern: str) -> None:
-    with pytest.raises(ValueError, match="is no pattern for paths"):
+    with pytest.raises(ValueError, match="is not a pattern for paths"):
         globs.compile_glob(pattern)
 
 

@@ -50,7 +50,7 @@ async def _models(session: CellSession, _argument: str) -> str:
     client = await _set_up(session)
     chosen = session.model or client.setup.model
     lines = [f"- `{model}`{' (in use)' if model == chosen else ''}" for model in client.setup.models]
-    return "\n".join(lines) or "No model can answer now: `%eca doctor` tells why."
+    return "\n".join(lines) or "No model can answer now: `%eca doctor` says why."
 
 
 async def _use(session: CellSession, argument: str) -> str:
@@ -62,7 +62,7 @@ async def _use(session: CellSession, argument: str) -> str:
     session.model = argument
     known = argument in client.setup.models
     return f"Answers come from `{argument}` now." + (
-        "" if known else " It is not among `%eca models`; it is tried anyway."
+        "" if known else " `%eca models` does not list it; it is tried anyway."
     )
 
 
@@ -136,12 +136,12 @@ async def _to_python(session: CellSession, argument: str) -> str:
 
     source = argument or session.locking.notebook
     if not source:
-        return "Nobody tells which notebook this is: write `%eca to-python NAME.ipynb`."
+        return "The name of this notebook is not known here: write `%eca to-python NAME.ipynb`."
     try:
         target = await asyncio.to_thread(write, Path(source))
     except LocalError as error:
         raise CellError(str(error)) from None
-    return f"Written as it was last saved, without the assistant: `{target.name}`."
+    return f"The notebook was written as it was last saved, without the assistant: `{target.name}`."
 
 
 async def _doctor(session: CellSession, _argument: str) -> str:
@@ -187,7 +187,7 @@ def _why(error: RemoteError) -> str:
     """Explain a refusal. A kernel may speak only about chats that it asked in, and a restarted server knows of none."""
     if error.code != Code.REFUSED:
         return str(error)
-    return "Nothing was asked here yet, or not since the server was started. `%eca /diff` and `%eca /undo` look anyway."
+    return "Nothing was asked here yet, or not since the server started. `%eca /diff` and `%eca /undo` search anyway."
 
 
 COMMANDS: Final[dict[str, Callable[[CellSession, str], Awaitable[Said]]]] = {

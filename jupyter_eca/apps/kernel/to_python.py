@@ -36,12 +36,12 @@ def write(source: Path, target: Path | None = None) -> Path:
     try:
         book = json.loads(source.read_text("utf-8"))
         if book["nbformat"] != 4:
-            raise LocalError(f"{source.name} is of an old format: open and save it in JupyterLab first.")
+            raise LocalError(f"{source.name} has an old format: open and save it in JupyterLab first.")
         text = json.dumps(convert(book), ensure_ascii=False, indent=1) + "\n"
         with target.open("x", encoding="utf-8") as file:
             file.write(text)
     except FileExistsError:
-        raise LocalError(f"{target.name} is there already: delete or rename it first.") from None
+        raise LocalError(f"{target.name} exists already: delete or rename it first.") from None
     except OSError as error:
         raise LocalError(f"{error.filename or source}: {error.strerror or error}.") from None
     except (ValueError, KeyError, TypeError):

@@ -64,7 +64,7 @@ def _find(files: Files, config: Config) -> tuple[tuple[Skill, ...], list[str]]:
         except OSError as error:
             written = f"it cannot be read: {error.strerror}"
         if isinstance(written, str):
-            complaints.append(f"{path} is no skill and was left out: {written}.")
+            complaints.append(f"{path} is not a skill and was left out: {written}.")
         elif written.name not in found:
             skill = Skill(written.name, written.description, written.body, path.parent, origin, written.arguments)
             found[written.name] = (skill, written)

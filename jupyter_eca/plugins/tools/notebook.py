@@ -112,7 +112,7 @@ async def read_notebook(context: ToolContext, path: str) -> NotebookDocument:
         return await there.read(opened[0].path)
     names = ", ".join(info.path for info in opened)
     raise ToolError(
-        "No notebook is the one that the user works in.",
+        "The user does not work in any notebook now.",
         f"Give the path of one. Open are: {names}." if names else "Give the path of one.",
     )
 

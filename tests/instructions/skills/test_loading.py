@@ -126,7 +126,7 @@ async def test_what_is_wrong_with_a_skill_is_told_once(project: Path) -> None:
         await client.ask("chat/list", {})
         told = [one["message"] for one in client.told("$/showMessage")]
     assert len(told) == 1
-    assert "bad/SKILL.md is no skill and was left out: its front matter has no `name` (line 1)." in told[0]
+    assert "bad/SKILL.md is not a skill and was left out: its front matter has no `name` (line 1)." in told[0]
 
 
 RULES: dict[str, Any] = {"deny": {"eca__skill": {"argsMatchers": {"name": ["clean-.*", "readable-plot"]}}}}

@@ -145,6 +145,7 @@ from pathlib import Path
 from jupyter_eca.config import Config
 from jupyter_eca.config.credentials import Credentials
 from jupyter_eca.mcp_client import Manager
+from jupyter_eca.plugins.tools.mcp_tool import mcp_tools
 async def main():
     folder = Path({str(tmp_path)!r})
     manager = Manager(Config(), (folder,), print, print, Credentials(folder / "auth.json"), None)

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 # that cannot (no widgets, no anywidget among them, nothing that hears while a cell runs) say so by silence.
 PATIENCE: Final = 20.0
 
-_WITHOUT: Final = "Where no buttons appear here, it is asked by a field to type into, in a moment."
+_WITHOUT: Final = "If no buttons appear here, a field to type into will follow in a moment."
 
 
 class CellQuestions:

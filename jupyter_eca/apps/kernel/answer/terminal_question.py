@@ -39,7 +39,7 @@ def typed(asked: ChatAskQuestionParams) -> ChatAskQuestionResult:
 def _secretly(prompt: str) -> str:
     """Read a secret without an echo. The name is looked up now, because ipykernel puts its own `getpass` there while a
     cell runs."""
-    return getpass.getpass(f"{prompt}Typed here it is not shown: ")
+    return getpass.getpass(f"{prompt}Your input is not shown: ")
 
 
 def _parse_answer(asked: ChatAskQuestionParams, words: str) -> ChatAskQuestionResult:

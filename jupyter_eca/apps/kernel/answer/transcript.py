@@ -143,7 +143,7 @@ _LINE = 120
 # Calls of a subagent that are listed.
 _STEPS = 30
 
-_GO = "Nothing was changed yet. `%eca go` carries the plan out; or say what should be different."
+_GO = "Nothing was changed yet. `%eca go` carries out the plan. Or say what should be different."
 
 _WHY_NOT = {
     RejectReason.USER: "⊘ rejected, not run",

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 _CHAT: Final = re.compile(r"[\w-]{8,}")
 
-_WITHOUT: Final = "There are no widgets here, so we talk like this. An empty line ends it.\n"
-_NOBODY: Final = "A panel with the assistant is here for whoever runs this cell in a notebook; nobody looks on now."
+_WITHOUT: Final = "This front end shows no widgets, so the chat is text here. An empty line ends it.\n"
+_NOBODY: Final = "A panel with the assistant appears when somebody runs this cell in a notebook. Nobody watches now."
 
 
 async def show(session: CellSession, chat: str, run: Run) -> str:
@@ -44,7 +44,7 @@ def show_at_once(session: CellSession, chat: str) -> str:
             return ""
         case FrontEndKind.TERMINAL:
             raise CellError(
-                "Run `%eca panel` by itself: what loads jupyter_eca in the same breath cannot wait for you."
+                "Run `%eca panel` in a cell of its own: a cell that also loads jupyter_eca cannot wait for you."
             )
         case FrontEndKind.UNATTENDED:
             return _NOBODY

@@ -91,7 +91,7 @@ class Record:
         if not body:
             return ""
         again = f"```python\n{_LOAD}\n%eca panel {self._current}\n```"
-        whole = f"*A record of a chat with the assistant. To go on with it, run:*\n\n{again}\n\n{body}"
+        whole = f"*A record of a chat with the assistant. To continue it, run:*\n\n{again}\n\n{body}"
         return f"<details><summary>{_SUMMARY}</summary>\n\n{whole}\n\n</details>" if folded else whole
 
     def plain(self) -> str:
@@ -99,7 +99,7 @@ class Record:
         if not turns:
             return ""
         again = f"{_LOAD}\n%eca panel {self._current}"
-        return "\n\n".join([*turns, f"A record of a chat with the assistant. To go on with it, run:\n\n{again}"])
+        return "\n\n".join([*turns, f"A record of a chat with the assistant. To continue it, run:\n\n{again}"])
 
 
 def _id(chat: ChatId) -> str:

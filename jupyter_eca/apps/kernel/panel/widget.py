@@ -28,10 +28,10 @@ _PAGE_PATIENCE: Final = 10.0
 
 NO_WIDGETS: Final = (
     "This front end shows no widgets, so there is no panel here. Ask with `%eca QUESTION`: answers come as text, and "
-    "what has to be approved is asked by `input()`."
+    "approvals are asked by `input()`."
 )
 NOBODY_LOOKS: Final = (
-    "A panel with the assistant stands here when somebody runs this cell in a notebook. Nobody looks on now: ask with "
+    "A panel with the assistant appears here when somebody runs this cell in a notebook. Nobody watches now: ask with "
     "`%eca QUESTION`."
 )
 
