@@ -43,27 +43,37 @@ _REASON: Final = 300
 
 @dataclass(eq=False)
 class McpServer:
-    """One server. `wanted`: it should run. `tell` is called after each change of `info`."""
+    """One configured server. The methods may be called at any time: `run`, in the owning task, does what they want."""
 
     name: str
     settings: McpServerConfig
     folders: tuple[Path, ...]
+    """The folders of the workspace: the roots that the server is told."""
     pace: Pace
     tell: Callable[[McpServer], None]
+    """Called after each change of `info`."""
     credentials: SignIns
     people: ClientFeatures
     attached: AttachedResources
     status: ServerStatus = ServerStatus.STOPPED
     error: str | None = None
+    """Why the last session ended, in one line without secrets."""
     wanted: bool = True
+    """Whether the server should run."""
     connection: ServerConnection | None = None
+    """The connection while the server runs."""
     log: ServerLog = field(init=False)
     _proven: bool = False
+    """Whether the server has run with these settings. One that never did is not restarted by itself."""
     _hopeful: bool = False
+    """Whether the sign-in has changed since the last refusal, so that another attempt is worth it."""
     _retired: bool = False
     _scope: anyio.CancelScope | None = None
+    """Ends the session that is running."""
     _poke: asyncio.Event = field(default_factory=asyncio.Event)
+    """Wakes the owning task: something else is wanted of it."""
     _news: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set, and replaced, at each change: wakes those who wait for a status."""
 
     def __post_init__(self) -> None:
         self.log = ServerLog(self._redact)

@@ -61,10 +61,10 @@ class Context(Protocol):
         """The `type` on the wire."""
         ...
 
-    async def query(self, around: Surroundings, query: str) -> Sequence[ChatContext]:
+    async def query(self, surroundings: Surroundings, query: str) -> Sequence[ChatContext]:
         """Return what the query could mean, the best first, at most fifty. Answer within 20 ms, from memory."""
         ...
 
-    async def resolve(self, around: Surroundings, context: Any) -> Material:
+    async def resolve(self, surroundings: Surroundings, context: Any) -> Material:
         """Read one context, given as the protocol's model of this kind. Raises: ToolError with what the user can do."""
         ...

@@ -24,9 +24,9 @@ MOST: Final = 50
 class CellPlug:
     kind = "cell"
 
-    async def query(self, around: Surroundings, query: str) -> list[CellContext]:
+    async def query(self, surroundings: Surroundings, query: str) -> list[CellContext]:
         """Offer the active cell first, the others in their order."""
-        seen = await around.glances.notebook(around)
+        seen = await surroundings.glances.notebook(surroundings)
         cells = {f"cell:{cell.number}": cell for cell in sorted(seen.cells, key=lambda cell: cell.id != seen.active)}
         found = find_best(cells, query, MOST)
         found += [cell for cell in cells.values() if query.lower() in cell.first.lower() and cell not in found]
@@ -35,8 +35,8 @@ class CellPlug:
             for cell in found[:MOST]
         ]
 
-    async def resolve(self, around: Surroundings, context: CellContext) -> Material:
-        document = await open_notebook.document(around, context.path)
+    async def resolve(self, surroundings: Surroundings, context: CellContext) -> Material:
+        document = await open_notebook.document(surroundings, context.path)
         number, cell = open_notebook.find_cell(document, context.cell)
         text = rendered(document, {cell.id}, output=MAX_OUTPUT)
         return Material(f"{document.path} cell {number}", capped(text), pictures(cell))

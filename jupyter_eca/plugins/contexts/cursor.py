@@ -26,23 +26,23 @@ AROUND = 20
 class CursorPlug:
     kind = "cursor"
 
-    async def query(self, around: Surroundings, query: str) -> list[CursorContext]:  # noqa: ARG002
+    async def query(self, surroundings: Surroundings, query: str) -> list[CursorContext]:  # noqa: ARG002
         """Offer nothing: editors send the cursor by themselves."""
         return []
 
-    async def resolve(self, around: Surroundings, context: CursorContext) -> Material:
+    async def resolve(self, surroundings: Surroundings, context: CursorContext) -> Material:
         """Read the lines around the cursor. For the model lines count from 1, as everywhere else."""
         if (
-            around.notebooks is not None
-            and (name := await open_notebook.find_open_path(around, context.path)) is not None
+            surroundings.notebooks is not None
+            and (name := await open_notebook.find_open_path(surroundings, context.path)) is not None
         ):
-            document = await around.notebooks.read(name)
+            document = await surroundings.notebooks.read(name)
             if document.active_cell_id is not None:
                 return _in_cell(document, document.active_cell_id)
         start, end = context.position.start, context.position.end
         first = max(1, start.line + 1 - AROUND)
         near = LinesRange(start=first, end=end.line + 1 + AROUND)
-        found = await asyncio.to_thread(file.read_file, around.files, context.path, near)
+        found = await asyncio.to_thread(file.read_file, surroundings.files, context.path, near)
         return Material(
             f"cursor in {context.path}", f"{_place(context.position)}; around it:\n{found.text}", found.images
         )

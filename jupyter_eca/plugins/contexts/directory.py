@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 class DirectoryPlug:
     kind = "directory"
 
-    async def query(self, around: Surroundings, query: str) -> list[DirectoryContext]:
-        return [DirectoryContext(path=path) for path in await around.index.directories(query, 50)]
+    async def query(self, surroundings: Surroundings, query: str) -> list[DirectoryContext]:
+        return [DirectoryContext(path=path) for path in await surroundings.index.directories(query, 50)]
 
-    async def resolve(self, around: Surroundings, context: DirectoryContext) -> Material:
-        folder = await asyncio.to_thread(_folder, around.files, context.path)
-        names = await around.index.inside(folder)
+    async def resolve(self, surroundings: Surroundings, context: DirectoryContext) -> Material:
+        folder = await asyncio.to_thread(_folder, surroundings.files, context.path)
+        names = await surroundings.index.inside(folder)
         return Material(context.path, await asyncio.to_thread(_as_text, folder, names, context.path))
 
 

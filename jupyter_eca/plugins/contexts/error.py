@@ -29,16 +29,16 @@ _PASSED: Final = re.compile(r"(?:Cell In|Input In) ?\[(\d+)\]|<ipython-input-(\d
 class ErrorPlug:
     kind = "error"
 
-    async def query(self, around: Surroundings, query: str) -> list[ErrorContext]:
-        error = (await around.glances.notebook(around)).error
+    async def query(self, surroundings: Surroundings, query: str) -> list[ErrorContext]:
+        error = (await surroundings.glances.notebook(surroundings)).error
         if error is None or fit(query, "error") is None:
             return []
         return [ErrorContext(label="error", description=f"{error.failed} (cell {error.number})")]
 
-    async def resolve(self, around: Surroundings, context: ErrorContext) -> Material:  # noqa: ARG002
-        if around.ran is not None and not (around.notebooks and await around.notebooks.list()):
-            return _of_the_kernel(around.ran)
-        document = await open_notebook.document(around)
+    async def resolve(self, surroundings: Surroundings, context: ErrorContext) -> Material:  # noqa: ARG002
+        if surroundings.ran is not None and not (surroundings.notebooks and await surroundings.notebooks.list()):
+            return _of_the_kernel(surroundings.ran)
+        document = await open_notebook.document(surroundings)
         failed = [cell for cell in document.cells if _errors(cell)]
         if not failed:
             raise ToolError(f"No cell of {document.path} ended with an error.")

@@ -27,15 +27,15 @@ MAX_READ = 20_000_000
 class FilePlug:
     kind = "file"
 
-    async def query(self, around: Surroundings, query: str) -> list[FileContext]:
-        return [FileContext(path=path) for path in await around.index.files(query, 50)]
+    async def query(self, surroundings: Surroundings, query: str) -> list[FileContext]:
+        return [FileContext(path=path) for path in await surroundings.index.files(query, 50)]
 
-    async def resolve(self, around: Surroundings, context: FileContext) -> Material:
+    async def resolve(self, surroundings: Surroundings, context: FileContext) -> Material:
         """Read the file. A notebook that is open is read as it is there, not as it was saved."""
         path, lines = context.path, context.lines_range
-        if around.notebooks is None or (name := await open_notebook.find_open_path(around, path)) is None:
-            return await asyncio.to_thread(read_file, around.files, path, lines)
-        cells = await around.notebooks.read(name)
+        if surroundings.notebooks is None or (name := await open_notebook.find_open_path(surroundings, path)) is None:
+            return await asyncio.to_thread(read_file, surroundings.files, path, lines)
+        cells = await surroundings.notebooks.read(name)
         if lines is None:
             return replace(await asyncio.to_thread(open_notebook.whole, cells), label=path)
         return Material(path, _part(rendered(cells), lines, path))

@@ -19,19 +19,19 @@ if TYPE_CHECKING:
 class OutputPlug:
     kind = "output"
 
-    async def query(self, around: Surroundings, query: str) -> list[OutputContext]:
+    async def query(self, surroundings: Surroundings, query: str) -> list[OutputContext]:
         """Offer outputs only when outputs are asked for: each cell is offered already."""
         if not query:
             return []
-        seen = await around.glances.notebook(around)
+        seen = await surroundings.glances.notebook(surroundings)
         cells = {f"output:{cell.number}": cell for cell in seen.cells if cell.has_output}
         return [
             OutputContext(label=f"output:{cell.number}", description=cell.first, path=seen.paths[0], cell=cell.id)
             for cell in find_best(cells, query, MOST)
         ]
 
-    async def resolve(self, around: Surroundings, context: OutputContext) -> Material:
-        document = await open_notebook.document(around, context.path)
+    async def resolve(self, surroundings: Surroundings, context: OutputContext) -> Material:
+        document = await open_notebook.document(surroundings, context.path)
         number, cell = open_notebook.find_cell(document, context.cell)
         text = capped(put_out(cell.outputs, MAX_OUTPUT)) or "(it put out nothing)"
         return Material(f"{document.path} output of cell {number}", text, pictures(cell))

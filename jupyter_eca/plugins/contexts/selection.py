@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 class SelectionPlug:
     kind = "selection"
 
-    async def query(self, around: Surroundings, query: str) -> list[SelectionContext]:
-        selected = (await around.glances.notebook(around)).selected
+    async def query(self, surroundings: Surroundings, query: str) -> list[SelectionContext]:
+        selected = (await surroundings.glances.notebook(surroundings)).selected
         offered = selected and fit(query, "selection") is not None
         return [SelectionContext(label="selection", description=selected)] if offered else []
 
-    async def resolve(self, around: Surroundings, context: SelectionContext) -> Material:  # noqa: ARG002
-        document = await open_notebook.document(around)
+    async def resolve(self, surroundings: Surroundings, context: SelectionContext) -> Material:  # noqa: ARG002
+        document = await open_notebook.document(surroundings)
         selection = document.selection
         if selection is None or not selection.text:
             raise ToolError(f"Nothing is selected in {document.path}.")

@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 class TextPlug:
     kind = "text"
 
-    async def query(self, around: Surroundings, query: str) -> list[TextContext]:  # noqa: ARG002
+    async def query(self, surroundings: Surroundings, query: str) -> list[TextContext]:  # noqa: ARG002
         return []
 
-    async def resolve(self, around: Surroundings, context: TextContext) -> Material:  # noqa: ARG002
+    async def resolve(self, surroundings: Surroundings, context: TextContext) -> Material:  # noqa: ARG002
         return Material(context.label or "text", capped(context.content))
 
 

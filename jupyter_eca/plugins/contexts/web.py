@@ -25,11 +25,11 @@ class WebPlug:
     reach: Reach = PUBLIC
     kind: str = "web"
 
-    async def query(self, around: Surroundings, query: str) -> list[WebContext]:  # noqa: ARG002
+    async def query(self, surroundings: Surroundings, query: str) -> list[WebContext]:  # noqa: ARG002
         """Offer the text itself when it is an address."""
         return [WebContext(url=query)] if query.startswith(("http://", "https://")) and len(query) > 10 else []
 
-    async def resolve(self, around: Surroundings, context: WebContext) -> Material:  # noqa: ARG002
+    async def resolve(self, surroundings: Surroundings, context: WebContext) -> Material:  # noqa: ARG002
         page = await fetch(context.url, self.reach)
         return await asyncio.to_thread(_material, context.url, page)
 

@@ -51,24 +51,24 @@ class CachedNotebooks:
             return self._read[path]
 
 
-async def find_open_path(around: Surroundings, path: str) -> str | None:
+async def find_open_path(surroundings: Surroundings, path: str) -> str | None:
     """Return the path in Jupyter's contents of an open notebook, given a path as people and clients write it."""
-    if around.notebooks is None or not path.lower().endswith(".ipynb"):
+    if surroundings.notebooks is None or not path.lower().endswith(".ipynb"):
         return None
-    names = [info.path for info in await around.notebooks.list()]
-    return await asyncio.to_thread(_same, around.files, path, names) if names else None
+    names = [info.path for info in await surroundings.notebooks.list()]
+    return await asyncio.to_thread(_same, surroundings.files, path, names) if names else None
 
 
-async def document(around: Surroundings, path: str = "") -> NotebookDocument:
+async def document(surroundings: Surroundings, path: str = "") -> NotebookDocument:
     """Return a notebook; without a path the active one. Raises: ToolError."""
-    if around.notebooks is None:
+    if surroundings.notebooks is None:
         raise ToolError("No notebook is open.", "Open it in JupyterLab.")
     if path:
-        return await around.notebooks.read(await find_open_path(around, path) or path)
-    infos = await around.notebooks.list()
+        return await surroundings.notebooks.read(await find_open_path(surroundings, path) or path)
+    infos = await surroundings.notebooks.list()
     if not infos:
         raise ToolError("No notebook is open.", "Open it in JupyterLab.")
-    return await around.notebooks.read(infos[0].path)
+    return await surroundings.notebooks.read(infos[0].path)
 
 
 def find_cell(document: NotebookDocument, which: str) -> tuple[int, NotebookCell]:

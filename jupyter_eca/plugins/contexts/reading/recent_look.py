@@ -93,21 +93,21 @@ class Glances:
         self._seen: dict[object, tuple[float, Any]] = {}
         self._turns: dict[object, asyncio.Lock] = {}
 
-    async def notebook(self, around: NotebookSources) -> Glance:
-        notebooks = around.notebooks
+    async def notebook(self, surroundings: NotebookSources) -> Glance:
+        notebooks = surroundings.notebooks
         if notebooks is None:
             return Glance()
-        return await self._look(("notebook", around.chat), lambda: _notebook(notebooks), Glance())
+        return await self._look(("notebook", surroundings.chat), lambda: _notebook(notebooks), Glance())
 
-    async def variables(self, around: NotebookSources) -> tuple[Variable, ...]:
-        if around.kernel is None:
+    async def variables(self, surroundings: NotebookSources) -> tuple[Variable, ...]:
+        if surroundings.kernel is None:
             return ()
 
         async def look() -> tuple[Variable, ...]:
-            kernel = await worked_in(around.kernel, around.kernels, around.notebooks)
-            return (await kernel.variables(around.chat, ())).variables if kernel is not None else ()
+            kernel = await worked_in(surroundings.kernel, surroundings.kernels, surroundings.notebooks)
+            return (await kernel.variables(surroundings.chat, ())).variables if kernel is not None else ()
 
-        return await self._look(("kernel", around.chat, id(around.kernel)), look, ())
+        return await self._look(("kernel", surroundings.chat, id(surroundings.kernel)), look, ())
 
     async def _look(self, key: object, look: Callable[[], Awaitable[T]], nothing: T) -> T:
         async with self._turns.setdefault(key, asyncio.Lock()):
