@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from jupyter_eca._version import __version__
+
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
@@ -11,9 +13,10 @@ if TYPE_CHECKING:
     from jupyter_eca.apps.kernel.panel.widget import Panel
     from jupyter_eca.apps.python_tools import tool
 
-__all__ = ["Chat", "Panel", "__version__", "connect", "tool"]
+# Import paths of 0.1.0 that were documented; the next release drops the folder and this line.
+__path__.append(f"{__path__[0]}/apps/earlier_paths")
 
-__version__ = "0.1.0"
+__all__ = ["Chat", "Panel", "__version__", "connect", "tool"]
 
 _FROM = {
     "Chat": "jupyter_eca.apps.api",
@@ -34,14 +37,14 @@ def __getattr__(name: str) -> Any:
 
 def load_ipython_extension(shell: InteractiveShell) -> None:
     """Install `%eca` and `%%eca`, and tell a Jupyter server that this kernel can be reached."""
-    from jupyter_eca.apps.kernel import load
+    from jupyter_eca.apps.kernel.extension import load
 
     load(shell)
 
 
 def unload_ipython_extension(shell: InteractiveShell) -> None:
     """Take `%eca` and `%%eca` away again and end what they started."""
-    from jupyter_eca.apps.kernel import unload
+    from jupyter_eca.apps.kernel.extension import unload
 
     unload(shell)
 

@@ -1,1 +1,3 @@
-"""Where the engine runs: inside a Jupyter server, inside a kernel, on the command line, in a Python program."""
+"""Where the assistant runs: in a Jupyter server (`server/`), in a kernel (`kernel/`), or as a process of its own
+(`cli`, `process`, `api`).
+"""

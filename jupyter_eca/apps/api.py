@@ -28,11 +28,11 @@ from jupyter_eca.transport.eca_client import Decision
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Generator, Iterable
 
-    from jupyter_eca.apps.kernel.answer.transcript import Call
+    from jupyter_eca.apps.kernel.answer.transcript import TranscriptCall
     from jupyter_eca.apps.kernel.answer.turn import Answer
     from jupyter_eca.transport.eca_client import Client, Received
 
-    Approve = Callable[[Call], "bool | Decision | Awaitable[bool | Decision]"]
+    Approve = Callable[[TranscriptCall], "bool | Decision | Awaitable[bool | Decision]"]
 
 # Seconds that the engine has to end a turn that nobody waits for any more.
 _STOP_PATIENCE: Final = 5.0
@@ -50,7 +50,8 @@ class Question:
 
 
 class Reply:
-    """A question that is asked as soon as it is awaited, for the `Answer`, or iterated over, for its events.
+    """A question. It is sent as soon as it is awaited, which returns the `Answer`, or iterated over, which yields its
+    events.
 
     Raises: TurnError when there is no answer, or only a part; RemoteError when the prompt is refused.
     """
@@ -63,19 +64,19 @@ class Reply:
 
     @property
     def text(self) -> str:
-        """As far as it has come."""
+        """The text that has arrived so far."""
         return self._transcript.text
 
     @property
     def answer(self) -> Answer:
-        """As far as it has come."""
+        """The answer that has arrived so far."""
         return answer_of(self._transcript, self._chat.id)
 
     def __await__(self) -> Generator[Any, None, Answer]:
         return self._whole().__await__()
 
     async def _whole(self) -> Answer:
-        """Also behind a loop that has come to its end."""
+        """Return the whole answer, also after a loop over the events has ended."""
         if self._transcript.outcome is None:
             async for _ in self:
                 pass
@@ -83,13 +84,13 @@ class Reply:
         return self.answer
 
     def __aiter__(self) -> AsyncGenerator[Received]:
-        """Once; leaving it early stops the turn. Raises: LocalError the second time."""
+        """Iterate over the events, once; leaving early stops the turn. Raises: LocalError the second time."""
         if self._events is not None:
-            raise LocalError("This was asked already. Ask again for another answer.")
-        self._events = self._asked()
+            raise LocalError("This question was asked already. Ask again for another answer.")
+        self._events = self._ask()
         return self._events
 
-    async def _asked(self) -> AsyncGenerator[Received]:
+    async def _ask(self) -> AsyncGenerator[Received]:
         client, chat, question = self._chat.client, self._chat.id, self._question
         asked: set[str] = set()
         events = client.ask(
@@ -116,7 +117,7 @@ class Reply:
             raise TurnError(self._transcript.remark or "The turn was stopped.")
 
     async def _end(self, events: AsyncIterator[Received]) -> None:
-        """The next question finds the chat at rest."""
+        """End the turn, so that the next question finds an idle chat."""
         await self._chat.stop()
         with suppress(TimeoutError):
             async with asyncio.timeout(_STOP_PATIENCE):
@@ -125,7 +126,7 @@ class Reply:
 
 
 class Chat:
-    """A conversation: each question knows the ones before. One of that `id` from elsewhere is gone on with."""
+    """A conversation: each question knows the ones before. With the `id` of an existing chat it continues that chat."""
 
     def __init__(self, client: Client, approve: Approve | None = None, id: str = "") -> None:
         self.id = id or uuid.uuid4().hex
@@ -147,7 +148,7 @@ class Chat:
     async def stop(self) -> None:
         await self.client.stop(self.id)
 
-    async def decided(self, call: Call) -> Decision:
+    async def decided(self, call: TranscriptCall) -> Decision:
         if self._approve is None:
             return Decision(False, reason=_UNASKED)
         said = self._approve(call)
@@ -156,7 +157,7 @@ class Chat:
 
 
 class Connection(Chat):
-    """What `connect` gives: a chat of its own, and others."""
+    """What `connect` returns: a chat of its own, and access to others."""
 
     @property
     def models(self) -> tuple[str, ...]:
@@ -174,11 +175,11 @@ class Connection(Chat):
 async def connect(
     *, approve: Approve | None = None, folder: Path | str | None = None, config_file: Path | str | None = None
 ) -> AsyncGenerator[Connection]:
-    """`approve` decides about tool calls that the rules ask about: it is given the call, and says True, False or a
-    `Decision`; it may be a coroutine function. Without it they are refused. With `folder` or `config_file` (in place of
-    the global and project ones) a notebook gets an engine of its own, too.
+    """Connect to the assistant. `approve` decides about tool calls that the rules ask about: it is given the call and
+    returns True, False or a `Decision`; it may be a coroutine function. Without it such calls are denied. With `folder`
+    or `config_file` (which replaces the global and project files) a notebook gets an engine of its own, too.
 
-    Raises: RemoteError with the reason when there is no engine to be had.
+    Raises: RemoteError with the reason when no engine can be reached.
     """
     shell = None if folder or config_file else _shell()
     if shell is not None:
@@ -195,18 +196,20 @@ def _absolute(path: Path | str) -> Path:
 
 
 async def _of_the_notebook(shell: Any, *, asks: bool) -> Client:
-    """Shared with the cells of the kernel: where nobody watches them the first to connect says whether anybody asks."""
-    from jupyter_eca.apps.kernel import load, loaded
-    from jupyter_eca.apps.kernel.surroundings import Surroundings, look
+    """Return the client that the cells of the kernel use too. Where nobody watches the cells, the first to connect says
+    whether anybody answers."""
+    from jupyter_eca.apps.kernel.cell_session import session_of
+    from jupyter_eca.apps.kernel.extension import load
+    from jupyter_eca.apps.kernel.surroundings import FrontEndKind, find_front_end
 
     load(shell)
-    client = await loaded(shell).connected(unattended=not asks and look(shell) is Surroundings.UNATTENDED)
+    client = await session_of(shell).connect(unattended=not asks and find_front_end(shell) is FrontEndKind.UNATTENDED)
     await client.setup.known.wait()
     return client
 
 
 def _shell() -> Any:
-    """The one of a kernel, or of a terminal whose loop runs."""
+    """Return the shell of a kernel, or of a terminal whose loop runs."""
     if (module := sys.modules.get("IPython")) is None:
         return None
     return module.get_ipython()

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from jupyter_eca import __version__
+from jupyter_eca._version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,7 +22,8 @@ _LEVELS = {"error": logging.ERROR, "warn": logging.WARNING, "info": logging.INFO
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """The exit status: 0, or 1 when there was no answer; argparse exits with 2 for what it does not understand."""
+    """Return the exit status: 0, or 1 when there was no answer. argparse exits with 2 for arguments that it does not
+    understand."""
     given = parser().parse_args(arguments)
     logging.basicConfig(level=_LEVELS[given.log_level], stream=sys.stderr, format="%(levelname)s %(name)s: %(message)s")
     from jupyter_eca import redaction
@@ -74,16 +75,20 @@ def parser() -> argparse.ArgumentParser:
     ask = commands.add_parser("ask", parents=[shared], help="answer one question in the terminal")
     ask.add_argument("question")
     ask.add_argument("-m", "--model", default="", help="PROVIDER/MODEL")
-    ask.add_argument("-b", "--agent", default="", help="code acts, plan only looks and plans; or one of yours")
-    ask.add_argument("-c", "--chat", default="", help="go on with this chat; `%%eca status` in a notebook shows its id")
-    _add_rest(commands.add_parser("rest", parents=[shared], help="the MCP chat API (REST and SSE), for chat frontends"))
+    ask.add_argument("-b", "--agent", default="", help="code acts, plan only looks and plans; or an agent of your own")
+    ask.add_argument("-c", "--chat", default="", help="continue this chat; `%%eca status` in a notebook shows its id")
+    _add_rest(
+        commands.add_parser("rest", parents=[shared], help="serve the MCP chat API (REST and SSE), for chat frontends")
+    )
     _add_mcp(commands.add_parser("mcp", parents=[shared], help="be an MCP server, for agents and their editors"))
     plain = commands.add_parser(
-        "to-python", parents=[shared], help="write a notebook as one of plain Python, which runs without the assistant"
+        "to-python", parents=[shared], help="write a notebook as plain Python that runs without the assistant"
     )
     plain.add_argument("notebook", type=Path, help="as it was last saved")
     plain.add_argument("-o", "--output", type=Path, help="a new file (default: NAME-python.ipynb beside the notebook)")
-    commands.add_parser("doctor", parents=[shared], help="what is set up, what is missing, what to do about it")
+    commands.add_parser(
+        "doctor", parents=[shared], help="show what is set up, what is missing, and what to do about it"
+    )
     return parser
 
 
@@ -102,23 +107,25 @@ def _add_mcp(mcp: argparse.ArgumentParser) -> None:
 
 
 def _add_rest(rest: argparse.ArgumentParser) -> None:
-    rest.add_argument("--port", type=int, default=8000, help="0 is any free one (default: %(default)s)")
-    rest.add_argument("--host", default="127.0.0.1", help="another than a loopback address needs a token")
+    rest.add_argument("--port", type=int, default=8000, help="the port; 0 chooses a free one (default: %(default)s)")
+    rest.add_argument(
+        "--host", default="127.0.0.1", help="the address; one that is not a loopback address needs a token"
+    )
     rest.add_argument(
         "--cors-origin",
         nargs="+",
         default=[_FRONTEND],
         metavar="ORIGIN",
-        help=f"pages that may come in (default: {_FRONTEND})",
+        help=f"origins of pages that may connect (default: {_FRONTEND})",
     )
     rest.add_argument(
         "--approve",
         choices=("allow", "deny", "rules"),
         default="rules",
-        help="tool calls: all that the rules do not deny, none, or those that the rules allow (default: %(default)s)",
+        help="run all that the rules do not deny, none, or those that the rules allow (default: %(default)s)",
     )
     rest.add_argument(
         "--token",
         default=os.environ.get("JUPYTER_ECA_REST_TOKEN", ""),
-        help="what clients must send; better in the environment, as JUPYTER_ECA_REST_TOKEN",
+        help="the token that clients must send; set it better in the environment, as JUPYTER_ECA_REST_TOKEN",
     )

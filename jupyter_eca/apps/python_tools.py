@@ -30,19 +30,21 @@ class _Function:
     function: Callable[..., Any]
 
 
-class Lending:
-    """The functions of this process. `version` changes with every one that comes or is made anew."""
+class PythonTools:
+    """The functions of this process that are tools. `version` changes with each function that is added or replaced."""
 
     def __init__(self) -> None:
         self._functions: dict[str, _Function] = {}
         self.version = 0
 
     def add(self, function: Callable[..., Any], *, name: str, reads: bool) -> None:
-        """Raises: LocalError when it cannot be described to a model."""
+        """Add a function. Raises: LocalError when it cannot be described to a model."""
         if not _NAME.fullmatch(name):
-            raise LocalError(f"{name!r} is no name for a tool: letters, digits, _ and - only. Give it one by `name=`.")
+            raise LocalError(
+                f"{name!r} is not a valid name for a tool (letters, digits, _ and - only). Give it one with `name=`."
+            )
         if not inspect.isfunction(function):
-            raise LocalError(f"{name} is no function of Python. Put one around it, by `def`.")
+            raise LocalError(f"{name} is not a Python function. Wrap it in one with `def`.")
         try:
             arguments = arguments_of(function, behind=0)
             schema = schema_of(arguments)
@@ -61,7 +63,8 @@ class Lending:
         return tuple(one.tool for one in self._functions.values())
 
     async def call(self, name: str, arguments: dict[str, Any]) -> ToolCallResult:
-        """What the function returns, as the model reads it. Never raises: what goes wrong is told."""
+        """Call a function and return its result as the model reads it. It never raises: the model is told what went
+        wrong."""
         if (one := self._functions.get(name)) is None:
             return ToolCallResult(text=f"There is no function {name} any more.", error=True)
         try:
@@ -75,7 +78,7 @@ class Lending:
             return ToolCallResult(text=f"{name} failed: {type(error).__name__}: {error}", error=True)
 
 
-LENT: Final = Lending()
+LENT: Final = PythonTools()
 
 
 @overload

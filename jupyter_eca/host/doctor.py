@@ -6,7 +6,7 @@ import importlib.metadata
 import sys
 from typing import TYPE_CHECKING
 
-from jupyter_eca import __version__
+from jupyter_eca._version import __version__
 from jupyter_eca.engine.model.texts import NO_MODEL
 
 if TYPE_CHECKING:

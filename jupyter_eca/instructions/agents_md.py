@@ -1,5 +1,5 @@
-"""`AGENTS.md`: of each folder of the workspace, with `includeParentAgentsFiles` of the folders above them, and the
-user's own; each with the files that it names as `@path`, and those that they name.
+"""`AGENTS.md` of each folder of the workspace (with `includeParentAgentsFiles` also of the folders above), and the
+user's own. It knows no rule: `rules` beside it does.
 
 A project's files may name only what is in the workspace, the user's own also what lies beside them: whoever writes a
 project must not have other files read. What cannot be included is told once, and where it is named.
@@ -57,7 +57,7 @@ class _Reading:
         self._first(file, (*roots, own.resolve(), file.resolve().parent))
 
     def _first(self, path: Path, may: tuple[Path, ...]) -> None:
-        """One that nobody named need not be there."""
+        """Read a file that begins a chain. It need not exist, because nobody named it."""
         if not path.is_file():
             return
         if not text_files.within(path, may):
@@ -66,10 +66,10 @@ class _Reading:
             self._include(path.resolve(), may, (), str(path))
 
     def _include(self, path: Path, may: tuple[Path, ...], chain: tuple[Path, ...], named: str) -> None:
-        """`chain` are the files on the way here, `named` is where this one is named."""
+        """Include a file. `chain` are the files on the way here, `named` is where this one is named."""
         self.seen.add(path)
         try:
-            text = text_files.read(path)
+            text = text_files.read_text(path)
             if self.chars + len(text) > MAX_CHARS:
                 raise ValueError(f"with it there would be more than {MAX_CHARS:,} characters")
         except ValueError as error:
@@ -102,7 +102,7 @@ class _Reading:
 
 
 def _mentions(text: str) -> list[tuple[int, str, bool]]:
-    """With their lines, and whether each is meant for sure: in code an `@` may stand for anything."""
+    """Return the mentions with their lines, and whether each is certain: in code an `@` may mean anything."""
     found: list[tuple[int, str, bool]] = []
     fenced = ""
     for number, line in enumerate(text.splitlines(), 1):

@@ -1,4 +1,6 @@
-"""What a source of instructions is given."""
+"""What every source of instructions is given, and what it must return. `sources` lists them; the host makes the
+context of a turn.
+"""
 
 from __future__ import annotations
 
@@ -16,25 +18,29 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Of a turn that is about to begin: who answers, with which `model` (its full name), and where. `kernels` are those
-    of notebooks, as the workspace knows them, `interpreters` knows what they run on; `servers` are those of tools, with
-    what each says of itself; `tools` what rules call the tools that are offered (`eca__read_file`). `in_notebook`:
-    whoever asks does so in a cell, or has notebooks open. `subagent`: another agent asks. `warn` tells the user, once,
-    what is wrong with a file of theirs."""
+    """The turn that is about to begin: who answers, with which model, and where."""
 
     files: Files
     config: Config
     agent: Agent
     model: str
+    """The full name of the model: PROVIDER/MODEL."""
     kernel: Kernel | None
     kernels: Kernels | None
+    """The kernels of notebooks, as the workspace knows them."""
     notebooks: Notebooks | None
     servers: tuple[tuple[str, str], ...]
+    """The MCP servers: the name of each, and its instructions."""
     interpreters: Interpreters
+    """The interpreters that the kernels run on."""
     warn: Callable[[str], None]
+    """Tells the user, once, what is wrong with a file of theirs."""
     tools: frozenset[str] = frozenset()
+    """The names by which rules select the tools that are offered, such as `eca__read_file`."""
     in_notebook: bool = False
+    """Whether a cell asks, or the client has notebooks open."""
     subagent: bool = False
+    """Whether another agent asks."""
 
     @property
     def facts(self) -> Mapping[str, bool | str]:
@@ -42,7 +48,7 @@ class Place:
 
 
 def facts(files: Files, tools: Iterable[str], *, subagent: bool) -> Mapping[str, bool | str]:
-    """What prompts and rules may ask for (ECA's condition variables)."""
+    """Return the facts that conditions of prompts and rules can test (ECA's condition variables)."""
     return {
         "isSubagent": subagent,
         "workspaceRoots": ", ".join(str(root) for root in files.roots),
@@ -51,7 +57,7 @@ def facts(files: Files, tools: Iterable[str], *, subagent: bool) -> Mapping[str,
 
 
 class Source(Protocol):
-    """Does not raise for what a user wrote: it warns, and the rest goes on. The same files give the same text. Each
-    section has a source that no other has."""
+    """A source of instructions. A mistake in a file of the user is a warning, not an error. The same files give the
+    same text. No two sections have the same `source`."""
 
     async def __call__(self, place: Place, /) -> tuple[Section, ...]: ...

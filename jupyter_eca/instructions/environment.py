@@ -1,4 +1,6 @@
-"""Facts about where the assistant is, and what the servers of tools say of themselves."""
+"""Facts about the place where the assistant works, and what MCP servers say about themselves. It starts nothing and
+asks no server.
+"""
 
 from __future__ import annotations
 
@@ -40,12 +42,12 @@ def server_source(name: str) -> str:
 
 
 async def _kernel(place: Place, kernel: Kernel) -> list[str]:
-    """Nothing runs in the kernel for it: its interpreter is asked, beside it."""
+    """Describe the kernel. Nothing runs in it for that: its interpreter is asked beside it."""
     try:
         async with asyncio.timeout(STATE_SECONDS):
             state = await kernel.state()
             if state.language == "python" and state.python is None:
-                state = await _known(place, kernel) or state
+                state = await _find_state(place, kernel) or state
     except (ToolError, TimeoutError):
         return []
     if not state.language:
@@ -58,9 +60,9 @@ async def _kernel(place: Place, kernel: Kernel) -> list[str]:
     return lines
 
 
-async def _known(place: Place, kernel: Kernel) -> KernelState | None:
-    """A kernel whose cell asks does not say which interpreter it is; the server that started it knows. Raises:
-    ToolError."""
+async def _find_state(place: Place, kernel: Kernel) -> KernelState | None:
+    """Return the state of the kernel. A kernel whose cell asks does not know its interpreter; the server that started
+    it does. Raises: ToolError."""
     if kernel.id is None or place.notebooks is None or place.kernels is None:
         return None
     paths = [info.path for info in await place.notebooks.list() if info.kernel_id == kernel.id]

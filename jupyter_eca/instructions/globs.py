@@ -16,8 +16,8 @@ _PART: Final = re.compile(
 )
 
 
-def compiled(pattern: str) -> re.Pattern[str]:
-    """Raises: ValueError for what is no pattern."""
+def compile_glob(pattern: str) -> re.Pattern[str]:
+    """Compile a glob. Raises: ValueError when it is not a valid pattern."""
     out: list[str] = []
     grouped = False
     for part in _PART.finditer(pattern):
@@ -40,12 +40,12 @@ def compiled(pattern: str) -> re.Pattern[str]:
             case "comma" if grouped:
                 out.append(")|(?:")
             case "open" | "bad":
-                raise ValueError(f"{pattern!r} is no pattern for paths")
+                raise ValueError(f"{pattern!r} is not a pattern for paths")
             case _:
                 out.append(re.escape(part["plain"] or part[0]))
     if grouped:
-        raise ValueError(f"{pattern!r} is no pattern for paths")
+        raise ValueError(f"{pattern!r} is not a pattern for paths")
     try:
         return re.compile("".join(out), re.DOTALL)
     except re.error as error:
-        raise ValueError(f"{pattern!r} is no pattern for paths") from error
+        raise ValueError(f"{pattern!r} is not a pattern for paths") from error

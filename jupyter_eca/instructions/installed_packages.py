@@ -1,4 +1,6 @@
-"""Which packages the interpreters of kernels have. They are asked beside the kernel, in which nothing runs for it."""
+"""Which packages the interpreters of kernels have. A process beside the kernel is asked: nothing runs in the kernel
+for it. `environment` tells the model.
+"""
 
 from __future__ import annotations
 
@@ -34,26 +36,26 @@ for one in importlib.metadata.distributions():
 print(json.dumps([".".join(map(str, sys.version_info[:3])), found]))
 """
 
-Told = tuple[str, dict[str, str]]
+InterpreterFacts = tuple[str, dict[str, str]]
 """The version of Python, and those of the packages that are there."""
 
 
 class Interpreters:
     def __init__(self) -> None:
-        self._known: dict[str, tuple[float, Told]] = {}
+        self._known: dict[str, tuple[float, InterpreterFacts]] = {}
         self._asking: dict[str, asyncio.Lock] = {}
 
-    async def about(self, interpreter: str) -> Told:
-        """Empty for one that says nothing."""
+    async def about(self, interpreter: str) -> InterpreterFacts:
+        """Return the facts of an interpreter; empty when it does not answer."""
         async with self._asking.setdefault(interpreter, asyncio.Lock()):
             at, told = self._known.get(interpreter, (-FRESH_SECONDS, ("", {})))
             if time.monotonic() - at >= FRESH_SECONDS:
-                told = await _asked(interpreter)
+                told = await _ask_interpreter(interpreter)
                 self._known[interpreter] = time.monotonic(), told
             return told
 
 
-async def _asked(interpreter: str) -> Told:
+async def _ask_interpreter(interpreter: str) -> InterpreterFacts:
     try:
         process = await asyncio.create_subprocess_exec(
             interpreter, "-c", _LOOK, *PACKAGES,

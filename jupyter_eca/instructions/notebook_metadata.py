@@ -1,4 +1,5 @@
-"""What a notebook asks of an assistant: `jupyter_eca.instructions` in its metadata.
+"""The user's instructions in a notebook: `jupyter_eca.instructions` of its metadata. It edits no notebook; `sources`
+has the instructions that stand at the beginning of a chat.
 
 It is told with the question that is asked in it, not at the beginning of the chat: a chat may move from one notebook to
 another, and what it begins with must not change. It is told once, and again when it has changed.
@@ -19,9 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from jupyter_eca.engine.model.history import History
-    from jupyter_eca.plugins.contexts.base import OpenNotebooks
     from jupyter_eca.protocol.notebook import NotebookInfo
-    from jupyter_eca.workspace.ports import Kernel
+    from jupyter_eca.workspace.ports import Kernel, OpenNotebooks
 
 MAX_CHARS: Final = 20_000
 
@@ -31,9 +31,9 @@ _NONE: Final = "(none any more)"
 async def told(
     notebooks: OpenNotebooks | None, kernel: Kernel | None, history: History, warn: Callable[[str], None]
 ) -> str:
-    """What is added to a question, "" when the model knows it already. The notebook is that of the cell that asks,
-    else the one that is worked in."""
-    found = _asking(await notebooks.list(), kernel) if notebooks else None
+    """Return what is added to a question, "" when the model knows it already. The notebook is that of the cell that
+    asks, or else the active one."""
+    found = _find_notebook(await notebooks.list(), kernel) if notebooks else None
     if found is None:
         return ""
     text = found.instructions.strip()
@@ -41,19 +41,19 @@ async def told(
         warn(f"The instructions of {found.path} were left out: they are longer than {MAX_CHARS:,} characters.")
         text = ""
     label = f"the user's instructions for {found.path}"
-    known = _known(history, label)
+    known = _find_known(history, label)
     now = text or (_NONE if known else "")
     return "" if now == known else context_text(label, now)
 
 
-def _asking(open: tuple[NotebookInfo, ...], kernel: Kernel | None) -> NotebookInfo | None:
+def _find_notebook(open: tuple[NotebookInfo, ...], kernel: Kernel | None) -> NotebookInfo | None:
     own = kernel.id if kernel else None
     of_kernel = next((info for info in open if own and info.kernel_id == own), None)
     return of_kernel or next((info for info in open if info.active), None)
 
 
-def _known(history: History, label: str) -> str:
-    """As it stands last in the conversation."""
+def _find_known(history: History, label: str) -> str:
+    """Return the instructions as they stand last in the conversation."""
     block = re.compile(re.escape(context_text(label, "\0")).replace("\0", "(.*?)"), re.DOTALL)
     found = [text for message in history if message.role == "user" for text in block.findall(message.text)]
     return found[-1] if found else ""

@@ -1,4 +1,6 @@
-"""Our own prompts, as they lie in `prompts/*.md`, and the words of an agent: its own, else those."""
+"""Our own prompts (`prompts/*.md`) and the prompt of an agent: its own, or else one of those. It fills in nothing:
+`template` does.
+"""
 
 from __future__ import annotations
 
@@ -25,8 +27,8 @@ def ours(name: str) -> str:
 
 
 async def sections(place: Place) -> tuple[Section, ...]:
-    """An agent's own words stand in for all of ours. Whoever asks in a notebook works in one: there `code` has other
-    words than in an editor."""
+    """Return the prompt. An agent's own prompt replaces all of ours. In a notebook the agent `code` has another prompt
+    than in an editor."""
     of_ours = "plan" if place.agent.kind == PLAN else "notebook" if place.in_notebook else "code"
     try:
         words = rendered(place.agent.prompt or ours(of_ours), place.facts)

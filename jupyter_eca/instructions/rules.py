@@ -58,7 +58,7 @@ class Rule:
         )
 
     def matched(self, path: Path, roots: tuple[Path, ...]) -> str:
-        """The pattern that a real path matches, "" for none. That of a project knows its own folder alone."""
+        """Return the pattern that a real path matches, "" for none. A rule of a project knows its own folder alone."""
         for root in roots if self.root is None else (self.root,):
             if path.is_relative_to(root):
                 inside = path.relative_to(root).as_posix()
@@ -66,19 +66,19 @@ class Rule:
         return ""
 
     def filled(self, facts: Mapping[str, bool | str]) -> str:
-        """Raises: ValueError for a condition that is not understood."""
+        """Return the text with its conditions resolved. Raises: ValueError for a condition that is not understood."""
         return rendered(self.text, facts)
 
 
 async def find(files: Files, config: Config, warn: Callable[[str], None]) -> tuple[Rule, ...]:
-    """All of them, those that hold everywhere first: what is read last weighs most."""
+    """Return all rules, first those that hold everywhere: what is read last weighs most."""
     return await asyncio.to_thread(_find, files, config, warn)
 
 
 async def sections(place: Place) -> tuple[Section, ...]:
     every = await find(place.files, place.config, place.warn)
     holding = [rule for rule in every if rule.holds(place.agent.name, place.model)]
-    told = [section for rule in holding if not rule.paths and (section := _told(rule, place))]
+    told = [section for rule in holding if not rule.paths and (section := _as_section(rule, place))]
     if told:
         told[0] = Section(told[0].source, f"{_LEAD}\n\n{told[0].text}")
     scoped = [rule for rule in holding if rule.paths]
@@ -87,7 +87,7 @@ async def sections(place: Place) -> tuple[Section, ...]:
     return tuple(told)
 
 
-def _told(rule: Rule, place: Place) -> Section | None:
+def _as_section(rule: Rule, place: Place) -> Section | None:
     try:
         text = rule.filled(place.facts)
     except ValueError as error:
@@ -114,7 +114,7 @@ def _find(files: Files, config: Config, warn: Callable[[str], None]) -> tuple[Ru
         roots = [root for root in (root.resolve() for root in files.roots) if real.is_relative_to(root)]
         root = max(roots, key=lambda one: len(one.parts), default=None)
         try:
-            found[real] = _read(real, path.name, root)
+            found[real] = _parse(real, path.name, root)
         except ValueError as error:
             warn(f"The rule {path} was left out: {error}.")
     return tuple(sorted(found.values(), key=lambda rule: rule.root is not None))
@@ -136,9 +136,9 @@ def _files(files: Files, config: Config, warn: Callable[[str], None]) -> Iterato
             yield from (one for one in listed if not inside or text_files.within(one, roots))
 
 
-def _read(path: Path, name: str, root: Path | None) -> Rule:
-    """Raises: ValueError that says what is wrong."""
-    front, text = headed(text_files.read(path))
+def _parse(path: Path, name: str, root: Path | None) -> Rule:
+    """Parse a file. Raises: ValueError that says what is wrong."""
+    front, text = headed(text_files.read_text(path))
     rule = Rule(
         str(path),
         name,
@@ -157,7 +157,7 @@ def _read(path: Path, name: str, root: Path | None) -> Rule:
 
 
 def _words(front: dict[str, Any], name: str) -> tuple[str, ...]:
-    """One or a list of them."""
+    """Return a list, also of a single word."""
     value: Any = front.get(name)
     every = cast("list[Any]", value) if isinstance(value, list) else [] if value is None else [value]
     if not all(isinstance(one, str) and one for one in every):
@@ -167,4 +167,4 @@ def _words(front: dict[str, Any], name: str) -> tuple[str, ...]:
 
 @cache
 def _glob(pattern: str) -> re.Pattern[str]:
-    return globs.compiled(pattern)
+    return globs.compile_glob(pattern)

@@ -1,4 +1,6 @@
-"""All sources of instructions, in the order in which a model reads them."""
+"""All sources of instructions, in the order in which a model reads them. Each is a module beside it; the host keeps
+the result for the life of a chat.
+"""
 
 from __future__ import annotations
 

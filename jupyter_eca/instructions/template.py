@@ -25,7 +25,7 @@ _VALUE: Final = re.compile(r"\{\{\s*(?P<name>\w+)\s*\}\}")
 
 @dataclass
 class _If:
-    """`on`: the text that follows is taken; `done`: one of its branches was."""
+    """One `if`. `on`: the text that follows is taken; `done`: one of its branches was taken."""
 
     on: bool
     done: bool
@@ -33,18 +33,18 @@ class _If:
 
 
 def rendered(text: str, facts: Facts) -> str:
-    """Raises: ValueError for a condition that is not understood, or has no end."""
+    """Render a text. Raises: ValueError for a condition that is not understood, or has no end."""
     out: list[str] = []
     open: list[_If] = []
     at = 0
     for tag in _TAG.finditer(text):
         if all(one.on for one in open):
-            out.append(_filled(text[at : tag.start()], facts))
+            out.append(_fill(text[at : tag.start()], facts))
         at = tag.end()
         _step(open, tag["alone"] or tag["word"], (tag["asked_alone"] or tag["asked"] or "").split(), facts)
     if open:
         raise ValueError("an {% if %} has no {% endif %}")
-    return "".join([*out, _filled(text[at:], facts)]).strip()
+    return "".join([*out, _fill(text[at:], facts)]).strip()
 
 
 def _step(open: list[_If], word: str, asked: list[str], facts: Facts) -> None:
@@ -64,7 +64,7 @@ def _step(open: list[_If], word: str, asked: list[str], facts: Facts) -> None:
 
 
 def _holds(asked: list[str], facts: Facts) -> bool:
-    """What is no fact does not hold."""
+    """Whether a condition holds. A fact that does not exist does not hold."""
     match asked:
         case ["not", *rest]:
             return not _holds(rest, facts)
@@ -76,7 +76,7 @@ def _holds(asked: list[str], facts: Facts) -> bool:
             raise ValueError(f"{{% if {' '.join(asked)} %}} is not understood")
 
 
-def _filled(text: str, facts: Facts) -> str:
+def _fill(text: str, facts: Facts) -> str:
     def fill(found: re.Match[str]) -> str:
         value = facts.get(found["name"])
         return found[0] if value is None else str(value).lower() if isinstance(value, bool) else value

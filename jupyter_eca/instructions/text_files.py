@@ -1,4 +1,6 @@
-"""Texts that a user wrote for the model: read whole, or refused with a reason. Blocks."""
+"""Text files that a user wrote for the model: read whole, or refused with a reason. They block, so call them in a
+thread.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +13,8 @@ if TYPE_CHECKING:
 MAX_BYTES: Final = 100_000
 
 
-def read(path: Path) -> str:
-    """Raises: ValueError that says what is wrong with it."""
+def read_text(path: Path) -> str:
+    """Return the text of a file. Raises: ValueError that says what is wrong with it."""
     try:
         if not path.is_file():  # a pipe would keep whoever opens it
             raise ValueError("it is no file" if path.exists() else "it is not there")
@@ -32,7 +34,7 @@ def read(path: Path) -> str:
 
 
 def within(path: Path, folders: tuple[Path, ...]) -> bool:
-    """Every link followed; the folders are real ones."""
+    """Whether a path lies in one of the folders after every link is followed; the folders are real ones."""
     try:
         real = path.resolve()
     except (OSError, RuntimeError, ValueError):

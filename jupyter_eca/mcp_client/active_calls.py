@@ -1,4 +1,6 @@
-"""The uses of one connection that are under way. Each ends in time, unless it waits for a person."""
+"""The calls of one connection that are in progress. Each ends at its timeout; the clock stops while a call waits for
+a person. It knows no SDK call; `connection` begins them.
+"""
 
 from __future__ import annotations
 
@@ -13,18 +15,18 @@ import anyio
 if TYPE_CHECKING:
     from collections.abc import Generator
 
-    from jupyter_eca.mcp_client.caller import Behalf
-    from jupyter_eca.plugins.tools.base import Report
+    from jupyter_eca.mcp_client.caller import McpCaller
+    from jupyter_eca.workspace.tool_result import Report
 
 # Progress extends a call up to so many timeouts.
 _LONGEST: Final = 30
 
 
 @dataclass(eq=False)
-class Call:
-    """`limit` ends it. Whoever asks its user something holds `asking`: one question at a time."""
+class ActiveCall:
+    """One call in progress. `limit` ends it. `asking` is held while its user is asked: one question at a time."""
 
-    behalf: Behalf
+    behalf: McpCaller
     timeout: float
     limit: asyncio.Timeout
     asking: asyncio.Lock = field(default_factory=asyncio.Lock)
@@ -39,8 +41,8 @@ class Call:
         self.behalf.report(report)
 
     @contextmanager
-    def waiting(self) -> Generator[anyio.CancelScope]:
-        """For a person: the clock stands still, and the wait ends with the call."""
+    def pause_clock(self) -> Generator[anyio.CancelScope]:
+        """Wait for a person: the clock of the call stops meanwhile, and the wait ends with the call."""
         began = _now()
         scope = anyio.CancelScope()
         self._scopes.add(scope)
@@ -54,7 +56,7 @@ class Call:
             self._extend()
 
     def end(self) -> None:
-        """Nobody need answer for it any more."""
+        """End the call: nobody has to answer for it any more."""
         for scope in tuple(self._scopes):
             scope.cancel()
 
@@ -69,19 +71,19 @@ class Call:
 
 
 # Set around a call. HTTP transports read what belongs to a request in the context that sent it.
-_CALL: ContextVar[Call | None] = ContextVar("call", default=None)
+_CALL: ContextVar[ActiveCall | None] = ContextVar("call", default=None)
 
 
-class Calls:
+class ActiveCalls:
     def __init__(self) -> None:
-        self._live: list[Call] = []
+        self._live: list[ActiveCall] = []
 
     def __len__(self) -> int:
         return len(self._live)
 
     @contextmanager
-    def begin(self, behalf: Behalf, timeout: float, limit: asyncio.Timeout) -> Generator[Call]:
-        call = Call(behalf, timeout, limit)
+    def begin(self, behalf: McpCaller, timeout: float, limit: asyncio.Timeout) -> Generator[ActiveCall]:
+        call = ActiveCall(behalf, timeout, limit)
         self._live.append(call)
         token = _CALL.set(call)
         try:
@@ -91,9 +93,9 @@ class Calls:
             self._live.remove(call)
             call.end()
 
-    def meant(self) -> Call | None:
-        """The call that what just came from the server belongs to, if it can have a user. Pipes do not tell which call
-        a question is about: then it is the newest."""
+    def find_caller(self) -> ActiveCall | None:
+        """Return the call that a message from the server belongs to, if that call can have a user. Pipes do not tell
+        which call a question is about: then it is the newest one."""
         call = _CALL.get()
         if call in self._live:
             return call if call.behalf.chat else None

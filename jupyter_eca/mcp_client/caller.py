@@ -1,4 +1,6 @@
-"""For whom a server is used, and what it may want of them meanwhile. Knows no SDK and no host."""
+"""On whose behalf a server is used, and which client features (MCP's word) the server may use meanwhile: elicitation
+and sampling. It knows no SDK and no host; the host implements `ClientFeatures`.
+"""
 
 from __future__ import annotations
 
@@ -6,41 +8,45 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final, Protocol
 
-from jupyter_eca.plugins.tools.base import unheard
+from jupyter_eca.workspace.tool_result import unheard
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from jupyter_eca.engine.model.request import ChatMessage
-    from jupyter_eca.plugins.tools.base import Report
     from jupyter_eca.workspace.ports import Questions
+    from jupyter_eca.workspace.tool_result import Report
 
 
 @dataclass(frozen=True, slots=True)
-class Behalf:
-    """`chat` is empty where no chat wants it, `call` the id of the tool call. `report` is told how far it has come."""
+class McpCaller:
+    """Who uses a server."""
 
     chat: str = ""
+    """The id of the chat; empty when no chat uses the server."""
     call: str = ""
+    """The id of the tool call."""
     report: Callable[[Report], None] = unheard
+    """Shows the progress of the call."""
 
 
-NOBODY: Final = Behalf()
+NOBODY: Final = McpCaller()
 
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
-    """What a server wants a model to be asked. `stops` are texts before which the answer ends."""
+    """A sampling request: what a server wants to ask a model."""
 
     server: str
     messages: tuple[ChatMessage, ...]
     max_tokens: int
     system: str = ""
     stops: tuple[str, ...] = ()
+    """Texts before which the answer ends."""
 
 
 class Stop(StrEnum):
-    """Why an answer ended, in the protocol's words."""
+    """Why an answer ended, by the protocol's names."""
 
     END = "endTurn"
     TOKENS = "maxTokens"
@@ -54,11 +60,11 @@ class Sampled:
     stop: Stop
 
 
-class People(Protocol):
-    """Who is there in a chat."""
+class ClientFeatures(Protocol):
+    """The features that a chat has for servers: elicitation and sampling."""
 
     def questions(self, chat: str) -> Questions | None:
-        """None where nobody can answer."""
+        """Return the port that asks the user; None where nobody can answer."""
         ...
 
     async def sample(self, chat: str, wanted: Sampling) -> Sampled:

@@ -1,4 +1,6 @@
-"""One connected server: its lists, kept fresh, and its calls, each of them bounded. Knows no status and no retry."""
+"""One connected server: its lists, which are kept fresh, and its calls, each with a timeout. It knows no status and
+no retry: `server` does.
+"""
 
 from __future__ import annotations
 
@@ -30,12 +32,12 @@ from mcp_types import (
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
-from jupyter_eca import __version__
+from jupyter_eca._version import __version__
 from jupyter_eca.mcp_client import transports
-from jupyter_eca.mcp_client.active_calls import Calls
+from jupyter_eca.mcp_client.active_calls import ActiveCalls
 from jupyter_eca.mcp_client.caller import NOBODY
-from jupyter_eca.mcp_client.server_requests import Asking
-from jupyter_eca.plugins.tools.base import Report
+from jupyter_eca.mcp_client.server_requests import ServerRequests
+from jupyter_eca.workspace.tool_result import Report
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
@@ -47,8 +49,8 @@ if TYPE_CHECKING:
     from mcp.shared.dispatcher import ProgressFnT
     from mcp_types import CallToolResult
 
-    from jupyter_eca.mcp_client.caller import Behalf
-    from jupyter_eca.mcp_client.server import Around
+    from jupyter_eca.mcp_client.caller import McpCaller
+    from jupyter_eca.mcp_client.connection_settings import ConnectionSettings
 
 _log = logging.getLogger(__name__)
 
@@ -62,7 +64,7 @@ _LEVELS: Final = {"debug": logging.DEBUG, "info": logging.INFO, "notice": loggin
 
 
 class LostError(Exception):
-    """The connection ended by itself; the message says how. `refused`: it wants credentials."""
+    """The connection ended by itself; the message says how. `refused`: the server wants credentials."""
 
     def __init__(self, message: str, *, refused: bool = False) -> None:
         super().__init__(message)
@@ -75,39 +77,40 @@ class NoAnswerError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """How to reach a server. `legacy`: without asking first for the newer era of the protocol."""
+    """One way to reach a server. `legacy`: without first asking for the newer era of the protocol."""
 
-    open: Callable[[transports.Watch], AbstractAsyncContextManager[TransportStreams]]
+    open: Callable[[transports.TransportWatch], AbstractAsyncContextManager[TransportStreams]]
     legacy: bool = False
     http: bool = False
     first: bool = False
 
 
-def ways(around: Around, auth: httpx2.Auth | None) -> tuple[Way, ...]:
-    """One after the other: a server may end itself over a question of the newer era; a URL may be of the older kind."""
-    settings = around.settings
-    if settings.url:
+def ways(settings: ConnectionSettings, auth: httpx2.Auth | None) -> tuple[Way, ...]:
+    """Return the ways to try, one after the other: a server may end itself over a question of the newer era, and a URL
+    may be of the older kind."""
+    config = settings.settings
+    if config.url:
         return (
-            Way(lambda watch: transports.http(settings, auth, watch), http=True, first=True),
-            Way(lambda watch: transports.sse(settings, auth, watch), legacy=True, http=True),
+            Way(lambda watch: transports.http(config, auth, watch), http=True, first=True),
+            Way(lambda watch: transports.sse(config, auth, watch), legacy=True, http=True),
         )
-    folder = next(iter(around.folders()), None)
+    folder = next(iter(settings.folders()), None)
 
-    def process(watch: transports.Watch) -> AbstractAsyncContextManager[TransportStreams]:
-        return transports.stdio(settings, folder, watch)
+    def process(watch: transports.TransportWatch) -> AbstractAsyncContextManager[TransportStreams]:
+        return transports.stdio(config, folder, watch)
 
     return (Way(process, first=True), Way(process, legacy=True))
 
 
 @dataclass
-class Connection:
+class ServerConnection:
     client: Client
-    watch: transports.Watch
+    watch: transports.TransportWatch
     timeout: float
     keep_alive: float
-    around: Around
-    asking: Asking
-    calls: Calls
+    settings: ConnectionSettings
+    asking: ServerRequests
+    calls: ActiveCalls
     tools: tuple[Tool, ...] = ()
     prompts: tuple[Prompt, ...] = ()
     resources: tuple[Resource, ...] = ()
@@ -129,7 +132,7 @@ class Connection:
     # -- its life
 
     async def serve(self, changed: Callable[[], None]) -> None:
-        """Until it is lost. Raises: LostError."""
+        """Run until the connection is lost. Raises: LostError."""
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._refresh, changed)
             tasks.start_soon(self._keep_alive)
@@ -144,12 +147,12 @@ class Connection:
             raise self._loss
 
     def lose(self, message: str, *, refused: bool = False) -> None:
-        """What was first wrong with it is told."""
+        """End the connection. Of several reasons the first one is reported."""
         self._loss = self._loss or LostError(message, refused=refused)
         self._over.set()
 
-    def moved(self) -> None:
-        """The folders of the workspace are others now."""
+    def announce_roots(self) -> None:
+        """Tell the server that the folders of the workspace changed."""
         self._moved.set()
 
     @property
@@ -157,7 +160,7 @@ class Connection:
         return self._over.is_set() or self.watch.ended.is_set()
 
     async def _tell_roots(self) -> None:
-        """A server of the newer era asks anew each time: nobody tells it."""
+        """Send the change of roots. A server of the newer era asks for the roots each time, so nobody tells it."""
         while not self.modern:
             await self._moved.wait()
             self._moved = anyio.Event()
@@ -168,7 +171,8 @@ class Connection:
         self.lose("it ended")
 
     async def _keep_alive(self) -> None:
-        """Only while nothing is called: a server that does one thing at a time cannot answer a ping meanwhile."""
+        """Ping the server, but only while no call is in progress: a server that does one thing at a time cannot answer
+        then."""
         while True:
             with anyio.move_on_after(None if self.modern else self.keep_alive):
                 await self._doubt.wait()
@@ -202,7 +206,7 @@ class Connection:
         return self.tools, self.prompts, self.resources, self.templates
 
     async def fetch(self, name: str) -> None:
-        """Raises: MCPError, ValidationError."""
+        """Fetch one of the lists. Raises: MCPError, ValidationError."""
         can = self.client.server_capabilities
         if name == "tools":
             self.tools = () if can.tools is None else await self._all(self.client.list_tools, lambda page: page.tools)
@@ -224,7 +228,7 @@ class Connection:
         return tuple(found)
 
     async def _refresh(self, changed: Callable[[], None]) -> None:
-        """What cannot be listed stays as it was."""
+        """Fetch each list that changed. A list that cannot be fetched stays as it was."""
         while True:
             await self.watch.news.wait()
             self.watch.news = anyio.Event()
@@ -243,14 +247,15 @@ class Connection:
                 done, self._fetched = self._fetched, anyio.Event()
                 done.set()
 
-    async def settled(self) -> None:
-        """The tools that a call made appear are there before its result is."""
+    async def await_lists(self) -> None:
+        """Wait until tools that a call added are listed, so that they are offered before the call's result."""
         with anyio.move_on_after(_SETTLE):
             while ("tools" in self.watch.stale or self._fetching == "tools") and not self.over:
                 await self._fetched.wait()
 
     async def _listen(self) -> None:
-        """In the newer era changes are told to those only who ask for them, and what they ask for is not extended."""
+        """Subscribe to changes. In the newer era a server tells them only to subscribers, and a subscription cannot be
+        extended."""
         while self.modern:
             with anyio.CancelScope() as self._listening, contextlib.suppress(SubscriptionLost, TimeoutError):
                 try:
@@ -272,7 +277,7 @@ class Connection:
             self._suspect_all()
 
     async def follow(self, uri: str) -> None:
-        """Be told when a resource changes, from now on; of a server that does not tell, never. Raises: MCPError."""
+        """Subscribe to the changes of a resource. A server without subscriptions never tells them. Raises: MCPError."""
         can = self.client.server_capabilities.resources
         if can is None or not can.subscribe or uri in self._followed:
             return
@@ -288,28 +293,29 @@ class Connection:
                 await self._heard.wait()
 
     async def _follow_again(self) -> None:
-        """What was followed before the connection was lost may have changed meanwhile."""
-        for uri in self.around.attached.followed(self.around.name):
+        """Subscribe again after a reconnect. What changed meanwhile is unknown, so everything is suspected."""
+        for uri in self.settings.attached.list_followed(self.settings.name):
             with anyio.move_on_after(self.timeout), contextlib.suppress(MCPError, ValidationError):
                 await self.follow(uri)
         self._suspect_all()
 
     def _suspect_all(self) -> None:
-        self.around.attached.suspect(self.around.name)
+        self.settings.attached.suspect(self.settings.name)
 
     async def complete(self, template: str, variable: str, value: str, known: Mapping[str, str]) -> tuple[str, ...]:
-        """What the value may become; nothing where the server cannot tell. Raises: NoAnswerError, MCPError."""
+        """Return what the value may become; nothing where the server cannot tell. Raises: NoAnswerError, MCPError."""
         if self.client.server_capabilities.completions is None:
             return ()
         wanted = ResourceTemplateReference(uri=template)
         argument = {"name": variable, "value": value}
-        found = await self.bounded(lambda _: self.client.complete(wanted, argument, dict(known) or None))
+        found = await self.call_bounded(lambda _: self.client.complete(wanted, argument, dict(known) or None))
         return tuple(found.completion.values)
 
     # -- its calls
 
-    async def bounded(self, work: Callable[[ProgressFnT], Awaitable[Any]], behalf: Behalf = NOBODY) -> Any:
-        """`work` is given what to call on progress. Cancelled or too late, the server is told.
+    async def call_bounded(self, work: Callable[[ProgressFnT], Awaitable[Any]], behalf: McpCaller = NOBODY) -> Any:
+        """Run `work` within the timeout. `work` is given the callback for progress. The server is told when the call is
+        cancelled or times out.
 
         Raises: NoAnswerError.
         """
@@ -326,8 +332,8 @@ class Connection:
                 self._doubt.set()
                 raise NoAnswerError(f"did not answer within {self.timeout:g} s") from None
 
-    async def call_tool(self, name: str, arguments: dict[str, Any], behalf: Behalf) -> CallToolResult:
-        """Where the server wants its user to open a page first, it is called once more after that. Raises:
+    async def call_tool(self, name: str, arguments: dict[str, Any], behalf: McpCaller) -> CallToolResult:
+        """Call a tool. If the server first wants its user to open a page, call it once more after that. Raises:
         NoAnswerError, MCPError, ValidationError."""
 
         async def call(progress: ProgressFnT) -> CallToolResult:
@@ -341,13 +347,16 @@ class Connection:
                     raise
             return await self.client.call_tool(name, arguments, progress_callback=progress)
 
-        return await self.bounded(call, behalf)
+        return await self.call_bounded(call, behalf)
 
 
-async def run(way: Way, around: Around, up: Callable[[Connection], None], watch: transports.Watch) -> None:
-    """Connect, list the tools, say `up`, serve. Raises: LostError, and whatever the SDK raises on the way."""
-    calls = Calls()
-    asking = Asking(around, calls)
+async def run(
+    way: Way, settings: ConnectionSettings, up: Callable[[ServerConnection], None], watch: transports.TransportWatch
+) -> None:
+    """Connect, list the tools, call `up`, and serve until the connection ends. Raises: LostError, and whatever the SDK
+    raises."""
+    calls = ActiveCalls()
+    asking = ServerRequests(settings, calls)
     client = Client(
         way.open(watch),
         mode="legacy" if way.legacy else "auto",
@@ -355,23 +364,25 @@ async def run(way: Way, around: Around, up: Callable[[Connection], None], watch:
         list_roots_callback=asking.roots,
         elicitation_callback=asking.elicit,
         sampling_callback=asking.sample,
-        logging_callback=_logging(around),
+        logging_callback=_make_log_callback(settings),
         log_level="info",
     )
     async with client:
-        connection = Connection(client, watch, around.pace.timeout, around.pace.keep_alive, around, asking, calls)
+        connection = ServerConnection(
+            client, watch, settings.pace.timeout, settings.pace.keep_alive, settings, asking, calls
+        )
         await connection.fetch("tools")
         watch.lived = True
         up(connection)
-        await connection.serve(around.changed)
+        await connection.serve(settings.changed)
 
 
-def _logging(around: Around) -> LoggingFnT:
+def _make_log_callback(settings: ConnectionSettings) -> LoggingFnT:
     log = logging.getLogger(f"{__package__}.servers")
 
     async def write(params: LoggingMessageNotificationParams) -> None:
         words = params.data if isinstance(params.data, str) else json.dumps(params.data, ensure_ascii=False)
-        log.log(_LEVELS.get(params.level, logging.ERROR), "%s: %s", around.name, words[:2_000])
-        around.log.write(params.level, words, params.logger or "")
+        log.log(_LEVELS.get(params.level, logging.ERROR), "%s: %s", settings.name, words[:2_000])
+        settings.log.write(params.level, words, params.logger or "")
 
     return write

@@ -1,4 +1,5 @@
-"""A server's form as questions: one for each of its fields, whose answers become values of its schema.
+"""A server's elicitation form as questions: one for each field, whose answers become values of the field's schema. It
+asks nobody; `server_requests` does.
 
 The schema is flat by the protocol: texts, numbers, yes or no, and choices. Knows no SDK and asks nobody.
 """
@@ -43,7 +44,7 @@ class _Option(_Schema):
 
 
 class _Choice(_Schema):
-    """One of texts, with or without titles of their own."""
+    """A choice between texts, with titles or without."""
 
     enum: tuple[str, ...] = ()
     enum_names: tuple[str, ...] = ()
@@ -52,13 +53,13 @@ class _Choice(_Schema):
 
     @property
     def choices(self) -> dict[str, str]:
-        """Values by their labels."""
+        """Return the values by their labels."""
         titled = {one.title or one.const: one.const for one in (*self.one_of, *self.any_of)}
         return titled | dict(zip(self.enum_names or self.enum, self.enum, strict=False))
 
 
 class _Wanted(_Choice):
-    """A field as the protocol allows it."""
+    """The schema of a field, as the protocol allows it."""
 
     type: Literal["string", "number", "integer", "boolean", "array"]
     title: str = ""
@@ -80,8 +81,9 @@ class _Form(_Schema):
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
-    """For one field. `choices` are values by their labels; without any, and for `several`, the answer is typed."""
+class FormQuestion:
+    """The question for one field. `choices` are values by their labels. Without choices, and for `several`, the answer
+    is typed."""
 
     name: str
     wanted: _Wanted
@@ -103,7 +105,7 @@ class Question:
 
     @property
     def default(self) -> str | None:
-        """As it would be answered."""
+        """Return the default as the user would type it."""
         value = self.wanted.default
         if value is None:
             return None
@@ -133,7 +135,7 @@ class Question:
         return next((label for label, one in self.choices.items() if one == value), shown)
 
     def read(self, answer: str) -> Value:
-        """Raises: ValueError whose words say what is wanted."""
+        """Parse an answer. Raises: ValueError that says what is expected."""
         if self.several:
             return self._several(answer)
         if self.choices:
@@ -155,14 +157,14 @@ class Question:
         return found
 
 
-def questions(schema: Mapping[str, Any]) -> tuple[Question, ...]:
-    """Raises: ValueError for a schema that no form of the protocol has."""
+def questions(schema: Mapping[str, Any]) -> tuple[FormQuestion, ...]:
+    """Return the questions of a form. Raises: ValueError for a schema that the protocol does not allow in a form."""
     try:
         form = _Form.model_validate(schema)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         raise ValueError(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from None
-    return tuple(Question(name, one, name in form.required, _choices(one)) for name, one in form.properties.items())
+    return tuple(FormQuestion(name, one, name in form.required, _choices(one)) for name, one in form.properties.items())
 
 
 def _choices(wanted: _Wanted) -> Mapping[str, str | bool]:
@@ -204,7 +206,7 @@ def _range(least: float | None, most: float | None) -> str:
     return " and ".join(filter(None, parts))
 
 
-def _dated(read: Callable[[str], object]) -> Callable[[str], bool]:
+def _is_date(read: Callable[[str], object]) -> Callable[[str], bool]:
     def check(answer: str) -> bool:
         with suppress(ValueError):
             read(answer)
@@ -222,6 +224,6 @@ _READERS: Final[Mapping[str, Callable[[str, _Wanted], Value]]] = {
 _FORMATS: Final[Mapping[str, Callable[[str], bool]]] = {
     "email": lambda answer: bool(re.fullmatch(r"[^@\s]+@[^@\s]+", answer)),
     "uri": lambda answer: bool(re.fullmatch(r"[A-Za-z][A-Za-z0-9+.-]*:\S+", answer)),
-    "date": _dated(date.fromisoformat),
-    "date-time": _dated(datetime.fromisoformat),
+    "date": _is_date(date.fromisoformat),
+    "date-time": _is_date(datetime.fromisoformat),
 }

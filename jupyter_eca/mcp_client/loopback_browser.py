@@ -1,4 +1,5 @@
-"""A sign-in where the user sits at this machine: we open their browser, and it comes back to a port of ours (RFC 8252).
+"""A sign-in where the user sits at this machine: we open their browser, and it comes back to a port of ours (RFC
+8252). It knows no OAuth: `oauth` does.
 
 For a process of its own; whoever sits elsewhere is told the address, but comes back only if the port is forwarded.
 """
@@ -13,7 +14,7 @@ import threading
 from typing import TYPE_CHECKING, Final
 from urllib.parse import parse_qs, urlsplit
 
-from jupyter_eca.mcp_client.sign_in import FIELDS, Arrivals, Landing, Page
+from jupyter_eca.mcp_client.sign_in import FIELDS, Arrivals, Landing, SignInPage
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,7 +26,7 @@ _LINE: Final = 10.0
 
 
 class Loopback:
-    """A `callback.Browser`."""
+    """The user's browser on this machine: a `sign_in.Browser`."""
 
     async def land(self, port: int | None, used: Sequence[str]) -> Landing:
         bound = _bound(port, used)
@@ -51,9 +52,9 @@ def _bound(port: int | None, used: Sequence[str]) -> socket.socket:
 
 
 def _open(url: str) -> None:
-    """Returns at once; where there is no browser, nothing happens. In a process of its own: a browser in a terminal
-    would take our standard streams, and some do not return before they are closed. Isolated: a `webbrowser.py` of the
-    workspace must not be run."""
+    """Open a browser and return at once; where there is none, do nothing. It is opened by a process of its own, because
+    a browser in a terminal would take our standard streams and some do not return before they are closed. The process
+    is isolated: a `webbrowser.py` of the workspace must not run."""
     command = [sys.executable, "-I", "-m", "webbrowser", url]
     threading.Thread(target=_call, args=(command,), name="mcp browser", daemon=True).start()
 
@@ -68,12 +69,12 @@ def _call(command: list[str]) -> None:
 
 
 async def _answer(arrivals: Arrivals, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """One request of a browser; only one that comes back from an authorization server counts."""
+    """Answer one request of a browser. Only one that comes back from an authorization server counts."""
     try:
         async with asyncio.timeout(_LINE):
             method, target, *_ = (await reader.readline()).decode("latin-1").split(" ")
         split = urlsplit(target)
-        page = Page(404, "Not found", "There is nothing here.")
+        page = SignInPage(404, "Not found", "There is nothing here.")
         if (method, split.path) == ("GET", _PATH):
             query = parse_qs(split.query)
             page = await arrivals.arrive({name: query[name][0] for name in FIELDS if name in query})

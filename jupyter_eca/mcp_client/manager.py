@@ -1,4 +1,5 @@
-"""All servers, one owning task each: changed at run time, their tools, prompts and resources.
+"""All servers, with one owning task each. They can be added, changed and removed at run time. It speaks to no server
+itself: `server` does.
 
 The port is `workspace.base.McpServers`. Imports no SDK: with no server configured, none is ever imported.
 """
@@ -6,17 +7,16 @@ The port is `workspace.base.McpServers`. Imports no SDK: with no server configur
 from __future__ import annotations
 
 import asyncio
-import logging
 from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from jupyter_eca.config import McpServerConfig, mcp_servers
 from jupyter_eca.errors import McpRefusal, ToolError
-from jupyter_eca.mcp_client.caller import Behalf
-from jupyter_eca.mcp_client.server import Pace, Server
-from jupyter_eca.mcp_client.sign_ins import Credentials
-from jupyter_eca.mcp_client.watched_resources import Attached
-from jupyter_eca.plugins.tools.mcp_tool import mcp_tool
+from jupyter_eca.mcp_client.caller import McpCaller
+from jupyter_eca.mcp_client.connection_settings import Pace
+from jupyter_eca.mcp_client.server import McpServer
+from jupyter_eca.mcp_client.sign_ins import SignIns
+from jupyter_eca.mcp_client.watched_resources import AttachedResources
 from jupyter_eca.protocol.mcp import ServerStatus
 from jupyter_eca.redaction import HIDDEN
 from jupyter_eca.workspace.uri_templates import Template
@@ -25,13 +25,14 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Mapping
     from pathlib import Path
 
+    import mcp_types
+
     from jupyter_eca.config import Config
     from jupyter_eca.config.credentials import Credentials as Store
     from jupyter_eca.engine.model.request import ImagePart
-    from jupyter_eca.mcp_client.caller import People
-    from jupyter_eca.mcp_client.connection import Connection
+    from jupyter_eca.mcp_client.caller import ClientFeatures
+    from jupyter_eca.mcp_client.connection import ServerConnection
     from jupyter_eca.mcp_client.sign_in import Browser, Say
-    from jupyter_eca.plugins.tools.base import Tool
     from jupyter_eca.protocol.mcp import (
         McpAddServerParams,
         McpUpdateServerParams,
@@ -42,8 +43,6 @@ if TYPE_CHECKING:
     )
     from jupyter_eca.workspace.uri_templates import Typed
 
-_log = logging.getLogger(__name__)
-
 # Seconds that a prompt waits for a resource that may have changed, and whoever types for what it may become.
 _CHANGED: Final = 5.0
 _COMPLETING: Final = 0.3
@@ -52,8 +51,8 @@ _FIELDS = ("command", "args", "env", "url", "headers", "client_id", "client_secr
 
 
 class Manager:
-    """`changed` and `removed` are called on the loop, after each change; sign-ins are kept in `store`; `people`
-    are asked what servers ask. `known` is set when the configured servers are."""
+    """All configured servers. `changed` and `removed` are called on the loop after each change. `store` keeps sign-ins.
+    `people` answers what servers ask of a client. `known` is set when the configured servers are known."""
 
     def __init__(
         self,
@@ -62,7 +61,7 @@ class Manager:
         changed: Callable[[ToolServerUpdatedParams], None],
         removed: Callable[[str], None],
         store: Store,
-        people: People,
+        people: ClientFeatures,
         *,
         pace: Pace | None = None,
         home: Path | None = None,
@@ -74,9 +73,9 @@ class Manager:
         self._pace = pace or Pace(config.mcp_timeout_seconds, config.mcp_keep_alive_seconds)
         self._home = home
         self._people = people
-        self._attached = Attached()
-        self._credentials = Credentials(store)
-        self._servers: dict[str, Server] = {}
+        self._attached = AttachedResources()
+        self._credentials = SignIns(store)
+        self._servers: dict[str, McpServer] = {}
         self._owners: set[asyncio.Task[None]] = set()
         self._tasks: asyncio.TaskGroup | None = None
         # Held while the set of servers changes; nothing is changed before the configured ones are known, or else an
@@ -85,7 +84,8 @@ class Manager:
         self.known = asyncio.Event()
 
     async def run(self) -> None:
-        """Until cancelled; then every server is ended properly first, which takes seconds where one is stubborn."""
+        """Run until cancelled. Then every server is ended properly first, which takes seconds for a server that does
+        not react."""
         async with asyncio.TaskGroup() as self._tasks:
             try:
                 await self.apply(self._config)
@@ -95,20 +95,20 @@ class Manager:
                 self._credentials.close()
 
     async def end(self, within: float | None = None) -> None:
-        """Every server, for good and properly. Returns when all have ended, or after that many seconds."""
+        """End every server for good. Return when all have ended, or after that many seconds."""
         for server in self._servers.values():
             server.retire()
         if self._owners:
             await asyncio.wait(self._owners, timeout=within)
 
     def move(self, folders: tuple[Path, ...]) -> None:
-        """Other folders; the servers that run are told."""
+        """Use other folders, and tell the running servers."""
         self._folders = folders
         for server in self._servers.values():
             server.move(folders)
 
     async def apply(self, config: Config) -> None:
-        """Make it so: servers that are new, gone or other than before are started, removed, started again."""
+        """Apply a configuration: start new servers, remove those that are gone, restart those that changed."""
         async with self._changing:
             self._config = config
             wanted = await asyncio.to_thread(mcp_servers.definitions, config, self._sources)
@@ -118,64 +118,66 @@ class Manager:
                 self._drop(name)
             for name, settings in wanted.items():
                 if name not in self._servers:
-                    self._own(name, settings)
+                    self._add(name, settings)
                 elif self._servers[name].settings != settings:
-                    self._servers[name].set(settings)
+                    self._servers[name].configure(settings)
         self.known.set()
 
     # -- what a client may do to one
 
     def start(self, name: str) -> None:
-        """Raises: McpRefusal for an unknown name, as all of these."""
+        """Start a server. Raises: McpRefusal for an unknown name, as all of these methods do."""
         self._server(name).start()
 
     def stop(self, name: str) -> None:
         self._server(name).stop()
 
     async def enable(self, name: str, *, enabled: bool = True) -> None:
-        """Written to its file; a server of a `.mcp.json` that is enabled, to the workspace's own configuration. Raises:
-        McpRefusal, ConfigError."""
+        """Enable or disable a server in the file that defines it. A server of a `.mcp.json` is enabled in the
+        workspace's own configuration. Raises: McpRefusal, ConfigError."""
         async with self._change():
             server = self._server(name)
             adopted = await asyncio.to_thread(mcp_servers.adopted, self._sources, name) if enabled else None
             file, entry = adopted or (None, {})
             await self._write(name, {**entry, "disabled": not enabled}, file)
-            server.set(server.settings.model_copy(update={"disabled": not enabled}))
+            server.configure(server.settings.model_copy(update={"disabled": not enabled}))
 
     async def add(self, params: McpAddServerParams) -> ToolServerUpdatedParams:
-        """Written to the file of its scope. Raises: McpRefusal, ConfigError."""
+        """Add a server to the file of its scope. Raises: McpRefusal, ConfigError."""
         name = params.name.strip()
-        fields = _given(params)
+        fields = _fields_of(params)
         settings = McpServerConfig.model_validate({**fields, "disabled": params.disabled})
         if params.disabled:
             fields["disabled"] = True
         async with self._change():
             self._check_new(name, settings)
             await self._write(name, fields, self._file(params))
-            return self._own(name, settings).shown
+            return self._add(name, settings).info
 
     async def update(self, params: McpUpdateServerParams) -> None:
-        """What is given is written to its file, and it is started again. Raises: McpRefusal, ConfigError."""
-        fields = _given(params)
+        """Write the changed fields to the server's file, and restart it. Raises: McpRefusal, ConfigError."""
+        fields = _fields_of(params)
         async with self._change():
             server = self._server(params.name)
             if (server.settings.command and params.url) or (server.settings.url and params.command):
                 raise McpRefusal("invalid-server", "A server cannot change from a command to a url; add another one.")
-            fields = _changed(fields, server.shown)
+            fields = _keep_secrets(fields, server.info)
             await self._write(params.name, fields)
             new = McpServerConfig.model_validate(fields)
-            server.set(server.settings.model_copy(update={name: getattr(new, name) for name in new.model_fields_set}))
+            server.configure(
+                server.settings.model_copy(update={name: getattr(new, name) for name in new.model_fields_set})
+            )
 
     async def remove(self, name: str) -> None:
-        """From all files that name it. Raises: McpRefusal, ConfigError."""
+        """Remove a server from all files that name it. Raises: McpRefusal, ConfigError."""
         async with self._change():
             self._server(name)
             for file in await asyncio.to_thread(self._sources.defining, name):
-                await _written(file, mcp_servers.remove, file, name)
+                await _write_file(file, mcp_servers.remove, file, name)
             self._drop(name)
 
     async def connect(self, name: str, browser: Browser, say: Say) -> None:
-        """Sign in anew, where the server asks for it. Raises: McpRefusal."""
+        """Sign in again, if the server asks for it. Raises: McpRefusal."""
         await self.known.wait()
         server = self._server(name)
         if not server.settings.url:
@@ -187,7 +189,7 @@ class Manager:
             self._credentials.drop(name, "the server was removed")
 
     async def logout(self, name: str) -> None:
-        """Forget its credentials and start it again without. Raises: McpRefusal."""
+        """Forget the credentials of a server and restart it without them. Raises: McpRefusal."""
         server = self._server(name)
         try:
             await self._credentials.forget(name, server.settings)
@@ -195,57 +197,51 @@ class Manager:
             server.restart()
 
     async def arrived(self, within: float) -> None:
-        """Those that are starting run, or have failed; or so many seconds are over."""
+        """Wait until all starting servers run or have failed, but no longer than that many seconds."""
         with suppress(TimeoutError):
             async with asyncio.timeout(within):
                 await self.known.wait()
-                await asyncio.gather(*(server.arrived() for server in self._servers.values()))
+                await asyncio.gather(*(server.await_started() for server in self._servers.values()))
 
     # -- what they offer
 
     def servers(self) -> tuple[ToolServerUpdatedParams, ...]:
-        return tuple(server.shown for server in self._servers.values())
+        return tuple(server.info for server in self._servers.values())
 
-    def tools(self) -> list[Tool]:
-        """Of the running servers. Should a server manage to name a tool like another server's, the first has it."""
-        found: dict[str, Tool] = {}
-        for server, connection in self._running():
-            for tool in connection.tools:
-                made = mcp_tool(server, tool)
-                if found.setdefault(made.spec.name, made) is not made:
-                    _log.warning("%r of %r is left out: its name is taken", tool.name, server.name)
-        return list(found.values())
+    def list_tools(self) -> list[tuple[McpServer, mcp_types.Tool]]:
+        """Return the tools of all running servers, each with its server."""
+        return [(server, tool) for server, connection in self._list_running() for tool in connection.tools]
 
     def prompts(self) -> Mapping[str, tuple[ServerPrompt, ...]]:
-        return {server.name: server.shown.prompts or () for server, _ in self._running()}
+        return {server.name: server.info.prompts or () for server, _ in self._list_running()}
 
     def resources(self) -> Mapping[str, tuple[ServerResource, ...]]:
-        return {server.name: server.shown.resources or () for server, _ in self._running()}
+        return {server.name: server.info.resources or () for server, _ in self._list_running()}
 
     def instructions(self) -> Mapping[str, str]:
-        """What servers want a model to know."""
-        found = {server.name: connection.client.instructions for server, connection in self._running()}
+        """Return what running servers want a model to know."""
+        found = {server.name: connection.client.instructions for server, connection in self._list_running()}
         return {name: text for name, text in found.items() if text}
 
     async def read_resource(self, server: str, uri: str, chat: str = "") -> tuple[str, tuple[ImagePart, ...]]:
-        async def read(connection: Connection) -> tuple[str, tuple[ImagePart, ...]]:
+        async def read(connection: ServerConnection) -> tuple[str, tuple[ImagePart, ...]]:
             from jupyter_eca.mcp_client import results
 
             client = connection.client
             if chat:
                 with suppress(Exception):  # that no change will be told is no reason not to read it
-                    await connection.bounded(lambda _: connection.follow(uri))
-            found = connection.bounded(lambda _: client.read_resource(uri, cache_mode="refresh"), Behalf(chat))
+                    await connection.call_bounded(lambda _: connection.follow(uri))
+            found = connection.call_bounded(lambda _: client.read_resource(uri, cache_mode="refresh"), McpCaller(chat))
             return results.resource(await found)
 
-        text, images = await self._named(server).use(read)
+        text, images = await self._find_for_tool(server).use(read)
         if chat:
-            self._attached.given(chat, server, uri, text, images)
+            self._attached.remember(chat, server, uri, text, images)
         return text, images
 
     async def changed(self, chat: str) -> list[tuple[str, str, str, tuple[ImagePart, ...]]]:
-        """Server, address, text and images of the resources that are others than the chat was given. One that cannot be
-        read soon is looked at again next time."""
+        """Return server, address, text and images of the resources that changed since the chat was given them. A
+        resource that cannot be read soon is tried again next time."""
 
         async def again(server: str, uri: str) -> tuple[str, str, str, tuple[ImagePart, ...]] | None:
             self._attached.doubt(chat, server, uri, suspected=False)
@@ -258,20 +254,20 @@ class Manager:
                 return None
             return (server, uri, text, images) if self._attached.digest(chat, server, uri) != before else None
 
-        found = await asyncio.gather(*(again(*one) for one in self._attached.suspected(chat)))
+        found = await asyncio.gather(*(again(*one) for one in self._attached.list_suspected(chat)))
         return [one for one in found if one is not None]
 
     def templates(self) -> list[Template]:
-        """Addresses of resources with something left open; of the running servers."""
+        """Return the resource templates of the running servers."""
         return [
             Template(server.name, one.uri_template, one.name, one.description or "", one.mime_type or "")
-            for server, connection in self._running()
+            for server, connection in self._list_running()
             for one in connection.templates
         ]
 
     async def complete(self, template: Template, typed: Typed) -> tuple[str, ...]:
-        """What is being typed may become. Within a third of a second, or nothing."""
-        for server, connection in self._running():
+        """Return completions of what is being typed: within a third of a second, or none."""
+        for server, connection in self._list_running():
             if server.name == template.server:
                 with suppress(Exception):  # a server that fails at this offers nothing
                     async with asyncio.timeout(_COMPLETING):
@@ -279,17 +275,17 @@ class Manager:
         return ()
 
     async def prompt(self, server: str, name: str, arguments: Mapping[str, str], chat: str = "") -> str:
-        async def get(connection: Connection) -> str:
+        async def get(connection: ServerConnection) -> str:
             from jupyter_eca.mcp_client import results
 
             client = connection.client
-            got = connection.bounded(lambda _: client.get_prompt(name, dict(arguments)), Behalf(chat))
+            got = connection.call_bounded(lambda _: client.get_prompt(name, dict(arguments)), McpCaller(chat))
             return results.prompt_text(await got)
 
-        return await self._named(server).use(get)
+        return await self._find_for_tool(server).use(get)
 
     def log(self, name: str) -> tuple[ServerLogLine, ...]:
-        """What a server said beside its answers, the oldest first. Raises: McpRefusal."""
+        """Return the log of a server, the oldest line first. Raises: McpRefusal."""
         return self._server(name).log.lines
 
     # -- inside
@@ -312,9 +308,9 @@ class Manager:
         if bool(settings.command) == bool(settings.url):
             raise McpRefusal("invalid-server", "A server needs either a command or a url.")
 
-    def _own(self, name: str, settings: McpServerConfig) -> Server:
+    def _add(self, name: str, settings: McpServerConfig) -> McpServer:
         assert self._tasks is not None, "run() first"  # noqa: S101
-        server = Server(
+        server = McpServer(
             name, settings, self._folders, self._pace, self._tell, self._credentials, self._people, self._attached
         )
         self._servers[name] = server
@@ -325,29 +321,29 @@ class Manager:
         return server
 
     def _drop(self, name: str) -> None:
-        """Its end is not waited for; its name is free at once."""
+        """Remove a server without waiting for its end. Its name is free at once."""
         server = self._servers.pop(name)
         server.retire()
         self._credentials.drop(name, "the server was removed")
         self._removed(name)
 
-    def _tell(self, server: Server) -> None:
+    def _tell(self, server: McpServer) -> None:
         if self._servers.get(server.name) is server:
-            self._changed(server.shown)
+            self._changed(server.info)
 
-    def _running(self) -> list[tuple[Server, Connection]]:
+    def _list_running(self) -> list[tuple[McpServer, ServerConnection]]:
         return [
             (server, server.connection)
             for server in self._servers.values()
             if server.status is ServerStatus.RUNNING and server.connection is not None
         ]
 
-    def _server(self, name: str) -> Server:
+    def _server(self, name: str) -> McpServer:
         if name not in self._servers:
             raise McpRefusal("not-found", f"There is no server {name!r}.")
         return self._servers[name]
 
-    def _named(self, name: str) -> Server:
+    def _find_for_tool(self, name: str) -> McpServer:
         if name not in self._servers:
             raise ToolError(f"There is no server {name!r}.", f"There are {', '.join(self._servers) or 'none'}.")
         return self._servers[name]
@@ -359,24 +355,24 @@ class Manager:
         for folder in self._folders:
             if wanted in {"", folder.as_uri(), str(folder)}:
                 return self._sources.workspace(folder)
-        raise McpRefusal("unknown-workspace", f"{params.workspace_uri} is no folder of this workspace.")
+        raise McpRefusal("unknown-workspace", f"{params.workspace_uri} is not a folder of this workspace.")
 
     async def _write(self, name: str, fields: Mapping[str, Any], file: Path | None = None) -> None:
         if file is None:
             files = await asyncio.to_thread(self._sources.defining, name)
             file = files[0] if files else self._sources.anywhere()
-        await _written(file, mcp_servers.change, file, name, fields)
+        await _write_file(file, mcp_servers.change, file, name, fields)
 
 
-async def _written(file: Path, write: Callable[..., None], *what: Any) -> None:
+async def _write_file(file: Path, write: Callable[..., None], *what: Any) -> None:
     try:
         await asyncio.to_thread(write, *what)
     except OSError as error:
         raise McpRefusal("not-written", f"{file} cannot be written: {error.strerror}.") from error
 
 
-def _given(params: McpUpdateServerParams) -> dict[str, Any]:
-    """What a client wrote, by ECA's names for it."""
+def _fields_of(params: McpUpdateServerParams) -> dict[str, Any]:
+    """Return what a client wrote, by ECA's names."""
     return {
         name: value
         for name, value in params.model_dump(mode="json", by_alias=True, exclude_none=True).items()
@@ -384,8 +380,9 @@ def _given(params: McpUpdateServerParams) -> dict[str, Any]:
     }
 
 
-def _changed(given: dict[str, Any], shown: ToolServerUpdatedParams) -> dict[str, Any]:
-    """Without what came back as it was shown: a secret was not shown, and what is written in its place stays."""
+def _keep_secrets(given: dict[str, Any], shown: ToolServerUpdatedParams) -> dict[str, Any]:
+    """Leave out what came back exactly as it was shown: a hidden secret stays as it is stored. Raises: McpRefusal for a
+    hidden secret that was changed."""
     hiding = {name: told for name, told in shown.wire().items() if name in given and HIDDEN in str(told)}
     for name, told in hiding.items():
         if HIDDEN in str(given[name]) and given[name] != told:

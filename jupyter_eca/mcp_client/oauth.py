@@ -1,4 +1,6 @@
-"""One server's sign-in by OAuth: the SDK does the protocol, this is its storage, and decides whether a user is sent."""
+"""The sign-in to one server by OAuth. The SDK does the protocol; this module is its storage, and decides whether a
+user is sent to a browser. `sign_ins` makes one per server.
+"""
 
 from __future__ import annotations
 
@@ -21,14 +23,14 @@ from pydantic import AnyUrl, SecretStr
 
 from jupyter_eca import redaction
 from jupyter_eca.mcp_client import transports
-from jupyter_eca.mcp_client.sign_in_store import Grant, Kept
+from jupyter_eca.mcp_client.sign_in_store import StoredSignIn, TokenGrant
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
     from jupyter_eca.config import McpServerConfig
     from jupyter_eca.mcp_client.sign_in import Visit
-    from jupyter_eca.mcp_client.sign_in_store import Keeping
+    from jupyter_eca.mcp_client.sign_in_store import SignInStore
 
 _AGAIN: Final = "it wants its user to sign in again"
 _ODD: Final = "its authorization server has an address that is no http:// or https://"
@@ -42,23 +44,23 @@ _STALE: Final = 1.0
 logging.getLogger("mcp.client.auth.oauth2").addFilter(lambda record: record.msg != "OAuth flow error")
 
 
-class Login:
-    """With a `visit`, its user may be sent to sign in, once; without, it lives on what is kept. `refusal` is why
-    nobody is signed in; `stale`: what was kept is to be renewed before it is used; `wants` is the scope without which
-    the server refused what it was asked."""
+class ServerSignIn:
+    """The sign-in to one server. With a `visit` the user may be sent to sign in, once; without one it uses what is
+    stored. `refusal` says why nobody is signed in. `stale`: the stored tokens must be renewed before use. `wants` is
+    the scope that was missing when the server refused."""
 
     def __init__(
         self,
         settings: McpServerConfig,
-        keeping: Keeping,
-        kept: Kept,
+        keeping: SignInStore,
+        kept: StoredSignIn,
         visit: Visit | None,
         *,
         stale: bool = False,
         wants: str | None = None,
     ) -> None:
         self.url = settings.url or ""
-        self.grant: Grant | None = None if visit else usable(kept, settings)
+        self.grant: TokenGrant | None = None if visit else find_usable_grant(kept, settings)
         self.visit = visit
         self.refusal: str | None = None
         self.stale = stale
@@ -68,7 +70,7 @@ class Login:
         self._keeping = keeping
         self._code = ""
         back = visit.landing.address if visit else "http://127.0.0.1/callback"
-        self._client = _registered(settings, back) or self._reused(kept)
+        self._client = _configured_client(settings, back) or self._find_client(kept)
         scope = settings.auth_scope or wants
         metadata = (_Scoped if scope else OAuthClientMetadata)(
             redirect_uris=[AnyUrl(back)],
@@ -82,20 +84,21 @@ class Login:
             self,
             redirect_handler=self._send,
             callback_handler=self._wait,
-            client_metadata_url=settings.client_id if _described(settings.client_id) else None,
+            client_metadata_url=settings.client_id if _is_metadata_url(settings.client_id) else None,
         )
         if self.grant is not None:
             self._restore(self.grant)
 
-    def _reused(self, kept: Kept) -> OAuthClientInformationFull | None:
-        """Those that the tokens were given to; to get new ones, what we are registered as at that address."""
+    def _find_client(self, kept: StoredSignIn) -> OAuthClientInformationFull | None:
+        """Return the client that the tokens were given to. To get new tokens, return the client that is registered at
+        the address."""
         data = self.grant.client if self.grant else kept.clients.get(self.visit.landing.address) if self.visit else None
         client = OAuthClientInformationFull.model_validate(data) if data else None
         over = client is not None and 0 < (client.client_secret_expires_at or 0) < time.time()
         return None if over and self.visit else client
 
-    def _restore(self, grant: Grant) -> None:
-        """What the SDK would otherwise know only after signing in: without it, it renews nothing after a start."""
+    def _restore(self, grant: TokenGrant) -> None:
+        """Restore what the SDK would know only after a sign-in. Without it the SDK renews nothing after a start."""
         context = self.provider.context
         context.token_expiry_time = _STALE if self.stale else grant.expires
         if grant.metadata is not None:
@@ -108,28 +111,28 @@ class Login:
         return self.grant is not None and bool(self.grant.tokens.get("refresh_token"))
 
     def secrets(self) -> tuple[SecretStr, ...]:
-        """What must be in nothing that is shown."""
+        """Return the secrets that must appear nowhere."""
         tokens = self.grant.tokens if self.grant else {}
         found = (self._code, tokens.get("access_token"), tokens.get("refresh_token"))
         secret = self._client.client_secret if self._client else None
         return tuple(SecretStr(value) for value in (*found, secret) if value)
 
     def end(self, why: str | None) -> Visit | None:
-        """The attempt is over: it worked, or `why` not."""
+        """End the attempt; `why` says why it failed, None means that it worked."""
         visit, self.visit = self.visit, None
         if visit is not None:
             visit.end(why)
         return visit
 
     async def fail(self, why: str) -> None:
-        """What we are registered as where nobody came back from may be unknown there by now: it is registered anew
-        next time."""
+        """End the attempt as failed. If nobody came back from the browser, the server may not know our registration any
+        more: register again next time."""
         visit = self.end(why)
-        if visit is not None and visit.sent and not visit.returned and not self.dropped:
+        if visit is not None and visit.sent and not visit.has_returned and not self.dropped:
             await self._keeping.register(self.url, visit.landing.address, None)
 
     def drop(self, why: str) -> None:
-        """It is not wanted any more; nothing that it still gets is kept."""
+        """Give the sign-in up. Nothing that it still receives is stored."""
         self.dropped = True
         self.end(why)
 
@@ -146,7 +149,7 @@ class Login:
         if self.dropped:
             return
         context, client = self.provider.context, self.provider.context.client_info
-        self.grant = Grant(
+        self.grant = TokenGrant(
             # A secret of the configuration stays there.
             client=_json(client, {"client_secret"} if self._settings.client_id else None) if client else {},
             tokens=_json(tokens),
@@ -182,7 +185,8 @@ class Login:
         self.visit.send(url)
 
     def _authenticate(self) -> None:
-        """How a secret of the configuration is sent is not registered anywhere: as the server prefers (RFC 8414)."""
+        """Choose how a configured client secret is sent: as the server prefers (RFC 8414), since no registration says
+        it."""
         client, metadata = self.provider.context.client_info, self.provider.context.oauth_metadata
         if client is not None and client.client_secret and client.token_endpoint_auth_method is None:
             known = metadata.token_endpoint_auth_methods_supported if metadata else None
@@ -204,30 +208,31 @@ class Login:
 
 
 class _Scoped(OAuthClientMetadata):
-    """With a scope that holds, of the configuration or of what the server refused: the SDK would ask for what the
-    server names at a first sign-in."""
+    """The SDK's OAuth client with a fixed scope: the one of the configuration, or the one that the server asked for
+    when it refused. The SDK alone would ask for the scope of a first sign-in."""
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name != "scope":
             super().__setattr__(name, value)
 
 
-def usable(kept: Kept, settings: McpServerConfig) -> Grant | None:
-    """What was given to a client of another id than is configured now cannot be renewed."""
+def find_usable_grant(kept: StoredSignIn, settings: McpServerConfig) -> TokenGrant | None:
+    """Return the stored grant, unless it was given to another client id than the configured one: it could not be
+    renewed."""
     grant = kept.grant
-    own = settings.client_id if not _described(settings.client_id) else None
+    own = settings.client_id if not _is_metadata_url(settings.client_id) else None
     return None if grant and own not in {None, grant.client.get("client_id")} else grant
 
 
-def _described(client_id: str | None) -> bool:
-    """Whether an id is the address of a document about the client, which servers that know of such need no
-    registration for; the others are registered at as if there were no id."""
+def _is_metadata_url(client_id: str | None) -> bool:
+    """Whether a client id is the address of a metadata document. Servers that support it need no registration; at the
+    others we register as if there were no id."""
     return is_valid_client_metadata_url(client_id)
 
 
-def _registered(settings: McpServerConfig, back: str) -> OAuthClientInformationFull | None:
-    """A client that was registered by hand."""
-    if settings.client_id is None or _described(settings.client_id):
+def _configured_client(settings: McpServerConfig, back: str) -> OAuthClientInformationFull | None:
+    """Return the client that was registered by hand."""
+    if settings.client_id is None or _is_metadata_url(settings.client_id):
         return None
     secret = settings.client_secret.get_secret_value() if settings.client_secret else None
     return OAuthClientInformationFull(client_id=settings.client_id, client_secret=secret, redirect_uris=[AnyUrl(back)])

@@ -1,4 +1,6 @@
-"""What servers answer, in our words: texts for the model, images it can read, structure for the reader."""
+"""What servers answer, translated: texts and images for the model, structure for the reader. It calls nothing;
+`server` and `plugins/tools/mcp_tool.py` use it.
+"""
 
 from __future__ import annotations
 
@@ -22,9 +24,9 @@ from mcp_types import (
 
 from jupyter_eca.engine.model.request import ChatMessage, ImagePart, TextPart
 from jupyter_eca.mcp_client.caller import Sampling
-from jupyter_eca.plugins.tools.base import ToolResult, capped
 from jupyter_eca.protocol.content import JsonOutputsDetails, UrlContent
 from jupyter_eca.protocol.mcp import ServerPrompt, ServerPromptArgument, ServerResource
+from jupyter_eca.workspace.tool_result import ToolResult, capped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -48,14 +50,15 @@ def tool_result(result: CallToolResult) -> ToolResult:
 
 
 def _link(block: object) -> UrlContent | None:
-    """Only of pages: what else a server points at is its own, and nothing to click on."""
+    """Return a link, for web pages only: other addresses mean something to the server alone and cannot be opened."""
     if isinstance(block, ResourceLink) and block.uri.startswith(("https://", "http://")):
         return UrlContent(title=block.title or block.name, url=block.uri)
     return None
 
 
 def prompt_text(result: GetPromptResult) -> str:
-    """Messages one after the other; those of the assistant are marked, as they would read like the user's else."""
+    """Return the messages one after the other. Those of the assistant are marked, because all of it is sent as the
+    user's."""
     parts: list[str] = []
     for message in result.messages:
         texts, _ = _blocks([message.content])
@@ -71,8 +74,8 @@ def resource(result: ReadResourceResult) -> tuple[str, tuple[ImagePart, ...]]:
     return capped(ToolResult("\n\n".join(texts))).text, tuple(images)
 
 
-def sampling(server: str, params: CreateMessageRequestParams) -> Sampling:
-    """Raises: ValueError for what we have not said that we can."""
+def parse_sampling(server: str, params: CreateMessageRequestParams) -> Sampling:
+    """Parse a sampling request. Raises: ValueError for a feature that we did not declare."""
     if params.tools:
         raise ValueError("tools are not offered here")
     messages: list[ChatMessage] = []
@@ -131,7 +134,7 @@ def _blocks(blocks: Iterable[Any]) -> tuple[list[str], list[ImagePart]]:
             case AudioContent(mime_type=mime):
                 texts.append(f"(audio, {mime}, left out)")
             case _:
-                texts.append(f"(a {getattr(block, 'type', 'block')} that is not understood, left out)")
+                texts.append(f"(a {getattr(block, 'type', 'block')} that is not known, left out)")
     return texts, images
 
 

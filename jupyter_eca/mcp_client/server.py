@@ -1,4 +1,5 @@
-"""One configured server and the task that owns it: started, stopped, reconnected. Never raises into its owner's group.
+"""One configured server and the task that owns it: it starts, stops and reconnects. It never raises into the task
+group of its owner. `status_table` has its states, `session_run` one session of it.
 
 The SDK wants a connection to be entered and left in one task, and left by its own kind of cancelling: then a process
 is ended properly. So every end goes through a scope, and the owning task is never cancelled from outside.
@@ -14,8 +15,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from jupyter_eca import redaction
 from jupyter_eca.errors import ToolError
+from jupyter_eca.mcp_client.connection_settings import ConnectionSettings, Pace
 from jupyter_eca.mcp_client.server_log import ServerLog
-from jupyter_eca.mcp_client.status_table import Signal, after
+from jupyter_eca.mcp_client.status_table import Signal, next_status
 from jupyter_eca.protocol.lifecycle import MessageType
 from jupyter_eca.protocol.mcp import ServerStatus, ServerTool, ToolServerUpdatedParams
 
@@ -26,12 +28,12 @@ if TYPE_CHECKING:
     import anyio
 
     from jupyter_eca.config import McpServerConfig
-    from jupyter_eca.mcp_client.caller import People
-    from jupyter_eca.mcp_client.connection import Connection
-    from jupyter_eca.mcp_client.oauth import Login
-    from jupyter_eca.mcp_client.session_run import Ending
-    from jupyter_eca.mcp_client.sign_ins import Credentials
-    from jupyter_eca.mcp_client.watched_resources import Attached
+    from jupyter_eca.mcp_client.caller import ClientFeatures
+    from jupyter_eca.mcp_client.connection import ServerConnection
+    from jupyter_eca.mcp_client.oauth import ServerSignIn
+    from jupyter_eca.mcp_client.session_run import SessionEnd
+    from jupyter_eca.mcp_client.sign_ins import SignIns
+    from jupyter_eca.mcp_client.watched_resources import AttachedResources
 
 _log = logging.getLogger(__name__)
 
@@ -39,64 +41,49 @@ _log = logging.getLogger(__name__)
 _REASON: Final = 300
 
 
-@dataclass(frozen=True, slots=True)
-class Pace:
-    """Seconds. `timeout` bounds a start and a call, `login` a start during which its user signs in somewhere;
-    `backoff` are the pauses before each attempt to reconnect."""
-
-    timeout: float = 60.0
-    keep_alive: float = 30.0
-    backoff: tuple[float, ...] = (0.5, 1, 2, 4, 8, 15, 30, 60)
-    login: float = 300.0
-
-
-@dataclass(frozen=True, slots=True)
-class Around:
-    """What a connection is made with. `folders` are those of the workspace, whenever they are asked for."""
-
-    name: str
-    settings: McpServerConfig
-    folders: Callable[[], tuple[Path, ...]]
-    pace: Pace
-    changed: Callable[[], None]
-    people: People
-    log: ServerLog
-    attached: Attached
-
-
 @dataclass(eq=False)
-class Server:
-    """`wanted`: it shall run. `tell` is called after each change of what `shown` says."""
+class McpServer:
+    """One configured server. The methods may be called at any time: `run`, in the owning task, does what they want."""
 
     name: str
     settings: McpServerConfig
     folders: tuple[Path, ...]
+    """The folders of the workspace: the roots that the server is told."""
     pace: Pace
-    tell: Callable[[Server], None]
-    credentials: Credentials
-    people: People
-    attached: Attached
+    tell: Callable[[McpServer], None]
+    """Called after each change of `info`."""
+    credentials: SignIns
+    people: ClientFeatures
+    attached: AttachedResources
     status: ServerStatus = ServerStatus.STOPPED
     error: str | None = None
+    """Why the last session ended, in one line without secrets."""
     wanted: bool = True
-    connection: Connection | None = None
+    """Whether the server should run."""
+    connection: ServerConnection | None = None
+    """The connection while the server runs."""
     log: ServerLog = field(init=False)
     _proven: bool = False
+    """Whether the server has run with these settings. One that never did is not restarted by itself."""
     _hopeful: bool = False
+    """Whether the sign-in has changed since the last refusal, so that another attempt is worth it."""
     _retired: bool = False
     _scope: anyio.CancelScope | None = None
+    """Ends the session that is running."""
     _poke: asyncio.Event = field(default_factory=asyncio.Event)
+    """Wakes the owning task: something else is wanted of it."""
     _news: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set, and replaced, at each change: wakes those who wait for a status."""
 
     def __post_init__(self) -> None:
-        self.log = ServerLog(self._hidden)
+        self.log = ServerLog(self._redact)
         if self.settings.disabled:
             self.wanted, self.status = False, ServerStatus.DISABLED
 
     # -- what one may want of it
 
     def start(self) -> None:
-        """Also when it is disabled: for this session."""
+        """Start the server, for this session also when it is disabled."""
         self.wanted = True
         self._poke.set()
 
@@ -112,8 +99,8 @@ class Server:
         self.stop()
         self.start()
 
-    def set(self, settings: McpServerConfig) -> None:
-        """With new settings, at once."""
+    def configure(self, settings: McpServerConfig) -> None:
+        """Use new settings, at once."""
         self.settings = settings
         self._proven = False
         self.stop()
@@ -124,13 +111,13 @@ class Server:
         self._tell()
 
     def move(self, folders: tuple[Path, ...]) -> None:
-        """A program stays in the folder that it was started in, until it is started again."""
+        """Use other folders. A running program stays in the folder where it was started."""
         self.folders = folders
         if self.connection is not None:
-            self.connection.moved()
+            self.connection.announce_roots()
 
     def retire(self) -> None:
-        """For good: `run` returns when it has ended."""
+        """Stop for good: `run` returns when the server has ended."""
         self._retired = True
         self.stop()
 
@@ -142,7 +129,7 @@ class Server:
         while not self._retired:
             if not self.wanted:
                 failures = 0
-                await self._poked(None)
+                await self._await_poke(None)
                 continue
             began = loop.time()
             await self._session()
@@ -155,11 +142,11 @@ class Server:
                 self.wanted = False
                 self._tell()
             else:
-                await self._poked(self.pace.backoff[failures])
+                await self._await_poke(self.pace.backoff[failures])
                 failures += 1
 
     async def _session(self) -> None:
-        """One life, to its end."""
+        """Run one session of the server, to its end."""
         self.error = None
         self._poke.clear()
         self._signal(Signal.START)
@@ -167,7 +154,7 @@ class Server:
         await asyncio.to_thread(_import)
         from anyio import CancelScope, current_time
 
-        from jupyter_eca.mcp_client.session_run import live
+        from jupyter_eca.mcp_client.session_run import run_session
 
         # One that is stopping already must not take, and end, the sign-in that the next start is for.
         stopping = self.status is ServerStatus.STOPPING
@@ -177,17 +164,17 @@ class Server:
         if stopping:
             scope.cancel()
 
-        def up(connection: Connection) -> None:
+        def up(connection: ServerConnection) -> None:
             scope.deadline = float("inf")
             self._proven = True
             self.connection = connection
             if self.folders != folders:
-                connection.moved()  # it may have asked for them already
+                connection.announce_roots()  # it may have asked for them already
             if login is not None:
                 login.end(None)
             self._signal(Signal.UP)
 
-        around = Around(
+        settings = ConnectionSettings(
             self.name,
             self.settings,
             lambda: self.folders,
@@ -197,7 +184,7 @@ class Server:
             self.log,
             self.attached,
         )
-        ending = await live(around, login.provider if login else None, scope, up)
+        ending = await run_session(settings, login.provider if login else None, scope, up)
         self._scope = self.connection = None
         if self.status is ServerStatus.STOPPING:
             if login is not None:
@@ -205,12 +192,12 @@ class Server:
             self._signal(Signal.ENDED)
             self._rest()
             return
-        await self._failed(ending, login)
+        await self._fail(ending, login)
 
-    async def _failed(self, ending: Ending, login: Login | None) -> None:
+    async def _fail(self, ending: SessionEnd, login: ServerSignIn | None) -> None:
         why, refused = ending.why, ending.refused
         visit = login.visit if login else None
-        if visit is not None and visit.sent and not visit.returned:
+        if visit is not None and visit.sent and not visit.has_returned:
             why, refused = f"nobody signed in within {self.pace.login:g} s", True
         elif login is not None and login.refusal is not None:
             why, refused = login.refusal, True
@@ -230,28 +217,30 @@ class Server:
 
     # -- what one may ask of it
 
-    async def use(self, work: Callable[[Connection], Awaitable[Any]]) -> Any:
-        """Raises: ToolError. A session that the server has forgotten, or a token, is renewed, once."""
+    async def use(self, work: Callable[[ServerConnection], Awaitable[Any]]) -> Any:
+        """Run `work` on the connection. A session or a token that the server forgot is renewed once. Raises:
+        ToolError."""
         try:
-            return await self._used(work)
+            return await self._use_retrying(work)
         except ToolError as error:
             raise ToolError(f"The server {self.name!r} failed: {self._clean(str(error))}.") from None
 
-    async def _used(self, work: Callable[[Connection], Awaitable[Any]]) -> Any:
+    async def _use_retrying(self, work: Callable[[ServerConnection], Awaitable[Any]]) -> Any:
         connection = await self._ready()
-        from jupyter_eca.mcp_client.session_run import StaleError, ask
+        from jupyter_eca.mcp_client.session_run import StaleError, call_server
 
         try:
-            return await ask(connection, work)
+            return await call_server(connection, work)
         except StaleError:
             connection.lose("it had forgotten our session")
         try:
-            return await ask(await self._ready(connection), work)
+            return await call_server(await self._ready(connection), work)
         except StaleError:
             raise ToolError("it forgets our session again and again") from None
 
-    async def _ready(self, stale: Connection | None = None) -> Connection:
-        """The connection; if it is being made again, after that, without the pause before the next attempt."""
+    async def _ready(self, stale: ServerConnection | None = None) -> ServerConnection:
+        """Return the connection. While it is being made again, wait for it and skip the pause before the next
+        attempt."""
         hurried = False
         try:
             async with asyncio.timeout(self.pace.timeout):
@@ -273,7 +262,7 @@ class Server:
     # -- how it is
 
     @property
-    def shown(self) -> ToolServerUpdatedParams:
+    def info(self) -> ToolServerUpdatedParams:
         shown = ToolServerUpdatedParams(
             type="mcp",
             name=self.name,
@@ -287,15 +276,15 @@ class Server:
         )
         return shown if self.connection is None else shown.model_copy(update=_lists(self.connection))
 
-    async def arrived(self) -> None:
-        """It runs, or does not come up by itself any more."""
+    async def await_started(self) -> None:
+        """Wait until the server runs, or no longer starts by itself."""
         while self.wanted and self.status in {ServerStatus.STOPPED, ServerStatus.STARTING}:
             await self._news.wait()
 
     # -- inside
 
     def _signal(self, signal: Signal) -> None:
-        status = after(self.status, signal)
+        status = next_status(self.status, signal)
         if status is not self.status:
             self.status = status
             self._tell()
@@ -309,7 +298,7 @@ class Server:
         if self.settings.disabled and self.status is ServerStatus.STOPPED:
             self._signal(Signal.DISABLE)
 
-    async def _poked(self, seconds: float | None) -> None:
+    async def _await_poke(self, seconds: float | None) -> None:
         try:
             async with asyncio.timeout(seconds):
                 await self._poke.wait()
@@ -318,10 +307,10 @@ class Server:
         self._poke.clear()
 
     def _clean(self, text: str) -> str:
-        """One line without the secrets that we gave it."""
-        return " ".join(self._hidden(text).split()).rstrip(".")[:_REASON]
+        """Return the text in one line, without the secrets that we gave to the server."""
+        return " ".join(self._redact(text).split()).rstrip(".")[:_REASON]
 
-    def _hidden(self, text: str) -> str:
+    def _redact(self, text: str) -> str:
         given = (*self.settings.env.values(), *self.settings.headers.values(), self.settings.client_secret)
         for secret in (*given, *self.credentials.secrets(self.name)):
             for part in secret.get_secret_value().split() if secret is not None else ():
@@ -330,7 +319,7 @@ class Server:
         return text
 
 
-def _lists(connection: Connection) -> dict[str, Any]:
+def _lists(connection: ServerConnection) -> dict[str, Any]:
     from jupyter_eca.mcp_client import results
 
     return {
@@ -345,7 +334,7 @@ def _lists(connection: Connection) -> dict[str, Any]:
 
 
 def _import() -> None:
-    """The SDK takes a second the first time: not on the loop."""
+    """Import the SDK, which takes a second the first time, so it is not done on the loop."""
     importlib.import_module("jupyter_eca.mcp_client.session_run")
     importlib.import_module("jupyter_eca.mcp_client.results")
     redaction.veil()

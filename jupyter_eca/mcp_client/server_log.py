@@ -1,4 +1,6 @@
-"""What a server says beside its answers: its log messages, the last lines of its stderr, what we did for it unasked."""
+"""The log of one server: its log messages, the last lines of its stderr, and what we did for it without being asked.
+It hides the secrets that we gave to the server.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,7 @@ _WIDTH: Final = 2_000
 
 
 class ServerLog:
-    """`clean` takes the secrets out that we gave the server."""
+    """The log of one server. `clean` removes the secrets that we gave to it."""
 
     def __init__(self, clean: Callable[[str], str]) -> None:
         self._clean = clean
@@ -34,6 +36,6 @@ class ServerLog:
 
     @property
     def lines(self) -> tuple[ServerLogLine, ...]:
-        """The oldest first."""
+        """Return the lines, the oldest first."""
         with self._lock:
             return tuple(self._lines)

@@ -1,4 +1,6 @@
-"""What a server may ask of us: its user, a model, the folders. Whoever uses it at that moment is who is asked."""
+"""What a server may ask of its client: elicitation, sampling and roots. The chat that uses the server at that moment
+is asked. `active_calls` knows which chat that is.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,7 @@ from pydantic import FileUrl
 
 from jupyter_eca.errors import ProviderError, SamplingRefusal
 from jupyter_eca.mcp_client import elicitation_forms
-from jupyter_eca.mcp_client.results import sampling
+from jupyter_eca.mcp_client.results import parse_sampling
 from jupyter_eca.protocol.question import ChatAskQuestionParams, FieldQuestion, FormField, QuestionOption
 
 if TYPE_CHECKING:
@@ -30,8 +32,8 @@ if TYPE_CHECKING:
     from mcp.client.context import ClientRequestContext
     from mcp_types import CreateMessageRequestParams, ElicitRequestParams, ElicitRequestURLParams
 
-    from jupyter_eca.mcp_client.active_calls import Call, Calls
-    from jupyter_eca.mcp_client.server import Around
+    from jupyter_eca.mcp_client.active_calls import ActiveCall, ActiveCalls
+    from jupyter_eca.mcp_client.connection_settings import ConnectionSettings
     from jupyter_eca.workspace.ports import Questions
 
 # Beside whatever a form offers.
@@ -45,39 +47,39 @@ _TRIES: Final = 3
 
 
 class _NoAnswerError(Exception):
-    """`action` is the protocol's word for why not."""
+    """Nobody answered; `action` is the protocol's word for the reason."""
 
     def __init__(self, action: str) -> None:
         super().__init__(action)
         self.action = action
 
 
-class Asking:
-    """For one connection. The methods are the SDK's callbacks."""
+class ServerRequests:
+    """The requests of one connection. The methods are the SDK's callbacks."""
 
-    def __init__(self, around: Around, calls: Calls) -> None:
-        self._around = around
+    def __init__(self, settings: ConnectionSettings, calls: ActiveCalls) -> None:
+        self._settings = settings
         self._calls = calls
 
     async def roots(self, context: ClientRequestContext) -> ListRootsResult:  # noqa: ARG002
-        folders = self._around.folders()
+        folders = self._settings.folders()
         return ListRootsResult(roots=[Root(uri=FileUrl(folder.as_uri()), name=folder.name) for folder in folders])
 
     # -- a user
 
     async def elicit(self, context: ClientRequestContext, params: ElicitRequestParams) -> ElicitResult | ErrorData:  # noqa: ARG002
-        call = self._calls.meant()
-        questions = self._around.people.questions(call.behalf.chat) if call else None
+        call = self._calls.find_caller()
+        questions = self._settings.people.questions(call.behalf.chat) if call else None
         if call is None or questions is None:
-            self._around.log.write("warning", f"it asked for something while nobody was there: {params.message}")
+            self._settings.log.write("warning", f"it asked for something while nobody was there: {params.message}")
             return ElicitResult(action="cancel")
-        with call.waiting() as waits:
+        with call.pause_clock() as waits:
             async with call.asking:
-                return await self._elicited(_Dialogue(questions, call, self._around.name), params)
+                return await self._elicit(_Dialogue(questions, call, self._settings.name), params)
         assert waits.cancelled_caught  # noqa: S101  # nothing else leaves the block without a result
         return ElicitResult(action="cancel")
 
-    async def _elicited(self, dialogue: _Dialogue, params: ElicitRequestParams) -> ElicitResult | ErrorData:
+    async def _elicit(self, dialogue: _Dialogue, params: ElicitRequestParams) -> ElicitResult | ErrorData:
         try:
             if isinstance(params, ElicitRequestFormParams):
                 questions = elicitation_forms.questions(params.requested_schema)
@@ -87,20 +89,20 @@ class Asking:
         except _NoAnswerError as error:
             return ElicitResult(action="decline" if error.action == "decline" else "cancel")
         except ValueError as error:
-            self._around.log.write("warning", f"it asked for what cannot be asked: {error}")
+            self._settings.log.write("warning", f"it asked for something that cannot be asked: {error}")
             return ErrorData(code=INVALID_PARAMS, message=f"this cannot be asked: {error}")
 
     async def pages(self, pages: Sequence[ElicitRequestURLParams]) -> bool:
-        """What a call needs before it can be made; whether its user has been there."""
+        """Ask the user to open the pages that a call needs first; return whether they did."""
         for page in pages:
-            call = self._calls.meant()
-            questions = self._around.people.questions(call.behalf.chat) if call else None
+            call = self._calls.find_caller()
+            questions = self._settings.people.questions(call.behalf.chat) if call else None
             if call is None or questions is None:
                 return False
             try:
-                with call.waiting():
+                with call.pause_clock():
                     async with call.asking:
-                        await _Dialogue(questions, call, self._around.name).page(page)
+                        await _Dialogue(questions, call, self._settings.name).page(page)
             except _NoAnswerError:
                 return False
         return True
@@ -112,15 +114,15 @@ class Asking:
         context: ClientRequestContext,  # noqa: ARG002
         params: CreateMessageRequestParams,
     ) -> CreateMessageResult | ErrorData:
-        call = self._calls.meant()
+        call = self._calls.find_caller()
         if call is None:
             why = "no chat uses this server now, so there is no model and nobody to allow it"
-            return self._refused(why)
+            return self._refuse(why)
         try:
-            wanted = sampling(self._around.name, params)
-            with call.waiting():
+            wanted = parse_sampling(self._settings.name, params)
+            with call.pause_clock():
                 async with call.asking:
-                    sampled = await self._around.people.sample(call.behalf.chat, wanted)
+                    sampled = await self._settings.people.sample(call.behalf.chat, wanted)
                 return CreateMessageResult(
                     role="assistant",
                     content=TextContent(type="text", text=sampled.text),
@@ -128,29 +130,29 @@ class Asking:
                     stop_reason=sampled.stop.value,
                 )
         except (SamplingRefusal, ValueError) as error:
-            return self._refused(str(error))
+            return self._refuse(str(error))
         except ProviderError as error:
-            self._around.log.write("warning", f"the model that it asked failed: {error}")
+            self._settings.log.write("warning", f"the model that it asked failed: {error}")
             return ErrorData(code=INTERNAL_ERROR, message=f"the model failed: {error}")
-        return self._refused("the call that it was for is over")
+        return self._refuse("the call that it was for is over")
 
-    def _refused(self, why: str) -> ErrorData:
-        self._around.log.write("warning", f"it wanted to ask a model: {why}")
+    def _refuse(self, why: str) -> ErrorData:
+        self._settings.log.write("warning", f"it wanted to ask a model: {why}")
         return ErrorData(code=INVALID_REQUEST, message=f"sampling was refused: {why}")
 
 
 class _Dialogue:
-    """One thing that a server wants to know, as questions to a chat."""
+    """One elicitation, as questions to a chat."""
 
-    def __init__(self, questions: Questions, call: Call, server: str) -> None:
+    def __init__(self, questions: Questions, call: ActiveCall, server: str) -> None:
         self._questions = questions
         self._call = call
         self._server = server
 
     async def form(
-        self, message: str, questions: Sequence[elicitation_forms.Question]
+        self, message: str, questions: Sequence[elicitation_forms.FormQuestion]
     ) -> dict[str, elicitation_forms.Value]:
-        """Raises: _NoAnswerError."""
+        """Ask for the fields of a form. Raises: _NoAnswerError."""
         found: dict[str, elicitation_forms.Value] = {}
         asks = f"The MCP server {self._server!r} asks: {message}"
         if not questions:
@@ -162,7 +164,7 @@ class _Dialogue:
         return found
 
     async def page(self, params: ElicitRequestURLParams) -> None:
-        """Raises: _NoAnswerError, also for an address that is no page."""
+        """Ask the user to open a page. Raises: _NoAnswerError, also for an address that is no web page."""
         place = urlsplit(params.url)
         if place.scheme not in {"http", "https"} or not place.hostname:
             raise _NoAnswerError("decline")
@@ -172,7 +174,7 @@ class _Dialogue:
         )
         await self._ask(asks, [QuestionOption(label=OPENED)], free=False)
 
-    async def _answer(self, asks: str, question: elicitation_forms.Question) -> elicitation_forms.Value | None:
+    async def _answer(self, asks: str, question: elicitation_forms.FormQuestion) -> elicitation_forms.Value | None:
         typed = question.several or not question.choices
         labels = [] if question.several else list(question.choices)
         options = [QuestionOption(label=label) for label in labels]
@@ -195,7 +197,7 @@ class _Dialogue:
     async def _ask(
         self, words: str, options: list[QuestionOption], *, free: bool, field: FormField | None = None
     ) -> str:
-        """Raises: _NoAnswerError."""
+        """Ask one question. Raises: _NoAnswerError."""
         asked = ChatAskQuestionParams(
             chat_id=self._call.behalf.chat,
             question=words,
@@ -213,7 +215,7 @@ class _Dialogue:
         return answer.answer
 
 
-def _field(question: elicitation_forms.Question) -> FormField:
+def _field(question: elicitation_forms.FormQuestion) -> FormField:
     least, most = question.bounds
     return FormField(
         kind=question.kind,

@@ -1,5 +1,6 @@
-"""One life of a server, from its start to its end, and what its failures are called. The boundary to the SDK: what it
-raises becomes a line for the reader here, whatever it is."""
+"""One session of a server, from its start to its end, and the sentences for its failures. It is the boundary to the
+SDK: whatever the SDK raises becomes a sentence here. `server` decides what follows.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ from pydantic import ValidationError
 
 from jupyter_eca.errors import ToolError
 from jupyter_eca.mcp_client import transports
-from jupyter_eca.mcp_client.connection import Connection, LostError, NoAnswerError, Way, run, ways
+from jupyter_eca.mcp_client.connection import LostError, NoAnswerError, ServerConnection, Way, run, ways
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -22,54 +23,57 @@ if TYPE_CHECKING:
     import anyio
     import httpx2
 
-    from jupyter_eca.mcp_client.server import Around
+    from jupyter_eca.mcp_client.connection_settings import ConnectionSettings
 
 
 _MORE: Final = "it wants its user to sign in again, for more than they have allowed so far"
 
 
 @dataclass(frozen=True, slots=True)
-class Ending:
-    """How it ended by itself."""
+class SessionEnd:
+    """How a session ended by itself."""
 
     why: str
     refused: bool = False
 
 
 class StaleError(Exception):
-    """The server does not know our session or our token any more: it has done nothing of what it was asked."""
+    """The server does not know our session or our token any more. It did nothing of what it was asked."""
 
 
-async def live(
-    around: Around, auth: httpx2.Auth | None, scope: anyio.CancelScope, up: Callable[[Connection], None]
-) -> Ending:
-    """`up` is called when its tools are known; cancelling `scope` ends it well."""
-    ending = Ending(f"it did not finish starting within {around.pace.timeout:g} s")
-    watch = transports.Watch()
+async def run_session(
+    settings: ConnectionSettings,
+    auth: httpx2.Auth | None,
+    scope: anyio.CancelScope,
+    up: Callable[[ServerConnection], None],
+) -> SessionEnd:
+    """Run one session. `up` is called when the tools are known. Cancelling `scope` ends the session properly."""
+    ending = SessionEnd(f"it did not finish starting within {settings.pace.timeout:g} s")
+    watch = transports.TransportWatch()
     with scope:
-        for way in ways(around, auth):
-            suspect = partial(around.attached.suspect, around.name)
-            watch = transports.Watch(hear=partial(around.log.write, "stderr"), updated=suspect)
+        for way in ways(settings, auth):
+            suspect = partial(settings.attached.suspect, settings.name)
+            watch = transports.TransportWatch(hear=partial(settings.log.write, "stderr"), updated=suspect)
             refusal: list[int] = []
             transports.REFUSAL.set(refusal)
             try:
-                await run(way, around, up, watch)
+                await run(way, settings, up, watch)
             except Exception as error:  # noqa: BLE001  # the boundary to a server: it may cost itself only
                 first = ending
-                ending = _ending(error, watch, refusal)
-                if way.first and _worth_another(way, error, refusal):
+                ending = _explain_end(error, watch, refusal)
+                if way.first and _is_worth_another(way, error, refusal):
                     continue
                 if way.http and not way.first and not ending.refused and not watch.lived:
                     # That it is none of the older kind either does not explain why it is none of the newer.
                     ending = first
             break
     if scope.cancelled_caught:
-        return Ending(f"{ending.why}{_spoken(watch)}")
+        return SessionEnd(f"{ending.why}{_describe_last_words(watch)}")
     return ending
 
 
-async def ask(connection: Connection, work: Callable[[Connection], Awaitable[Any]]) -> Any:
-    """Raises: StaleError; ToolError, whatever else went wrong."""
+async def call_server(connection: ServerConnection, work: Callable[[ServerConnection], Awaitable[Any]]) -> Any:
+    """Run `work` on a connection. Raises: StaleError; ToolError for everything else that went wrong."""
     refusal: list[int] = []
     token = transports.REFUSAL.set(refusal)
     try:
@@ -84,19 +88,19 @@ async def ask(connection: Connection, work: Callable[[Connection], Awaitable[Any
         if 401 in refusal:
             connection.lose("it wants credentials", refused=True)
             raise StaleError from None
-        if _closed(error) and 403 in refusal:
+        if _is_closed(error) and 403 in refusal:
             # Where nobody is signed in, a 403 is an answer and ends nothing: here the SDK would have sent its user.
             connection.lose(_MORE, refused=True)
             raise ToolError(_MORE) from None
-        if _closed(error):
+        if _is_closed(error):
             raise ToolError("it ended during the call, which may or may not have been done") from None
-        raise ToolError(f"it answered HTTP {refusal[-1]}" if refusal else brief(error)) from None
+        raise ToolError(f"it answered HTTP {refusal[-1]}" if refusal else summarize_error(error)) from None
     finally:
         transports.REFUSAL.reset(token)
 
 
-def brief(error: BaseException) -> str:
-    """One line of an error, the first real one of a group."""
+def summarize_error(error: BaseException) -> str:
+    """Return one line of an error; of a group, its first real error."""
     error = _leaf(error)
     match error:
         case ValidationError():
@@ -115,33 +119,34 @@ def _leaf(error: BaseException) -> BaseException:
     return error
 
 
-def _ending(error: Exception, watch: transports.Watch, refusal: list[int]) -> Ending:
+def _explain_end(error: Exception, watch: transports.TransportWatch, refusal: list[int]) -> SessionEnd:
     leaf = _leaf(error)
     refused = 401 in refusal or (isinstance(leaf, LostError) and leaf.refused)
-    why = brief(leaf)
+    why = summarize_error(leaf)
     if isinstance(leaf, OAuthFlowError):
-        return Ending(why, refused=True)
+        return SessionEnd(why, refused=True)
     if refusal and not isinstance(leaf, LostError):
         why = f"it answered HTTP {refusal[-1]}"
-    elif _closed(leaf):
+    elif _is_closed(leaf):
         why = "it ended before it was ready"
-    return Ending(f"{why}{_spoken(watch)}", refused)
+    return SessionEnd(f"{why}{_describe_last_words(watch)}", refused)
 
 
-def _spoken(watch: transports.Watch) -> str:
-    garbage = ", and wrote what is no JSON-RPC" if watch.garbage else ""
+def _describe_last_words(watch: transports.TransportWatch) -> str:
+    garbage = ", and wrote something that is not JSON-RPC" if watch.garbage else ""
     return f"{garbage}; it said: {watch.last_words}" if watch.last_words else garbage
 
 
-def _closed(error: BaseException) -> bool:
+def _is_closed(error: BaseException) -> bool:
     leaf = _leaf(error)
     return isinstance(leaf, MCPError) and leaf.error.code == CONNECTION_CLOSED
 
 
-def _worth_another(way: Way, error: Exception, refusal: list[int]) -> bool:
-    """A process that ended over the first question; a URL that does not take the newer kind of request."""
+def _is_worth_another(way: Way, error: Exception, refusal: list[int]) -> bool:
+    """Whether to try the next way: a process ended over the first question, or a URL does not accept the newer kind of
+    request."""
     if isinstance(_leaf(error), OAuthFlowError):
         return False  # where a sign-in looks for its servers, many addresses are not found
     if way.http:
         return any(400 <= status < 500 and status not in {401, 403} for status in refusal)
-    return _closed(error)
+    return _is_closed(error)

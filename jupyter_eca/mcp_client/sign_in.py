@@ -1,4 +1,5 @@
-"""A user who signs in somewhere with a browser, from the address they are sent to until the page they see in the end.
+"""A user who signs in with a browser: from the address that they are sent to until the page that they see at the end.
+It knows no OAuth; `loopback_browser` and the Jupyter server are the two ways back.
 
 The port is `Browser`: where the browser comes back to, and who opens it, is the transport's to decide. Whoever listens
 there hands over what came by `Arrivals.arrive`. Knows no transport and no SDK.
@@ -38,8 +39,8 @@ _FAILED: Final = "The sign-in to {where} did not work: {why}."
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
-    """What the browser is shown."""
+class SignInPage:
+    """The page that the browser shows at the end."""
 
     status: int
     title: str
@@ -53,8 +54,8 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class Landing:
-    """Where a browser comes back to. `open` sends the user's browser away, where that is ours to do. `own`: nobody
-    is logged in there by a cookie, which would be lost under another name of the same machine."""
+    """Where a browser comes back to. `open` opens the user's browser, where that is ours to do. `own`: no cookie logs
+    the user in there, because it would be lost under another name of the same machine."""
 
     address: str
     arrivals: Arrivals
@@ -67,15 +68,15 @@ class Browser(Protocol):
     """A user's browser, as far as a sign-in needs it."""
 
     async def land(self, port: int | None, used: Sequence[str]) -> Landing:
-        """At `port` if one is configured; else, if it can be, at an address that was `used` before: there a server
-        knows us already. Raises: OSError."""
+        """Prepare the way back: at `port` if one is configured, or else, if possible, at an address that was `used`
+        before, because the server knows us there. Raises: OSError."""
         ...
 
 
 @dataclass(eq=False)
 class Visit:
-    """One attempt to sign in to the server `name`; `say` tells whoever asked for it. `kind` is what stands before the
-    name on the page. `lasts`: what comes of it is there after the next start."""
+    """One attempt to sign in to the server `name`. `say` tells whoever asked for it. `kind` stands before the name on
+    the page. `lasts`: the sign-in survives a restart."""
 
     name: str
     landing: Landing
@@ -93,32 +94,32 @@ class Visit:
         self.say(MessageType.INFO, f"Sign in to the MCP server {self.name!r}: {url}")
 
     def expect(self, state: str) -> None:
-        """For whoever sends the user away themselves."""
+        """Expect somebody whom the caller sends to the browser itself."""
         self.sent = True
         self.landing.arrivals.expect(state, self)
 
     @property
-    def returned(self) -> bool:
+    def has_returned(self) -> bool:
         return self._came.done()
 
     async def back(self) -> Mapping[str, str]:
-        """What the browser brought."""
+        """Wait for what the browser brings back."""
         return await asyncio.shield(self._came)  # whoever stops waiting must not look like a browser that came
 
-    async def arrive(self, found: Mapping[str, str]) -> Page:
+    async def arrive(self, found: Mapping[str, str]) -> SignInPage:
         if not self._came.done():
             self._came.set_result(found)
         try:
             why = await asyncio.wait_for(asyncio.shield(self._outcome), _EXCHANGE)
         except TimeoutError:
-            return Page(202, "Not finished yet", _SLOW)
+            return SignInPage(202, "Not finished yet", _SLOW)
         if why is None:
             lasts = "" if self.lasts else _FOR_NOW
-            return Page(200, "Signed in", _DONE.format(where=self.kind + self.name, lasts=lasts))
-        return Page(400, "Not signed in", _FAILED.format(where=self.kind + self.name, why=why))
+            return SignInPage(200, "Signed in", _DONE.format(where=self.kind + self.name, lasts=lasts))
+        return SignInPage(400, "Not signed in", _FAILED.format(where=self.kind + self.name, why=why))
 
     def end(self, why: str | None) -> None:
-        """`why` it did not work, None if it did. The first end counts."""
+        """End the visit; `why` says why it failed, None means that it worked. The first end counts."""
         self.landing.arrivals.forget(self)
         self.landing.close()
         if not self._outcome.done():
@@ -126,7 +127,7 @@ class Visit:
 
 
 class Arrivals:
-    """Who is waited for, by the `state` that only their authorization server was told."""
+    """The sign-ins that are waited for, by the `state` that only their authorization server knows."""
 
     def __init__(self) -> None:
         self._visits: dict[str, Visit] = {}
@@ -138,16 +139,16 @@ class Arrivals:
         self._visits = {state: other for state, other in self._visits.items() if other is not visit}
 
     def hold(self, found: Mapping[str, str]) -> str:
-        """What came with somebody who must first log in where they came back to; gives the `state`, by which alone
-        `arrive` then knows it. A code has no place in the address of a login page, which is logged."""
+        """Keep what somebody brought who must first log in where they came back to, and return the `state` by which
+        `arrive` knows it. The code must not stand in the address of a login page, which is logged."""
         state = found.get("state", "")
         if (visit := self._visits.get(state)) is not None:
             visit.held = found
         return state
 
-    async def arrive(self, found: Mapping[str, str]) -> Page:
-        """A `state` counts once."""
+    async def arrive(self, found: Mapping[str, str]) -> SignInPage:
+        """Hand over what came back. Each `state` counts once."""
         visit = self._visits.pop(found.get("state", ""), None)
         if visit is None:
-            return Page(404, "Nothing to do", _UNKNOWN)
+            return SignInPage(404, "Nothing to do", _UNKNOWN)
         return await visit.arrive(visit.held if set(found) == {"state"} else found)

@@ -1,5 +1,6 @@
-"""What is kept of sign-ins, by the server's address: where the keys of providers are, in a keyring or in the memory of
-this process. Knows what it keeps only as JSON; no SDK."""
+"""Stored sign-ins, by the server's address. They lie where the keys of providers lie: in a keyring, or in the memory
+of this process. It signs in nobody: `oauth` does.
+"""
 
 from __future__ import annotations
 
@@ -23,8 +24,9 @@ _log = logging.getLogger(__name__)
 _CLIENTS: Final = 8
 
 
-class Grant(BaseModel):
-    """Tokens, whom they were given to, and what is needed to renew them. `expires` in seconds since 1970."""
+class TokenGrant(BaseModel):
+    """Tokens, the client that they were given to, and what is needed to renew them. `expires` is in seconds since
+    1970."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -35,16 +37,16 @@ class Grant(BaseModel):
     resource: dict[str, Any] | None = None
 
 
-class Kept(BaseModel):
-    """`clients`: what we are registered as, by the address that browsers come back to."""
+class StoredSignIn(BaseModel):
+    """What is stored for one server. `clients` are our registrations, by the address that browsers come back to."""
 
     model_config = ConfigDict(frozen=True)
 
-    grant: Grant | None = None
+    grant: TokenGrant | None = None
     clients: dict[str, dict[str, Any]] = {}
 
 
-class Keeping:
+class SignInStore:
     def __init__(self, store: Credentials) -> None:
         self._store = store
         self._writing = asyncio.Lock()
@@ -52,22 +54,22 @@ class Keeping:
     async def load(self) -> None:
         await asyncio.to_thread(self._store.load)
 
-    def known(self, url: str) -> Kept:
-        """As of the last `load` or change; this one does not block."""
+    def get(self, url: str) -> StoredSignIn:
+        """Return what is stored, as of the last `load` or change. It does not block."""
         found = self._store.known(_key(url))
         try:
-            return Kept.model_validate_json(found.key) if found is not None else Kept()
+            return StoredSignIn.model_validate_json(found.key) if found is not None else StoredSignIn()
         except ValidationError:
-            return Kept()
+            return StoredSignIn()
 
-    async def grant(self, url: str, grant: Grant) -> bool:
-        """Whether it is there after the next start."""
+    async def grant(self, url: str, grant: TokenGrant) -> bool:
+        """Store a grant; return whether it survives a restart."""
         return await self._change(url, lambda kept: kept.model_copy(update={"grant": grant}))
 
     async def register(self, url: str, address: str, client: dict[str, Any] | None) -> None:
-        """None: we are not known there any more."""
+        """Store a registration; None removes it, when the server no longer knows us."""
 
-        def change(kept: Kept) -> Kept:
+        def change(kept: StoredSignIn) -> StoredSignIn:
             others = {where: other for where, other in kept.clients.items() if where != address}
             newest = {address: client, **others} if client is not None else others
             return kept.model_copy(update={"clients": dict(list(newest.items())[:_CLIENTS])})
@@ -75,14 +77,14 @@ class Keeping:
         await self._change(url, change)
 
     async def forget(self, url: str) -> None:
-        """Raises: OSError."""
+        """Remove what is stored for a server. Raises: OSError."""
         async with self._writing:
             await asyncio.to_thread(self._store.forget, _key(url))
 
-    async def _change(self, url: str, change: Callable[[Kept], Kept]) -> bool:
+    async def _change(self, url: str, change: Callable[[StoredSignIn], StoredSignIn]) -> bool:
         def write() -> bool:
             self._store.load()
-            return self._store.store(_key(url), Login(change(self.known(url)).model_dump_json()))
+            return self._store.store(_key(url), Login(change(self.get(url)).model_dump_json()))
 
         async with self._writing:
             try:
@@ -93,7 +95,7 @@ class Keeping:
 
 
 def _key(url: str) -> str:
-    """Without what may change while the server stays the same, and without a password that is in it."""
+    """Return the address without the parts that may change while the server stays the same, and without a password."""
     split = urlsplit(url)
     host = f"[{split.hostname}]" if ":" in (split.hostname or "") else split.hostname
     port = f":{split.port}" if split.port else ""

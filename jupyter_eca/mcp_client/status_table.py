@@ -1,4 +1,4 @@
-"""The life of one server as a table."""
+"""The lifecycle of one server as a table: status and signal to status. Pure. `server` gives the signals."""
 
 from __future__ import annotations
 
@@ -53,8 +53,8 @@ TABLE: Final[dict[tuple[S, Signal], S]] = {
 }
 
 
-def after(status: S, signal: Signal) -> S:
-    """Raises: IllegalSignal."""
+def next_status(status: S, signal: Signal) -> S:
+    """Return the status after a signal. Raises: IllegalSignal."""
     try:
         return TABLE[status, signal]
     except KeyError:

@@ -1,5 +1,6 @@
-"""How a server is reached: the SDK's transports, watched. What is watched is told to a `Watch`, in the order of the
-wire: the end of the server's output, its lists that changed, the HTTP statuses that the SDK does not pass on."""
+"""The SDK's transports, watched: stdio, streamable HTTP and SSE. It knows no session: a `TransportWatch` is told
+what passes, in the order of the messages.
+"""
 
 from __future__ import annotations
 
@@ -59,9 +60,10 @@ logging.getLogger("mcp.client.stdio").addFilter(lambda record: "Failed to parse"
 
 
 @dataclass
-class Watch:
-    """`stale` are the lists to be fetched again; `news` is set when there are some. `lived`: it has been running.
-    `hear` is given each line of its stderr, by a thread of its own, `updated` what resource changed."""
+class TransportWatch:
+    """What is observed of a transport. `stale` are the lists to fetch again; `news` is set when there are some.
+    `lived`: it was running. `hear` is called with each line of stderr, in a thread of its own, `updated` with the
+    address of a resource that changed."""
 
     ended: anyio.Event = field(default_factory=anyio.Event)
     news: anyio.Event = field(default_factory=anyio.Event)
@@ -78,15 +80,15 @@ class Watch:
 
     @property
     def last_words(self) -> str:
-        """The last line of its stderr."""
+        """Return the last line of stderr."""
         lines = bytes(self.words).decode("utf-8", "replace").split("\n")
         return next((line.strip() for line in reversed(lines) if line.strip()), "")
 
 
 class _Reading:
-    """The SDK's stream, looked at in passing."""
+    """The SDK's stream, observed."""
 
-    def __init__(self, stream: ReadStream[SessionMessage | Exception], watch: Watch) -> None:
+    def __init__(self, stream: ReadStream[SessionMessage | Exception], watch: TransportWatch) -> None:
         self._stream = stream
         self._watch = watch
 
@@ -134,16 +136,18 @@ class _Reading:
 
 
 @contextlib.asynccontextmanager
-async def watched(
-    transport: AbstractAsyncContextManager[TransportStreams], watch: Watch
+async def watch_messages(
+    transport: AbstractAsyncContextManager[TransportStreams], watch: TransportWatch
 ) -> AsyncGenerator[TransportStreams]:
     async with transport as (reading, writing):
         yield _Reading(reading, watch), writing
 
 
 @contextlib.asynccontextmanager
-async def stdio(settings: McpServerConfig, folder: Path | None, watch: Watch) -> AsyncGenerator[TransportStreams]:
-    """A process of its own. Raises: OSError when it cannot be started."""
+async def stdio(
+    settings: McpServerConfig, folder: Path | None, watch: TransportWatch
+) -> AsyncGenerator[TransportStreams]:
+    """Start a process and connect to its standard streams. Raises: OSError when it cannot be started."""
     env = {name: os.environ[name] for name in _INHERITED if name in os.environ}
     env |= {name: value.get_secret_value() for name, value in settings.env.items()}
     command = os.path.expanduser(settings.command or "")  # noqa: PTH111, ASYNC240  # a bare name must stay one; it reads no disk
@@ -154,12 +158,12 @@ async def stdio(settings: McpServerConfig, folder: Path | None, watch: Watch) ->
     # A thread, since asyncio reads no pipe of ours on Windows; a daemon, since a grandchild may keep the pipe open.
     threading.Thread(target=_listen, args=(reading, watch), name="mcp stderr", daemon=True).start()
     with os.fdopen(writing, "w") as errlog:
-        async with watched(stdio_client(parameters, errlog), watch) as streams:
+        async with watch_messages(stdio_client(parameters, errlog), watch) as streams:
             yield streams
 
 
-def _listen(handle: int, watch: Watch) -> None:
-    """Read to the end, so that a server that floods it never waits; keep the tail."""
+def _listen(handle: int, watch: TransportWatch) -> None:
+    """Read stderr to its end, so that a server that writes much never blocks; keep the tail."""
     begun = b""
     with os.fdopen(handle, "rb", buffering=0) as pipe:
         while piece := pipe.read(65_536):
@@ -174,21 +178,25 @@ def _listen(handle: int, watch: Watch) -> None:
 
 
 @contextlib.asynccontextmanager
-async def http(settings: McpServerConfig, auth: httpx2.Auth | None, watch: Watch) -> AsyncGenerator[TransportStreams]:
+async def http(
+    settings: McpServerConfig, auth: httpx2.Auth | None, watch: TransportWatch
+) -> AsyncGenerator[TransportStreams]:
     _check(settings.url)
     async with (
         _client(settings, auth) as client,
-        watched(streamable_http_client(settings.url or "", http_client=client), watch) as streams,
+        watch_messages(streamable_http_client(settings.url or "", http_client=client), watch) as streams,
     ):
         yield streams
 
 
 @contextlib.asynccontextmanager
-async def sse(settings: McpServerConfig, auth: httpx2.Auth | None, watch: Watch) -> AsyncGenerator[TransportStreams]:
+async def sse(
+    settings: McpServerConfig, auth: httpx2.Auth | None, watch: TransportWatch
+) -> AsyncGenerator[TransportStreams]:
     def factory(*_: Any, **__: Any) -> httpx2.AsyncClient:
         return _client(settings, auth)
 
-    async with watched(sse_client(settings.url or "", httpx_client_factory=factory), watch) as streams:
+    async with watch_messages(sse_client(settings.url or "", httpx_client_factory=factory), watch) as streams:
         yield streams
 
 

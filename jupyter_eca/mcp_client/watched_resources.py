@@ -1,5 +1,4 @@
-"""The resources that chats were given, and which of them may be others by now. A server that tells of changes says only
-that there was one, and tells none while it is away: what is suspected is read again, and compared."""
+"""The resources that chats were given, and which of them may have changed since. It reads none: `manager` does."""
 
 from __future__ import annotations
 
@@ -23,11 +22,11 @@ class _One:
 
 
 @dataclass
-class Attached:
+class AttachedResources:
     _all: dict[tuple[str, str, str], _One] = field(default_factory=dict[tuple[str, str, str], _One])
 
-    def given(self, chat: str, server: str, uri: str, text: str, images: Iterable[ImagePart]) -> None:
-        """What a chat is given now."""
+    def remember(self, chat: str, server: str, uri: str, text: str, images: Iterable[ImagePart]) -> None:
+        """Record what a chat was given."""
         digest = hashlib.sha256("\0".join((text, *(image.base64 for image in images))).encode("utf-8", "replace"))
         before = self._all.pop((chat, server, uri), None)
         # One that was suspected meanwhile stays so: it may have changed after it was read.
@@ -40,7 +39,7 @@ class Attached:
         return one and one.digest
 
     def suspect(self, server: str, uri: str | None = None) -> None:
-        """That one, or all of a server."""
+        """Suspect one resource, or all of a server."""
         for (_, of, its), one in self._all.items():
             if of == server and uri in {None, its}:
                 one.suspected = True
@@ -49,9 +48,9 @@ class Attached:
         if one := self._all.get((chat, server, uri)):
             one.suspected = suspected
 
-    def suspected(self, chat: str) -> list[tuple[str, str]]:
-        """Server and address of each."""
+    def list_suspected(self, chat: str) -> list[tuple[str, str]]:
+        """Return server and address of each suspected resource."""
         return [(server, uri) for (of, server, uri), one in self._all.items() if of == chat and one.suspected]
 
-    def followed(self, server: str) -> list[str]:
+    def list_followed(self, server: str) -> list[str]:
         return list(dict.fromkeys(uri for _, of, uri in self._all if of == server))

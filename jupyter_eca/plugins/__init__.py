@@ -1,1 +1,72 @@
-"""What is added in one file: providers, tools and contexts, found by `loader`."""
+"""What authors of plugs import: `from jupyter_eca.plugins import tool, ToolContext`. No later move breaks it.
+
+The names are imported when they are first used: whoever imports `loader` or a single plug does not pay for the rest.
+What each means is written where it is defined. `loader` finds the plugs themselves; it knows no kind of plug.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from jupyter_eca.engine.model.delta import (
+        Delta,
+        ReasoningDelta,
+        ReasoningEnd,
+        TextDelta,
+        ToolCallDelta,
+        UsageDelta,
+    )
+    from jupyter_eca.engine.model.request import DocumentPart, ImagePart, ModelRequest
+    from jupyter_eca.errors import ProviderError, ToolError
+    from jupyter_eca.plugins.contexts.base import Context, Material, Surroundings
+    from jupyter_eca.plugins.providers.base import Provider
+    from jupyter_eca.plugins.tools.base import Need, Tool, ToolContext, tool
+    from jupyter_eca.protocol.context import OtherContext
+    from jupyter_eca.workspace.tool_result import Report, ToolResult
+
+__all__ = [
+    "Context",
+    "Delta",
+    "DocumentPart",
+    "ImagePart",
+    "Material",
+    "ModelRequest",
+    "Need",
+    "OtherContext",
+    "Provider",
+    "ProviderError",
+    "ReasoningDelta",
+    "ReasoningEnd",
+    "Report",
+    "Surroundings",
+    "TextDelta",
+    "Tool",
+    "ToolCallDelta",
+    "ToolContext",
+    "ToolError",
+    "ToolResult",
+    "UsageDelta",
+    "tool",
+]
+
+_MODULES = {
+    **dict.fromkeys(("tool", "Tool", "ToolContext", "Need"), "plugins.tools.base"),
+    **dict.fromkeys(("ToolResult", "Report"), "workspace.tool_result"),
+    **dict.fromkeys(("Context", "Material", "Surroundings"), "plugins.contexts.base"),
+    **dict.fromkeys(("Provider",), "plugins.providers.base"),
+    **dict.fromkeys(("ModelRequest", "ImagePart", "DocumentPart"), "engine.model.request"),
+    **dict.fromkeys(("ToolError", "ProviderError"), "errors"),
+    **dict.fromkeys(("OtherContext",), "protocol.context"),
+    **dict.fromkeys(
+        ("Delta", "ReasoningDelta", "ReasoningEnd", "TextDelta", "ToolCallDelta", "UsageDelta"), "engine.model.delta"
+    ),
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import a name of `__all__` from its module. Raises: AttributeError for any other name."""
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"jupyter_eca.{_MODULES[name]}"), name)

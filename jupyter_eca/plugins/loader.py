@@ -22,10 +22,11 @@ _FOLDERS = {
 
 
 def find(kind: str, constant: str) -> dict[str, Any]:
-    """The constants of all plugs of a kind (`providers`, `tools`, ...), by module or entry point name.
+    """Return the constants of all plugs of a kind (`providers`, `tools`, ...), by the name of their module or entry
+    point.
 
     A third party's plug (entry point group `jupyter_eca.<kind>`) that cannot be loaded is logged and left out: it must
-    not take the assistant down. One of ours that cannot is a bug and raises.
+    not stop the assistant. A plug of ours that cannot be loaded is a bug and raises.
     """
     package = importlib.import_module(f"jupyter_eca.{_FOLDERS.get(kind, kind)}")
     found: dict[str, Any] = {}
@@ -44,5 +45,5 @@ def find(kind: str, constant: str) -> dict[str, Any]:
 
 @lru_cache(maxsize=1)
 def _entries(_path: tuple[str, ...]) -> EntryPoints:
-    """Of everything that is installed on this path: 30 ms in a Jupyter environment, and each kind of plug asks."""
+    """Return all entry points of this path. That takes 30 ms in a Jupyter environment, and each kind of plug asks."""
     return cast("EntryPoints", entry_points())  # typeshed gives this Python's deprecated type

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from pydantic import ValidationError
 
-from jupyter_eca import __version__
+from jupyter_eca._version import __version__
 from jupyter_eca.errors import RemoteError
 from jupyter_eca.protocol import chat, chats, command, context, lifecycle, mcp, notebook, question, tool
 from jupyter_eca.protocol.base import Done

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol, runtime_checkable
 
 from jupyter_eca.errors import ToolError
 
@@ -160,6 +160,27 @@ class Notebooks(Protocol):
 
     async def show(self, path: str, cell: str | None = None) -> None:
         """Have it open before the user, where there is somebody to see it; else nothing. Never raises."""
+        ...
+
+
+class OpenNotebooks(Protocol):
+    """As much of `Notebooks` as contexts and instructions read."""
+
+    async def list(self) -> tuple[NotebookInfo, ...]: ...
+
+    async def read(self, path: str) -> NotebookDocument: ...
+
+
+@runtime_checkable
+class Executed(Protocol):
+    """What the very process remembers that runs a notebook's cells."""
+
+    def last_error(self) -> list[str] | None:
+        """Its traceback, in lines."""
+        ...
+
+    def source(self, count: int) -> str:
+        """What was run as this execution; "" when there was none."""
         ...
 
 

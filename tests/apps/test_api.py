@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from jupyter_eca.apps.api import Connection
-    from jupyter_eca.apps.kernel.answer.transcript import Call
+    from jupyter_eca.apps.kernel.answer.transcript import TranscriptCall
 
 pytestmark = pytest.mark.asyncio
 
@@ -46,7 +46,7 @@ def functions() -> Iterator[None]:
     LENT.clear()
 
 
-def not_today(_call: Call) -> Decision:
+def not_today(_call: TranscriptCall) -> Decision:
     return Decision(False, reason="Not today.")
 
 
@@ -89,14 +89,14 @@ async def test_contexts_are_named_as_in_a_prompt(tmp_path: Path, monkeypatch: py
 
 
 async def test_a_function_is_a_tool_in_two_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[Call] = []
+    asked: list[TranscriptCall] = []
 
     @jupyter_eca.tool
     def weather(city: str, days: int = 1) -> dict[str, Any]:
         """The weather of a city."""
         return {"city": city, "sunny": days}
 
-    def approve(call: Call) -> bool:
+    def approve(call: TranscriptCall) -> bool:
         asked.append(call)
         return True
 
@@ -180,9 +180,9 @@ async def test_a_function_that_cannot_be_described_says_what_to_do() -> None:
         @jupyter_eca.tool
         def takes(one: asyncio.Event) -> None: ...  # pyright: ignore[reportUnusedFunction]
 
-    with pytest.raises(LocalError, match="no name for a tool"):
+    with pytest.raises(LocalError, match="not a valid name for a tool"):
         jupyter_eca.tool(name="wei ter")(_same)
-    with pytest.raises(LocalError, match="len is no function of Python"):
+    with pytest.raises(LocalError, match="len is not a Python function"):
         jupyter_eca.tool(len)
 
 

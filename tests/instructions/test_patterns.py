@@ -31,21 +31,21 @@ FACTS = {"yes": True, "no": False, "where": "/here"}
     ],
 )
 def test_patterns_match_what_java_matches(pattern: str, matches: str, not_: str) -> None:
-    glob = globs.compiled(pattern)
+    glob = globs.compile_glob(pattern)
     assert glob.fullmatch(matches)
     assert not glob.fullmatch(not_)
 
 
 @pytest.mark.parametrize("pattern", ["{a", "{a,{b}}", "[", "a\\", "[z-a]"])
 def test_what_is_no_pattern_is_told(pattern: str) -> None:
-    with pytest.raises(ValueError, match="is no pattern for paths"):
-        globs.compiled(pattern)
+    with pytest.raises(ValueError, match="is not a pattern for paths"):
+        globs.compile_glob(pattern)
 
 
 @given(st.text(alphabet="ab*?[]{}!,\\^-&|~/.", max_size=12))
 def test_any_text_is_a_pattern_or_is_refused(pattern: str) -> None:
     with suppress(ValueError):  # and nothing else: no warning either
-        globs.compiled(pattern)
+        globs.compile_glob(pattern)
 
 
 @pytest.mark.parametrize(

@@ -62,7 +62,7 @@ async def test_a_rule_that_is_not_right_is_told_and_the_others_hold(project: Pat
         "its front matter is not YAML (line 2).",
         "not a regular expression: '[': untermina",
         "`enforce` is modify or read, not never.",
-        "'{a' is no pattern for paths.",
+        "'{a' is not a pattern for paths.",
         "`agent` must be a text or a list of text",
     ]
     assert str(rules / "a.md") in warned[0]

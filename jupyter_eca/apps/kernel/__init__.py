@@ -1,31 +1,4 @@
-"""The assistant inside the user's kernel. Loading it costs next to nothing: what is heavy waits for a question."""
+"""The assistant inside the user's kernel: `%eca`, `%%eca`, the panel widget and the kernel whose cells are prompts.
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from IPython.core.interactiveshell import InteractiveShell
-
-    from jupyter_eca.apps.kernel.magic import Magic
-
-_loaded: dict[int, Magic] = {}
-
-
-def load(shell: InteractiveShell) -> None:
-    """Idempotent: loading twice changes nothing."""
-    from jupyter_eca.apps.kernel.magic import Magic
-
-    if id(shell) not in _loaded:
-        _loaded[id(shell)] = Magic(shell)
-    _loaded[id(shell)].install()
-
-
-def loaded(shell: InteractiveShell) -> Magic:
-    """Raises: KeyError for a shell that has not loaded us."""
-    return _loaded[id(shell)]
-
-
-def unload(shell: InteractiveShell) -> None:
-    if magic := _loaded.pop(id(shell), None):
-        magic.uninstall()
+Everything here may import IPython; nothing outside of this room may. `extension` is its door: it loads and unloads us.
+"""

@@ -1,4 +1,6 @@
-"""The line commands of `%eca`: each gives Markdown, and what a terminal shows where that is something else."""
+"""The line commands of `%eca`. Each returns Markdown, and a text of its own for terminals where that differs. They
+know the session only; `magic` calls them and shows the result.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,7 @@ from jupyter_eca.workspace.notebooks.prompt_cells import Cells
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from jupyter_eca.apps.kernel.magic import Magic
+    from jupyter_eca.apps.kernel.cell_session import CellSession
     from jupyter_eca.protocol.changes import Change
     from jupyter_eca.protocol.costs import Cost
     from jupyter_eca.transport.eca_client import Client
@@ -30,48 +32,48 @@ Said = str | tuple[str, str]
 """Markdown, and plain text; nothing where a command shows something itself."""
 
 
-async def _set_up(magic: Magic) -> Client:
-    """The client, once it knows the models: the engine looks for local servers first."""
-    client = await magic.client()
+async def _set_up(session: CellSession) -> Client:
+    """Return the client once it knows the models: the engine looks for local servers first."""
+    client = await session.client()
     await patiently(asyncio.ensure_future(client.setup.known.wait()))
     return client
 
 
-async def _status(magic: Magic, _argument: str) -> str:
-    client = await _set_up(magic)
-    where = "this kernel" if magic.engine.embedded else "the Jupyter server"
-    model = magic.model or client.setup.model or "none, see `%eca doctor`"
-    return f"The engine runs in {where}. Model: `{model}`. Chat: `{magic.engine.chat}`."
+async def _status(session: CellSession, _argument: str) -> str:
+    client = await _set_up(session)
+    where = "this kernel" if session.engine.embedded else "the Jupyter server"
+    model = session.model or client.setup.model or "none, see `%eca doctor`"
+    return f"The engine runs in {where}. Model: `{model}`. Chat: `{session.engine.chat}`."
 
 
-async def _models(magic: Magic, _argument: str) -> str:
-    client = await _set_up(magic)
-    chosen = magic.model or client.setup.model
+async def _models(session: CellSession, _argument: str) -> str:
+    client = await _set_up(session)
+    chosen = session.model or client.setup.model
     lines = [f"- `{model}`{' (in use)' if model == chosen else ''}" for model in client.setup.models]
-    return "\n".join(lines) or "No model can answer now: `%eca doctor` tells why."
+    return "\n".join(lines) or "No model can answer now: `%eca doctor` says why."
 
 
-async def _use(magic: Magic, argument: str) -> str:
-    client = await _set_up(magic)
+async def _use(session: CellSession, argument: str) -> str:
+    client = await _set_up(session)
     if not argument:
         return "Write `%eca use MODEL`; `%eca models` lists them."
     if "/" not in argument:
         return f"`{argument}` is not a full name: write PROVIDER/MODEL. `%eca models` lists them."
-    magic.model = argument
+    session.model = argument
     known = argument in client.setup.models
     return f"Answers come from `{argument}` now." + (
-        "" if known else " It is not among `%eca models`; it is tried anyway."
+        "" if known else " `%eca models` does not list it; it is tried anyway."
     )
 
 
-async def _new(magic: Magic, _argument: str) -> str:
-    await magic.client()
-    magic.new_chat()
+async def _new(session: CellSession, _argument: str) -> str:
+    await session.client()
+    session.new_chat()
     return "The next question starts a new chat."
 
 
-async def _stop(magic: Magic, _argument: str) -> str:
-    client = await magic.client()
+async def _stop(session: CellSession, _argument: str) -> str:
+    client = await session.client()
     listed = await patiently(asyncio.ensure_future(client.request("chat/list", ChatListParams(), ChatListResult)))
     running = [chat for chat in listed.chats if chat.status is ChatStatus.RUNNING]
     for chat in running:
@@ -81,19 +83,19 @@ async def _stop(magic: Magic, _argument: str) -> str:
     )
 
 
-async def _cost(magic: Magic, _argument: str) -> str:
-    client = await magic.client()
-    params = ChatCostsParams(chat_id=magic.engine.chat)
+async def _cost(session: CellSession, _argument: str) -> str:
+    client = await session.client()
+    params = ChatCostsParams(chat_id=session.engine.chat)
     try:
         told = await patiently(asyncio.ensure_future(client.request("chat/costs", params, ChatCostsResult)))
     except RemoteError as error:
         return "Nothing was asked in this chat yet." if error.code == Code.REFUSED else str(error)
     rows = {"this message": told.message, "this chat": told.chat, "this notebook": told.notebook}
-    lines = [f"- {name}: {_spent(cost)}" for name, cost in rows.items() if cost is not None]
-    return "\n".join([*lines, f"- today, all chats: {_spent(told.today)}"])
+    lines = [f"- {name}: {_describe_cost(cost)}" for name, cost in rows.items() if cost is not None]
+    return "\n".join([*lines, f"- today, all chats: {_describe_cost(told.today)}"])
 
 
-def _spent(cost: Cost) -> str:
+def _describe_cost(cost: Cost) -> str:
     cached = f" ({cost.cached_tokens:,} of them cached)" if cost.cached_tokens else ""
     tokens = f"{cost.input_tokens:,} tokens in{cached}, {cost.output_tokens:,} out"
     if not cost.unpriced:
@@ -103,8 +105,8 @@ def _spent(cost: Cost) -> str:
     return f"{known} {requests} of unknown price cost ({tokens})"
 
 
-async def _lock(magic: Magic, argument: str) -> str:
-    locking = magic.locking
+async def _lock(session: CellSession, argument: str) -> str:
+    locking = session.locking
     if argument not in {"", "on", "off", "status"}:
         return "Write `%eca lock on`, `%eca lock off` or `%eca lock status`."
     if argument in {"on", "off"}:
@@ -116,8 +118,8 @@ async def _lock(magic: Magic, argument: str) -> str:
     return "\n".join([*lines, *(f"- {note}" for note in locking.notes)])
 
 
-async def _cells(magic: Magic, argument: str) -> str:
-    kernel = magic.prompt_kernel
+async def _cells(session: CellSession, argument: str) -> str:
+    kernel = session.prompt_kernel
     if kernel is None:
         return "The cells of this kernel are code. With the kernel ECA (Python) they can be prompts."
     if argument in list(Cells):
@@ -129,66 +131,66 @@ async def _cells(magic: Magic, argument: str) -> str:
     return "Cells are code. Those that begin with `%%eca` are prompts."
 
 
-async def _to_python(magic: Magic, argument: str) -> str:
+async def _to_python(session: CellSession, argument: str) -> str:
     from jupyter_eca.apps.kernel.to_python import write
 
-    source = argument or magic.locking.notebook
+    source = argument or session.locking.notebook
     if not source:
-        return "Nobody tells which notebook this is: write `%eca to-python NAME.ipynb`."
+        return "The name of this notebook is not known here: write `%eca to-python NAME.ipynb`."
     try:
         target = await asyncio.to_thread(write, Path(source))
     except LocalError as error:
         raise CellError(str(error)) from None
-    return f"Written as it was last saved, without the assistant: `{target.name}`."
+    return f"The notebook was written as it was last saved, without the assistant: `{target.name}`."
 
 
-async def _doctor(magic: Magic, _argument: str) -> str:
-    client = await magic.client()
+async def _doctor(session: CellSession, _argument: str) -> str:
+    client = await session.client()
     result = await patiently(asyncio.ensure_future(client.request("workspace/doctor", Empty(), DoctorResult)))
     return result.text
 
 
-async def _diff(magic: Magic, argument: str) -> Said:
+async def _diff(session: CellSession, argument: str) -> Said:
     wanted = undo.wanted(argument)
     if wanted is None:
         return "Write `%eca diff`, or `%eca diff all` for the whole chat."
     try:
-        changes = wanted.of(await _changes(magic, wanted))
+        changes = wanted.of(await _changes(session, wanted))
     except RemoteError as error:
         return _why(error)
     return undo.drawn(changes), undo.plain(changes)
 
 
-async def _undo(magic: Magic, argument: str) -> Said:
+async def _undo(session: CellSession, argument: str) -> Said:
     wanted = undo.wanted(argument)
     if wanted is None:
         return "Write `%eca undo`, `%eca undo 2 5` with the numbers that `%eca diff` shows, or `%eca undo all`."
-    client = await magic.client()
+    client = await session.client()
     try:
-        changes = await _changes(magic, wanted)
+        changes = await _changes(session, wanted)
         ids = tuple(one.id for one in wanted.of(changes))
-        params = ChatReviewParams(chat_id=magic.engine.chat, changes=ids)
+        params = ChatReviewParams(chat_id=session.engine.chat, changes=ids)
         result = await patiently(asyncio.ensure_future(client.request("chat/revert", params, ChatRevertResult)))
     except RemoteError as error:
         return _why(error)
     return undo.told(result, wanted.missing(changes))
 
 
-async def _changes(magic: Magic, wanted: undo.Wanted) -> tuple[Change, ...]:
-    client = await magic.client()
-    params = ChatChangesParams(chat_id=magic.engine.chat, extent=wanted.extent)
+async def _changes(session: CellSession, wanted: undo.Wanted) -> tuple[Change, ...]:
+    client = await session.client()
+    params = ChatChangesParams(chat_id=session.engine.chat, extent=wanted.extent)
     asked = client.request("chat/changes", params, ChatChangesResult)
     return (await patiently(asyncio.ensure_future(asked))).changes
 
 
 def _why(error: RemoteError) -> str:
-    """A kernel may speak only about chats that it asked in, and a server that was started anew knows of none."""
+    """Explain a refusal. A kernel may speak only about chats that it asked in, and a restarted server knows of none."""
     if error.code != Code.REFUSED:
         return str(error)
-    return "Nothing was asked here yet, or not since the server was started. `%eca /diff` and `%eca /undo` look anyway."
+    return "Nothing was asked here yet, or not since the server started. `%eca /diff` and `%eca /undo` search anyway."
 
 
-COMMANDS: Final[dict[str, Callable[[Magic, str], Awaitable[Said]]]] = {
+COMMANDS: Final[dict[str, Callable[[CellSession, str], Awaitable[Said]]]] = {
     "status": _status,
     "models": _models,
     "use": _use,

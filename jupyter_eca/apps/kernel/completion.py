@@ -1,4 +1,5 @@
-"""What Tab offers behind `%eca` and in `%%eca`: our commands and options, `/` commands, files behind `@` and `#`.
+"""What Tab offers after `%eca` and in `%%eca`: our commands and options, `/` commands, and files after `@` and `#`.
+It answers no prompt; `options` lists the commands and `magic` installs it.
 
 The engine is asked for the last two, and a Tab must never hang: what does not come in time is not offered. A kernel's
 answer to a Tab may be awaited. A terminal's may not: its loop is at rest meanwhile, so it offers what came last.
@@ -20,7 +21,7 @@ from jupyter_eca.errors import EcaError
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from jupyter_eca.apps.kernel.magic import Magic
+    from jupyter_eca.apps.kernel.cell_session import CellSession
     from jupyter_eca.protocol.context import ChatContext
     from jupyter_eca.transport.eca_client import Client
 
@@ -36,7 +37,8 @@ _POINTED = re.compile(r"""(?:^|(?<=[\s(\[{<']))[@#](?:"(?P<quoted>[^"\n]*)|(?P<p
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """What is being typed: `mark` is `/` or `@`, and `start` where in the code what stands behind the mark begins."""
+    """The word that is being typed. `mark` is `/` or `@`; `start` is where the text after the mark begins in the
+    code."""
 
     mark: str
     text: str
@@ -45,7 +47,7 @@ class Word:
 
 
 def word_at(code: str, cursor: int) -> Word | None:
-    """The command or the file that the cursor is at, in code that asks the assistant."""
+    """Return the command or the file at the cursor, in code that asks the assistant."""
     before = code[:cursor]
     begin = before.rfind("\n") + 1
     line = before[begin:]
@@ -62,11 +64,11 @@ def word_at(code: str, cursor: int) -> Word | None:
 
 
 class Completion:
-    """Belongs to one shell, from `install` to `remove`."""
+    """The completion of one shell, from `install` to `remove`."""
 
-    def __init__(self, shell: Any, magic: Magic) -> None:
-        self._shell = shell
-        self._magic = magic
+    def __init__(self, session: CellSession) -> None:
+        self._shell = session.shell
+        self._session = session
         self._offered: dict[str, list[str]] = {}
         self._connecting: asyncio.Task[Any] | None = None
 
@@ -78,14 +80,14 @@ class Completion:
             kernel.do_complete = self._complete
 
     def remove(self) -> None:
-        """IPython has no way to take a hook back; a kernel's Tab is as before."""
+        """Restore the kernel's Tab. IPython has no way to remove a hook."""
         if (kernel := kernel_of(self._shell)) is not None:
             kernel.do_complete = self._before
         if self._connecting is not None:
             self._connecting.cancel()
 
     async def _complete(self, code: str, cursor_pos: int) -> dict[str, Any]:
-        """In place of `do_complete` of ipykernel, which offers the rest."""
+        """Complete our words in place of ipykernel's `do_complete`, which completes the rest."""
         as_prompt = getattr(kernel_of(self._shell), "as_prompt", None)
         asked, before = as_prompt(code) if as_prompt is not None else (code, 0)
         word = word_at(asked, cursor_pos + before)
@@ -94,7 +96,7 @@ class Completion:
             return await reply if inspect.isawaitable(reply) else reply
         try:
             async with asyncio.timeout(PATIENCE):
-                found = await self._found(await self._client(), word)
+                found = await self._find(await self._client(), word)
         except (EcaError, TimeoutError):
             found = []
         return {
@@ -106,28 +108,28 @@ class Completion:
         }
 
     async def _client(self) -> Client:
-        """A Tab that gives up leaves the connection to be made: the next one finds it."""
+        """Return the client. A Tab that gives up lets the connection be made: the next Tab finds it."""
         if self._connecting is None or self._connecting.done():
-            self._connecting = asyncio.ensure_future(self._magic.connected(unattended=False))
+            self._connecting = asyncio.ensure_future(self._session.connect(unattended=False))
         return await asyncio.shield(self._connecting)
 
-    async def _found(self, client: Client, word: Word) -> list[str]:
-        chat = self._magic.engine.chat
+    async def _find(self, client: Client, word: Word) -> list[str]:
+        chat = self._session.engine.chat
         if word.mark == "/":
             names = [command.name for command in await client.commands(chat, word.text)]
             return [name for name in names if name.startswith(word.text)] or names
         # Relative names are those of the engine's folder, which is this one only when it runs here.
-        here = os.getcwd() if self._magic.engine.embedded else ""  # noqa: PTH109  # as text, as it is written
+        here = os.getcwd() if self._session.engine.embedded else ""  # noqa: PTH109  # as text, as it is written
         found = await client.contexts(chat, word.text)
-        return [name for one in found if (name := _named(one, here, quoted=word.quoted))]
+        return [name for one in found if (name := _name_of(one, here, quoted=word.quoted))]
 
     async def learn(self, client: Client) -> None:
-        """For a terminal: what its Tab offers until the next question."""
+        """Remember what a terminal's Tab offers until the next question."""
         if kernel_of(self._shell) is None:
             try:
                 async with asyncio.timeout(PATIENCE):
                     for mark in "/@":
-                        self._offered[mark] = await self._found(client, Word(mark, "", 0))
+                        self._offered[mark] = await self._find(client, Word(mark, "", 0))
             except (EcaError, TimeoutError):
                 return
 
@@ -137,7 +139,7 @@ class Completion:
             return _same_cut(self._offered.get(word.mark, ()), word, event.symbol)
         words = event.line.split()
         before = words[-1] if event.line.endswith(" ") else (words[-2] if len(words) > 1 else "")
-        setup = self._magic.engine.setup
+        setup = self._session.engine.setup
         match before:
             case "use" | "-m":
                 return list(setup.models if setup else ())
@@ -149,20 +151,21 @@ class Completion:
                 return [name.partition(" ")[0] for name in COMMANDS] + list(OPTIONS)
 
 
-def _named(one: ChatContext, here: str, *, quoted: bool) -> str:
-    """What a message calls it; empty for what only a page can send along."""
+def _name_of(one: ChatContext, here: str, *, quoted: bool) -> str:
+    """Return how a message names it; empty for what only a page can send."""
     if one.type in {"file", "directory"}:
-        return _written(getattr(one, "path", ""), here, quoted=quoted)
-    return _written(getattr(one, "label", ""), "", quoted=quoted)
+        return _as_typed(getattr(one, "path", ""), here, quoted=quoted)
+    return _as_typed(getattr(one, "label", ""), "", quoted=quoted)
 
 
-def _written(path: str, here: str, *, quoted: bool) -> str:
-    """As it is typed behind the mark."""
+def _as_typed(path: str, here: str, *, quoted: bool) -> str:
+    """Return the path as it is typed after the mark."""
     path = path.removeprefix(f"{here}{os.sep}") if here else path
     return f'"{path}"' if " " in path and not quoted else path
 
 
 def _same_cut(offered: Iterable[str], word: Word, symbol: str) -> list[str]:
-    """IPython replaces `symbol`, which may begin before the word (at the `/`) or behind it (at a `\"`)."""
+    """Prepare the offers for IPython, which replaces `symbol`: it may begin before the word (at the `/`) or after it
+    (at a `"`)."""
     prefix = symbol[: len(symbol) - len(word.text)] if symbol.endswith(word.text) else ""
     return [f"{prefix}{name}" for name in offered]

@@ -1,4 +1,6 @@
-"""What a kernel knows of a locked question's place: the notebook's name, the cell, and which cells ask the same."""
+"""What a kernel knows of a locked question: the notebook's name, the cell, and which cells ask the same. It reads no
+lock file: the host does (`host/turn/locked_answers.py`).
+"""
 
 from __future__ import annotations
 
@@ -9,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 from jupyter_eca.apps.kernel.surroundings import kernel_of
 
 if TYPE_CHECKING:
-    from jupyter_eca.apps.kernel.answer.turn import Turn
+    from jupyter_eca.apps.kernel.answer.turn import CellTurn
     from jupyter_eca.apps.kernel.options import Ask
     from jupyter_eca.protocol.chat import ChatLock
 
 
-class Locking:
-    """Of one shell. `on` is what `%eca lock` said; None leaves it to the configuration."""
+class CellLocking:
+    """The locking of one shell. `on` is what `%eca lock` set; None leaves it to the configuration."""
 
     def __init__(self, shell: Any) -> None:
         self._shell = shell
@@ -30,11 +32,11 @@ class Locking:
 
     @property
     def notebook(self) -> str:
-        """Its path, "" where nobody tells: under nbclient, nbval and papermill."""
+        """The path of the notebook; "" where nobody tells it: under nbclient, nbval and papermill."""
         return str(self._shell.user_ns.get("__vsc_ipynb_file__") or os.environ.get("JPY_SESSION_NAME", ""))
 
     def of(self, ask: Ask) -> ChatLock:
-        """Called once for each question, in the cell that asks it."""
+        """Return the lock of a question. Call it once for each question, in the cell that asks."""
         from jupyter_eca.protocol.chat import ChatLock
 
         cell = self._cell()
@@ -48,8 +50,8 @@ class Locking:
             renew=ask.renew,
         )
 
-    def learn(self, turn: Turn, ask: Ask) -> None:
-        """What has come of it, for `%eca lock`."""
+    def learn(self, turn: CellTurn, ask: Ask) -> None:
+        """Count the result of a question, for `%eca lock`."""
         if turn.usage is not None and turn.usage.replayed:
             self.replayed += 1
         elif ask.lock or self.on:
@@ -58,7 +60,7 @@ class Locking:
             self.notes.append(turn.note)
 
     def _cell(self) -> str:
-        """Its id, where the page tells it. A cell may ask more than once, in a loop too."""
+        """Return the id of the cell, where the page tells it. A cell may ask more than once, in a loop too."""
         kernel = kernel_of(self._shell)
         request: dict[str, Any] = (kernel.get_parent() if kernel is not None else None) or {}
         execution = str(request.get("header", {}).get("msg_id", ""))
@@ -68,7 +70,8 @@ class Locking:
         return f"{cell}.{self._before}" if cell and self._before else cell
 
     def _occurrence(self, message: str, cell: str) -> int:
-        """A cell that is run again is the same one; where cells have no names, each run is one further."""
+        """Return how many earlier cells asked the same. A cell that runs again is the same one; where cells have no
+        ids, each run counts."""
         cells = self._asked.setdefault(message, [])
         if not cell or cell not in cells:
             cells.append(cell)

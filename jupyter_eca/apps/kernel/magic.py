@@ -1,4 +1,6 @@
-"""`%eca` and `%%eca`: from the words in a cell to a finished answer. Where things are shown is `screen`'s business."""
+"""`%eca` and `%%eca`: from the text of a cell to a finished answer. It decides nothing about how an answer looks
+(`answer/`); the state that cells share is in `cell_session`, the parser in `options`.
+"""
 
 from __future__ import annotations
 
@@ -7,21 +9,15 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 from jupyter_eca.apps.kernel import options
+from jupyter_eca.apps.kernel.cell_session import end_session, session_of
 from jupyter_eca.apps.kernel.completion import Completion
-from jupyter_eca.apps.kernel.engine.client import Engine
-from jupyter_eca.apps.kernel.locked_cell import Locking
-from jupyter_eca.apps.kernel.surroundings import Surroundings, kernel_of, look
+from jupyter_eca.apps.kernel.surroundings import find_front_end, kernel_of
 from jupyter_eca.apps.kernel.transform import NAME, transform
-from jupyter_eca.errors import CellError, EcaError, RemoteError
+from jupyter_eca.errors import CellError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
 
-    from jupyter_eca.apps.kernel.answer.turn import Turn
-    from jupyter_eca.apps.kernel.engine.shell_kernel import ShellKernel
-    from jupyter_eca.apps.kernel.prompt_kernel import EcaKernel
-    from jupyter_eca.protocol.content import UsageContent
-    from jupyter_eca.protocol.question import ChatAskQuestionParams, ChatAskQuestionResult
     from jupyter_eca.transport.eca_client import Client
 
 # Seconds until a chat that `/resume` goes on with is shown; nothing comes when there was no such chat.
@@ -29,23 +25,17 @@ RESUME_PATIENCE = 1.0
 
 
 class Magic:
-    """One per shell."""
+    """`%eca` and `%%eca` in one shell."""
 
     def __init__(self, shell: Any) -> None:
         self._shell = shell
-        self._engine = Engine(shell, self._answer_question)
-        self._completion = Completion(shell, self)
-        self._kernel: ShellKernel | None = None
-        self._turn: Turn | None = None
-        self.locking = Locking(shell)
-        self.model = ""
-        """What `%eca use` chose; empty for the default."""
-        self.usage: UsageContent | None = None
+        self._session = session_of(shell)
+        self._completion = Completion(self._session)
 
     # -- in and out of the shell
 
     def install(self) -> None:
-        """Idempotent."""
+        """Install the magic in the shell. Installing twice changes nothing."""
         shell = self._shell
         if transform_here in shell.input_transformers_cleanup:
             return
@@ -55,7 +45,7 @@ class Magic:
         shell.events.register("pre_run_cell", self._appear)
         self._appear()
         self._completion.install()
-        self._engine.announce()
+        self._session.engine.announce()
 
     def uninstall(self) -> None:
         shell = self._shell
@@ -65,10 +55,10 @@ class Magic:
         shell.events.unregister("pre_run_cell", self._appear)
         shell.user_ns.pop(NAME, None)
         self._completion.remove()
-        self._engine.close()
+        end_session(shell)
 
     def _appear(self, _info: Any = None) -> None:
-        """Also after `%reset`, which empties the namespace."""
+        """Put our name into the namespace, also after `%reset`, which empties it."""
         self._shell.user_ns[NAME] = self.run
 
     def _as_magic(self, line: str, cell: str | None = None) -> None:
@@ -81,24 +71,25 @@ class Magic:
         else:
             get_asyncio_loop().run_until_complete(self.run(line, cell))
 
-    def _without_waiting(self, asked: options.Ask | options.Command | options.Misuse) -> None:
-        """In a cell that was transformed before it loaded us: what needs no engine works, the rest says where to ask.
+    def _without_waiting(self, asked: options.Ask | options.LineCommand | options.Misuse) -> None:
+        """Answer in a cell that was transformed before it loaded us. What needs no engine works; the rest says where to
+        ask.
 
         Raises: CellError.
         """
         match asked:
-            case options.Command(name="help"):
-                self._say(options.HELP)
-            case options.Command(name="use", argument=model) if model:
-                self.model = model
-                self._say(f"Answers come from `{model}` now.")
-            case options.Command(name="new"):
-                self.new_chat()
-            case options.Command(name="panel", argument=argument):
+            case options.LineCommand(name="help"):
+                self._session.say(options.HELP)
+            case options.LineCommand(name="use", argument=model) if model:
+                self._session.model = model
+                self._session.say(f"Answers come from `{model}` now.")
+            case options.LineCommand(name="new"):
+                self._session.new_chat()
+            case options.LineCommand(name="panel", argument=argument):
                 from jupyter_eca.apps.kernel.panel.command import show_at_once
 
-                if said := show_at_once(self, argument):
-                    self._say(said)
+                if said := show_at_once(self._session, argument):
+                    self._session.say(said)
             case options.Misuse(message=message):
                 raise CellError(message)
             case _:
@@ -110,56 +101,58 @@ class Magic:
         match options.parse(line, body):
             case options.Ask() as ask:
                 await self._ask(ask)
-            case options.Command(name="help"):
-                self._say(options.HELP)
-            case options.Command(name="panel", argument=argument):
+            case options.LineCommand(name="help"):
+                self._session.say(options.HELP)
+            case options.LineCommand(name="panel", argument=argument):
                 # Apart: what the other commands import would double the time until the panel is on the page.
                 from jupyter_eca.apps.kernel.panel.command import show
 
-                if said := await show(self, argument):
-                    self._say(said)
-            case options.Command(name=name, argument=argument):
+                if said := await show(self._session, argument, self.run):
+                    self._session.say(said)
+            case options.LineCommand(name=name, argument=argument):
                 from jupyter_eca.apps.kernel.commands import COMMANDS
 
-                if said := await COMMANDS[name](self, argument):
-                    self._say(*([said] if isinstance(said, str) else said))
+                if said := await COMMANDS[name](self._session, argument):
+                    self._session.say(*([said] if isinstance(said, str) else said))
             case options.Misuse(message=message):
                 raise CellError(message)
 
     async def _ask(self, ask: options.Ask) -> None:
-        from jupyter_eca.apps.kernel.answer.turn import Turn, patiently
+        from jupyter_eca.apps.kernel.answer.turn import CellTurn, patiently
         from jupyter_eca.apps.kernel.model_check import check
 
-        surroundings = look(self._shell)
-        client = await self.client()
-        model = ask.model or self.model
+        session, surroundings = self._session, find_front_end(self._shell)
+        client = await session.client()
+        model = ask.model or session.model
         await patiently(asyncio.ensure_future(check(client.setup, model, ask.agent, ask.variant)))
         if ask.new:
-            self.new_chat()
-        if self._turn is not None:
+            session.new_chat()
+        if session.turn is not None:
             # Only a terminal's interrupt leaves one behind: it ends the loop's run, not the turn.
-            await self._turn.stop()
-        turn = self._turn = Turn(self._shell, surroundings, client, self.kernel, self._engine.chat, ask.command)
+            await session.turn.stop()
+        turn = session.turn = CellTurn(
+            self._shell, surroundings, client, session.kernel, session.engine.chat, ask.command
+        )
         try:
-            async with self._resuming(client, ask):
-                await turn.run(ask, model, self.locking.of(ask))
-            self.locking.learn(turn, ask)
+            async with self._follow_resume(client, ask):
+                await turn.run(ask, model, session.locking.of(ask))
+            session.locking.learn(turn, ask)
             await self._completion.learn(client)
         finally:
-            self.usage = turn.usage or self.usage
-            if self._turn is turn:
-                self._turn = None
+            session.usage = turn.usage or session.usage
+            if session.turn is turn:
+                session.turn = None
 
     @asynccontextmanager
-    async def _resuming(self, client: Client, ask: options.Ask) -> AsyncGenerator[None]:
-        """`/resume NUMBER`: the cells go on with the chat that the server then shows."""
+    async def _follow_resume(self, client: Client, ask: options.Ask) -> AsyncGenerator[None]:
+        """After `/resume NUMBER` the cells continue with the chat that the server then shows."""
         if ask.command != "resume" or len(ask.message.split()) == 1:
             yield
             return
         shown: asyncio.Future[str] = asyncio.get_running_loop().create_future()
 
         def opened(chat: str) -> None:
-            if chat != self._engine.chat and not shown.done():
+            if chat != self._session.engine.chat and not shown.done():
                 shown.set_result(chat)
 
         client.opened = opened
@@ -169,71 +162,9 @@ class Magic:
         finally:
             client.opened = None
         if shown.done():
-            self._engine.chat, self.usage = shown.result(), None
-
-    async def _answer_question(self, asked: ChatAskQuestionParams) -> ChatAskQuestionResult:
-        """Raises: RemoteError when no cell waits for an answer in that chat: nobody would see the question."""
-        turn = self._turn
-        if turn is None or turn.chat != str(asked.chat_id):
-            raise RemoteError("no cell waits for an answer in that chat")
-        return await turn.answer(asked)
-
-    # -- for the commands
-
-    @property
-    def shell(self) -> Any:
-        return self._shell
-
-    @property
-    def engine(self) -> Engine:
-        return self._engine
-
-    @property
-    def kernel(self) -> ShellKernel:
-        from jupyter_eca.apps.kernel.engine.shell_kernel import ShellKernel
-
-        if self._kernel is None:
-            self._kernel = ShellKernel(self._shell)
-        return self._kernel
-
-    @property
-    def prompt_kernel(self) -> EcaKernel | None:
-        """The kernel, where its cells can be prompts."""
-        kernel = kernel_of(self._shell)
-        return kernel if hasattr(kernel, "as_prompt") else None
-
-    @property
-    def answering(self) -> Turn | None:
-        return self._turn
-
-    async def client(self) -> Client:
-        """The connection to the engine. Raises: CellError, which is one line in the cell."""
-        from jupyter_eca.apps.kernel.answer.turn import patiently
-
-        unattended = look(self._shell) is Surroundings.UNATTENDED
-        try:
-            return await patiently(asyncio.ensure_future(self.connected(unattended=unattended)))
-        except EcaError as error:
-            raise CellError(str(error)) from None
-
-    async def connected(self, *, unattended: bool) -> Client:
-        """As `client`, where no cell waits. Raises: EcaError."""
-        return await self._engine.client(self.kernel, unattended=unattended)
-
-    def new_chat(self) -> None:
-        self._engine.new_chat()
-        self.usage = None
-
-    def _say(self, markdown: str, plain: str = "") -> None:
-        from jupyter_eca.apps.kernel.answer.inert_markdown import inert
-
-        if look(self._shell) is Surroundings.TERMINAL:
-            print(plain or markdown)  # noqa: T201  # a terminal shows no Markdown
-        else:
-            # Names of models and folders are words of others, too.
-            self._shell.display_pub.publish({"text/markdown": inert(markdown), "text/plain": plain or markdown})
+            self._session.engine.chat, self._session.usage = shown.result(), None
 
 
 def transform_here(lines: list[str]) -> list[str]:
-    """One object of its own, so that it can be found in the shell's list again."""
+    """Transform a cell. It is one object, so that it can be found in the shell's list again."""
     return transform(lines)

@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 
 
 async def check(setup: Setup, model: str, agent: str, variant: str = "") -> None:
-    """Empty is the default. Raises: CellError, which names those there are."""
+    """Refuse a model, an agent or a variant that does not exist; empty means the default. Raises: CellError, which
+    lists those that exist."""
     if not (agent or variant):
         return
     await setup.known.wait()

@@ -1,4 +1,7 @@
-"""What stands behind `%eca` and `%%eca`, taken apart. Pure."""
+"""The parser of the text after `%eca` and `%%eca`, and the tables of commands and options that the help shows.
+
+Pure. It answers nothing: `magic` runs what it returns.
+"""
 
 from __future__ import annotations
 
@@ -7,20 +10,20 @@ from dataclasses import dataclass
 from keyword import iskeyword
 
 COMMANDS = {
-    "status": "which engine answers, with which model, in which chat",
-    "models": "the models that can answer now",
+    "status": "show which engine answers, with which model, in which chat",
+    "models": "list the models that can answer now",
     "use MODEL": "answer with this model from now on",
-    "new": "start a new chat; the old one is kept",
-    "stop": "stop what is being answered",
-    "diff [all]": "what the last turn that changed something changed, or the whole chat",
-    "undo [NUMBERS]": "take that back, or what `diff` shows with these numbers; `undo all`: of the whole chat",
-    "cost": "tokens and price of this chat",
-    "lock on/off": "record the answers of this notebook from now on, or no more; without a word, how it stands",
-    "cells prompts/code": "what cells are that do not say it, in the kernel ECA (Python)",
-    "to-python [NAME.ipynb]": "write this notebook, or that one, as one of plain Python, which runs without us",
-    "panel [CHAT]": "the side panel, below this cell; with a chat's id, to go on with that",
-    "doctor": "what is set up, what is missing, what to do about it",
-    "help": "this page",
+    "new": "start a new chat; the old chat is kept",
+    "stop": "stop all running answers",
+    "diff [all]": "show what the last turn with changes changed; `diff all`: what the whole chat changed",
+    "undo [NUMBERS]": "undo these changes, or those with these numbers of `diff`; `undo all`: those of the whole chat",
+    "cost": "show the tokens and the price of this chat",
+    "lock on/off": "start or stop recording the answers of this notebook; `lock` shows the state",
+    "cells prompts/code": "what a cell without a marker is, in the kernel ECA (Python)",
+    "to-python [NAME.ipynb]": "write this notebook, or another, as plain Python that runs without the assistant",
+    "panel [CHAT]": "show the side panel below this cell; with the id of a chat, continue that chat",
+    "doctor": "show what is set up, what is missing, and what to do about it",
+    "help": "show this page",
 }
 OPTIONS = ("-m", "-b", "-v", "-n", "--lock", "--relock", "->")
 
@@ -28,13 +31,13 @@ HELP = (
     "`%eca QUESTION` or, over several lines, `%%eca`. `@file` in a question shows that file to the assistant; "
     "`%eca /help` lists the commands of the chat.\n\n"
     "| option | means |\n|---|---|\n"
-    "| `-m MODEL` | this model, from this question on |\n"
-    "| `-b code` or `-b plan` | act, or only look and plan, from this question on; or an agent of your own |\n"
-    "| `-v VARIANT` | how hard the model thinks, where it has a choice |\n"
-    "| `-n` | in a new chat |\n"
+    "| `-m MODEL` | use this model from this question on |\n"
+    "| `-b code` or `-b plan` | from this question on act, or only look and plan; or use an agent of your own |\n"
+    "| `-v VARIANT` | how hard the model thinks, if it has a choice |\n"
+    "| `-n` | ask in a new chat |\n"
     "| `--lock` | answer from the lock file beside the notebook, or ask and record there; `--lock=FILE` names it |\n"
     "| `--relock` | ask again, and record the new answer |\n"
-    "| `-> name` | bind the result: `.text`, `.tool_calls`, `.usage` |\n\n"
+    "| `-> name` | store the result in a variable: `.text`, `.tool_calls`, `.usage` |\n\n"
     "| command | does |\n|---|---|\n" + "\n".join(f"| `%eca {name}` | {does} |" for name, does in COMMANDS.items())
 )
 
@@ -53,13 +56,13 @@ class Ask:
 
     @property
     def command(self) -> str:
-        """The name of the `/` command that the message is; "" for words, though a path may look like one."""
+        """The name of the `/` command in the message; "" for other text, though a path may look like a command."""
         found = _SLASH.match(self.message)
         return found[1] if found else ""
 
 
 @dataclass(frozen=True, slots=True)
-class Command:
+class LineCommand:
     name: str
     argument: str = ""
 
@@ -77,15 +80,15 @@ _LOCK = re.compile(r"--(re)?lock(?:=(\S+))?")
 _SLASH = re.compile(r"/([A-Za-z][\w.:-]*)(?=\s|$)")
 
 
-def parse(line: str, body: str | None = None) -> Ask | Command | Misuse:
-    """`body` is None for `%eca`. A command with more words behind it than it takes is a question."""
+def parse(line: str, body: str | None = None) -> Ask | LineCommand | Misuse:
+    """Parse a cell; `body` is None for `%eca`. A command with more words than it takes is a question."""
     if body is None and (command := _command(line)) is not None:
         return command
     name = ""
     if found := _NAME.search(line):
         name, line = found[1], line[: found.start()]
         if not name.isidentifier() or iskeyword(name):
-            return Misuse(f"`{name}` cannot be a variable's name.")
+            return Misuse(f"`{name}` cannot be the name of a variable.")
     values = {"-m": "", "-b": "", "-v": ""}
     new = lock = renew = False
     lock_file = ""
@@ -105,16 +108,16 @@ def parse(line: str, body: str | None = None) -> Ask | Command | Misuse:
         rest = rest.strip()
     message = "\n".join(part for part in (rest, (body or "").strip("\n")) if part.strip())
     if not message.strip():
-        return Misuse("There is no question. Write it behind `%eca`, or below `%%eca`.")
+        return Misuse("There is no question. Write it after `%eca`, or below `%%eca`.")
     return Ask(message, values["-m"], values["-b"], new, name, values["-v"], lock, lock_file, renew)
 
 
-def _command(line: str) -> Command | None:
+def _command(line: str) -> LineCommand | None:
     word, _, argument = line.strip().partition(" ")
     if not word:
-        return Command("help")
+        return LineCommand("help")
     takes = {name.partition(" ")[0]: bool(name.partition(" ")[2]) for name in COMMANDS}
     argument = argument.strip()
     if word not in takes or (argument and not takes[word]) or (" " in argument and not _NUMBERS.fullmatch(argument)):
         return None
-    return Command(word, argument)
+    return LineCommand(word, argument)

@@ -1,4 +1,6 @@
-"""The kernel `eca`: IPython's own, with cells that are prompts. Knows nothing of how a prompt is answered."""
+"""The kernel `eca`: IPython's own kernel with cells that are prompts. It knows nothing of how a prompt is answered:
+`magic` does that.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +9,8 @@ from typing import Any, cast
 from ipykernel.ipkernel import IPythonKernel
 from traitlets import UseEnum
 
-from jupyter_eca import __version__
-from jupyter_eca.apps.kernel import load
+from jupyter_eca._version import __version__
+from jupyter_eca.apps.kernel.extension import load
 from jupyter_eca.workspace.notebooks.prompt_cells import LANGUAGE, PROMPT, Cells, is_prompt, read
 
 _PROMPTS = {
@@ -24,11 +26,15 @@ _PROMPTS = {
 
 
 class EcaKernel(IPythonKernel):
-    """`c.EcaKernel.cells = "code"` in `ipython_kernel_config.py` makes it a Python kernel that has loaded us."""
+    """The kernel `eca`. `c.EcaKernel.cells = "code"` in `ipython_kernel_config.py` makes it a Python kernel with
+    `%eca`."""
 
     implementation = "jupyter_eca"
     implementation_version = __version__
-    cells: Cells = cast("Cells", UseEnum(Cells, Cells.PROMPTS, help="What cells are that do not say it.", config=True))
+    cells: Cells = cast(
+        "Cells",
+        UseEnum(Cells, Cells.PROMPTS, help="What a cell without a marker is: a prompt or code.", config=True),
+    )
 
     @property
     def language_info(self) -> dict[str, Any]:  # pyright: ignore[reportIncompatibleVariableOverride]  # it depends on the setting
@@ -44,13 +50,13 @@ class EcaKernel(IPythonKernel):
         super().start()
 
     async def do_execute(self, code: str, silent: bool, store_history: bool = True, **more: Any) -> dict[str, Any]:  # pyright: ignore[reportIncompatibleMethodOverride]  # versions of ipykernel pass on different facts
-        """What is silent or leaves no history comes from a program, and is code."""
+        """Run a cell. A silent request, or one that leaves no history, comes from a program and is code."""
         if store_history and not silent:
             code = read(code, self.cells)
         return await cast("Any", super()).do_execute(code, silent, store_history, **more)
 
     def do_complete(self, code: str, cursor_pos: int) -> Any:
-        """What is offered in a prompt is `Completion`'s business; words of prose are no names."""
+        """Complete code. A prompt gets nothing here, because its words are not names: `Completion` offers what fits."""
         if is_prompt(code, self.cells):
             return {
                 "status": "ok",
@@ -62,7 +68,7 @@ class EcaKernel(IPythonKernel):
         return cast("Any", super()).do_complete(code, cursor_pos)
 
     def do_is_complete(self, code: str) -> dict[str, str]:
-        """In a console Enter sends a prompt, unless its line ends in a backslash or a block of code is open."""
+        """In a console, Enter sends a prompt unless its line ends with a backslash or a block of code is open."""
         if not is_prompt(code, self.cells):
             return cast("Any", super()).do_is_complete(code)
         fences = sum(line.lstrip().startswith("```") for line in code.splitlines())
@@ -71,5 +77,5 @@ class EcaKernel(IPythonKernel):
         return {"status": "complete"}
 
     def as_prompt(self, code: str) -> tuple[str, int]:
-        """As the shell will see the cell, and how much longer that is before the cursor."""
+        """Return the cell as the shell will see it, and by how many characters that is longer before the cursor."""
         return (PROMPT + code, len(PROMPT)) if is_prompt(code, self.cells) else (code, 0)

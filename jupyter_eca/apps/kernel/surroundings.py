@@ -1,4 +1,6 @@
-"""What the cell that runs now can do: redraw, show buttons, ask by `input()`. All of the guessing is here."""
+"""What the front end of the running cell can do: redraw, show buttons, ask by `input()`. All guesses about front
+ends are made here and nowhere else.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,7 @@ if TYPE_CHECKING:
     from jupyter_eca.apps.kernel.answer.screen import Screen
 
 
-class Surroundings(StrEnum):
+class FrontEndKind(StrEnum):
     """NOTEBOOK: a page that redraws and shows widgets. TERMINAL: text and `input()`. UNATTENDED: nobody answers."""
 
     NOTEBOOK = "notebook"
@@ -20,27 +22,28 @@ class Surroundings(StrEnum):
     UNATTENDED = "unattended"
 
 
-def look(shell: Any) -> Surroundings:
-    """nbclient and its kin forbid stdin (measured). Notebook pages name the cell in an execute request's metadata,
-    consoles do not; where it is missing, text and `input()` work everywhere."""
+def find_front_end(shell: Any) -> FrontEndKind:
+    """Guess the front end of the running cell. nbclient and similar programs forbid stdin (measured). Notebook pages
+    name the cell in the metadata of an execute request, consoles do not; without it, text and `input()` work
+    everywhere."""
     kernel = kernel_of(shell)
     if kernel is None:
-        return Surroundings.TERMINAL if sys.stdin is not None and sys.stdin.isatty() else Surroundings.UNATTENDED
+        return FrontEndKind.TERMINAL if sys.stdin is not None and sys.stdin.isatty() else FrontEndKind.UNATTENDED
     request: dict[str, Any] = kernel.get_parent() or {}
     if not request.get("content", {}).get("allow_stdin", False):
-        return Surroundings.UNATTENDED
+        return FrontEndKind.UNATTENDED
     widgets = importlib.util.find_spec("anywidget") is not None
-    return Surroundings.NOTEBOOK if widgets and "cellId" in request.get("metadata", {}) else Surroundings.TERMINAL
+    return FrontEndKind.NOTEBOOK if widgets and "cellId" in request.get("metadata", {}) else FrontEndKind.TERMINAL
 
 
-def look_for_panels(shell: Any) -> Surroundings:
-    """As `look`, for widgets that outlive their cell: Voila runs all cells before anybody is there, and then gives the
-    page with their widgets, and the kernel, to a visitor."""
-    found = look(shell)
-    return Surroundings.NOTEBOOK if found is Surroundings.UNATTENDED and "VOILA_KERNEL_ID" in os.environ else found
+def find_front_end_for_panels(shell: Any) -> FrontEndKind:
+    """Guess the front end of widgets that outlive their cell. Voila runs all cells before anybody is there, and then
+    gives the page with their widgets, and the kernel, to a visitor. See `find_front_end`."""
+    found = find_front_end(shell)
+    return FrontEndKind.NOTEBOOK if found is FrontEndKind.UNATTENDED and "VOILA_KERNEL_ID" in os.environ else found
 
 
-def screen_for(surroundings: Surroundings, shell: Any) -> Screen:
+def screen_for(surroundings: FrontEndKind, shell: Any) -> Screen:
     from jupyter_eca.apps.kernel.answer.screen import (  # pydantic: not at %load_ext
         FinalScreen,
         NotebookScreen,
@@ -48,14 +51,14 @@ def screen_for(surroundings: Surroundings, shell: Any) -> Screen:
     )
 
     match surroundings:
-        case Surroundings.NOTEBOOK:
+        case FrontEndKind.NOTEBOOK:
             return NotebookScreen(shell.display_pub)
-        case Surroundings.TERMINAL:
+        case FrontEndKind.TERMINAL:
             return TerminalScreen()
-        case Surroundings.UNATTENDED:
+        case FrontEndKind.UNATTENDED:
             return FinalScreen(shell.display_pub)
 
 
 def kernel_of(shell: Any) -> Any:
-    """The ipykernel behind a shell, None in plain IPython."""
+    """Return the ipykernel of a shell; None in plain IPython."""
     return getattr(shell, "kernel", None)

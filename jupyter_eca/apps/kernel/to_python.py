@@ -30,17 +30,18 @@ _CALL = re.compile(r"^<details><summary>.*?^</details>$", re.M | re.S)
 
 
 def write(source: Path, target: Path | None = None) -> Path:
-    """Where it was written. Raises: LocalError for what is no notebook, and for a file that is there already."""
+    """Write the notebook as plain Python and return the new path. Raises: LocalError for a file that is no notebook,
+    and when the new file exists already."""
     target = target or source.with_name(f"{source.stem}-python.ipynb")
     try:
         book = json.loads(source.read_text("utf-8"))
         if book["nbformat"] != 4:
-            raise LocalError(f"{source.name} is of an old format: open and save it in JupyterLab first.")
-        text = json.dumps(converted(book), ensure_ascii=False, indent=1) + "\n"
+            raise LocalError(f"{source.name} has an old format: open and save it in JupyterLab first.")
+        text = json.dumps(convert(book), ensure_ascii=False, indent=1) + "\n"
         with target.open("x", encoding="utf-8") as file:
             file.write(text)
     except FileExistsError:
-        raise LocalError(f"{target.name} is there already: delete or rename it first.") from None
+        raise LocalError(f"{target.name} exists already: delete or rename it first.") from None
     except OSError as error:
         raise LocalError(f"{error.filename or source}: {error.strerror or error}.") from None
     except (ValueError, KeyError, TypeError):
@@ -48,7 +49,7 @@ def write(source: Path, target: Path | None = None) -> Path:
     return target
 
 
-def converted(book: Json) -> Json:
+def convert(book: Json) -> Json:
     prompts = book["metadata"].get("kernelspec", {}).get("name") == KERNEL_OF_PROMPTS
     cells = list(_cells(book["cells"], Cells.PROMPTS if prompts else Cells.CODE))
     metadata = book["metadata"] | {"kernelspec": KERNEL, "language_info": {"name": "python"}}
@@ -60,7 +61,7 @@ def converted(book: Json) -> Json:
 def _cells(old: list[Json], cells: Cells) -> Iterator[Json]:
     for number, cell in enumerate(old):
         id = str(cell.get("id", f"cell-{number}"))
-        source = _joined(cell["source"])
+        source = _join(cell["source"])
         if cell["cell_type"] != "code":
             yield cell | {"id": id}
             continue
@@ -68,21 +69,21 @@ def _cells(old: list[Json], cells: Cells) -> Iterator[Json]:
             yield one | {"id": f"{id[:50]}-{made}" if made else id}
         for line in source.splitlines() if not is_prompt(source, cells) else ():
             asked = options.parse(found[3]) if (found := _LINE.match(line)) else None
-            if isinstance(asked, options.Command) and asked.name == "cells" and asked.argument in list(Cells):
+            if isinstance(asked, options.LineCommand) and asked.name == "cells" and asked.argument in list(Cells):
                 cells = Cells(asked.argument)
 
 
 def _parts(cell: Json, source: str) -> Iterator[Json]:
-    """What the cell becomes; `source` is what IPython is given for it."""
+    """Return the cells that a cell becomes; `source` is the code that IPython gets for it."""
     outputs: list[Json] = cell.get("outputs", [])
     if found := _CELL.match(source):
         asked = options.parse(found[1].strip(), source[found.end() :])
-        yield _markdown(asked.message if isinstance(asked, options.Ask) else source)
+        yield _as_markdown_cell(asked.message if isinstance(asked, options.Ask) else source)
         yield from _answer(outputs)
         return
     code, asked = _without_us(source)
     if code is None:
-        yield from map(_markdown, asked)
+        yield from map(_as_markdown_cell, asked)
         yield from _answer(outputs) if asked else ()
         return
     ours = {id(one) for one in outputs if KEY in one.get("metadata", {})}
@@ -94,7 +95,7 @@ def _parts(cell: Json, source: str) -> Iterator[Json]:
 
 
 def _without_us(source: str) -> tuple[str | None, list[str]]:
-    """The code, None where nothing of it is left, and what it asked."""
+    """Return the code without our lines (None when nothing is left), and the questions of those lines."""
     lines, asked = source.splitlines(), list[str]()
     at = set(questions(source.splitlines(keepends=True)))
     left = False
@@ -113,10 +114,10 @@ def _without_us(source: str) -> tuple[str | None, list[str]]:
 def _answer(outputs: list[Json]) -> Iterator[Json]:
     yield from _runs(outputs)
     for output in outputs:
-        text = _joined(output.get("data", {}).get("text/markdown", ""))
+        text = _join(output.get("data", {}).get("text/markdown", ""))
         if KEY not in output.get("metadata", {}) or "runs" in output["metadata"][KEY]:
             said = _CALL.sub("", text).strip()
-            yield from [_markdown(re.sub(r"\n{3,}", "\n\n", said))] if said else ()
+            yield from [_as_markdown_cell(re.sub(r"\n{3,}", "\n\n", said))] if said else ()
 
 
 def _runs(outputs: list[Json]) -> Iterator[Json]:
@@ -124,7 +125,7 @@ def _runs(outputs: list[Json]) -> Iterator[Json]:
     shown = {(mark["run"], mark["output"]): one for mark, one in marks if "run" in mark}
     for runs in (mark["runs"] for mark, _ in marks if "runs" in mark):
         for number, run in enumerate(runs):
-            there = [_shown(number, output, shown) for output in run["outputs"]]
+            there = [_find_output(number, output, shown) for output in run["outputs"]]
             cell = _code(run["code"], [one for one in there if one is not None])
             if any(one["output_type"] == "error" for one in cell["outputs"]):
                 # It failed when the assistant ran it, too: what follows may run all the same.
@@ -132,8 +133,8 @@ def _runs(outputs: list[Json]) -> Iterator[Json]:
             yield cell
 
 
-def _shown(run: int, output: Json, shown: dict[tuple[int, int], Json]) -> Json | None:
-    """The output; where the notebook has it in an output of its own, that one."""
+def _find_output(run: int, output: Json, shown: dict[tuple[int, int], Json]) -> Json | None:
+    """Return the output; if the notebook has it in an output of its own, return that one."""
     mark = output.get("metadata", {}).get(KEY)
     if mark is None:
         return output
@@ -144,7 +145,7 @@ def _shown(run: int, output: Json, shown: dict[tuple[int, int], Json]) -> Json |
     return {"output_type": "display_data", "data": found["data"], "metadata": metadata}
 
 
-def _markdown(text: str) -> Json:
+def _as_markdown_cell(text: str) -> Json:
     return {"cell_type": "markdown", "metadata": {}, "source": text}
 
 
@@ -152,5 +153,5 @@ def _code(source: str, outputs: list[Json]) -> Json:
     return {"cell_type": "code", "metadata": {}, "source": source, "outputs": outputs, "execution_count": None}
 
 
-def _joined(text: str | list[str]) -> str:
+def _join(text: str | list[str]) -> str:
     return text if isinstance(text, str) else "".join(text)

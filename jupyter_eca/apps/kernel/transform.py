@@ -22,7 +22,8 @@ _LINE = re.compile(r"(\s*)%eca(?![\w?])(.*)")
 
 
 def transform(lines: list[str]) -> list[str]:
-    """An `input_transformers_cleanup` function. `%eca` inside a string, or in another magic's cell, is left alone."""
+    """Transform the lines of a cell for `input_transformers_cleanup`. `%eca` inside a string, or in another magic's
+    cell, is left alone."""
     first = next((i for i, line in enumerate(lines) if line.strip()), None)
     if first is None:
         return lines
@@ -39,13 +40,13 @@ def transform(lines: list[str]) -> list[str]:
 
 
 def questions(lines: list[str]) -> list[int]:
-    """The lines on which a `%eca` stands as a statement, not in a string or in another magic's cell."""
+    """Return the lines where `%eca` is a statement, not in a string or in another magic's cell."""
     made = transform(lines)
     return [number for number, line in enumerate(lines) if len(made) == len(lines) and made[number] != line]
 
 
 def _statements(lines: list[str]) -> Iterator[int]:
-    """The lines on which statements begin."""
+    """Return the lines where statements begin."""
     start = 0
     while start < len(lines):
         last = start

@@ -20,8 +20,8 @@ from jupyter_eca.fronts.mcp.turn_listeners import Listeners
 from jupyter_eca.fronts.mcp.turn_result import FAILED, STOPPED, Told, refusal
 from jupyter_eca.host.turn import direct_calls
 from jupyter_eca.plugins import loader
-from jupyter_eca.plugins.tools.base import ToolResult, capped
 from jupyter_eca.protocol.content import MetadataContent, ToolCallRunContent
+from jupyter_eca.workspace.tool_result import ToolResult, capped
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable

@@ -14,7 +14,7 @@ from starlette.applications import Starlette
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 
-from jupyter_eca import __version__
+from jupyter_eca._version import __version__
 from jupyter_eca.errors import ConfigError
 from jupyter_eca.fronts.asgi_server import serve as serve_http
 from jupyter_eca.fronts.mcp.http import application

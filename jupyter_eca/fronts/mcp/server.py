@@ -19,7 +19,7 @@ from mcp.server.subscriptions import (
 )
 from mcp.shared.exceptions import MCPError
 
-from jupyter_eca import __version__
+from jupyter_eca._version import __version__
 from jupyter_eca.errors import EcaError, ToolError
 from jupyter_eca.fronts.mcp import answers, offers_base
 from jupyter_eca.fronts.mcp.offers_base import Answer, Call

@@ -12,7 +12,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route as StarletteRoute
 
-from jupyter_eca import __version__
+from jupyter_eca._version import __version__
 from jupyter_eca.errors import BusyError, EcaError, UnknownChat
 from jupyter_eca.fronts.rest.document import Operation, openapi, page
 from jupyter_eca.fronts.rest.front import NotConnected, UnknownServer

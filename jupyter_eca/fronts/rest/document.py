@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pydantic import TypeAdapter
 
-from jupyter_eca import __version__
+from jupyter_eca._version import __version__
 from jupyter_eca.protocol import rest
 
 if TYPE_CHECKING:

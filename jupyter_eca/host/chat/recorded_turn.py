@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from jupyter_eca.engine.chat.recording import Ran, Refused
 from jupyter_eca.engine.model.request import ImagePart
 from jupyter_eca.engine.model.texts import ASKING_AGAIN
-from jupyter_eca.plugins.tools.base import ToolResult
+from jupyter_eca.workspace.tool_result import ToolResult
 
 if TYPE_CHECKING:
     from jupyter_eca.protocol.event import Event

@@ -17,8 +17,8 @@ from jupyter_eca.engine.tool_call import ToolCall, ToolCallStatus, parsed
 from jupyter_eca.host.chat.live_chat import now
 from jupyter_eca.host.hooks import HookType
 from jupyter_eca.host.hooks.runner import HOOKS, Hooks
-from jupyter_eca.plugins.tools.base import capped
 from jupyter_eca.protocol.content import TextContent
+from jupyter_eca.workspace.tool_result import capped
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from jupyter_eca.host.chat.live_chat import LiveChat
     from jupyter_eca.host.chat.registry import Chats
     from jupyter_eca.host.hooks import Effects
-    from jupyter_eca.plugins.tools.base import ToolResult
     from jupyter_eca.protocol.content import Content
+    from jupyter_eca.workspace.tool_result import ToolResult
 
 # Turns in a row that hooks may begin. They are told that they did, and some do not look.
 MAX_FOLLOW_UPS: Final = 10

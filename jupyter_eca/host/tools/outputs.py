@@ -17,8 +17,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from jupyter_eca.errors import ToolError
-from jupyter_eca.plugins.tools.base import ToolResult, shortened
 from jupyter_eca.workspace.ports import Part
+from jupyter_eca.workspace.tool_result import ToolResult, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

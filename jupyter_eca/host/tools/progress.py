@@ -13,7 +13,7 @@ from jupyter_eca.workspace.kernels.output_text import plain
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from jupyter_eca.plugins.tools.base import Report
+    from jupyter_eca.workspace.tool_result import Report
 
 # Seconds: as much as a reader of text that changes can see.
 EVERY: Final = 0.1

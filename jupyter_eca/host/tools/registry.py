@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from jupyter_eca.plugins import loader
 from jupyter_eca.plugins.tools import custom
+from jupyter_eca.plugins.tools.mcp_tool import mcp_tools
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,7 +39,7 @@ class Toolbox:
     def all(self, chat: str = "") -> dict[str, Tool]:
         """By the names that models use; with a chat, also those that a client lends it."""
         lent = {one.spec.name: one for (to, _), tools in self._lent.items() if to == chat for one in tools}
-        return {**lent, **self._custom, **self._native, **{tool.spec.name: tool for tool in self._servers.tools()}}
+        return {**lent, **self._custom, **self._native, **{tool.spec.name: tool for tool in mcp_tools(self._servers)}}
 
     def get(self, name: str, chat: str = "") -> Tool | None:
         return self.all(chat).get(name)

@@ -48,10 +48,10 @@ from jupyter_eca.host.turn import path_rules
 from jupyter_eca.instructions import notebook_metadata
 from jupyter_eca.plugins.contexts.mcp_resource import changed
 from jupyter_eca.plugins.contexts.resolve import given, materials, mentioned
-from jupyter_eca.plugins.tools.base import ToolResult, capped
 from jupyter_eca.protocol.content import RejectReason
 from jupyter_eca.protocol.context import CursorContext
 from jupyter_eca.workspace.shielded import whole
+from jupyter_eca.workspace.tool_result import ToolResult, capped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -17,10 +17,10 @@ from jupyter_eca.engine.chat.subagents import Heard
 from jupyter_eca.engine.turn import TurnStatus
 from jupyter_eca.errors import LocalError, ProviderError, ToolError
 from jupyter_eca.host.chat.live_chat import Choice, Prompt, now
-from jupyter_eca.plugins.tools.base import Report, ToolResult
 from jupyter_eca.protocol.chat import SUBAGENT
 from jupyter_eca.protocol.content import SubagentDetails, UsageContent
 from jupyter_eca.workspace.shielded import whole
+from jupyter_eca.workspace.tool_result import Report, ToolResult
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Iterable

@@ -16,8 +16,9 @@ from jupyter_eca.host.turn.open_notebooks import find_kernels, find_notebooks
 from jupyter_eca.host.turn.path_rules import Ruling
 from jupyter_eca.instructions.rules import CATALOGUE
 from jupyter_eca.instructions.skills import Shelf
-from jupyter_eca.plugins.contexts.base import Executed, Surroundings
+from jupyter_eca.plugins.contexts.base import Surroundings
 from jupyter_eca.plugins.tools.base import ToolContext
+from jupyter_eca.workspace.ports import Executed
 
 if TYPE_CHECKING:
     from jupyter_eca.host.chat.registry import Chats

@@ -1,4 +1,6 @@
-"""What a skill is, and how a `SKILL.md` is read."""
+"""What a skill is, and how a `SKILL.md` is parsed. It searches no folder (`registry`) and renders nothing
+(`rendering`).
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,7 @@ _LOADS: Final = re.compile(
 
 
 class Origin(StrEnum):
-    """Where one is from, in the order in which they win."""
+    """Where a skill is from, in order of precedence."""
 
     PROJECT = "project"
     CONFIGURED = "configuration"
@@ -42,8 +44,8 @@ class Origin(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Skill:
-    """`folder` has its `SKILL.md` and whatever else it needs. `loops` is the line that makes it load itself, by way of
-    others or not; 0 for none."""
+    """A skill. `folder` has its `SKILL.md` and its other files. `loops` is the line by which it loads itself, directly
+    or through others; 0 for none."""
 
     name: str
     description: str
@@ -59,8 +61,8 @@ class Skill:
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
-    """What a file says: `loads` are the skills that its text loads, with the line."""
+class SkillFile:
+    """The parsed `SKILL.md`. `loads` are the skills that its text loads, with the line."""
 
     name: str
     description: str
@@ -70,17 +72,17 @@ class Written:
 
 
 @lru_cache(maxsize=512)
-def read(path: Path, _state: State | None) -> Written | str:
-    """A text in place of one that is no skill: why. Read once for each state of the file, since all of them are looked
-    at before each turn. Raises: OSError."""
+def read(path: Path, _state: State | None) -> SkillFile | str:
+    """Return the parsed file, or a sentence that says why it is no skill. Each state of a file is parsed once, since
+    all of them are checked before each turn. Raises: OSError."""
     try:
-        return _read(path)
+        return _parse(path)
     except ValueError as error:
         return str(error)
 
 
-def _read(path: Path) -> Written:
-    """Raises: ValueError, in words for the reader; OSError."""
+def _parse(path: Path) -> SkillFile:
+    """Parse a file. Raises: ValueError, in words for the reader; OSError."""
     if path.stat().st_size > MAX_BYTES:
         raise ValueError(f"it is larger than {MAX_BYTES:,} bytes: move parts of it to files beside it")
     text = front_matter.decoded(path.read_bytes())
@@ -97,7 +99,7 @@ def _read(path: Path) -> Written:
         description = description[: _DESCRIPTION_CHARS - 1] + "…"
     lines = text.splitlines()
     loads = [(found["name"] or name, at) for at, line in enumerate(lines, 1) for found in _LOADS.finditer(line)]
-    return Written(name, description, body, front.get("arguments"), tuple(loads))
+    return SkillFile(name, description, body, front.get("arguments"), tuple(loads))
 
 
 def _line_of(text: str, key: str) -> int:

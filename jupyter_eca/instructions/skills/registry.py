@@ -17,7 +17,7 @@ from jupyter_eca.instructions.skills.model import FILE, Origin, Skill, read
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from jupyter_eca.instructions.skills.model import Written
+    from jupyter_eca.instructions.skills.model import SkillFile
     from jupyter_eca.workspace.ports import Files
 
 SHIPPED: Final = Path(__file__).parent / "shipped"
@@ -31,11 +31,12 @@ _OWN: Final = frozenset({"scripts", "references", "assets"})
 
 
 def unheard(_message: str) -> None:
-    """Where nobody is to be told."""
+    """Ignore a warning: for callers without a user to warn."""
 
 
 async def find(files: Files, config: Config | None = None, warn: Callable[[str], None] = unheard) -> tuple[Skill, ...]:
-    """As they are now, by name. `warn` hears what is wrong with a file, each time in the same words."""
+    """Return the skills as they are now, by name. `warn` is called for each faulty file, each time with the same
+    words."""
     found, complaints = await asyncio.to_thread(_find, files, config or Config())
     for complaint in complaints:
         warn(complaint)
@@ -44,7 +45,7 @@ async def find(files: Files, config: Config | None = None, warn: Callable[[str],
 
 @dataclass(frozen=True, slots=True)
 class Shelf:
-    """Where to `find` them, for those who know no configuration."""
+    """Finds the skills, for callers that do not know the configuration."""
 
     files: Files
     config: Config
@@ -55,7 +56,7 @@ class Shelf:
 
 
 def _find(files: Files, config: Config) -> tuple[tuple[Skill, ...], list[str]]:
-    found: dict[str, tuple[Skill, Written]] = {}
+    found: dict[str, tuple[Skill, SkillFile]] = {}
     complaints: list[str] = []
     for origin, path in _paths(files.roots, config, complaints):
         try:
@@ -63,7 +64,7 @@ def _find(files: Files, config: Config) -> tuple[tuple[Skill, ...], list[str]]:
         except OSError as error:
             written = f"it cannot be read: {error.strerror}"
         if isinstance(written, str):
-            complaints.append(f"{path} is no skill and was left out: {written}.")
+            complaints.append(f"{path} is not a skill and was left out: {written}.")
         elif written.name not in found:
             skill = Skill(written.name, written.description, written.body, path.parent, origin, written.arguments)
             found[written.name] = (skill, written)
@@ -74,7 +75,7 @@ def _find(files: Files, config: Config) -> tuple[tuple[Skill, ...], list[str]]:
 
 
 def _loop(name: str, loads: dict[str, dict[str, int]]) -> int:
-    """The line by which a skill comes back to itself, 0 when it does not."""
+    """Return the line by which a skill comes back to itself, 0 when it does not."""
     for first, line in loads[name].items():
         ahead, seen = [first], set[str]()
         while ahead:
@@ -100,19 +101,19 @@ def _paths(roots: Sequence[Path], config: Config, complaints: list[str]) -> Iter
     for named in config.skills:
         for root in within:
             here = root / Path(named.path).expanduser()
-            yield from ((Origin.CONFIGURED, path) for path in _named(here, complaints))
+            yield from ((Origin.CONFIGURED, path) for path in _find_files(here, complaints))
     for folder in own:
         yield from ((Origin.USER, path) for path in _beneath(folder, complaints))
     yield from ((Origin.SHIPPED, path) for path in _beneath(SHIPPED, complaints))
 
 
-def _named(path: Path, complaints: list[str]) -> Iterable[Path]:
-    """A folder of skills, the folder of one, or its file."""
+def _find_files(path: Path, complaints: list[str]) -> Iterable[Path]:
+    """Return the `SKILL.md` files: of a folder of skills, of the folder of one, or the file itself."""
     return [path] if path.name == FILE and path.is_file() else _beneath(path, complaints)
 
 
 def _beneath(top: Path, complaints: list[str]) -> list[Path]:
-    """Links are followed, each real folder once: one that leads to its own parent has no end."""
+    """Walk the folders beneath. Links are followed, each real folder once: a link to its own parent has no end."""
     found: list[Path] = []
     seen = set[tuple[int, int]]()
     for here, inside, files in os.walk(top, followlinks=True):

@@ -25,7 +25,7 @@ _FILE: Final = re.compile(r"\$\{file:[^}]*\}")
 
 
 def text(skill: Skill, body: str) -> str:
-    """`body` is its own, `filled`. Blocks: it looks into a folder."""
+    """Return the text for the model; `body` is that of the skill, rendered. It blocks: it looks into a folder."""
     parts = [f"Skill: {skill.name}\nIts folder: {skill.folder}", body]
     if others := _others(skill.folder):
         names = "\n".join(f"- {name}" for name in others)
@@ -36,7 +36,8 @@ def text(skill: Skill, body: str) -> str:
 
 
 def file(skill: Skill, name: str) -> str:
-    """A text file of the skill. Blocks. Raises: ToolError for one that is not there, not its own, or no text."""
+    """Return a text file of the skill. It blocks. Raises: ToolError for a file that does not exist, lies outside of the
+    skill, or is not text."""
     top = skill.folder.resolve()
     try:
         real = (top / name).resolve()
@@ -61,8 +62,9 @@ def file(skill: Skill, name: str) -> str:
 
 
 def filled(shelf: Shelf, skill: Skill) -> str:
-    """Its text, with ECA's `${file:...}` and its kin. A skill that somebody else wrote gets files of the workspace and
-    no more: it would have variables and passwords told to a model. Blocks: it reads files, and may run commands."""
+    """Return the body with ECA's `${file:...}` and its kind filled in. A skill that somebody else wrote gets files of
+    the workspace only: otherwise a model would be told variables and passwords. It blocks: it reads files, and may run
+    commands."""
     body = _ITSELF.sub("", skill.body)
     found = Found()
     if skill.origin is Origin.USER:

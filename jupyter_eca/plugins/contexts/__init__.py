@@ -1,1 +1,3 @@
-"""What a user can point at: one module a kind, each exporting `CONTEXT`."""
+"""The contexts that a user can point at with `@`: one module for each kind, with a constant `CONTEXT`. `resolve`
+uses them all.
+"""

@@ -1,9 +1,11 @@
-"""What a context plug is: it offers things to point at, and reads the one that was pointed at."""
+"""What a context plug must have: it offers things to point at, and reads the one that the user pointed at. It knows
+no kind; `resolve` finds the plugs and calls them.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol
 
 from jupyter_eca.config.schema import VariablesConfig
 from jupyter_eca.plugins.contexts.reading.recent_look import Glances
@@ -13,72 +15,56 @@ if TYPE_CHECKING:
 
     from jupyter_eca.engine.model.request import DocumentPart, ImagePart
     from jupyter_eca.protocol.context import ChatContext
-    from jupyter_eca.protocol.notebook import NotebookDocument, NotebookInfo
     from jupyter_eca.workspace.files.index import Index
-    from jupyter_eca.workspace.ports import Files, Kernel, Kernels, McpServers
-
-
-class OpenNotebooks(Protocol):
-    """As much of `workspace.base.Notebooks` as is read here."""
-
-    async def list(self) -> tuple[NotebookInfo, ...]: ...
-
-    async def read(self, path: str) -> NotebookDocument: ...
-
-
-@runtime_checkable
-class Executed(Protocol):
-    """What the very process remembers that runs a notebook's cells."""
-
-    def last_error(self) -> list[str] | None:
-        """Its traceback, in lines."""
-        ...
-
-    def source(self, count: int) -> str:
-        """What was run as this execution; "" when there was none."""
-        ...
+    from jupyter_eca.workspace.ports import Executed, Files, Kernel, Kernels, McpServers, OpenNotebooks
 
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What contexts are taken from. `kernels` are those of notebooks, absent for a cell that asks: its own kernel is
-    meant. `glances` are kept by who offers them again and again; `telling` is what may be told of variables.
-    `ran` is there where the engine runs in the kernel."""
+    """What the contexts of a chat are read from. An optional field is None where the chat has no such thing."""
 
     chat: str
+    """The id of the chat."""
     files: Files
     index: Index
+    """The names of all files of the workspace, in memory."""
     kernel: Kernel | None = None
+    """The kernel that the chat belongs to."""
     mcp: McpServers | None = None
     notebooks: OpenNotebooks | None = None
     glances: Glances = field(default_factory=Glances)
+    """What was seen a moment ago. Whoever offers contexts again and again keeps it."""
     telling: VariablesConfig = field(default_factory=VariablesConfig)
+    """How much of a variable a model may be told."""
     kernels: Kernels | None = None
+    """The kernels of notebooks. None when a cell asks: then its own kernel is meant."""
     ran: Executed | None = None
+    """What the process remembers that runs the cells; present when the engine runs in the kernel."""
 
 
 @dataclass(frozen=True, slots=True)
 class Material:
-    """What the model is given; `label` names it there and in error messages."""
+    """What the model is given for one context."""
 
     label: str
+    """The name of the context in the prompt and in error messages."""
     text: str = ""
     images: tuple[ImagePart, ...] = ()
     documents: tuple[DocumentPart, ...] = ()
 
 
 class Context(Protocol):
-    """A plug: a module of `contexts/` exports one as `CONTEXT`."""
+    """A context plug. A module of `contexts/` exports one as `CONTEXT`."""
 
     @property
     def kind(self) -> str:
         """The `type` on the wire."""
         ...
 
-    async def query(self, around: Surroundings, query: str) -> Sequence[ChatContext]:
-        """What could be meant, the best first, at most fifty. Within 20 ms, from what is in memory."""
+    async def query(self, surroundings: Surroundings, query: str) -> Sequence[ChatContext]:
+        """Return what the query could mean, the best first, at most fifty. Answer within 20 ms, from memory."""
         ...
 
-    async def resolve(self, around: Surroundings, context: Any) -> Material:
-        """Read it. `context` is the protocol's model of this kind. Raises: ToolError with what the user can do."""
+    async def resolve(self, surroundings: Surroundings, context: Any) -> Material:
+        """Read one context, given as the protocol's model of this kind. Raises: ToolError with what the user can do."""
         ...

@@ -1,4 +1,4 @@
-"""A cell of a live notebook: its source, and what it put out."""
+"""The context of a cell of the live notebook: its source and its outputs."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from jupyter_eca.plugins.contexts.base import Material
 from jupyter_eca.plugins.contexts.reading import open_notebook
-from jupyter_eca.plugins.contexts.reading.recent_look import fitting
+from jupyter_eca.plugins.contexts.reading.recent_look import find_best
 from jupyter_eca.protocol.context import CellContext
 from jupyter_eca.workspace.reading.cell_text import pictures, rendered
 from jupyter_eca.workspace.reading.text import capped
@@ -24,20 +24,20 @@ MOST: Final = 50
 class CellPlug:
     kind = "cell"
 
-    async def query(self, around: Surroundings, query: str) -> list[CellContext]:
-        """The active one first, the others as they stand."""
-        seen = await around.glances.notebook(around)
+    async def query(self, surroundings: Surroundings, query: str) -> list[CellContext]:
+        """Offer the active cell first, the others in their order."""
+        seen = await surroundings.glances.notebook(surroundings)
         cells = {f"cell:{cell.number}": cell for cell in sorted(seen.cells, key=lambda cell: cell.id != seen.active)}
-        found = fitting(cells, query, MOST)
+        found = find_best(cells, query, MOST)
         found += [cell for cell in cells.values() if query.lower() in cell.first.lower() and cell not in found]
         return [
             CellContext(label=f"cell:{cell.number}", description=cell.first, path=seen.paths[0], cell=cell.id)
             for cell in found[:MOST]
         ]
 
-    async def resolve(self, around: Surroundings, context: CellContext) -> Material:
-        document = await open_notebook.document(around, context.path)
-        number, cell = open_notebook.named(document, context.cell)
+    async def resolve(self, surroundings: Surroundings, context: CellContext) -> Material:
+        document = await open_notebook.document(surroundings, context.path)
+        number, cell = open_notebook.find_cell(document, context.cell)
         text = rendered(document, {cell.id}, output=MAX_OUTPUT)
         return Material(f"{document.path} cell {number}", capped(text), pictures(cell))
 

@@ -1,4 +1,6 @@
-"""Where the user's cursor is, with the lines around it. Whether it has moved since the last turn is not known here."""
+"""The context of the user's cursor, with the lines around it. Whether the cursor moved since the last turn is not
+known here.
+"""
 
 from __future__ import annotations
 
@@ -24,20 +26,23 @@ AROUND = 20
 class CursorPlug:
     kind = "cursor"
 
-    async def query(self, around: Surroundings, query: str) -> list[CursorContext]:  # noqa: ARG002
-        """Editors send it by themselves."""
+    async def query(self, surroundings: Surroundings, query: str) -> list[CursorContext]:  # noqa: ARG002
+        """Offer nothing: editors send the cursor by themselves."""
         return []
 
-    async def resolve(self, around: Surroundings, context: CursorContext) -> Material:
-        """Counted from 1 for the model, as lines are everywhere else."""
-        if around.notebooks is not None and (name := await open_notebook.opened(around, context.path)) is not None:
-            document = await around.notebooks.read(name)
+    async def resolve(self, surroundings: Surroundings, context: CursorContext) -> Material:
+        """Read the lines around the cursor. For the model lines count from 1, as everywhere else."""
+        if (
+            surroundings.notebooks is not None
+            and (name := await open_notebook.find_open_path(surroundings, context.path)) is not None
+        ):
+            document = await surroundings.notebooks.read(name)
             if document.active_cell_id is not None:
                 return _in_cell(document, document.active_cell_id)
         start, end = context.position.start, context.position.end
         first = max(1, start.line + 1 - AROUND)
         near = LinesRange(start=first, end=end.line + 1 + AROUND)
-        found = await asyncio.to_thread(file.read, around.files, context.path, near)
+        found = await asyncio.to_thread(file.read_file, surroundings.files, context.path, near)
         return Material(
             f"cursor in {context.path}", f"{_place(context.position)}; around it:\n{found.text}", found.images
         )
@@ -55,7 +60,8 @@ def _place(position: Range) -> str:
 
 
 def _in_cell(document: NotebookDocument, id: str) -> Material:
-    """In a notebook that is open, lines are counted in the cell, and the page knows best where its cursor is."""
+    """Return the cursor in a cell. In an open notebook lines are counted within the cell, and the page knows best where
+    its cursor is."""
     selection = document.selection
     place = f"{_place(selection.range)}, in" if selection and selection.cell_id == id else "in"
     text = f"{place}:\n{rendered(document, {id})}"

@@ -1,4 +1,4 @@
-"""A folder of the workspace: what is in it, with sizes."""
+"""The context of a folder of the workspace: its files and folders with their sizes."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 class DirectoryPlug:
     kind = "directory"
 
-    async def query(self, around: Surroundings, query: str) -> list[DirectoryContext]:
-        return [DirectoryContext(path=path) for path in await around.index.directories(query, 50)]
+    async def query(self, surroundings: Surroundings, query: str) -> list[DirectoryContext]:
+        return [DirectoryContext(path=path) for path in await surroundings.index.directories(query, 50)]
 
-    async def resolve(self, around: Surroundings, context: DirectoryContext) -> Material:
-        folder = await asyncio.to_thread(_folder, around.files, context.path)
-        names = await around.index.inside(folder)
-        return Material(context.path, await asyncio.to_thread(_shown, folder, names, context.path))
+    async def resolve(self, surroundings: Surroundings, context: DirectoryContext) -> Material:
+        folder = await asyncio.to_thread(_folder, surroundings.files, context.path)
+        names = await surroundings.index.inside(folder)
+        return Material(context.path, await asyncio.to_thread(_as_text, folder, names, context.path))
 
 
 CONTEXT = DirectoryPlug()
@@ -43,8 +43,8 @@ def _folder(files: Files, path: str) -> Path:
         return real
 
 
-def _shown(folder: Path, names: list[str], path: str) -> str:
-    """A folder that git ignores is not in the index: whoever points at it wants to see it all the same."""
+def _as_text(folder: Path, names: list[str], path: str) -> str:
+    """List the folder. A folder that git ignores is not in the index, but a user who points at it wants to see it."""
     if not names:
         with reported(path), os.scandir(folder) as entries:
             names = [entry.name for _, entry in zip(range(MAX_ENTRIES), entries, strict=False)]

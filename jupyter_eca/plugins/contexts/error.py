@@ -15,8 +15,9 @@ from jupyter_eca.workspace.reading.cell_text import put_out, rendered
 from jupyter_eca.workspace.reading.text import capped
 
 if TYPE_CHECKING:
-    from jupyter_eca.plugins.contexts.base import Executed, Surroundings
+    from jupyter_eca.plugins.contexts.base import Surroundings
     from jupyter_eca.protocol.notebook import NotebookCell, NotebookDocument
+    from jupyter_eca.workspace.ports import Executed
 
 # Of the traceback. A recursion without an end has thousands of lines, and says it all at both ends.
 MAX_TRACEBACK: Final = 10_000
@@ -28,21 +29,21 @@ _PASSED: Final = re.compile(r"(?:Cell In|Input In) ?\[(\d+)\]|<ipython-input-(\d
 class ErrorPlug:
     kind = "error"
 
-    async def query(self, around: Surroundings, query: str) -> list[ErrorContext]:
-        error = (await around.glances.notebook(around)).error
+    async def query(self, surroundings: Surroundings, query: str) -> list[ErrorContext]:
+        error = (await surroundings.glances.notebook(surroundings)).error
         if error is None or fit(query, "error") is None:
             return []
         return [ErrorContext(label="error", description=f"{error.failed} (cell {error.number})")]
 
-    async def resolve(self, around: Surroundings, context: ErrorContext) -> Material:  # noqa: ARG002
-        if around.ran is not None and not (around.notebooks and await around.notebooks.list()):
-            return _of_the_kernel(around.ran)
-        document = await open_notebook.document(around)
+    async def resolve(self, surroundings: Surroundings, context: ErrorContext) -> Material:  # noqa: ARG002
+        if surroundings.ran is not None and not (surroundings.notebooks and await surroundings.notebooks.list()):
+            return _of_the_kernel(surroundings.ran)
+        document = await open_notebook.document(surroundings)
         failed = [cell for cell in document.cells if _errors(cell)]
         if not failed:
             raise ToolError(f"No cell of {document.path} ended with an error.")
         last = max(failed, key=lambda cell: cell.execution_count or 0)
-        number, _ = open_notebook.named(document, last.id)
+        number, _ = open_notebook.find_cell(document, last.id)
         traceback = put_out(_errors(last), MAX_TRACEBACK)
         return Material(
             f"error in {document.path} cell {number}", capped(f"{traceback}\n\n{_cells(document, last, traceback)}")
@@ -57,7 +58,7 @@ def _errors(cell: NotebookCell) -> list[dict[str, object]]:
 
 
 def _of_the_kernel(kernel: Executed) -> Material:
-    """Raises: ToolError when there was none."""
+    """Return the last error of the kernel. Raises: ToolError when there is none."""
     if (lines := kernel.last_error()) is None:
         raise ToolError("Nothing that ran in this kernel ended with an error.")
     traceback = put_out([{"output_type": "error", "traceback": lines}], MAX_TRACEBACK)
@@ -68,7 +69,8 @@ def _of_the_kernel(kernel: Executed) -> Material:
 
 
 def _cells(document: NotebookDocument, last: NotebookCell, traceback: str) -> str:
-    """Those the traceback names and the one that failed; counts that no cell has now are of a source that is gone."""
+    """Return the cells that the traceback names and the cell that failed. A count that no cell has belongs to a source
+    that is gone."""
     counts = {int(new or old) for new, old in _PASSED.findall(traceback)} - {last.execution_count}
     by_count = {cell.execution_count: cell.id for cell in document.cells}
     ids = {last.id} | {by_count[count] for count in counts if count in by_count}

@@ -1,4 +1,4 @@
-"""A file of the workspace, or some of its lines; pictures and PDFs are shown, notebooks are read cell by cell."""
+"""The context of a file or of some of its lines. Pictures and PDFs are given as they are, notebooks cell by cell."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ MAX_READ = 20_000_000
 class FilePlug:
     kind = "file"
 
-    async def query(self, around: Surroundings, query: str) -> list[FileContext]:
-        return [FileContext(path=path) for path in await around.index.files(query, 50)]
+    async def query(self, surroundings: Surroundings, query: str) -> list[FileContext]:
+        return [FileContext(path=path) for path in await surroundings.index.files(query, 50)]
 
-    async def resolve(self, around: Surroundings, context: FileContext) -> Material:
-        """A notebook that is open is as it is there, not as it was saved."""
+    async def resolve(self, surroundings: Surroundings, context: FileContext) -> Material:
+        """Read the file. A notebook that is open is read as it is there, not as it was saved."""
         path, lines = context.path, context.lines_range
-        if around.notebooks is None or (name := await open_notebook.opened(around, path)) is None:
-            return await asyncio.to_thread(read, around.files, path, lines)
-        cells = await around.notebooks.read(name)
+        if surroundings.notebooks is None or (name := await open_notebook.find_open_path(surroundings, path)) is None:
+            return await asyncio.to_thread(read_file, surroundings.files, path, lines)
+        cells = await surroundings.notebooks.read(name)
         if lines is None:
             return replace(await asyncio.to_thread(open_notebook.whole, cells), label=path)
         return Material(path, _part(rendered(cells), lines, path))
@@ -44,8 +44,8 @@ class FilePlug:
 CONTEXT = FilePlug()
 
 
-def read(files: Files, path: str, lines: LinesRange | None) -> Material:
-    """Raises: ToolError with the reason."""
+def read_file(files: Files, path: str, lines: LinesRange | None) -> Material:
+    """Read a file or a part of it. Raises: ToolError with the reason."""
     with reported(path):
         real = files.resolve(path)
         if not real.is_file():
@@ -68,7 +68,7 @@ def read(files: Files, path: str, lines: LinesRange | None) -> Material:
 
 
 def _part(text: str, lines: LinesRange | None, path: str) -> str:
-    """`lines` as a person gave them: a range past the end ends at the end."""
+    """Return the lines as a person means them: a range past the end stops at the end."""
     if lines is None:
         return capped(text)
     every = text.removesuffix("\n").split("\n")

@@ -1,4 +1,4 @@
-"""A picture that a client sends itself: pasted, or drawn."""
+"""The context of a picture that the client sends: pasted or drawn."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 class ImagePlug:
     kind = "image"
 
-    async def query(self, around: Surroundings, query: str) -> list[ImageContext]:  # noqa: ARG002
+    async def query(self, surroundings: Surroundings, query: str) -> list[ImageContext]:  # noqa: ARG002
         return []
 
-    async def resolve(self, around: Surroundings, context: ImageContext) -> Material:  # noqa: ARG002
+    async def resolve(self, surroundings: Surroundings, context: ImageContext) -> Material:  # noqa: ARG002
         part = await asyncio.to_thread(image.of_base64, context.base64, "the picture")
         return Material("picture", images=(part,))
 

@@ -1,4 +1,6 @@
-"""A resource of a server of the Model Context Protocol. What a chat was given is watched from then on."""
+"""The context of a resource of an MCP server. What a chat was given is watched from then on
+(`mcp_client/watched_resources.py`).
+"""
 
 from __future__ import annotations
 
@@ -24,27 +26,27 @@ if TYPE_CHECKING:
 class McpResourcePlug:
     kind = "mcpResource"
 
-    async def query(self, around: Surroundings, query: str) -> list[McpResourceContext]:
-        """Also of templates: what is typed of an address is completed by its server."""
-        if around.mcp is None:
+    async def query(self, surroundings: Surroundings, query: str) -> list[McpResourceContext]:
+        """Offer resources and templates. The server of a template completes an address that is being typed."""
+        if surroundings.mcp is None:
             return []
         found = [
             (fitting, McpResourceContext(server=server, **resource.model_dump()))
-            for server, resources in around.mcp.resources().items()
+            for server, resources in surroundings.mcp.resources().items()
             for resource in resources
             if (fitting := fit(query, f"{server}:{resource.name or resource.uri}")) is not None
         ]
         listed = [context for _, context in sorted(found, key=lambda one: one[0])][:50]
-        templates = around.mcp.templates()
-        offered = await asyncio.gather(*(_of(around.mcp, template, query) for template in templates))
+        templates = surroundings.mcp.templates()
+        offered = await asyncio.gather(*(_of(surroundings.mcp, template, query) for template in templates))
         return [*(context for contexts in offered for context in contexts), *listed][:50]
 
-    async def resolve(self, around: Surroundings, context: McpResourceContext) -> Material:
-        if around.mcp is None:
+    async def resolve(self, surroundings: Surroundings, context: McpResourceContext) -> Material:
+        if surroundings.mcp is None:
             raise ToolError("There are no MCP servers here.")
         if missing := open_places(context.uri):
             raise ToolError(f"{', '.join(missing)} of {context.uri} is still to be filled in.")
-        text, images = await around.mcp.read_resource(context.server, context.uri, around.chat)
+        text, images = await surroundings.mcp.read_resource(context.server, context.uri, surroundings.chat)
         return Material(f"{context.server}:{context.uri}", capped(text), images)
 
 
@@ -70,14 +72,14 @@ def _context(template: Template, uri: str) -> McpResourceContext:
     )
 
 
-async def changed(around: Surroundings, besides: Iterable[ChatContext]) -> list[Material]:
-    """What a chat was given earlier and is something else by now, but for what it is given anyway."""
-    if around.mcp is None:
+async def changed(surroundings: Surroundings, besides: Iterable[ChatContext]) -> list[Material]:
+    """Return what a chat was given earlier and what has changed since, except what is given anyway."""
+    if surroundings.mcp is None:
         return []
     known = {(one.server, one.uri) for one in besides if isinstance(one, McpResourceContext)}
     return [
         Material(f"{server}:{uri} (changed since you were given it)", capped(text), images)
-        for server, uri, text, images in await around.mcp.changed(around.chat)
+        for server, uri, text, images in await surroundings.mcp.changed(surroundings.chat)
         if (server, uri) not in known
     ]
 

@@ -1,4 +1,4 @@
-"""A whole notebook, as it is now: compact, since its own format says everything three times."""
+"""The context of a whole live notebook, in a compact form: the notebook format repeats most things."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ if TYPE_CHECKING:
 class NotebookPlug:
     kind = "notebook"
 
-    async def query(self, around: Surroundings, query: str) -> list[NotebookContext]:
-        paths = (await around.glances.notebook(around)).paths
+    async def query(self, surroundings: Surroundings, query: str) -> list[NotebookContext]:
+        paths = (await surroundings.glances.notebook(surroundings)).paths
         found = [
             NotebookContext(label=f"notebook:{path}" if place else "notebook", description=path, path=path)
             for place, path in enumerate(paths)
         ]
         return [one for one in found if fit(query, f"notebook:{one.path}") is not None]
 
-    async def resolve(self, around: Surroundings, context: NotebookContext) -> Material:
-        if around.notebooks is None and context.path:
-            return await asyncio.to_thread(file.read, around.files, context.path, None)
-        document = await open_notebook.document(around, context.path)
+    async def resolve(self, surroundings: Surroundings, context: NotebookContext) -> Material:
+        if surroundings.notebooks is None and context.path:
+            return await asyncio.to_thread(file.read_file, surroundings.files, context.path, None)
+        document = await open_notebook.document(surroundings, context.path)
         return await asyncio.to_thread(open_notebook.whole, document)
 
 

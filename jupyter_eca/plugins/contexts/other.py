@@ -18,10 +18,10 @@ class OtherPlug:
     # no type on the wire is empty
     kind = ""
 
-    async def query(self, around: Surroundings, query: str) -> list[OtherContext]:  # noqa: ARG002
+    async def query(self, surroundings: Surroundings, query: str) -> list[OtherContext]:  # noqa: ARG002
         return []
 
-    async def resolve(self, around: Surroundings, context: OtherContext) -> Material:  # noqa: ARG002
+    async def resolve(self, surroundings: Surroundings, context: OtherContext) -> Material:  # noqa: ARG002
         said = {name: value for name, value in context.wire().items() if name != "type"}
         return Material(context.type or "context", capped(json.dumps(said, ensure_ascii=False, indent=1)))
 

@@ -1,4 +1,4 @@
-"""What a cell of a live notebook put out."""
+"""The context of the outputs of one cell of the live notebook."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from jupyter_eca.plugins.contexts.base import Material
 from jupyter_eca.plugins.contexts.cell import MAX_OUTPUT, MOST
 from jupyter_eca.plugins.contexts.reading import open_notebook
-from jupyter_eca.plugins.contexts.reading.recent_look import fitting
+from jupyter_eca.plugins.contexts.reading.recent_look import find_best
 from jupyter_eca.protocol.context import OutputContext
 from jupyter_eca.workspace.reading.cell_text import pictures, put_out
 from jupyter_eca.workspace.reading.text import capped
@@ -19,20 +19,20 @@ if TYPE_CHECKING:
 class OutputPlug:
     kind = "output"
 
-    async def query(self, around: Surroundings, query: str) -> list[OutputContext]:
-        """Only to who asks for outputs: each cell is offered already."""
+    async def query(self, surroundings: Surroundings, query: str) -> list[OutputContext]:
+        """Offer outputs only when outputs are asked for: each cell is offered already."""
         if not query:
             return []
-        seen = await around.glances.notebook(around)
+        seen = await surroundings.glances.notebook(surroundings)
         cells = {f"output:{cell.number}": cell for cell in seen.cells if cell.has_output}
         return [
             OutputContext(label=f"output:{cell.number}", description=cell.first, path=seen.paths[0], cell=cell.id)
-            for cell in fitting(cells, query, MOST)
+            for cell in find_best(cells, query, MOST)
         ]
 
-    async def resolve(self, around: Surroundings, context: OutputContext) -> Material:
-        document = await open_notebook.document(around, context.path)
-        number, cell = open_notebook.named(document, context.cell)
+    async def resolve(self, surroundings: Surroundings, context: OutputContext) -> Material:
+        document = await open_notebook.document(surroundings, context.path)
+        number, cell = open_notebook.find_cell(document, context.cell)
         text = capped(put_out(cell.outputs, MAX_OUTPUT)) or "(it put out nothing)"
         return Material(f"{document.path} output of cell {number}", text, pictures(cell))
 

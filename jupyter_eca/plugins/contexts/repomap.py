@@ -1,4 +1,4 @@
-"""All of the workspace: its files by name. Old clients send it with every prompt."""
+"""The context of the whole workspace: its files by name. Old clients send it with every prompt."""
 
 from __future__ import annotations
 
@@ -15,11 +15,13 @@ if TYPE_CHECKING:
 class RepoMapPlug:
     kind = "repoMap"
 
-    async def query(self, around: Surroundings, query: str) -> list[RepoMapContext]:  # noqa: ARG002
+    async def query(self, surroundings: Surroundings, query: str) -> list[RepoMapContext]:  # noqa: ARG002
         return [RepoMapContext()] if self.kind.lower().startswith(query.strip().lower()) else []
 
-    async def resolve(self, around: Surroundings, context: RepoMapContext) -> Material:  # noqa: ARG002
-        maps = [f"{root}\n{drawn(await around.index.inside(root.resolve()))}" for root in around.files.roots]
+    async def resolve(self, surroundings: Surroundings, context: RepoMapContext) -> Material:  # noqa: ARG002
+        maps = [
+            f"{root}\n{drawn(await surroundings.index.inside(root.resolve()))}" for root in surroundings.files.roots
+        ]
         return Material(self.kind, "\n\n".join(maps))
 
 

@@ -1,4 +1,6 @@
-"""All plugs together: what is offered while somebody types, what a message points at, and what the model is given."""
+"""All context plugs together: what is offered while the user types, what a message mentions, and what the model is
+given. It knows no kind of context; each is a module beside it.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,7 @@ from jupyter_eca.engine.text.mentions import live, mentions, split
 from jupyter_eca.errors import ToolError
 from jupyter_eca.plugins import loader
 from jupyter_eca.plugins.contexts.base import Context, Material, Surroundings
-from jupyter_eca.plugins.contexts.reading.open_notebook import Once
+from jupyter_eca.plugins.contexts.reading.open_notebook import CachedNotebooks
 from jupyter_eca.protocol.context import (
     CellContext,
     ChatContext,
@@ -69,20 +71,20 @@ _MAX_MENTIONS: Final = 100
 
 @cache
 def plugs() -> Mapping[str, Context]:
-    """By kind. The one that is called "" reads what no other does."""
+    """Return the plugs by kind. The one with the kind "" reads what no other plug does."""
     return {plug.kind: plug for plug in loader.find("contexts", "CONTEXT").values()}
 
 
 async def offered(
-    around: Surroundings, query: str, added: Iterable[ChatContext] = (), *, live: bool = False
+    surroundings: Surroundings, query: str, added: Iterable[ChatContext] = (), *, live: bool = False
 ) -> list[ChatContext]:
-    """What could be meant, the best first, without what was added already. What is in a live notebook is offered only
-    to clients that know of such (`live`): others can name it in the message."""
-    found = await asyncio.gather(*(_queried(plug, around, query) for plug in plugs().values()))
+    """Return what the query could mean, the best first, without what was added already. Parts of a live notebook are
+    offered only to clients that know them (`live`): others can name them in the message."""
+    found = await asyncio.gather(*(_query(plug, surroundings, query) for plug in plugs().values()))
     known = {_identity(context) for context in added}
-    failed = live and (await around.glances.notebook(around)).ended_so
+    failed = live and (await surroundings.glances.notebook(surroundings)).ended_so
     every = [
-        (_fit(around, query, context), not (failed and isinstance(context, ErrorContext)), place, context)
+        (_fit(surroundings, query, context), not (failed and isinstance(context, ErrorContext)), place, context)
         for contexts in found
         for place, context in enumerate(contexts)
         if live or not isinstance(context, LiveContext)
@@ -92,27 +94,31 @@ async def offered(
     return [context for identity, context in once.items() if identity not in known][:MAX_OFFERED]
 
 
-async def mentioned(around: Surroundings, message: str) -> list[ChatContext]:
-    """What a message names with `@` or `#` and is there, and what only a live notebook has."""
-    around = _read_once(around)
+async def mentioned(surroundings: Surroundings, message: str) -> list[ChatContext]:
+    """Return what a message names with `@` or `#` and what exists, and what only a live notebook has."""
+    surroundings = _read_once(surroundings)
     signed = set(mentions(message, "@"))
     found = await asyncio.gather(
-        *(_named(around, mention, signed=mention in signed) for mention in mentions(message)[:_MAX_MENTIONS])
+        *(
+            _resolve_mention(surroundings, mention, signed=mention in signed)
+            for mention in mentions(message)[:_MAX_MENTIONS]
+        )
     )
     return [context for context in found if context is not None]
 
 
-async def materials(around: Surroundings, contexts: Iterable[ChatContext]) -> list[Material]:
-    """What the model is given, each once, in order: a cell may be named by its number, and be sent along by its id. One
-    that cannot be read becomes the reason."""
-    around = _read_once(around)
+async def materials(surroundings: Surroundings, contexts: Iterable[ChatContext]) -> list[Material]:
+    """Return what the model is given, each thing once and in order: a cell may be named by its number and sent by its
+    id too. For a context that cannot be read, the reason is given."""
+    surroundings = _read_once(surroundings)
     once = {_identity(context): context for context in contexts if not _is_blank(context)}
-    found = await asyncio.gather(*(_material(around, context) for context in once.values()))
+    found = await asyncio.gather(*(_material(surroundings, context) for context in once.values()))
     return list(dict.fromkeys(found))
 
 
 def given(found: Iterable[Material], meant: str = "") -> tuple[str, tuple[ImagePart, ...], tuple[DocumentPart, ...]]:
-    """Materials as they stand in the model's prompt. `meant` is what a command of the user's own stands for."""
+    """Return the materials as they stand in the model's prompt. `meant` is the text that a custom command stands
+    for."""
     text = f"\n\n{meant}" if meant else ""
     found = list(found)
     text += "".join(context_text(material.label, material.text) for material in found if material.text)
@@ -120,24 +126,26 @@ def given(found: Iterable[Material], meant: str = "") -> tuple[str, tuple[ImageP
     return text, images, tuple(document for material in found for document in material.documents)
 
 
-def _read_once(around: Surroundings) -> Surroundings:
-    return around if around.notebooks is None else replace(around, notebooks=Once(around.notebooks))
+def _read_once(surroundings: Surroundings) -> Surroundings:
+    if surroundings.notebooks is None:
+        return surroundings
+    return replace(surroundings, notebooks=CachedNotebooks(surroundings.notebooks))
 
 
-async def _queried(plug: Context, around: Surroundings, query: str) -> Sequence[ChatContext]:
+async def _query(plug: Context, surroundings: Surroundings, query: str) -> Sequence[ChatContext]:
     try:
         async with asyncio.timeout(_QUERY_S):
-            return await plug.query(around, query)
+            return await plug.query(surroundings, query)
     except Exception:  # noqa: BLE001  # the boundary to plugs: the others have something to offer
         _log.exception("the context plug %s failed to offer anything", plug.kind)
     return ()
 
 
-async def _material(around: Surroundings, context: ChatContext) -> Material:
+async def _material(surroundings: Surroundings, context: ChatContext) -> Material:
     label = _label(context)
     try:
         async with asyncio.timeout(_RESOLVE_S):
-            return await _plug(context).resolve(around, context)
+            return await _plug(context).resolve(surroundings, context)
     except ToolError as error:
         return Material(label, f"(not readable: {error})")
     except TimeoutError:
@@ -148,42 +156,43 @@ async def _material(around: Surroundings, context: ChatContext) -> Material:
 
 
 def _plug(context: ChatContext) -> Context:
-    """Of a type that we know, `OtherContext` says that it has a wrong shape."""
+    """Return the plug of a context. `OtherContext` of a type that we know has a wrong shape."""
     misshapen = isinstance(context, OtherContext) and context.type in _TYPES
     return plugs()[""] if misshapen else plugs().get(context.type, plugs()[""])
 
 
 def _is_blank(context: ChatContext) -> bool:
-    """Emacs sends its cursor also while it is in no file."""
+    """Whether it points at nothing: Emacs sends its cursor also while it is in no file."""
     return isinstance(context, OtherContext) and context.wire() == {"type": "cursor"}
 
 
-async def _named(around: Surroundings, mention: str, *, signed: bool) -> ChatContext | None:
-    """A file may have a name that means something in a notebook; where there is none, that file is meant."""
+async def _resolve_mention(surroundings: Surroundings, mention: str, *, signed: bool) -> ChatContext | None:
+    """Return what a mention means. A file may have a name that means something in a notebook; without such a thing the
+    file is meant."""
     if mention.startswith(("http://", "https://")):
         return WebContext(url=mention)
     word = live(mention) if signed else None
     if word is None:
         theirs = signed and mention in plugs().keys() - _TYPES
-        return await _file(around, mention) or (OtherContext(type=mention) if theirs else None)
+        return await _file(surroundings, mention) or (OtherContext(type=mention) if theirs else None)
     meant = LIVE[word.kind](word.name)
-    if await _has(around, meant):
+    if await _has(surroundings, meant):
         return meant
-    return await _file(around, mention) or meant
+    return await _file(surroundings, mention) or meant
 
 
-async def _has(around: Surroundings, context: LiveContext) -> bool:
+async def _has(surroundings: Surroundings, context: LiveContext) -> bool:
     if isinstance(context, VariableContext):
-        return around.kernel is not None
-    return around.notebooks is not None and bool(await around.notebooks.list())
+        return surroundings.kernel is not None
+    return surroundings.notebooks is not None and bool(await surroundings.notebooks.list())
 
 
-async def _file(around: Surroundings, mention: str) -> ChatContext | None:
+async def _file(surroundings: Surroundings, mention: str) -> ChatContext | None:
     path, start, end = split(mention)
-    there = await asyncio.to_thread(_there, around, path)
+    there = await asyncio.to_thread(_there, surroundings, path)
     if there is None and "." in path:
         # people write a file's name without its folder; a file is meant when only one has that name
-        same = [name for name in await around.index.files(path, 2) if fit(path, name) is Fit.EXACT]
+        same = [name for name in await surroundings.index.files(path, 2) if fit(path, name) is Fit.EXACT]
         path, there = (same[0], "file") if len(same) == 1 else (path, None)
     if there == "directory":
         return DirectoryContext(path=path)
@@ -191,15 +200,15 @@ async def _file(around: Surroundings, mention: str) -> ChatContext | None:
     return FileContext(path=path, lines_range=lines) if there == "file" else None
 
 
-def _there(around: Surroundings, path: str) -> str | None:
+def _there(surroundings: Surroundings, path: str) -> str | None:
     with suppress(ToolError, OSError, ValueError):
-        real = around.files.resolve(path)
+        real = surroundings.files.resolve(path)
         return "directory" if real.is_dir() else "file" if real.is_file() else None
     return None
 
 
 def _identity(context: ChatContext) -> tuple[object, ...]:
-    """What makes two the same; a cursor is where it is, whatever lines are around it."""
+    """Return what makes two contexts the same; a cursor is identified by its position, not by the lines around it."""
     match context:
         case FileContext(path=path, lines_range=lines):
             return ("file", path, lines and (lines.start, lines.end))
@@ -227,12 +236,12 @@ def _label(context: ChatContext) -> str:
             return context.type
 
 
-def _fit(around: Surroundings, query: str, context: ChatContext) -> int:
-    """What fits in a way of its own is between what begins so and what only has the letters."""
+def _fit(surroundings: Surroundings, query: str, context: ChatContext) -> int:
+    """Rate how well an offer fits. A fit of a kind's own lies between a common beginning and common letters."""
     name = _label(context)
     if isinstance(context, VariableContext) and (found := fit(query, context.name)) is not None:
         return found
-    for root in around.files.roots:
+    for root in surroundings.files.roots:
         name = name.removeprefix(f"{root}{os.sep}")
     found = fit(query, name)
     return Fit.WORD if found is None else found

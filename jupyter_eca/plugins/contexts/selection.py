@@ -1,4 +1,4 @@
-"""What is selected in the notebook that is worked in, with its cell."""
+"""The context of the text that is selected in the notebook, with its cell."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ if TYPE_CHECKING:
 class SelectionPlug:
     kind = "selection"
 
-    async def query(self, around: Surroundings, query: str) -> list[SelectionContext]:
-        selected = (await around.glances.notebook(around)).selected
+    async def query(self, surroundings: Surroundings, query: str) -> list[SelectionContext]:
+        selected = (await surroundings.glances.notebook(surroundings)).selected
         offered = selected and fit(query, "selection") is not None
         return [SelectionContext(label="selection", description=selected)] if offered else []
 
-    async def resolve(self, around: Surroundings, context: SelectionContext) -> Material:  # noqa: ARG002
-        document = await open_notebook.document(around)
+    async def resolve(self, surroundings: Surroundings, context: SelectionContext) -> Material:  # noqa: ARG002
+        document = await open_notebook.document(surroundings)
         selection = document.selection
         if selection is None or not selection.text:
             raise ToolError(f"Nothing is selected in {document.path}.")
-        number, cell = open_notebook.named(document, selection.cell_id)
+        number, cell = open_notebook.find_cell(document, selection.cell_id)
         start, end = selection.range.start.line + 1, selection.range.end.line + 1
         lines = f"line {start}" if start == end else f"lines {start}-{end}"
         text = f"{selection.text}\n\nThat is in {lines} of:\n{rendered(document, {cell.id}, output=0)}"

@@ -1,4 +1,4 @@
-"""Words that a client sends itself: a selection, what is in a terminal."""
+"""The context of a text that the client sends: a selection, or the contents of a terminal."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 class TextPlug:
     kind = "text"
 
-    async def query(self, around: Surroundings, query: str) -> list[TextContext]:  # noqa: ARG002
+    async def query(self, surroundings: Surroundings, query: str) -> list[TextContext]:  # noqa: ARG002
         return []
 
-    async def resolve(self, around: Surroundings, context: TextContext) -> Material:  # noqa: ARG002
+    async def resolve(self, surroundings: Surroundings, context: TextContext) -> Material:  # noqa: ARG002
         return Material(context.label or "text", capped(context.content))
 
 

@@ -1,4 +1,4 @@
-"""A variable of the live kernel: what it is, and as much of its value as the configuration lets be told."""
+"""The context of a variable of the live kernel: its type, and as much of its value as the configuration allows."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from jupyter_eca.config.schema import Telling
 from jupyter_eca.errors import ToolError
 from jupyter_eca.plugins.contexts.base import Material
 from jupyter_eca.plugins.contexts.cell import MOST
-from jupyter_eca.plugins.contexts.reading.recent_look import fitting
+from jupyter_eca.plugins.contexts.reading.recent_look import find_best
 from jupyter_eca.protocol.context import VariableContext
 from jupyter_eca.workspace.kernels.nearest import worked_in
 from jupyter_eca.workspace.reading.text import capped
@@ -30,36 +30,36 @@ PATIENCE: Final = 5.0
 class VariablePlug:
     kind = "variable"
 
-    async def query(self, around: Surroundings, query: str) -> list[VariableContext]:
-        """What they are, never what their values are: nobody has pointed at one yet."""
-        names = {one.name: one for one in await around.glances.variables(around)}
-        found = fitting(names, query, MOST)
+    async def query(self, surroundings: Surroundings, query: str) -> list[VariableContext]:
+        """Offer the variables with their types, never with their values: nobody has pointed at one yet."""
+        names = {one.name: one for one in await surroundings.glances.variables(surroundings)}
+        found = find_best(names, query, MOST)
         if query.startswith(WORD) or WORD.startswith(query):
-            found += [one for one in fitting(names, query[len(WORD) :], MOST) if one not in found]
+            found += [one for one in find_best(names, query[len(WORD) :], MOST) if one not in found]
         return [
             VariableContext(label=f"{WORD}{one.name}", description=about(one), name=one.name) for one in found[:MOST]
         ]
 
-    async def resolve(self, around: Surroundings, context: VariableContext) -> Material:
-        kernel = await worked_in(around.kernel, around.kernels, around.notebooks)
+    async def resolve(self, surroundings: Surroundings, context: VariableContext) -> Material:
+        kernel = await worked_in(surroundings.kernel, surroundings.kernels, surroundings.notebooks)
         if kernel is None:
             raise ToolError("There is no live kernel.", "Open a notebook, and run a cell of it.")
         # what stands behind a dot is an attribute in most languages, and a part of the name in R
         names = dict.fromkeys((context.name, context.name.partition(".")[0]))
         try:
             async with asyncio.timeout(PATIENCE):
-                found = await kernel.variables(around.chat, tuple(names))
+                found = await kernel.variables(surroundings.chat, tuple(names))
         except TimeoutError:
             raise ToolError(f"The kernel did not answer in {PATIENCE:g} seconds: it is busy.") from None
         if not found.variables:
             raise ToolError(f"The kernel has no variable {context.name}.")
-        return await asyncio.to_thread(_told, found.variables[0], around.telling)
+        return await asyncio.to_thread(_as_material, found.variables[0], surroundings.telling)
 
 
 CONTEXT = VariablePlug()
 
 
-def _told(one: Variable, telling: VariablesConfig) -> Material:
+def _as_material(one: Variable, telling: VariablesConfig) -> Material:
     lines = described(one, telling)
     if consent(one, telling) is not Telling.FULL:
         lines.append(HELD_BACK)

@@ -1,4 +1,4 @@
-"""A page of the public web, made readable."""
+"""The context of a public web page, as readable text."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class WebPlug:
-    """`reach` is what may be asked."""
+    """The context of a web page. `reach` decides which addresses may be requested."""
 
     reach: Reach = PUBLIC
     kind: str = "web"
 
-    async def query(self, around: Surroundings, query: str) -> list[WebContext]:  # noqa: ARG002
-        """What is typed is an address already, or none."""
+    async def query(self, surroundings: Surroundings, query: str) -> list[WebContext]:  # noqa: ARG002
+        """Offer the text itself when it is an address."""
         return [WebContext(url=query)] if query.startswith(("http://", "https://")) and len(query) > 10 else []
 
-    async def resolve(self, around: Surroundings, context: WebContext) -> Material:  # noqa: ARG002
+    async def resolve(self, surroundings: Surroundings, context: WebContext) -> Material:  # noqa: ARG002
         page = await fetch(context.url, self.reach)
         return await asyncio.to_thread(_material, context.url, page)
 

@@ -18,10 +18,10 @@ from jupyter_eca import redaction
 from jupyter_eca.config import ModelConfig
 from jupyter_eca.plugins.providers import failures, prices
 from jupyter_eca.plugins.providers.failures import Asked
-from jupyter_eca.plugins.providers.messages.events import Reading
+from jupyter_eca.plugins.providers.messages.events import MessagesReader
 from jupyter_eca.plugins.providers.messages.local_address import is_here
 from jupyter_eca.plugins.providers.messages.request import body
-from jupyter_eca.plugins.providers.modalities import sensed, senses
+from jupyter_eca.plugins.providers.modalities import adapt_to, senses
 from jupyter_eca.plugins.providers.retry_after import retry_after
 from jupyter_eca.plugins.providers.sdk_clients import (
     CHECK_SECONDS,
@@ -30,9 +30,9 @@ from jupyter_eca.plugins.providers.sdk_clients import (
     PATIENCE,
     PLAINLY,
     Patience,
-    broken,
-    checked,
-    kept,
+    check_target,
+    explain_connection_error,
+    get_client,
 )
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ _BRIEF = Patience(CHECK_SECONDS, CHECK_SECONDS)
 
 @dataclass(frozen=True, slots=True)
 class AnthropicProvider:
-    """`priced_as` is whose price list holds, empty for none."""
+    """A provider of the Messages API. `priced_as` names the price list that holds, empty for none."""
 
     name: str = "anthropic"
     label: str = "Anthropic"
@@ -75,7 +75,7 @@ class AnthropicProvider:
         model_id = chosen.model_name or model
         # Servers that only speak the API have no search to offer.
         searches = self.name == "anthropic" and settings.searches(model)
-        seen = sensed(request, senses(model_id, chosen))
+        seen = adapt_to(request, senses(model_id, chosen))
         return body(model_id, seen, settings.payload(model), searches=searches)
 
     async def stream(self, model: str, request: ModelRequest, settings: ProviderConfig) -> AsyncGenerator[Delta]:
@@ -83,11 +83,11 @@ class AnthropicProvider:
         chosen = settings.models.get(model, ModelConfig())
         model_id = chosen.model_name or model
         asked = Asked(provider, model_id, _url(settings), _key(settings, provider))
-        asked = checked(asked, needs_key=not settings.url, vendor=self.label)
-        patience = self.patience.told(settings)
+        asked = check_target(asked, needs_key=not settings.url, vendor=self.label)
+        patience = self.patience.configure(settings)
         wanted = self.request_body(model, request, settings)
-        reading = Reading(request.model)
-        client = await kept("anthropic", asked, patience, _connected)
+        reading = MessagesReader(request.model)
+        client = await get_client("anthropic", asked, patience, _connect)
         import httpx2
         from anthropic import AnthropicError, AsyncStream
 
@@ -110,31 +110,31 @@ class AnthropicProvider:
         except (AnthropicError, httpx2.HTTPError, httpx2.StreamError, json.JSONDecodeError) as error:
             if not reading.complete:
                 # `from None`: a server may have echoed the key, and a log would show the chain.
-                raise _told(error, asked, patience) from None
+                raise _explain(error, asked, patience) from None
         else:
             if not reading.complete:
                 raise failures.broke_off(asked) if "event-stream" in kind else failures.not_the_api(asked)
         usage = replace(reading.usage(), output_limit=wanted["max_tokens"])
-        yield await prices.priced(self.priced_as, model_id, usage) if self.priced_as else usage
+        yield await prices.add_price(self.priced_as, model_id, usage) if self.priced_as else usage
 
     async def check(self, settings: ProviderConfig) -> None:
         asked = Asked(self.name, "", _url(settings), _key(settings, self.name))
-        asked = checked(asked, needs_key=not settings.url, vendor=self.label)
+        asked = check_target(asked, needs_key=not settings.url, vendor=self.label)
         # A client of its own: one with a wrong key is not kept.
-        client = await asyncio.to_thread(_connected, asked, _BRIEF)
+        client = await asyncio.to_thread(_connect, asked, _BRIEF)
         async with client:
-            await _listed(client, asked, _BRIEF, settings)
+            await _check_key(client, asked, _BRIEF, settings)
 
     async def warm(self, provider: str, settings: ProviderConfig) -> None:
         asked = Asked(provider, "", _url(settings), _key(settings, provider))
-        asked = checked(asked, needs_key=not settings.url, vendor=self.label)
-        patience = self.patience.told(settings)
-        client = await kept("anthropic", asked, patience, _connected)
-        await _listed(client, asked, patience, settings)
+        asked = check_target(asked, needs_key=not settings.url, vendor=self.label)
+        patience = self.patience.configure(settings)
+        client = await get_client("anthropic", asked, patience, _connect)
+        await _check_key(client, asked, patience, settings)
 
 
-async def _listed(client: AsyncAnthropic, asked: Asked, patience: Patience, settings: ProviderConfig) -> None:
-    """The cheapest question there is; its answer is not read. Raises: ProviderError."""
+async def _check_key(client: AsyncAnthropic, asked: Asked, patience: Patience, settings: ProviderConfig) -> None:
+    """Send the cheapest request there is; its answer is not read. Raises: ProviderError."""
     import httpx2
     from anthropic import AnthropicError
 
@@ -142,17 +142,21 @@ async def _listed(client: AsyncAnthropic, asked: Asked, patience: Patience, sett
     try:
         await client.get("/v1/models", cast_to=object, options=options)
     except (AnthropicError, httpx2.HTTPError, httpx2.StreamError, json.JSONDecodeError) as error:
-        raise _told(error, asked, patience) from None
+        raise _explain(error, asked, patience) from None
 
 
-def _told(error: Exception, asked: Asked, patience: Patience) -> ProviderError:
+def _explain(error: Exception, asked: Asked, patience: Patience) -> ProviderError:
     from anthropic import APIConnectionError, APIStatusError
 
     cause = error.__cause__ if isinstance(error, APIConnectionError) else error
-    return _refused(cause, asked) if isinstance(cause, APIStatusError) else broken(cause, asked, patience)
+    return (
+        _explain_status(cause, asked)
+        if isinstance(cause, APIStatusError)
+        else explain_connection_error(cause, asked, patience)
+    )
 
 
-def _refused(error: APIStatusError, asked: Asked) -> ProviderError:
+def _explain_status(error: APIStatusError, asked: Asked) -> ProviderError:
     headers = error.response.headers
     passing = {"true": True, "false": False}.get(headers.get("x-should-retry", ""))
     after = retry_after(headers, time.time())
@@ -168,11 +172,11 @@ def _key(settings: ProviderConfig, provider: str) -> str:
 
 
 def _url(settings: ProviderConfig) -> str:
-    """The SDK's own rule, here because messages name the address."""
+    """Apply the SDK's own rule, because messages name the address."""
     return settings.url or os.environ.get("ANTHROPIC_BASE_URL") or "https://api.anthropic.com"
 
 
-def _connected(asked: Asked, patience: Patience) -> AsyncAnthropic:
+def _connect(asked: Asked, patience: Patience) -> AsyncAnthropic:
     sdk = importlib.import_module("anthropic")
     redaction.veil()
     timeout = sdk.Timeout(patience.idle, connect=patience.connect, pool=patience.connect)

@@ -1,4 +1,6 @@
-"""Which key goes to a provider: the configuration's, else the one typed in, else the environment's. Pure."""
+"""Which key a provider gets: that of the configuration, else the one that the user signed in with, else that of the
+environment. Pure.
+"""
 
 from __future__ import annotations
 
@@ -19,8 +21,9 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Key:
-    """`settings` carry the key. `variable` is where it is from, or would be looked for."""
+class ApiKey:
+    """The key of a provider. `settings` carry the key. `variable` is where it is from, or where it would be looked
+    for."""
 
     settings: ProviderConfig
     source: Literal["config", "login", "env"] | None = None
@@ -34,24 +37,25 @@ def find(
     login: Login | None,
     variable: Callable[[str], str],
     also: str = "",
-) -> Key:
-    """`variable` looks one up in the environment; `also` is the name of one more, for this provider. A typed-in key
-    goes only to the address that it was typed in for: a project's configuration may name another."""
+) -> ApiKey:
+    """Find the key. `variable` looks one up in the environment; `also` is the name of one more variable, for this
+    provider. A key that was typed in goes only to the address that it was typed in for: a project's configuration may
+    name another."""
     if settings.key is not None and settings.key.get_secret_value().strip():
-        return Key(settings, "config")
+        return ApiKey(settings, "config")
     if not isinstance(plug, Keyed):
-        return Key(settings)
+        return ApiKey(settings)
     names = (*_variables(name, plug, settings), *filter(None, (also,)))
     if login is not None and settings.url in {None, login.url}:
-        return Key(_with(settings, login.key, login.url), "login", names[0])
+        return ApiKey(_with(settings, login.key, login.url), "login", names[0])
     for one in names:
         if value := variable(one).strip():
-            return Key(_with(settings, value, settings.url), "env", one)
-    return Key(settings, None, names[0])
+            return ApiKey(_with(settings, value, settings.url), "env", one)
+    return ApiKey(settings, None, names[0])
 
 
 def _variables(name: str, plug: Keyed, settings: ProviderConfig) -> tuple[str, ...]:
-    """`<PROVIDER>_API_KEY`, and the vendor's own for whoever speaks to the vendor itself."""
+    """Return `<PROVIDER>_API_KEY`, and the vendor's own variable for providers that speak to the vendor itself."""
     own = re.sub(r"\W", "_", name).upper() + "_API_KEY"
     return tuple(dict.fromkeys((own,) if settings.url else (own, plug.key_variable)))
 

@@ -1,4 +1,6 @@
-"""What a provider is: it offers models and turns a neutral request into a stream of deltas."""
+"""What a provider plug must have: it offers models and turns a neutral request into a stream of deltas. The other
+protocols here are optional abilities. `catalog` finds the plugs.
+"""
 
 from __future__ import annotations
 
@@ -14,26 +16,26 @@ if TYPE_CHECKING:
 
 
 class Provider(Protocol):
-    """A plug: a module of `providers/` exports one as `PROVIDER`.
-
-    `name` is the `api` key of a provider's configuration and the name of the provider that needs none. `rank` orders
-    the search for a default model, lowest first; None is never a default.
-    """
+    """A provider plug. A module of `providers/` exports one as `PROVIDER`."""
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """The `api` key of the configuration, and the name of the provider that needs no configuration."""
+        ...
 
     @property
-    def rank(self) -> int | None: ...
+    def rank(self) -> int | None:
+        """The order in which providers are asked for a default model, the lowest first; None is never asked."""
+        ...
 
     async def models(self, settings: ProviderConfig) -> tuple[str, ...]:
-        """The models that could answer now, the best first; empty when this provider is not usable here (no key, no
-        server, not installed). Asks no host but loopback, takes at most half a second, never raises."""
+        """Return the models that could answer now, the best first; none when this provider cannot be used here (no key,
+        no server, not installed). It asks no host but loopback, takes at most half a second, and never raises."""
         ...
 
     def stream(self, model: str, request: ModelRequest, settings: ProviderConfig) -> AsyncGenerator[Delta]:
-        """`model` is the name without the provider. Ends when the answer is complete; closing the generator ends
-        the request. Retries nothing: that is the engine's.
+        """Send a request and yield its answer. `model` is the name without the provider. Closing the generator ends the
+        request. It retries nothing: the engine does.
 
         Raises: ProviderError, whose message says what happened and what to do, never the key.
         """
@@ -42,40 +44,43 @@ class Provider(Protocol):
 
 @runtime_checkable
 class Keyed(Protocol):
-    """What a provider has besides when it wants a key: then its users can sign in.
-
-    `label` is what people call it, `key_variable` the variable of the environment where the vendor's own tools look.
-    """
+    """A provider that wants a key: its users can sign in."""
 
     @property
-    def label(self) -> str: ...
+    def label(self) -> str:
+        """The name that people know."""
+        ...
 
     @property
-    def key_variable(self) -> str: ...
+    def key_variable(self) -> str:
+        """The environment variable where the vendor's own tools look for the key."""
+        ...
 
     async def check(self, settings: ProviderConfig) -> None:
-        """Ask the server, as cheaply as it can be asked, whether it takes the key of these settings.
+        """Ask the server, with its cheapest request, whether it accepts the key of these settings.
 
-        Raises: ProviderError; with status 401 for a key that it does not take, another when that cannot be told.
+        Raises: ProviderError; with status 401 for a key that it rejects, with another one when that is unknown.
         """
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Preset:
-    """A provider that is known by name. `variable` is where its vendor's own tools look for a key, when that is not
-    named after it; what it runs may be `free`. `grants`: it gives keys to whoever signs in there with a browser."""
+    """A provider that is known by name."""
 
     label: str
     settings: ProviderConfig
     variable: str = ""
+    """The environment variable where the vendor's own tools look for a key, when it is not named after the provider."""
     free: bool = False
+    """Whether its models cost nothing."""
     grants: bool = False
+    """Whether it gives a key to a user who signs in there with a browser."""
 
 
 @runtime_checkable
 class Serves(Protocol):
-    """What a provider has besides when its own name is that of an API only, and the providers have others."""
+    """A provider whose own name is that of an API: the providers that speak the API have names of their own."""
 
     @property
     def presets(self) -> Mapping[str, Preset]: ...
@@ -83,29 +88,29 @@ class Serves(Protocol):
 
 @runtime_checkable
 class Warms(Protocol):
-    """What a provider has besides whose first request takes longer than the others."""
+    """A provider whose first request takes longer than the others."""
 
     async def warm(self, provider: str, settings: ProviderConfig) -> None:
-        """Do what can be done before it is known what will be asked, at no cost. `provider` is its configured name.
+        """Do what can be done before the first request is known, at no cost. `provider` is its configured name.
 
-        Raises: ProviderError, which nobody is shown.
+        Raises: ProviderError, which is shown to nobody.
         """
         ...
 
 
 @runtime_checkable
 class MayLackTools(Protocol):
-    """What a provider has besides when not each of its models can call tools."""
+    """A provider some of whose models cannot call tools."""
 
     def calls_tools(self, model: str, settings: ProviderConfig) -> bool:
-        """Reads files, and never raises."""
+        """Return whether the model can call tools. It reads files and never raises."""
         ...
 
 
 @runtime_checkable
 class ShowsRequest(Protocol):
-    """A provider that can tell what it would send."""
+    """A provider that can show the request that it would send."""
 
     def request_body(self, model: str, request: ModelRequest, settings: ProviderConfig) -> dict[str, Any]:
-        """The JSON that `stream` sends for the same arguments. The key is no part of it."""
+        """Return the JSON that `stream` sends for the same arguments, without the key."""
         ...

@@ -41,7 +41,7 @@ _NO_PORT: Final = "The port for the sign-in cannot be had: {reason}. Enter an AP
 
 @runtime_checkable
 class User(Protocol):
-    """Whoever signs in. What is still to do when they are away is a child of theirs."""
+    """The user who signs in. What must still be done when they have left is a child task of theirs."""
 
     @property
     def browser(self) -> Browser: ...
@@ -49,7 +49,7 @@ class User(Protocol):
     def start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]: ...
 
     def say(self, type: MessageType, message: str) -> None:
-        """To them alone: others did not ask."""
+        """Tell the user alone: others did not ask."""
         ...
 
 
@@ -65,9 +65,10 @@ class Attempt:
 
     @property
     def address(self) -> str:
-        """Where the user signs in. The state is told twice: as OAuth has it, and in the address to come back to, as
-        OpenRouter documents no state of its own. It promises any port of `localhost`, and says nothing of 127.0.0.1,
-        where a Jupyter may be: there its own name must stay, or its user is logged in no more."""
+        """Return the address where the user signs in. The state is sent twice: as OAuth has it, and in the address to
+        come back to, since OpenRouter documents no state of its own. OpenRouter promises any port of `localhost`, and
+        says nothing of 127.0.0.1, where a Jupyter may be: there its own name must stay, or its user is no longer logged
+        in."""
         landing = self.visit.landing
         back = landing.address.replace("://127.0.0.1:", "://localhost:", 1) if landing.own else landing.address
         challenge = urlsafe_b64encode(sha256(self.verifier.encode()).digest()).rstrip(b"=").decode()
@@ -80,7 +81,7 @@ class Attempt:
         return urlsplit(self.url)._replace(path="/auth", query=urlencode(query), fragment="").geturl()
 
     async def run(self, user: User, keep: Callable[[str], Awaitable[str | None]]) -> None:
-        """To the end. `keep` is given the key, and gives what is to be said of it."""
+        """Run the sign-in to its end. `keep` stores the key, and returns what to say about it."""
         why: str | None = OVER
         try:
             said = await keep(await self._key())
@@ -110,7 +111,8 @@ class Attempt:
                 raise LocalError(_NO_KEY.format(label=self.label, status=status))
 
     def _exchange(self, code: str) -> tuple[int, Any]:
-        """Blocks. What was said comes into no error and no log: it may have the code or the key in it."""
+        """Exchange the code for a key. It blocks. The server's words go into no error and no log: they may contain the
+        code or the key."""
         import httpx2
 
         body = {"code": code, "code_verifier": self.verifier, "code_challenge_method": "S256"}
@@ -125,7 +127,7 @@ class Attempt:
 
 
 async def begin(label: str, url: str, user: User) -> Attempt:
-    """Raises: LocalError when there is nowhere to come back to."""
+    """Prepare the way back. Raises: LocalError when a browser cannot come back."""
     from jupyter_eca.mcp_client.sign_in import Visit
 
     try:

@@ -1,4 +1,6 @@
-"""Which models there are, which is the default, and who speaks to a given one."""
+"""Which models there are, which is the default, and which provider serves a model. It sends no request: the plugs
+do.
+"""
 
 from __future__ import annotations
 
@@ -12,13 +14,13 @@ from jupyter_eca.engine.model.texts import NO_MODEL
 from jupyter_eca.errors import ProviderError
 from jupyter_eca.plugins.providers import api_keys, prices
 from jupyter_eca.plugins.providers.base import Keyed, Serves
-from jupyter_eca.plugins.providers.variants import laid, variants
+from jupyter_eca.plugins.providers.variants import merge_payloads, variants
 
 if TYPE_CHECKING:
     from jupyter_eca.config import Config
     from jupyter_eca.config.credentials import Credentials
     from jupyter_eca.engine.model.delta import UsageDelta
-    from jupyter_eca.plugins.providers.api_keys import Key
+    from jupyter_eca.plugins.providers.api_keys import ApiKey
     from jupyter_eca.plugins.providers.base import Preset, Provider
 
 
@@ -30,7 +32,7 @@ _FREE: Final = frozenset({"local", "ollama", "scripted"})
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """Who answers: `provider.stream(model, request, settings)`."""
+    """The chosen provider: `provider.stream(model, request, settings)` answers."""
 
     provider: Provider
     model: str
@@ -38,18 +40,18 @@ class Chosen:
     free: bool = False
 
     def billed(self, usage: UsageDelta) -> UsageDelta:
-        """What the provider says was used, by the user's own rates where there are some."""
-        return prices.billed(usage, self.settings.models.get(self.model, ModelConfig()))
+        """Return the usage that the provider reports, priced by the user's own rates where there are some."""
+        return prices.apply_own_rates(usage, self.settings.models.get(self.model, ModelConfig()))
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
-    """A provider of a name: the plug that speaks to it, and its settings with the key that it has. `label` is what
-    people call it, when it is known by this name; `priced_as` whose price list holds, empty for none; `free`: what it
-    runs costs nothing; `grants` is as with a preset."""
+class CatalogEntry:
+    """A provider by its configured name: the plug that speaks to it, and its settings with its key. `label` is what
+    people call it, when it is a known one. `priced_as` names the price list that holds, empty for none. `free`: its
+    models cost nothing. `grants` is as in `Preset`."""
 
     plug: Provider
-    key: Key
+    key: ApiKey
     label: str | None = None
     priced_as: str = ""
     has_address: bool = False
@@ -62,7 +64,7 @@ class Entry:
 
 
 class Catalog:
-    """`credentials` are the keys that users typed in."""
+    """All providers and their models. `credentials` are the keys that users typed in."""
 
     def __init__(self, plugs: dict[str, Provider], config: Config, credentials: Credentials | None = None) -> None:
         self._plugs = {plug.name: plug for plug in plugs.values()}
@@ -73,7 +75,7 @@ class Catalog:
         self.configure(config)
 
     def configure(self, config: Config) -> None:
-        """From now on; what is being streamed goes on as it began."""
+        """Use a configuration from now on. What is being streamed continues as it began."""
         self._config = config
         self._offers = self._resolve()
 
@@ -82,12 +84,12 @@ class Catalog:
         return self._config
 
     async def refresh(self) -> None:
-        """Keys that were typed in since, here or in another process. To be called before `choose`."""
+        """Load keys that were typed in since, here or in another process. Call it before `choose`."""
         if self._credentials is not None:
             await asyncio.to_thread(self._credentials.load)
 
-    def entries(self) -> dict[str, Entry]:
-        """By name: each plug under its own, or those it serves, and what the configuration adds."""
+    def entries(self) -> dict[str, CatalogEntry]:
+        """Return the providers by name: the plugs, the names that they serve, and those of the configuration."""
         return {name: self._entry(name, *offer) for name, offer in self._offers.items()}
 
     def _resolve(self) -> dict[str, tuple[Provider, Preset | None, ProviderConfig]]:
@@ -105,13 +107,13 @@ class Catalog:
             plug = self._plugs.get((own and own.api) or name) or (known[0] if known and not (own and own.api) else None)
             if plug is not None:
                 preset, settings = known[1] if known else None, own or ProviderConfig()
-                found[name] = plug, preset, settings if preset is None else _laid(preset.settings, settings)
+                found[name] = plug, preset, settings if preset is None else _merge_settings(preset.settings, settings)
         return found
 
     def _own(self) -> list[str]:
         return [name for name, plug in self._plugs.items() if not isinstance(plug, Serves)]
 
-    def _entry(self, name: str, plug: Provider, preset: Preset | None, settings: ProviderConfig) -> Entry:
+    def _entry(self, name: str, plug: Provider, preset: Preset | None, settings: ProviderConfig) -> CatalogEntry:
         login = self._credentials.known(name) if self._credentials is not None else None
         key = api_keys.find(name, plug, settings, login, self._config.variable, preset.variable if preset else "")
         if self._known.get(name) != key:
@@ -120,70 +122,71 @@ class Catalog:
         if preset is None:
             label = plug.label if isinstance(plug, Keyed) and name == plug.name else None
             priced_as = plug.name if isinstance(plug, Keyed) and not key.settings.url else ""
-            return Entry(plug, key, label, priced_as, name == plug.name, free=plug.name in _FREE)
+            return CatalogEntry(plug, key, label, priced_as, name == plug.name, free=plug.name in _FREE)
         at_vendors = preset.settings.url is not None and key.settings.url == preset.settings.url
         priced_as = name if at_vendors and not preset.free else ""
         free, there = at_vendors and preset.free, preset.settings.url is not None
-        return Entry(plug, key, preset.label, priced_as, there, free, preset.grants)
+        return CatalogEntry(plug, key, preset.label, priced_as, there, free, preset.grants)
 
     async def models(self) -> tuple[str, ...]:
-        """Full names, in the order in which a default is looked for; those that never are one come last."""
+        """Return full names, in the order in which a default is looked for; those that are never a default come
+        last."""
         await self.refresh()
-        entries = self._ranked()
+        entries = self._rank_entries()
         offers = await asyncio.gather(*(entry.plug.models(entry.settings) for _, entry in entries))
         return tuple(f"{name}/{model}" for (name, _), offer in zip(entries, offers, strict=True) for model in offer)
 
     async def default(self) -> str:
-        """The configured model; else the best of the first provider that is usable here; else ""."""
+        """Return the configured model, else the best model of the first provider that is usable here, else ""."""
         if self._config.default_model:
             return self._config.default_model
         await self.refresh()
-        for name, entry in self._ranked():
+        for name, entry in self._rank_entries():
             if entry.plug.rank is not None and (models := await entry.plug.models(entry.settings)):
                 return f"{name}/{models[0]}"
         return ""
 
     async def listed(self) -> tuple[tuple[str, ...], str]:
-        """What a client may choose from, and the default, which is always among them."""
+        """Return the models that a client may choose from, and the default, which is always among them."""
         models, default = await self.models(), await self.default()
         return (models if not default or default in models else (default, *models)), default
 
-    def _ranked(self) -> list[tuple[str, Entry]]:
+    def _rank_entries(self) -> list[tuple[str, CatalogEntry]]:
         return sorted(self.entries().items(), key=lambda item: _rank(item[1].plug))
 
     def variants(self, full_name: str) -> tuple[str, ...]:
-        """Those one may choose for a model; none for a model that nobody speaks to."""
+        """Return the variants of a model; none for a model that no provider serves."""
         name, _, model = full_name.partition("/")
         entry = self.entries().get(name)
         return tuple(self._variants(name, entry, model)) if entry else ()
 
-    def _variants(self, name: str, entry: Entry, model: str) -> dict[str, dict[str, Any]]:
+    def _variants(self, name: str, entry: CatalogEntry, model: str) -> dict[str, dict[str, Any]]:
         chosen = entry.settings.models.get(model, ModelConfig())
         return variants(name, entry.plug.name, model, chosen, self._config)
 
     def has(self, full_name: str) -> bool:
-        """Whether somebody answers to the name; whether they know the model is theirs to say."""
+        """Whether a provider of that name exists. Only the provider knows whether it has the model."""
         provider, _, model = full_name.partition("/")
         return bool(model) and provider in self._offers
 
     async def quoted(self, full_name: str, usage: UsageDelta) -> UsageDelta:
-        """So many tokens of a model, with what they would cost and how much it takes, as far as that is known."""
+        """Return the usage with its cost and the limits of the model, as far as they are known."""
         name, _, model = full_name.partition("/")
         entry = self.entries().get(name)
         if entry is None:
             return usage
         chosen = entry.settings.models.get(model, ModelConfig())
         if entry.priced_as:
-            usage = await prices.priced(entry.priced_as, chosen.model_name or model, usage)
+            usage = await prices.add_price(entry.priced_as, chosen.model_name or model, usage)
         elif entry.free and not model.endswith(("-cloud", ":cloud")):  # as Ollama names what it does not run here
             usage = replace(usage, cost=0.0)
-        return prices.billed(usage, chosen)
+        return prices.apply_own_rates(usage, chosen)
 
     def choose(self, full_name: str, variant: str = "") -> Chosen:
-        """The settings carry the key, and the payload of the variant. A variant that the model does not have is
-        ignored, as ECA does it: agents name one for whichever model comes.
+        """Choose the provider of a model. Its settings carry the key, and the payload of the variant. A variant that
+        the model does not have is ignored, as in ECA: agents name one for whichever model is used.
 
-        Raises: ProviderError for a name nobody answers to, or for none.
+        Raises: ProviderError for a name that no provider serves, or for no name.
         """
         if not full_name:
             raise ProviderError(NO_MODEL)
@@ -201,33 +204,35 @@ class Catalog:
         entry = entries[provider]
         settings = self._patient(entry.settings)
         if variant:
-            settings = self._varied(provider, entry, model, variant, settings)
+            settings = self._apply_variant(provider, entry, model, variant, settings)
         return Chosen(entry.plug, model, settings, entry.free)
 
     def _patient(self, settings: ProviderConfig) -> ProviderConfig:
-        """With the limits of the whole configuration, where the provider has none of its own."""
+        """Add the limits of the whole configuration where the provider has none of its own."""
         names = ("connect_timeout_seconds", "stream_idle_timeout_seconds")
         common = {name: getattr(self._config, name) for name in names if getattr(settings, name) is None}
         common = {name: seconds for name, seconds in common.items() if seconds is not None}
         return settings.model_copy(update=common) if common else settings
 
-    def _varied(self, name: str, entry: Entry, model: str, variant: str, settings: ProviderConfig) -> ProviderConfig:
+    def _apply_variant(
+        self, name: str, entry: CatalogEntry, model: str, variant: str, settings: ProviderConfig
+    ) -> ProviderConfig:
         payload = self._variants(name, entry, model).get(variant)
         if payload is None:
             _log.warning("%s/%s has no variant %r; it is left out", name, model, variant)
             return settings
         chosen = settings.models.get(model, ModelConfig())
-        varied = chosen.model_copy(update={"extra_payload": laid(chosen.extra_payload, payload)})
+        varied = chosen.model_copy(update={"extra_payload": merge_payloads(chosen.extra_payload, payload)})
         return settings.model_copy(update={"models": {**settings.models, model: varied}})
 
 
-def _laid(preset: ProviderConfig, own: ProviderConfig) -> ProviderConfig:
-    """A user's words over ours; of models there are both."""
+def _merge_settings(preset: ProviderConfig, own: ProviderConfig) -> ProviderConfig:
+    """Lay a user's settings over ours; the models of both remain."""
     said = {name: getattr(own, name) for name in own.model_fields_set if name != "models"}
-    return preset.model_copy(update={**said, "models": {**own.models, **_missing(preset, own)}})
+    return preset.model_copy(update={**said, "models": {**own.models, **_find_missing_models(preset, own)}})
 
 
-def _missing(preset: ProviderConfig, own: ProviderConfig) -> dict[str, ModelConfig]:
+def _find_missing_models(preset: ProviderConfig, own: ProviderConfig) -> dict[str, ModelConfig]:
     return {name: model for name, model in preset.models.items() if name not in own.models}
 
 

@@ -1,4 +1,6 @@
-"""What goes wrong with a server of models, of what kind it is, in one sentence each that says what to do. Pure."""
+"""The failures of model servers: their kind, and one sentence each that says what happened and what to do. Pure. The
+SDKs' own errors become these in `sdk_clients` and in each provider.
+"""
 
 from __future__ import annotations
 
@@ -85,7 +87,7 @@ _LONG_SECONDS = 60
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """Who was asked for what. `url` may hold a password, so sentences show `where`. `variable` is where the key is
+    """The target of a request. `url` may hold a password, so sentences show `where`. `variable` is where the key is
     looked for, `path` where the API's own part of an address begins."""
 
     provider: str
@@ -102,7 +104,7 @@ class Asked:
         return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path.rstrip('/')}"
 
     def say(self, sentence: str, status: int = 0, said: str = "") -> str:
-        """`said` are the server's words; it may have said the key."""
+        """Make a sentence with the server's words `said`, which may contain the key."""
         # Before it is cut: half a secret is not known by its sight.
         shown = redaction.hide(said.replace(self.key, "…") if self.key else said)
         shown = f": {shown.strip().rstrip('.')[:500]}" if shown.strip() else ""
@@ -119,14 +121,15 @@ class Asked:
 
 
 def kind_of(status: int) -> tuple[FailureKind, bool]:
-    """What sort of failure a status is, and whether it passes."""
+    """Return the kind of failure that a status means, and whether it passes by itself."""
     return _KINDS.get(status, FailureKind.OTHER), status in _PASSING or status >= 500
 
 
 def refused(
     asked: Asked, status: int, kind: str, said: str, *, passing: bool | None = None, retry_after: float | None = None
 ) -> ProviderError:
-    """`kind` is the API's error type, empty when the answer was not the API's. `passing` is the server's own word."""
+    """Explain a refusal. `kind` is the API's error type, empty when the API did not answer. `passing`: the server says
+    whether it passes."""
     if kind == _USED_UP:
         status = 402  # OpenAI calls it 429, but waiting does not help
     elif status < 400:
@@ -159,7 +162,7 @@ def not_the_api(asked: Asked) -> ProviderError:
 
 
 def unreachable(asked: Asked, error: BaseException) -> ProviderError:
-    """No connection. The reason is the first of the system's own errors in the chain."""
+    """Explain a missing connection. The reason is the first of the system's own errors in the chain."""
     cause: BaseException | None = error
     while cause is not None and not isinstance(cause, OSError):
         cause = cause.__cause__ or cause.__context__
@@ -183,7 +186,7 @@ def no_connection(asked: Asked, seconds: float) -> ProviderError:
     return ProviderError(asked.say(text), kind=FailureKind.NETWORK, retryable=True)
 
 
-def stalled(asked: Asked, seconds: float) -> ProviderError:
+def explain_stall(asked: Asked, seconds: float) -> ProviderError:
     text = f"{{url}} said nothing for {seconds:g} s. Ask again."
     return ProviderError(asked.say(text), kind=FailureKind.PREMATURE, retryable=True)
 

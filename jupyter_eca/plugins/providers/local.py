@@ -34,7 +34,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from jupyter_eca.config import ModelConfig
 from jupyter_eca.engine.model.delta import Delta, ReasoningDelta, ReasoningEnd, Remark, TextDelta, UsageDelta
 from jupyter_eca.errors import ProviderError
-from jupyter_eca.plugins.providers.llama.calls import Calls, told
+from jupyter_eca.plugins.providers.llama.calls import StreamedCalls, as_functions
 from jupyter_eca.plugins.providers.llama.prompt import prompt, tokens
 from jupyter_eca.plugins.providers.llama.template import file_knows_tools, knows_tools
 
@@ -77,7 +77,7 @@ class _Server(Protocol):
 
 
 def weights() -> Path | None:
-    """The file of the model that comes in a package; None if that is not installed. Imports nothing."""
+    """Return the file of the model that comes in a package; None if that is not installed. It imports nothing."""
     package, name = WEIGHTS
     found = find_spec(package)
     folders = found.submodule_search_locations if found else None
@@ -85,7 +85,7 @@ def weights() -> Path | None:
 
 
 def model_file(model: str, settings: ProviderConfig) -> Path:
-    """Raises: ProviderError when there is no such model."""
+    """Return the file of a model. Raises: ProviderError when there is no such model."""
     configured = settings.models[model].path if model in settings.models else None
     if configured is not None:
         return Path(settings.folder) / Path(configured).expanduser()
@@ -99,7 +99,8 @@ def model_file(model: str, settings: ProviderConfig) -> Path:
 
 
 def check(file: Path) -> int:
-    """The size of a GGUF file. Raises: ProviderError for any other; llama.cpp would only say that it failed."""
+    """Return the size of a GGUF file. Raises: ProviderError for any other file; llama.cpp would only say that it
+    failed."""
     try:
         with file.open("rb") as opened:
             magic = opened.read(4)
@@ -113,7 +114,7 @@ def check(file: Path) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """How a model is run. `template` stands in for the one in its file, if it is not empty."""
+    """How a model is run. `template` replaces the one in its file, if it is not empty."""
 
     tiny: bool = True
     tools: bool = False
@@ -129,7 +130,7 @@ class Kind:
 
 
 def kind(file: Path, chosen: ModelConfig, folder: str) -> Kind:
-    """Reads the head of the file. Raises: ProviderError."""
+    """Read the head of the file. Raises: ProviderError."""
     tiny, template = check(file) < TINY_BYTES, ""
     if chosen.chat_template is not None:
         path = Path(folder) / Path(chosen.chat_template).expanduser()
@@ -144,7 +145,7 @@ def kind(file: Path, chosen: ModelConfig, folder: str) -> Kind:
 
 
 def load(file: Path, how: Kind = Kind()) -> _Server:
-    """A file that passed `check`. Blocks for a second or more. Raises: ProviderError."""
+    """Load a file that passed `check`. It blocks for a second or more. Raises: ProviderError."""
     try:
         xllamacpp: Any = importlib.import_module("xllamacpp")
     except ImportError as error:
@@ -177,18 +178,19 @@ def deltas(
     chunk: dict[str, Any],
     *,
     thinking: bool = False,
-    calls: Calls | None = None,
+    calls: StreamedCalls | None = None,
     how: Kind = Kind(),
 ) -> Iterator[Delta]:
-    """`thinking`: the delta before this chunk was reasoning. `calls` are those of the answer so far."""
-    for delta in _read(chunk, calls or Calls(), how):
+    """Yield the deltas of a chunk. `thinking`: the delta before this chunk was reasoning. `calls` are those of the
+    answer so far."""
+    for delta in _as_deltas(chunk, calls or StreamedCalls(), how):
         if thinking and not isinstance(delta, ReasoningDelta):
             yield ReasoningEnd()
         thinking = isinstance(delta, ReasoningDelta)
         yield delta
 
 
-def _read(chunk: dict[str, Any], calls: Calls, how: Kind) -> Iterator[Delta]:
+def _as_deltas(chunk: dict[str, Any], calls: StreamedCalls, how: Kind) -> Iterator[Delta]:
     for choice in chunk.get("choices") or ():
         if thought := choice["delta"].get("reasoning_content"):
             yield ReasoningDelta(thought)
@@ -211,7 +213,7 @@ def _read(chunk: dict[str, Any], calls: Calls, how: Kind) -> Iterator[Delta]:
 
 
 class _Model:
-    """A file and the thread it lives in. Only that thread calls `answer`; `how` is known when that hears something."""
+    """A file and its thread. Only that thread calls `answer`; `how` is known when the thread reports something."""
 
     def __init__(self, file: Path, chosen: ModelConfig, folder: str) -> None:
         self.thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix=f"eca-{file.stem}")
@@ -243,7 +245,7 @@ class _Model:
         trusted: bool,
     ) -> dict[str, Any] | None:
         how, room = self.how, self.how.context - self.how.answer
-        tools = told(request.tools, trusted=trusted) if how.tools else []
+        tools = as_functions(request.tools, trusted=trusted) if how.tools else []
         size = tokens(json.dumps(tools)) if tools else 0
         if size > room // 2:
             tools, size = [], 0
@@ -258,7 +260,8 @@ def generate(
     tools: list[dict[str, Any]] | None = None,
     limit: int = ANSWER_TOKENS,
 ) -> dict[str, Any] | None:
-    """Blocks to the end of the answer, or until `hear` returns true. Returns the server's refusal, if it was one."""
+    """Generate an answer. It blocks to the end, or until `hear` returns true. Return the server's refusal, if there was
+    one."""
     refusals: list[dict[str, Any]] = []
 
     def each(chunk: dict[str, Any]) -> bool:
@@ -338,7 +341,7 @@ class LocalProvider:
         ear = _Ear()
         work = loaded.thread.submit(loaded.answer, request, ear.hear)
         work.add_done_callback(lambda _: ear.hear(None))
-        thinking, calls = False, Calls()
+        thinking, calls = False, StreamedCalls()
         try:
             while (chunk := await ear.heard.get()) is not None:
                 for delta in deltas(chunk, thinking=thinking, calls=calls, how=loaded.how):

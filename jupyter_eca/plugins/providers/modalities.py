@@ -36,19 +36,21 @@ class Senses:
 
 
 def senses(model_id: str, chosen: ModelConfig) -> Senses:
-    """`model_id` is the vendor's name for it; the configuration knows better."""
+    """Return what a model can read. `model_id` is the vendor's name for it; the configuration overrides it."""
     sees = not _BLIND.search(model_id) if chosen.image_input is None else chosen.image_input
     reads = bool(_READS.search(model_id)) if chosen.document_input is None else chosen.document_input
     return Senses(sees, reads)
 
 
-def sensed(request: ModelRequest, has: Senses) -> ModelRequest:
-    """As this model can read it."""
-    messages = tuple(replace(one, parts=tuple(_told(part, has) for part in one.parts)) for one in request.messages)
+def adapt_to(request: ModelRequest, has: Senses) -> ModelRequest:
+    """Return the request as this model can read it."""
+    messages = tuple(
+        replace(one, parts=tuple(_adapt_part(part, has) for part in one.parts)) for one in request.messages
+    )
     return replace(request, messages=messages)
 
 
-def _told(part: Part, has: Senses) -> Part:
+def _adapt_part(part: Part, has: Senses) -> Part:
     match part:
         case ImagePart() if not has.images:
             return TextPart(NO_EYES)

@@ -24,9 +24,9 @@ from jupyter_eca.errors import ProviderError
 from jupyter_eca.plugins.providers import failures, prices
 from jupyter_eca.plugins.providers.failures import Asked
 from jupyter_eca.plugins.providers.messages.local_address import is_here
-from jupyter_eca.plugins.providers.modalities import sensed, senses
+from jupyter_eca.plugins.providers.modalities import adapt_to, senses
 from jupyter_eca.plugins.providers.presets import RESPONSES
-from jupyter_eca.plugins.providers.responses.events import Reading as ResponsesReading
+from jupyter_eca.plugins.providers.responses.events import ResponsesReader as ResponsesReading
 from jupyter_eca.plugins.providers.responses.request import body as responses_body
 from jupyter_eca.plugins.providers.retry_after import retry_after
 from jupyter_eca.plugins.providers.sdk_clients import (
@@ -36,9 +36,9 @@ from jupyter_eca.plugins.providers.sdk_clients import (
     PATIENCE,
     PLAINLY,
     Patience,
-    broken,
-    checked,
-    kept,
+    check_target,
+    explain_connection_error,
+    get_client,
 )
 
 if TYPE_CHECKING:
@@ -63,8 +63,8 @@ _VERSION = re.compile(r"/v\d")
 _NO_URL = "There is no address for {provider}. Set `providers.{provider}.url` in ~/.config/eca/config.json."
 
 
-class Reading(Protocol):
-    """One answer being read: `failed` is the code and the words of an error that came in its stream."""
+class StreamReader(Protocol):
+    """Reads one answer. `failed` is the code and the text of an error that came in its stream."""
 
     complete: bool
     failed: tuple[str, str] | None
@@ -75,19 +75,19 @@ class Reading(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Dialect:
+class OpenAIApi:
     """One of the two APIs. `path` comes after the version."""
 
     label: str
     path: str
     body: Callable[[str, ModelRequest, Payload, ModelConfig], Payload]
-    reading: Callable[[str, ProviderConfig], Reading]
+    reading: Callable[[str, ProviderConfig], StreamReader]
 
 
 @dataclass(frozen=True, slots=True)
 class OpenAIProvider:
     name: str
-    dialect: Dialect
+    dialect: OpenAIApi
     presets: Mapping[str, Preset]
     rank: int | None
     label: str = "OpenAI"
@@ -100,24 +100,24 @@ class OpenAIProvider:
             return ()
         if not (is_here(settings.url) and settings.fetch_models):
             return configured
-        there = await asyncio.to_thread(_listed, _address(settings.url, "/models"), _key(settings))
+        there = await asyncio.to_thread(_list_models, _address(settings.url, "/models"), _key(settings))
         return (*configured, *(name for name in there if name not in configured))
 
     def request_body(self, model: str, request: ModelRequest, settings: ProviderConfig) -> dict[str, Any]:
         chosen = settings.models.get(model, ModelConfig())
         model_id = chosen.model_name or model
         searching = chosen.model_copy(update={"web_search": settings.searches(model)})
-        seen = sensed(request, senses(model_id, chosen))
+        seen = adapt_to(request, senses(model_id, chosen))
         return self.dialect.body(model_id, seen, settings.payload(model), searching)
 
     async def stream(self, model: str, request: ModelRequest, settings: ProviderConfig) -> AsyncGenerator[Delta]:
         provider = request.model.partition("/")[0]
         chosen = settings.models.get(model, ModelConfig())
-        asked = self._asked(provider, chosen.model_name or model, settings)
-        patience = self.patience.told(settings)
+        asked = self._find_target(provider, chosen.model_name or model, settings)
+        patience = self.patience.configure(settings)
         wanted = self.request_body(model, request, settings)
         reading = self.dialect.reading(request.model, settings)
-        client = await kept("openai", asked, patience, _connected)
+        client = await get_client("openai", asked, patience, _connect)
         import httpx2
         from openai import AsyncStream, OpenAIError
 
@@ -139,53 +139,53 @@ class OpenAIProvider:
         except (OpenAIError, httpx2.HTTPError, httpx2.StreamError, ValueError) as error:
             if not reading.complete:
                 # `from None`: a server may have echoed the key, and a log would show the chain.
-                raise _told(error, asked, patience) from None
+                raise _explain(error, asked, patience) from None
         else:
             if reading.failed is not None:
                 raise failures.refused(asked, 200, *reading.failed)
             if not reading.complete:
                 raise failures.broke_off(asked) if "event-stream" in kind else failures.not_the_api(asked)
-        yield await self._priced(provider, asked.model, settings, reading.usage())
+        yield await self._price(provider, asked.model, settings, reading.usage())
 
     async def check(self, settings: ProviderConfig) -> None:
-        asked = self._asked(self.name, "", settings)
+        asked = self._find_target(self.name, "", settings)
         # A client of its own: one with a wrong key is not kept.
-        client = await asyncio.to_thread(_connected, asked, _BRIEF)
+        client = await asyncio.to_thread(_connect, asked, _BRIEF)
         async with client:
-            await _reached(client, asked, _BRIEF, settings)
+            await _check_key(client, asked, _BRIEF, settings)
 
     async def warm(self, provider: str, settings: ProviderConfig) -> None:
-        asked, patience = self._asked(provider, "", settings), self.patience.told(settings)
-        await _reached(await kept("openai", asked, patience, _connected), asked, patience, settings)
+        asked, patience = self._find_target(provider, "", settings), self.patience.configure(settings)
+        await _check_key(await get_client("openai", asked, patience, _connect), asked, patience, settings)
 
-    def _asked(self, provider: str, model_id: str, settings: ProviderConfig) -> Asked:
-        """Raises: ProviderError without an address, or without a key that is needed."""
+    def _find_target(self, provider: str, model_id: str, settings: ProviderConfig) -> Asked:
+        """Return the target of a request. Raises: ProviderError without an address, or without a key that is needed."""
         if not settings.url:
             raise ProviderError(_NO_URL.format(provider=provider))
         preset = self.presets.get(provider)
         variable = re.sub(r"\W", "_", provider).upper() + "_API_KEY"
         asked = Asked(provider, model_id, settings.url, _key(settings), self.dialect.label, variable, self.dialect.path)
-        return checked(asked, needs_key=_needs_key(settings), vendor=preset.label if preset else provider)
+        return check_target(asked, needs_key=_needs_key(settings), vendor=preset.label if preset else provider)
 
     def _path(self, settings: ProviderConfig) -> str:
         url, path = settings.url or "", settings.completion_url_relative_path
         return _address(url, self.dialect.path) if path is None else f"{url.rstrip('/')}/{path.lstrip('/')}"
 
-    async def _priced(
+    async def _price(
         self, provider: str, model_id: str, settings: ProviderConfig, usage: UsageDelta | None
     ) -> UsageDelta:
-        """What was not counted has no price that could be known."""
+        """Return the usage with its price; usage that was not counted has none."""
         preset = self.presets.get(provider)
         if preset is None or usage is None or settings.url != preset.settings.url:
             return usage or UsageDelta(0, 0)
         if preset.free:
             return replace(usage, cost=0.0)
-        found = await prices.priced(provider, model_id, usage)
+        found = await prices.add_price(provider, model_id, usage)
         return found if usage.cost is None else replace(found, cost=usage.cost)  # the vendor's own word comes first
 
 
-async def _reached(client: AsyncOpenAI, asked: Asked, patience: Patience, settings: ProviderConfig) -> None:
-    """The cheapest question there is; its answer is not read. Raises: ProviderError."""
+async def _check_key(client: AsyncOpenAI, asked: Asked, patience: Patience, settings: ProviderConfig) -> None:
+    """Send the cheapest request there is; its answer is not read. Raises: ProviderError."""
     import httpx2
     from openai import OpenAIError
 
@@ -193,15 +193,15 @@ async def _reached(client: AsyncOpenAI, asked: Asked, patience: Patience, settin
     try:
         await client.get(_address(asked.url, "/models"), cast_to=object, options=options)
     except (OpenAIError, httpx2.HTTPError, httpx2.StreamError, ValueError) as error:
-        raise _told(error, asked, patience) from None
+        raise _explain(error, asked, patience) from None
 
 
-def _told(error: Exception, asked: Asked, patience: Patience) -> ProviderError:
+def _explain(error: Exception, asked: Asked, patience: Patience) -> ProviderError:
     from openai import APIConnectionError, APIError, APIStatusError
 
     match error:
         case APIConnectionError():
-            return broken(error.__cause__, asked, patience)
+            return explain_connection_error(error.__cause__, asked, patience)
         case APIStatusError():
             headers = error.response.headers
             passing = {"true": True, "false": False}.get(headers.get("x-should-retry", ""))
@@ -211,11 +211,11 @@ def _told(error: Exception, asked: Asked, patience: Patience) -> ProviderError:
         case APIError():  # in mid-stream
             return failures.refused(asked, 200, error.code or error.type or "", _words(error.body))
         case _:
-            return broken(error, asked, patience)
+            return explain_connection_error(error, asked, patience)
 
 
 def _words(body: object) -> str:
-    """What a server said is wrong, however it says that."""
+    """Return what a server said is wrong, in whatever form it says that."""
     match body:
         case {"message": str(said)} | {"error": {"message": str(said)}} | {"error": str(said)} | {"detail": str(said)}:
             return said
@@ -230,7 +230,7 @@ def _key(settings: ProviderConfig) -> str:
 
 
 def _needs_key(settings: ProviderConfig) -> bool:
-    """A server that somebody wrote the address of may well need none."""
+    """Whether a key is needed. A server whose address the user wrote may need none."""
     return bool(settings.requires_auth)
 
 
@@ -239,7 +239,7 @@ def _address(url: str, path: str) -> str:
     return f"{url.rstrip('/')}{version}{path}"
 
 
-def _listed(address: str, key: str) -> tuple[str, ...]:
+def _list_models(address: str, key: str) -> tuple[str, ...]:
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))  # no proxy reaches this machine
     asking = urllib.request.Request(address, headers={"Authorization": f"Bearer {key}"} if key else {})  # noqa: S310  # ours
     try:
@@ -249,7 +249,7 @@ def _listed(address: str, key: str) -> tuple[str, ...]:
         return ()  # not there, or something else
 
 
-def _connected(asked: Asked, patience: Patience) -> AsyncOpenAI:
+def _connect(asked: Asked, patience: Patience) -> AsyncOpenAI:
     sdk = importlib.import_module("openai")
     redaction.veil()
     timeout = sdk.Timeout(patience.idle, connect=patience.connect, pool=patience.connect)
@@ -267,6 +267,6 @@ def _connected(asked: Asked, patience: Patience) -> AsyncOpenAI:
     )
 
 
-_RESPONSES: Final = Dialect("OpenAI Responses API", "/responses", responses_body, ResponsesReading)
+_RESPONSES: Final = OpenAIApi("OpenAI Responses API", "/responses", responses_body, ResponsesReading)
 
 PROVIDER = OpenAIProvider("openai-responses", _RESPONSES, RESPONSES, rank=15)

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from jupyter_eca.plugins.providers.completions.events import Reading
+from jupyter_eca.plugins.providers.completions.events import CompletionsReader
 from jupyter_eca.plugins.providers.completions.request import body
-from jupyter_eca.plugins.providers.openai import Dialect, OpenAIProvider
+from jupyter_eca.plugins.providers.openai import OpenAIApi, OpenAIProvider
 from jupyter_eca.plugins.providers.presets import CHAT
 
-CHAT_COMPLETIONS: Final = Dialect("OpenAI Chat Completions API", "/chat/completions", body, Reading)
+CHAT_COMPLETIONS: Final = OpenAIApi("OpenAI Chat Completions API", "/chat/completions", body, CompletionsReader)
 
 PROVIDER = OpenAIProvider("openai-chat", CHAT_COMPLETIONS, CHAT, rank=25)

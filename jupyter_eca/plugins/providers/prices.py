@@ -20,16 +20,17 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 
-async def priced(provider: str, model: str, usage: UsageDelta) -> UsageDelta:
-    """`usage` with the cost and the context limit, as far as they are known. `model` is the vendor's name for it."""
+async def add_price(provider: str, model: str, usage: UsageDelta) -> UsageDelta:
+    """Return `usage` with the cost and the context limit, as far as they are known. `model` is the vendor's name for
+    it."""
     found = await asyncio.to_thread(_look_up, provider, model, usage)  # the first import takes half a second
     if found is None:
         return usage
     return replace(usage, cost=float(found.total_price), context_limit=found.model.context_window or 0)
 
 
-def billed(usage: UsageDelta, model: ModelConfig) -> UsageDelta:
-    """By the rates and limits that the user has written down for a model: they know their contract."""
+def apply_own_rates(usage: UsageDelta, model: ModelConfig) -> UsageDelta:
+    """Apply the rates and limits that the user configured for a model: they know their contract."""
     if model.cost is not None and not usage.replayed:
         usage = replace(usage, cost=_sum(model.cost, usage))
     if model.limit is not None:
@@ -47,18 +48,18 @@ def _sum(rates: RatesConfig, usage: UsageDelta) -> float:
 
 
 def cost(provider: str, model: str, usage: UsageDelta) -> float | None:
-    """In US dollars; None for a model without a price."""
+    """Return the cost in US dollars; None for a model without a price."""
     found = _look_up(provider, model, usage)
     return None if found is None else float(found.total_price)
 
 
 async def rates(provider: str, models: Iterable[str]) -> dict[str, tuple[float, float]]:
-    """US dollars for a million tokens read and written, of those models whose price is known."""
+    """Return US dollars for a million tokens read and written, for models whose price is known."""
     return await asyncio.to_thread(lambda: {model: found for model in models if (found := _rate(provider, model))})
 
 
 def _rate(provider: str, model: str) -> tuple[float, float] | None:
-    """From what a million tokens cost: long prompts may cost more, so it is worked out for a short one."""
+    """Return the price of a million tokens. Long prompts may cost more, so it is computed for a short one."""
     short = 1_000
     read = cost(provider, model, UsageDelta(short, 0))
     written = cost(provider, model, UsageDelta(0, short))

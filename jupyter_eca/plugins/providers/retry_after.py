@@ -23,7 +23,7 @@ _EPOCH = 1e9
 
 
 def retry_after(headers: Mapping[str, str], now: float) -> float | None:
-    """In seconds, None when the server did not say. `now` is in seconds since the epoch."""
+    """Return the seconds to wait, None when the server did not say. `now` is in seconds since the epoch."""
     if (exact := _number(headers.get("retry-after-ms", ""))) is not None:
         return exact / 1000
     if (said := _seconds(headers.get("retry-after", ""), now)) is not None:
@@ -40,7 +40,7 @@ def _used_up(name: str, headers: Mapping[str, str]) -> bool:
 
 
 def _seconds(value: str, now: float) -> float | None:
-    """Of a number, a span or a date."""
+    """Return the seconds of a number, a span or a date."""
     value = value.strip()
     if (number := _number(value)) is not None:
         if number > _EPOCH * 1000:

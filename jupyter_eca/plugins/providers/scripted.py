@@ -78,9 +78,10 @@ class Script(Model):
     window: int | None = Field(default=None, gt=0)
 
     def answer(self, request: ModelRequest, spent: Counter[int]) -> tuple[ReplyPart, ...]:
-        """The reply of the first rule that matches, its placeholders filled in. `spent` counts how often each answered.
+        """Return the reply of the first rule that matches, with its placeholders filled in. `spent` counts how often
+        each rule answered.
 
-        Raises: ProviderError when none does.
+        Raises: ProviderError when no rule matches.
         """
         asked = _Asked.of(request)
         for index, rule in enumerate(self.rules):
@@ -88,7 +89,7 @@ class Script(Model):
                 continue
             if (found := asked.match(rule)) is not None:
                 spent[index] += 1
-                return tuple(_filled(part, asked, found) for part in rule.reply)
+                return tuple(_fill(part, asked, found) for part in rule.reply)
         raise ProviderError(f"The script has no rule for {asked.text[:200]!r}. Add one to it.")
 
 
@@ -126,7 +127,7 @@ class _Asked:
         return re.search(rule.result, self.result)
 
 
-def _filled(part: ReplyPart, asked: _Asked, found: re.Match[str]) -> ReplyPart:
+def _fill(part: ReplyPart, asked: _Asked, found: re.Match[str]) -> ReplyPart:
     values = {"message": asked.message, "result": asked.result or ""}
 
     def fill(text: str) -> str:
@@ -142,7 +143,7 @@ def _filled(part: ReplyPart, asked: _Asked, found: re.Match[str]) -> ReplyPart:
 
 
 def load(path: Path) -> Script:
-    """Raises: ProviderError, naming the file."""
+    """Load a script. Raises: ProviderError that names the file."""
     try:
         return Script.model_validate_json(path.read_bytes())
     except OSError as error:
@@ -154,7 +155,7 @@ def load(path: Path) -> Script:
 
 
 def deltas(part: ReplyPart, index: int) -> Iterator[Delta]:
-    """One reply part as the pieces in which it is streamed. Raises: ProviderError for an `error` part."""
+    """Yield the pieces in which a reply part is streamed. Raises: ProviderError for an `error` part."""
     if part.error is not None:
         kind, passing = kind_of(part.status or 400)
         raise ProviderError(part.error, status=part.status, kind=kind, retryable=passing, retry_after=part.retry_after)

@@ -1,5 +1,6 @@
-"""The clients of the official SDKs: made off the event loop, kept for the next request, closed with their loop; and
-what it means when a connection of theirs fails. Owns no SDK; those that are given have the same shape."""
+"""The clients of the official SDKs: made off the event loop, cached for the next request, and closed with their
+loop. It also explains errors of the connection; `failures` has the sentences.
+"""
 
 from __future__ import annotations
 
@@ -51,13 +52,13 @@ Client = TypeVar("Client", bound=Closing)
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """Seconds to wait for a connection, and for the next word on it."""
+    """Seconds to wait for a connection, and for the next data on it."""
 
     connect: float = CONNECT_SECONDS
     idle: float = IDLE_SECONDS
 
-    def told(self, settings: ProviderConfig) -> Patience:
-        """With what the configuration says."""
+    def configure(self, settings: ProviderConfig) -> Patience:
+        """Apply the limits of the configuration."""
         return Patience(
             settings.connect_timeout_seconds or self.connect, settings.stream_idle_timeout_seconds or self.idle
         )
@@ -66,8 +67,9 @@ class Patience:
 PATIENCE = Patience()
 
 
-def checked(asked: Asked, *, needs_key: bool, vendor: str) -> Asked:
-    """Raises: ProviderError for what an SDK would answer with an error that shows the key, or none at all."""
+def check_target(asked: Asked, *, needs_key: bool, vendor: str) -> Asked:
+    """Return the target if it is valid. Raises: ProviderError, where an SDK would raise an error that shows the key, or
+    none at all."""
     if needs_key and not asked.key:
         raise ProviderError(asked.say(_MISSING_KEY.replace("{api}", vendor)), kind=failures.kind_of(401)[0])
     if not (asked.key.isascii() and asked.key.isprintable()):
@@ -82,15 +84,15 @@ def checked(asked: Asked, *, needs_key: bool, vendor: str) -> Asked:
     return asked
 
 
-def broken(cause: BaseException | None, asked: Asked, patience: Patience) -> ProviderError:
-    """What an error of the connection means."""
+def explain_connection_error(cause: BaseException | None, asked: Asked, patience: Patience) -> ProviderError:
+    """Explain an error of the connection."""
     import httpx2
 
     match cause:
         case httpx2.ConnectTimeout() | httpx2.PoolTimeout():
             return failures.no_connection(asked, patience.connect)
         case httpx2.TimeoutException():
-            return failures.stalled(asked, patience.idle)
+            return failures.explain_stall(asked, patience.idle)
         case httpx2.ConnectError() | httpx2.ProxyError():
             return failures.unreachable(asked, cause)
         case httpx2.HTTPError() | httpx2.StreamError():
@@ -105,8 +107,8 @@ _Place = tuple[asyncio.AbstractEventLoop, str, str, str, Patience]
 _clients: dict[_Place, tuple[Closing, AsyncGenerator[None]]] = {}
 
 
-async def kept(sdk: str, asked: Asked, patience: Patience, make: Callable[[Asked, Patience], Client]) -> Client:
-    """`make` runs in a thread: the first import of an SDK takes seconds."""
+async def get_client(sdk: str, asked: Asked, patience: Patience, make: Callable[[Asked, Patience], Client]) -> Client:
+    """Return the cached client, or make one. `make` runs in a thread: the first import of an SDK takes seconds."""
     place = (asyncio.get_running_loop(), sdk, asked.url, asked.key, patience)
     if place not in _clients:
         fresh = await asyncio.to_thread(make, asked, patience)
@@ -120,7 +122,7 @@ async def kept(sdk: str, asked: Asked, patience: Patience, make: Callable[[Asked
 
 
 async def _end(place: _Place) -> AsyncGenerator[None]:
-    """Closes a client with its event loop: a loop that ends closes the generators that were started in it."""
+    """Close a client with its event loop: a loop that ends closes the generators that were started in it."""
     try:
         yield
     finally:

@@ -1,4 +1,6 @@
-"""Signing in: who is, how one does, and what happens then. Knows no client; a key goes in and never comes out."""
+"""Signing in to providers: who is signed in, how it is done, and what follows. It knows no client; a key goes in and
+never comes out. `api_keys` decides which key is used.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
     from jupyter_eca.config import ModelConfig, ProviderConfig
     from jupyter_eca.config.credentials import Credentials
     from jupyter_eca.plugins.providers.browser_sign_in import Attempt, User
-    from jupyter_eca.plugins.providers.catalog import Catalog, Entry
+    from jupyter_eca.plugins.providers.catalog import Catalog, CatalogEntry
 
 # ECA's names of the way in which a key is typed in: for the vendor itself, and for a server of somebody else's.
 MANUAL: Final = "manual"
@@ -61,7 +63,8 @@ _SEARCH: Final = {"anthropic", "openai-responses"}
 
 
 class Logins:
-    """`changed` is told the new status, and the default model if there was none before."""
+    """The sign-ins of users to providers. `changed` is called with the new status, and with the default model if there
+    was none before."""
 
     def __init__(
         self,
@@ -77,8 +80,8 @@ class Logins:
         """How long a key lasts that is in the memory of this process."""
 
     async def list(self) -> tuple[wire.ProviderStatus, ...]:
-        """Every provider somebody could use here; one that only the configuration can make useful is left out until it
-        does (`scripted`)."""
+        """List the providers that can be used here. One that only the configuration makes useful (`scripted`) is left
+        out until it is configured."""
         await self._catalog.refresh()
         configured = self._catalog.config.providers
         shown = [
@@ -89,13 +92,14 @@ class Logins:
         return tuple(await asyncio.gather(*(self._status(name, entry) for name, entry in shown)))
 
     async def status(self, name: str) -> wire.ProviderStatus:
-        """Raises: LocalError for a provider that is not there."""
+        """Return the status of a provider. Raises: LocalError for an unknown provider."""
         await self._catalog.refresh()
         return await self._status(name, self._entry(name))
 
     async def login(self, name: str, method: str | None = None, user: User | None = None) -> wire.LoginStep:
-        """What to ask the `user` for. Raises: LocalError when there is nothing to sign in to, or not so."""
-        entry, _ = self._keyed(name)
+        """Return what to ask the `user` for. Raises: LocalError when there is nothing to sign in to, or not in this
+        way."""
+        entry, _ = self._find_keyed(name)
         known = _methods(name, entry, browser=user is not None)
         if not method and len(known) > 1:
             return wire.LoginStep(action=wire.LoginAction.CHOOSE_METHOD, methods=known)
@@ -110,8 +114,8 @@ class Logins:
             fields.append(wire.LoginField(key="url", label="Address of the server"))
         return wire.LoginStep(action=wire.LoginAction.INPUT, fields=tuple(fields))
 
-    async def _send(self, name: str, entry: Entry, user: User) -> wire.LoginStep:
-        """The sign-in goes on when this has returned; one that was begun before is over."""
+    async def _send(self, name: str, entry: CatalogEntry, user: User) -> wire.LoginStep:
+        """Begin a sign-in with a browser. It continues after this returned; an earlier one ends."""
         label = entry.label or name
         message = _SIGN_IN.format(label=label)
         if not await self._lasts():
@@ -124,10 +128,10 @@ class Logins:
 
         task = user.start(attempt.run(user, keep))
         self._away[name] = attempt, task
-        task.add_done_callback(partial(self._returned, name, attempt))
+        task.add_done_callback(partial(self._finish_attempt, name, attempt))
         return wire.LoginStep(action=wire.LoginAction.AUTHORIZE, url=attempt.address, message=message)
 
-    def _returned(self, name: str, attempt: Attempt, task: asyncio.Task[None]) -> None:
+    def _finish_attempt(self, name: str, attempt: Attempt, task: asyncio.Task[None]) -> None:
         if self._away.get(name) == (attempt, task):
             self._give_up(name)
 
@@ -138,14 +142,14 @@ class Logins:
             task.cancel()
 
     async def enter(self, name: str, data: Mapping[str, str]) -> wire.LoginStep:
-        """Keep what was typed in. Raises: LocalError, with what is wrong with it; then nothing was kept."""
-        entry, plug = self._keyed(name)
+        """Store what was typed in. Raises: LocalError that says what is wrong; then nothing was stored."""
+        entry, plug = self._find_keyed(name)
         key, url = _key(data), entry.settings.url
         redaction.know(key)
         if _asks_for_url(entry):
             url = _url(data) or url
         settings = entry.settings.model_copy(update={"key": SecretStr(key), "url": url})
-        said = await _tried(name, plug, settings)
+        said = await _try_key(name, plug, settings)
         if entry.key.source == "config":
             said = _CONFIGURED.format(name=name)
         before = await self._catalog.default()
@@ -160,7 +164,7 @@ class Logins:
     def _for_now(self) -> str:
         return _FOR_NOW.format(until=self.until)
 
-    def _to_last(self, name: str, entry: Entry) -> str:
+    def _to_last(self, name: str, entry: CatalogEntry) -> str:
         """Of the two ways, those that there are; with a key alone nobody finds a server."""
         variable, configured = entry.key.variable, self._catalog.config.providers.get(name)
         found = entry.has_address or (configured is not None and configured.url is not None)
@@ -172,7 +176,7 @@ class Logins:
         return await asyncio.to_thread(self._credentials.lasts)
 
     async def logout(self, name: str) -> None:
-        """Forget what was typed in; twice is once. Raises: LocalError for a provider that is not there."""
+        """Forget what was typed in; a second call does nothing. Raises: LocalError for an unknown provider."""
         self._entry(name)
         self._give_up(name)
         before = await self._catalog.default()
@@ -189,13 +193,13 @@ class Logins:
         default = None if before else await self._catalog.default() or None
         await self._changed(await self.status(name), default)
 
-    def _entry(self, name: str) -> Entry:
+    def _entry(self, name: str) -> CatalogEntry:
         entries = self._catalog.entries()
         if name not in entries:
             raise LocalError(_NO_PROVIDER.format(name=name, known=", ".join(sorted(entries))))
         return entries[name]
 
-    def _keyed(self, name: str) -> tuple[Entry, Keyed]:
+    def _find_keyed(self, name: str) -> tuple[CatalogEntry, Keyed]:
         entry = self._entry(name)
         if not isinstance(entry.plug, Keyed):
             raise LocalError(_NO_KEY_WANTED.format(name=name))
@@ -203,7 +207,7 @@ class Logins:
 
     # -- what is shown
 
-    async def _status(self, name: str, entry: Entry) -> wire.ProviderStatus:
+    async def _status(self, name: str, entry: CatalogEntry) -> wire.ProviderStatus:
         models = await entry.plug.models(entry.settings)
         auth = _auth(entry, usable=bool(models))
         keyed = isinstance(entry.plug, Keyed)
@@ -216,7 +220,7 @@ class Logins:
             models=await self._models(name, entry, models),
         )
 
-    async def _models(self, name: str, entry: Entry, models: tuple[str, ...]) -> tuple[wire.ProviderModel, ...]:
+    async def _models(self, name: str, entry: CatalogEntry, models: tuple[str, ...]) -> tuple[wire.ProviderModel, ...]:
         chosen = entry.settings.models
         vendors = {model: (model in chosen and chosen[model].model_name) or model for model in models}
         rates = await prices.rates(entry.priced_as, vendors.values()) if entry.priced_as and models else {}
@@ -237,20 +241,20 @@ class Logins:
 
 
 def _cost(chosen: ModelConfig | None, listed: tuple[float, float] | None) -> wire.ModelCost | None:
-    """The user's own rates, else those of the price list."""
+    """Return the user's own rates, else those of the price list."""
     if chosen is not None and chosen.cost is not None:
         listed = chosen.cost.input, chosen.cost.output
     return None if listed is None else wire.ModelCost(input=listed[0], output=listed[1])
 
 
-def _toolless(entry: Entry, models: tuple[str, ...]) -> frozenset[str]:
+def _toolless(entry: CatalogEntry, models: tuple[str, ...]) -> frozenset[str]:
     plug = entry.plug
     if not isinstance(plug, MayLackTools):
         return frozenset()
     return frozenset(model for model in models if not plug.calls_tools(model, entry.settings))
 
 
-def _auth(entry: Entry, *, usable: bool) -> wire.ProviderAuth:
+def _auth(entry: CatalogEntry, *, usable: bool) -> wire.ProviderAuth:
     key = entry.key
     if key.source is not None and isinstance(entry.plug, Keyed):
         variable = key.variable if key.source == "env" else None
@@ -263,14 +267,15 @@ def _auth(entry: Entry, *, usable: bool) -> wire.ProviderAuth:
     return wire.ProviderAuth(status=wire.AuthStatus.UNAUTHENTICATED, env_var=key.variable)
 
 
-def _methods(name: str, entry: Entry, *, browser: bool = True) -> tuple[wire.LoginMethod, ...]:
-    """`browser`: there is a user with one."""
+def _methods(name: str, entry: CatalogEntry, *, browser: bool = True) -> tuple[wire.LoginMethod, ...]:
+    """Return the ways to sign in; `browser`: the user has one."""
     typed = wire.LoginMethod(key=MANUAL if name in {entry.plug.name, "openai"} else API_KEY, label=_LABEL)
     return (wire.LoginMethod(key=BROWSER, label=_BROWSER_LABEL), typed) if entry.grants and browser else (typed,)
 
 
-def _asks_for_url(entry: Entry) -> bool:
-    """A server of somebody else's whose address nobody has written down; one that was typed in may be changed."""
+def _asks_for_url(entry: CatalogEntry) -> bool:
+    """Whether to ask for the address: of a self-hosted server that the configuration does not name. One that was typed
+    in may be changed."""
     return not entry.has_address and (entry.settings.url is None or entry.key.source == "login")
 
 
@@ -290,8 +295,8 @@ def _url(data: Mapping[str, str]) -> str | None:
     return url or None
 
 
-async def _tried(name: str, plug: Keyed, settings: ProviderConfig) -> str | None:
-    """What to say of a key that was kept. Raises: LocalError for a wrong one."""
+async def _try_key(name: str, plug: Keyed, settings: ProviderConfig) -> str | None:
+    """Return what to say about a key that was stored. Raises: LocalError for a wrong one."""
     try:
         await plug.check(settings)
     except ProviderError as error:

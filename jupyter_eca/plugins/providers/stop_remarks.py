@@ -1,4 +1,4 @@
-"""What the reader is told of an answer that ended before its time, whoever gave it."""
+"""Remarks for the reader about an answer that ended early, the same for every provider."""
 
 from __future__ import annotations
 
@@ -13,6 +13,6 @@ DECLINED: Final = (
 )
 
 
-def declined(why: str = "") -> str:
-    """`why` are the model's own words."""
+def describe_refusal(why: str = "") -> str:
+    """Describe a refusal; `why` are the model's own words."""
     return DECLINED.format(why=f": {why.strip().rstrip('.')}" if why.strip() else "")

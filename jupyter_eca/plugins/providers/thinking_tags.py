@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class _Place(Enum):
-    """Of what comes next: nothing was said yet; between the tags; just after them; in the answer."""
+    """The place of what comes next: at the beginning; between the tags; just after them; in the answer."""
 
     START = auto()
     INSIDE = auto()
@@ -23,7 +23,8 @@ class _Place(Enum):
 
 @dataclass(slots=True)
 class Tags:
-    """Only at the very beginning of an answer: later ones are what it speaks of."""
+    """Splits thoughts from the answer. Tags count only at the very beginning of an answer: later ones are its
+    subject."""
 
     start: str
     end: str
@@ -45,7 +46,7 @@ class Tags:
         return said
 
     def finish(self) -> list[Delta]:
-        """What was held back because it could have been the beginning of a tag."""
+        """Return what was held back because it could have been the beginning of a tag."""
         held, self._held = self._held, ""
         if not held.strip():
             return []

@@ -27,14 +27,14 @@ def _budgets(**tokens: int) -> Variants:
 
 
 def _openai(**payload: Any) -> Variants:
-    """Each with the name of an effort in place of `...`."""
+    """Return the variants, each with the name of an effort in place of `...`."""
 
-    def filled(value: Any, effort: str) -> Any:
+    def fill(value: Any, effort: str) -> Any:
         if isinstance(value, dict):
-            return {name: filled(one, effort) for name, one in cast("dict[str, Any]", value).items()}
+            return {name: fill(one, effort) for name, one in cast("dict[str, Any]", value).items()}
         return effort if value is ... else value
 
-    return {effort: filled(payload, effort) for effort in ("low", "medium", "high")}
+    return {effort: fill(payload, effort) for effort in ("low", "medium", "high")}
 
 
 # The efforts that every one of OpenAI's models that thinks has.
@@ -60,7 +60,8 @@ _BUILT_IN: tuple[tuple[str, str, Variants], ...] = (
 
 
 def variants(provider: str, api: str, model: str, chosen: ModelConfig, config: Config) -> Variants:
-    """By name: the built-in ones, then those of `variantsByModel`, then the model's own; an empty one takes away."""
+    """Return the variants by name: the built-in ones, then those of `variantsByModel`, then the model's own. An empty
+    one removes a variant."""
     vendors_name = chosen.model_name or model
     found: Variants = {}
     for wanted, pattern, built_in in _BUILT_IN:
@@ -73,13 +74,13 @@ def variants(provider: str, api: str, model: str, chosen: ModelConfig, config: C
     return {name: payload for name, payload in {**found, **chosen.variants}.items() if payload}
 
 
-def laid(payload: Mapping[str, Any], over: Mapping[str, Any]) -> Payload:
-    """Objects are merged, but for those with a `type`: half of one kind and half of another is refused."""
+def merge_payloads(payload: Mapping[str, Any], over: Mapping[str, Any]) -> Payload:
+    """Merge objects, except those with a `type`: half of one kind and half of another would be refused."""
     made = dict(payload)
     for name, value in over.items():
         old = made.get(name)
         if isinstance(old, dict) and isinstance(value, dict) and "type" not in value:
-            made[name] = laid(cast("dict[str, Any]", old), cast("dict[str, Any]", value))
+            made[name] = merge_payloads(cast("dict[str, Any]", old), cast("dict[str, Any]", value))
         else:
             made[name] = value
     return made

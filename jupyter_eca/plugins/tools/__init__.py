@@ -1,1 +1,1 @@
-"""The tools a model may call; one module a subject."""
+"""The tools that a model may call: one module for each subject, with a constant `TOOLS`. `base` says what a tool is."""

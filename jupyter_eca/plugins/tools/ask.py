@@ -1,4 +1,4 @@
-"""The tool by which the model asks whoever is there."""
+"""The tool by which the model asks the user a question."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from jupyter_eca.protocol.question import ChatAskQuestionParams, QuestionOption
 
 
 def _option(value: Any) -> Any:
-    """Models also write a bare label."""
+    """Accept a bare label as an option: models write that too."""
     return {"label": value} if isinstance(value, str) else value
 
 

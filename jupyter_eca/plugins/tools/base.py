@@ -1,10 +1,12 @@
-"""`@tool`: a typed async function becomes a tool; its signature is the schema and its docstring the prompt."""
+"""`@tool` makes a tool of a typed async function: its signature is the schema, its docstring the prompt. It knows no
+tool; each subject is a module beside it, and `workspace/tool_result.py` has what a tool returns.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import inspect
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import StrEnum
 from string import Formatter
 from types import FunctionType
@@ -15,15 +17,15 @@ from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 from jupyter_eca.config.schema import VariablesConfig
 from jupyter_eca.engine.model.request import Remembers, ToolSpec
 from jupyter_eca.errors import LocalError, ToolError
+from jupyter_eca.workspace.tool_result import ToolResult, unheard
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Collection, Iterable
 
     from jupyter_eca.engine.chat.subagents import Task
-    from jupyter_eca.engine.model.request import DocumentPart, ImagePart
     from jupyter_eca.engine.model.task_plan import Plan
     from jupyter_eca.instructions.skills import Shelf
-    from jupyter_eca.protocol.content import SubagentDetails, ToolCallDetails, UrlContent
+    from jupyter_eca.protocol.content import SubagentDetails, ToolCallDetails
     from jupyter_eca.workspace.ports import (
         Editor,
         Files,
@@ -36,14 +38,12 @@ if TYPE_CHECKING:
         PathRules,
         Questions,
     )
-
-# What one result may put into a model's context; the same cap as ECA's (3.9, layer one).
-MAX_RESULT_CHARS = 50_000
+    from jupyter_eca.workspace.tool_result import Report
 
 
 class Need(StrEnum):
-    """A field of the context without which a tool is not offered, or something that what is there `can`; of several
-    with `|` between, any one will do."""
+    """A field of `ToolContext` that must be present, or after a dot an ability that its `can` must have. Where several
+    are separated by `|`, one of them is enough."""
 
     KERNEL = "kernel"
     NOTEBOOKS = "notebooks"
@@ -60,66 +60,67 @@ class Need(StrEnum):
     OUTPUTS = "outputs"
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
-    """How far a call has come, in place of what it said before: `text` as a terminal would show it, `done` of `total`
-    in whatever unit. `background`: it goes on there as soon as `ToolContext.away` is set."""
-
-    text: str = ""
-    done: float | None = None
-    total: float | None = None
-    background: bool = False
-
-
-def unheard(_report: Report) -> None:
-    """Where nobody looks on."""
-
-
 class Spawner(Protocol):
-    """Has other agents do something for a call of this chat."""
+    """Starts subagents for a call of this chat."""
 
     async def details(self, call: str, task: Task) -> SubagentDetails | None:
-        """None when there is no such agent."""
+        """Return the details of the call before it runs; None when there is no such agent."""
         ...
 
     async def spawn(self, call: str, task: Task, report: Callable[[Report], None]) -> ToolResult:
-        """Returns when it has ended. Raises: ToolError."""
+        """Run the task in a subagent, to its end. Raises: ToolError."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class ToolContext:
-    """What a tool may touch. `call` is the id of its call; `kernel` is the one the chat belongs to, `kernels` those of
-    notebooks; `questions` and `editor` are there when a client of the chat can answer. `keeper` must be told of a file
-    before it is changed; `plan` is the chat's list of tasks, `outputs` are those of its tools that were too long for
-    the model; `rules` are there when the chat was told of rules for some files; `spawner` has other agents at hand.
-    `nested`: the call is a subagent's, in the chat that spawned it; `remembered` what the user approved for the
-    session. `announced` is what was told of this call before it was approved. `from_cell`: a cell of the kernel waits
-    for the answer. `telling` says how much of a variable a model is told. `report` shows how far the call is, as often
-    as one likes: it never waits and never raises; `away` is set when the user wants to wait for it no longer."""
+    """What a tool may use while it runs. An optional field is None where a chat has no such thing: a tool names it in
+    its `needs` and is then offered only where it is present."""
 
     chat: str
+    """The id of the chat."""
     files: Files
+    """The folders of the workspace. Every path goes through `files.resolve`."""
     call: str = ""
+    """The id of the tool call."""
     kernel: Kernel | None = None
+    """The kernel that the chat belongs to."""
     kernels: Kernels | None = None
+    """The kernels of notebooks."""
     notebooks: Notebooks | None = None
+    """The live notebooks."""
     questions: Questions | None = None
+    """Asks the user; present when a client of the chat can answer."""
     editor: Editor | None = None
+    """The user's editor; present when a client of the chat has one."""
     jobs: Jobs | None = None
+    """Commands that run in the background."""
     keeper: Keeper | None = None
+    """Checkpoints. It must be called before a file is changed."""
     plan: Plan | None = None
+    """The chat's list of tasks."""
     rules: PathRules | None = None
+    """The user's rules for some files; present when the chat was told that there are any."""
     skills: Shelf | None = None
+    """The skills that can be loaded."""
     spawner: Spawner | None = None
+    """Starts subagents."""
     nested: bool = False
+    """Whether a subagent makes the call, in the chat that spawned it."""
     outputs: KeptOutputs | None = None
+    """Outputs of tools of this chat that were too long for the model."""
     remembered: frozenset[str] = frozenset()
+    """The keys of calls that the user approved for the session."""
     announced: ToolCallDetails | None = None
+    """The details that were shown before the call was approved."""
     from_cell: bool = False
+    """Whether a cell of the kernel waits for the answer."""
     telling: VariablesConfig = field(default_factory=VariablesConfig)
+    """How much of a variable a model may be told."""
     report: Callable[[Report], None] = unheard
+    """Shows the progress of the call. It may be called as often as one likes: it never waits and never raises."""
     away: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set when the user no longer wants to wait: the call should go on in the background."""
 
     def has(self, need: Need) -> bool:
         return any(self._has(*one.partition(".")) for one in need.split("|"))
@@ -129,55 +130,48 @@ class ToolContext:
         return found is not None and (not ability or getattr(found.can, ability))
 
 
-@dataclass(frozen=True, slots=True)
-class ToolResult:
-    """`interrupted`: the user ended it by hand, and means the whole turn. `images` are shown, and sent to the model, as
-    `documents` are; `links` are shown, and of the model's business only as far as `text` has them. `whole` is how many
-    characters were kept of a text that was too long; a tool gives all of it."""
-
-    text: str
-    error: bool = False
-    details: ToolCallDetails | None = None
-    images: tuple[ImagePart, ...] = ()
-    links: tuple[UrlContent, ...] = ()
-    interrupted: bool = False
-    whole: int | None = None
-    documents: tuple[DocumentPart, ...] = ()
-
-
 class ToolFunction(Protocol):
     def __call__(self, context: ToolContext, /, *args: Any, **kwargs: Any) -> Awaitable[str | ToolResult]: ...
 
 
 class Preview(Protocol):
-    """What a call would do, told before anybody approves it. Changes nothing; None when there is nothing to show.
-    It may raise: then the call is announced without."""
+    """What a call would do, shown before anybody approves it. It changes nothing, and returns None when there is
+    nothing to show. It may raise: then the call is announced without details."""
 
     def __call__(self, context: ToolContext, arguments: dict[str, Any], /) -> Awaitable[ToolCallDetails | None]: ...
 
 
 class Tool(Protocol):
-    """`reads` tools change nothing, so plan mode keeps them; one without its `needs` is not offered; one with `agents`
-    only to those. One that `keeps` files before it changes them can be taken back. What `lives` in memory alone, of the
-    kernel or the chat, is made again when a locked answer is replayed; what is on disk stays as it is."""
+    """What a tool is: a native one (`@tool`), a custom one, one of an MCP server, or one that a client lends."""
 
     @property
     def spec(self) -> ToolSpec: ...
 
     @property
-    def reads(self) -> bool: ...
+    def reads(self) -> bool:
+        """Whether it changes nothing. Plan mode keeps such tools."""
+        ...
 
     @property
-    def needs(self) -> frozenset[Need]: ...
+    def needs(self) -> frozenset[Need]:
+        """What must be present in the context. A tool without one of them is not offered."""
+        ...
 
     @property
-    def agents(self) -> frozenset[str]: ...
+    def agents(self) -> frozenset[str]:
+        """The agents that may use it; empty for all."""
+        ...
 
     @property
-    def keeps(self) -> bool: ...
+    def keeps(self) -> bool:
+        """Whether it checkpoints files before it changes them, so that its changes can be undone."""
+        ...
 
     @property
-    def lives(self) -> bool: ...
+    def lives(self) -> bool:
+        """Whether its effect is in the memory of the kernel or the chat alone. Such a call runs again when a locked
+        answer is replayed; what is on disk stays as it is."""
+        ...
 
     @property
     def preview(self) -> Preview | None: ...
@@ -188,7 +182,7 @@ class Tool(Protocol):
 
 
 class Plain:
-    """What a tool is that says nothing else: any agent's, anywhere; it is taken to change things, and keeps nothing."""
+    """The defaults of a tool: every agent may use it everywhere, it may change things, and it checkpoints nothing."""
 
     __slots__ = ()
     reads: bool = False
@@ -204,7 +198,7 @@ class Plain:
 
 @dataclass(frozen=True, slots=True)
 class NativeTool:
-    """A tool that is a function of ours."""
+    """A tool made of a Python function by `@tool`."""
 
     spec: ToolSpec
     arguments: type[BaseModel]
@@ -249,7 +243,7 @@ def tool(
 
 
 def arguments_of(function: Callable[..., Any], *, behind: int = 1) -> type[BaseModel]:
-    """Its parameters behind the first one, whose type need not be there at run time."""
+    """Return a model of the parameters after the first `behind` ones, whose types need not exist at run time."""
     parameters = list(inspect.signature(function).parameters.values())[behind:]
     bare = FunctionType(function.__code__, function.__globals__, closure=function.__closure__)
     bare.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
@@ -261,7 +255,7 @@ def arguments_of(function: Callable[..., Any], *, behind: int = 1) -> type[BaseM
 
 
 def schema_of(arguments: type[BaseModel]) -> dict[str, Any]:
-    """Without the titles, which say the names again."""
+    """Return the JSON schema without its titles, which only repeat the names."""
     schema = arguments.model_json_schema()
     schema.pop("title", None)
     for argument in schema.get("properties", {}).values():
@@ -270,7 +264,7 @@ def schema_of(arguments: type[BaseModel]) -> dict[str, Any]:
 
 
 def validated(model: type[BaseModel], arguments: dict[str, Any]) -> dict[str, Any]:
-    """Raises: ToolError that says what does not fit."""
+    """Return the arguments as the model has them. Raises: ToolError that says which argument does not fit."""
     try:
         given = model.model_validate(arguments)
     except ValidationError as error:
@@ -282,25 +276,8 @@ def validated(model: type[BaseModel], arguments: dict[str, Any]) -> dict[str, An
 
 
 def _check(summary: str, fields: Collection[str]) -> None:
-    """The summary is filled in with what a model wrote, of any type: `{n:d}` or `{path[0]}` would raise in a turn."""
+    """A model fills in the summary with values of any type: `{n:d}` or `{path[0]}` would raise in a turn. Raises:
+    LocalError."""
     for _, name, spec, conversion in Formatter().parse(summary):
         if name is not None and (name not in fields or spec or conversion):
             raise LocalError(f"The summary {summary!r} may hold {{argument}} only, of {', '.join(fields) or 'none'}.")
-
-
-def capped(result: ToolResult) -> ToolResult:
-    """The head and the tail of a text that is too long, for those who have no place where the whole could be kept."""
-    if len(result.text) <= MAX_RESULT_CHARS:
-        return result
-    head, tail = shortened(result.text, MAX_RESULT_CHARS)
-    left_out = len(result.text) - len(head) - len(tail)
-    return replace(result, text=f"{head}\n\n[... {left_out} characters left out ...]\n\n{tail}")
-
-
-def shortened(text: str, size: int, lines: int | None = None) -> tuple[str, str]:
-    """Head and tail of a text that has more characters, or more lines: errors stand at the end."""
-    head, tail = text[: size // 2], text[-(size // 2) :]
-    if lines is not None:
-        head = "".join(head.splitlines(keepends=True)[: max(lines // 2, 1)])
-        tail = "".join(tail.splitlines(keepends=True)[-max(lines // 2, 1) :])
-    return head, tail

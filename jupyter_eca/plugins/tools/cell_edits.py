@@ -1,4 +1,6 @@
-"""The tools that change cells of a notebook: shown before they are approved, kept to be taken back, read back after."""
+"""The tools that change cells of a notebook. A change is shown before it is approved, checkpointed so that it can be
+undone, and read back afterwards. `cell_names` works the changes out.
+"""
 
 from __future__ import annotations
 
@@ -8,13 +10,14 @@ from pydantic import Field, ValidationError
 
 from jupyter_eca.errors import ToolError
 from jupyter_eca.plugins.tools import cell_names
-from jupyter_eca.plugins.tools.base import Need, ToolContext, ToolResult, tool
-from jupyter_eca.plugins.tools.notebook import NotebookPath, found, notebooks
+from jupyter_eca.plugins.tools.base import Need, ToolContext, tool
+from jupyter_eca.plugins.tools.notebook import NotebookPath, notebooks, read_notebook
 from jupyter_eca.protocol.content import FileChangeDetails
 from jupyter_eca.protocol.notebook import CellType, DeleteCell, EditCell, InsertCell, MoveCell, NewCell
 from jupyter_eca.workspace.files.text_replace import replace
 from jupyter_eca.workspace.notebooks.prompt_cells import as_code, cells_of, is_prompt
 from jupyter_eca.workspace.shielded import whole
+from jupyter_eca.workspace.tool_result import ToolResult
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -40,19 +43,19 @@ Place = Annotated[int, Field(ge=1, description="The number that the cell is to h
 
 
 async def _insert_preview(context: ToolContext, arguments: dict[str, Any]) -> FileChangeDetails:
-    return await _previewed(context, inserted, notebook_insert_cell, arguments)
+    return await _preview(context, plan_insert, notebook_insert_cell, arguments)
 
 
 async def _edit_preview(context: ToolContext, arguments: dict[str, Any]) -> FileChangeDetails:
-    return await _previewed(context, edited, notebook_edit_cell, arguments)
+    return await _preview(context, plan_edit, notebook_edit_cell, arguments)
 
 
 async def _delete_preview(context: ToolContext, arguments: dict[str, Any]) -> FileChangeDetails:
-    return await _previewed(context, deleted, notebook_delete_cell, arguments)
+    return await _preview(context, plan_delete, notebook_delete_cell, arguments)
 
 
 async def _move_preview(context: ToolContext, arguments: dict[str, Any]) -> FileChangeDetails:
-    return await _previewed(context, moved, notebook_move_cell, arguments)
+    return await _preview(context, plan_move, notebook_move_cell, arguments)
 
 
 @tool(keeps=True, needs=[Need.NOTEBOOKS], summary="Inserting a cell", preview=_insert_preview)
@@ -63,7 +66,7 @@ async def notebook_insert_cell(
 
     The cells after it have other numbers then; ids stay.
     """
-    return await _made(context, inserted, path, source=source, cell_type=cell_type, after=after)
+    return await _apply(context, plan_insert, path, source=source, cell_type=cell_type, after=after)
 
 
 @tool(keeps=True, needs=[Need.NOTEBOOKS], summary="Editing cell {cell}", preview=_edit_preview)
@@ -81,19 +84,19 @@ async def notebook_edit_cell(
     Read the cell first. Name it by its id: numbers shift when somebody inserts or deletes cells.
     """
     arguments = {"source": source, "original_content": original_content, "new_content": new_content}
-    return await _made(context, edited, path, cell=cell, **arguments)
+    return await _apply(context, plan_edit, path, cell=cell, **arguments)
 
 
 @tool(keeps=True, needs=[Need.NOTEBOOKS], summary="Deleting cell {cell}", preview=_delete_preview)
 async def notebook_delete_cell(context: ToolContext, cell: Cell, path: NotebookPath = "") -> ToolResult:
     """Delete a cell of a live notebook, with its outputs. What it defined in the kernel stays there."""
-    return await _made(context, deleted, path, cell=cell)
+    return await _apply(context, plan_delete, path, cell=cell)
 
 
 @tool(keeps=True, needs=[Need.NOTEBOOKS], summary="Moving cell {cell} to {index}", preview=_move_preview)
 async def notebook_move_cell(context: ToolContext, cell: Cell, index: Place, path: NotebookPath = "") -> ToolResult:
     """Move a cell of a live notebook to another place. index is the number that it then has, from 1."""
-    return await _made(context, moved, path, cell=cell, index=index)
+    return await _apply(context, plan_move, path, cell=cell, index=index)
 
 
 TOOLS = (notebook_insert_cell, notebook_edit_cell, notebook_delete_cell, notebook_move_cell)
@@ -102,20 +105,20 @@ TOOLS = (notebook_insert_cell, notebook_edit_cell, notebook_delete_cell, noteboo
 # -- what a call comes to
 
 
-def inserted(
+def plan_insert(
     context: ToolContext, document: NotebookDocument, *, source: str, cell_type: CellType, after: int | str
 ) -> cell_names.Change:
     index = cell_names.END
     if str(after).strip():
         top = str(after).strip() == "0" and document.cell("0") is None
-        index = 0 if top else cell_names.number(document, cell_names.named(document, after).id)
+        index = 0 if top else cell_names.number(document, cell_names.find_cell(document, after).id)
     id = cell_names.fresh_id(document, f"{context.chat}:{context.call}")
     if cell_type is CellType.CODE:
         source = as_code(source, cells_of(document.language))
     return InsertCell(index=index, cell=NewCell(id=id, cell_type=cell_type, source=_plain(source)))
 
 
-def edited(
+def plan_edit(
     context: ToolContext,  # noqa: ARG001  # all planners are called alike
     document: NotebookDocument,
     *,
@@ -124,7 +127,7 @@ def edited(
     original_content: str,
     new_content: str,
 ) -> cell_names.Change:
-    there = cell_names.named(document, cell)
+    there = cell_names.find_cell(document, cell)
     if (source is None) is not bool(original_content):
         raise ToolError("Give either source, or original_content and new_content; nothing was changed.")
     wanted = source
@@ -135,7 +138,7 @@ def edited(
             times = "more than once" if there.source.count(original_content) > 1 else "not"
             raise ToolError(
                 f"original_content is {times} in the cell; nothing was changed. The cell is:\n"
-                f"{cell_names.at(document, there.id)}\n",
+                f"{cell_names.describe_cell(document, there.id)}\n",
                 "Copy from this as it is, with enough around it to be unique.",
             ) from None
     kinds = cells_of(document.language)
@@ -146,13 +149,13 @@ def edited(
     return EditCell(cell_id=there.id, was=there.source, source=_plain(wanted))
 
 
-def deleted(context: ToolContext, document: NotebookDocument, *, cell: int | str) -> cell_names.Change:  # noqa: ARG001
-    there = cell_names.named(document, cell)
+def plan_delete(context: ToolContext, document: NotebookDocument, *, cell: int | str) -> cell_names.Change:  # noqa: ARG001
+    there = cell_names.find_cell(document, cell)
     return DeleteCell(cell_id=there.id, was=there.source)
 
 
-def moved(context: ToolContext, document: NotebookDocument, *, cell: int | str, index: int) -> cell_names.Change:  # noqa: ARG001
-    there = cell_names.named(document, cell)
+def plan_move(context: ToolContext, document: NotebookDocument, *, cell: int | str, index: int) -> cell_names.Change:  # noqa: ARG001
+    there = cell_names.find_cell(document, cell)
     place = min(index, len(document.cells))
     if place == cell_names.number(document, there.id):
         raise ToolError(f"The cell is number {place} already; nothing was changed.")
@@ -167,7 +170,7 @@ def _plain(source: str) -> str:
 # -- how it is announced and made
 
 
-async def _previewed(
+async def _preview(
     context: ToolContext, plan: Planner, tool: NativeTool, arguments: dict[str, Any]
 ) -> FileChangeDetails:
     try:
@@ -175,12 +178,12 @@ async def _previewed(
     except ValidationError as error:
         raise ToolError("The arguments do not fit.") from error
     fields = {name: getattr(given, name) for name in type(given).model_fields if name != "path"}
-    document = await found(context, arguments.get("path", ""))
+    document = await read_notebook(context, arguments.get("path", ""))
     change = plan(context, document, **fields)
-    return cell_names.details(document, cell_names.applied(document, change), change)
+    return cell_names.details(document, cell_names.apply(document, change), change)
 
 
-async def _made(context: ToolContext, plan: Planner, path: str, **arguments: Any) -> ToolResult:
+async def _apply(context: ToolContext, plan: Planner, path: str, **arguments: Any) -> ToolResult:
     if context.keeper is None:
         return await _made_alone(context, plan, path, arguments)
     async with context.keeper.alone:
@@ -199,11 +202,11 @@ async def _made_alone(context: ToolContext, plan: Planner, path: str, arguments:
         if await _only_own(context, document, change):
             change = plan(context, document, **arguments | {"cell": cell_names.id_of(change)})
     else:
-        document = await found(context, path)
+        document = await read_notebook(context, path)
         change = plan(context, document, **arguments)
-    wanted = cell_names.applied(document, change)
-    after = await whole(_kept_and_made(context, document, wanted, change))
-    return _told(document, wanted, after, change)
+    wanted = cell_names.apply(document, change)
+    after = await whole(_checkpoint_and_apply(context, document, wanted, change))
+    return _as_result(document, wanted, after, change)
 
 
 async def _only_own(context: ToolContext, document: NotebookDocument, change: cell_names.Change) -> bool:
@@ -217,15 +220,15 @@ async def _only_own(context: ToolContext, document: NotebookDocument, change: ce
     return (await context.keeper.own_cells(document.path)).get(there.id) == there.source
 
 
-async def _kept_and_made(
+async def _checkpoint_and_apply(
     context: ToolContext, document: NotebookDocument, wanted: NotebookDocument, change: cell_names.Change
 ) -> NotebookDocument:
-    """The notebook read back, whatever is in it."""
+    """Checkpoint the cells, make the change, and return the notebook as it is read back."""
     path, id, keeper, kept = document.path, cell_names.id_of(change), context.keeper, 0
     if keeper is not None:
         order = [cell.id for cell in document.cells]
         kept = await keeper.keep_cells(
-            path, (cell_names.taken_back(document, change),), cell_names.left(wanted, id), order
+            path, (cell_names.invert(document, change),), cell_names.sources_of(wanted, id), order
         )
     try:
         after = await notebooks(context).edit(context.chat, path, (change,))
@@ -235,20 +238,22 @@ async def _kept_and_made(
         if not cell_names.is_made(after, wanted, change):
             if keeper is not None:
                 await keeper.settle_cells(kept, None)
-            now = f" The cell is now:\n{cell_names.at(after, id)}" if after.cell(id) else ""
+            now = f" The cell is now:\n{cell_names.describe_cell(after, id)}" if after.cell(id) else ""
             raise ToolError(f"{error} Nothing was changed.{now}") from error
     if keeper is not None:
-        await keeper.settle_cells(kept, cell_names.left(after, id))
+        await keeper.settle_cells(kept, cell_names.sources_of(after, id))
     return after
 
 
-def _told(
+def _as_result(
     before: NotebookDocument, wanted: NotebookDocument, after: NotebookDocument, change: cell_names.Change
 ) -> ToolResult:
-    """From what was read back."""
+    """Return the result, from the notebook that was read back."""
     id, path = cell_names.id_of(change), after.path
     shown = cell_names.details(before, after, change)
-    there = f"It is now:\n{cell_names.at(after, id)}" if after.cell(id) else f"There is no cell [{id}] in it."
+    there = (
+        f"It is now:\n{cell_names.describe_cell(after, id)}" if after.cell(id) else f"There is no cell [{id}] in it."
+    )
     if not cell_names.is_made(after, wanted, change):
         text = f"{path} is not as you wanted it: something else changed it at the same time. {there}"
         return ToolResult(text, error=True, details=shown)

@@ -1,5 +1,6 @@
-"""Changes of cells, worked out on a notebook as it was read: what they come to, how they are shown, what takes them
-back. Pure; who makes them is the notebook itself."""
+"""Changes of cells, worked out on a notebook as it was read: their result, and what undoes them. Pure. `cell_edits`
+has the tools.
+"""
 
 from __future__ import annotations
 
@@ -34,8 +35,8 @@ Change = InsertCell | EditCell | DeleteCell | MoveCell
 END: Final = 2**31 - 1
 
 
-def named(document: NotebookDocument, cell: int | str) -> NotebookCell:
-    """By id or number. Ids first: one of digits alone is possible. Raises: ToolError."""
+def find_cell(document: NotebookDocument, cell: int | str) -> NotebookCell:
+    """Return a cell by id or number. Ids are tried first, because an id may consist of digits. Raises: ToolError."""
     if (found := document.cell(str(cell))) is not None:
         return found
     if str(cell).strip().isdecimal() and 0 < int(cell) <= len(document.cells):
@@ -46,22 +47,22 @@ def named(document: NotebookDocument, cell: int | str) -> NotebookCell:
     )
 
 
-def several(document: NotebookDocument, words: str) -> tuple[NotebookCell, ...]:
-    """`3`, `2-5`, ids, and these with commas between. Raises: ToolError."""
+def find_cells(document: NotebookDocument, words: str) -> tuple[NotebookCell, ...]:
+    """Return the cells of `3`, `2-5`, ids, and these with commas between them. Raises: ToolError."""
     found: dict[str, NotebookCell] = {}
     for word in filter(None, (part.strip() for part in words.split(","))):
         first, dash, last = word.partition("-")
         if dash and first.strip().isdecimal() and last.strip().isdecimal() and document.cell(word) is None:
-            start, end = document.cells.index(named(document, first.strip())), min(int(last), len(document.cells))
+            start, end = document.cells.index(find_cell(document, first.strip())), min(int(last), len(document.cells))
             found |= {cell.id: cell for cell in document.cells[start:end]}
         else:
-            cell = named(document, word)
+            cell = find_cell(document, word)
             found[cell.id] = cell
     return tuple(found.values())
 
 
 def number(document: NotebookDocument, id: str) -> int:
-    """From 1; 0 when it is not there."""
+    """Return the number of a cell, from 1; 0 when the notebook does not have it."""
     return next((number for number, cell in enumerate(document.cells, 1) if cell.id == id), 0)
 
 
@@ -79,13 +80,14 @@ def id_of(change: CellChange) -> str:
 
 
 def fresh_id(document: NotebookDocument, seed: str) -> str:
-    """The same for the same call, so that what is announced is what is made."""
+    """Return an id for a new cell. The same call gives the same id, so that what is announced is what is made."""
     made = (hashlib.sha256(f"{seed}:{attempt}".encode()).hexdigest()[:8] for attempt in count())
     return next(id for id in made if document.cell(id) is None)
 
 
-def applied(document: NotebookDocument, change: Change) -> NotebookDocument:
-    """Raises: ToolError when the cell is gone, or is another than the change was made for."""
+def apply(document: NotebookDocument, change: Change) -> NotebookDocument:
+    """Return the notebook after a change. Raises: ToolError when the cell is gone, or is not the one that the change
+    was made for."""
     cells = list(document.cells)
     match change:
         case InsertCell(index=index, cell=new):
@@ -93,10 +95,10 @@ def applied(document: NotebookDocument, change: Change) -> NotebookDocument:
             made = NotebookCell(id=new.id, cell_type=new.cell_type, source=new.source, state=state)
             cells.insert(index, made)
         case EditCell(cell_id=id, was=was, source=source):
-            cell = _unchanged(document, id, was)
+            cell = _find_unchanged(document, id, was)
             cells[cells.index(cell)] = cell.model_copy(update={"source": source})
         case DeleteCell(cell_id=id, was=was):
-            cells.remove(_unchanged(document, id, was))
+            cells.remove(_find_unchanged(document, id, was))
         case MoveCell(cell_id=id, index=index):
             cell = _there(document, id)
             cells.remove(cell)
@@ -106,8 +108,8 @@ def applied(document: NotebookDocument, change: Change) -> NotebookDocument:
     return document.model_copy(update={"cells": tuple(cells)})
 
 
-def taken_back(document: NotebookDocument, change: Change) -> CellChange:
-    """What makes of the notebook after the change the one before it."""
+def invert(document: NotebookDocument, change: Change) -> CellChange:
+    """Return the changes that make the earlier notebook of the changed one."""
     match change:
         case InsertCell(cell=cell):
             return DeleteCell(cell_id=cell.id, was=cell.source)
@@ -119,15 +121,15 @@ def taken_back(document: NotebookDocument, change: Change) -> CellChange:
             return MoveCell(cell_id=id, index=number(document, id) - 1)
 
 
-def left(document: NotebookDocument, *ids: str) -> Mapping[str, str | None]:
-    """The sources of cells, None for one that is not there."""
+def sources_of(document: NotebookDocument, *ids: str) -> Mapping[str, str | None]:
+    """Return the sources of cells, None for a cell that does not exist."""
     return {id: cell.source if (cell := document.cell(id)) else None for id in ids}
 
 
 def is_made(found: NotebookDocument, wanted: NotebookDocument, change: Change) -> bool:
-    """Whether a notebook that was read back has what was wanted of it, whatever else happened in it meanwhile."""
+    """Whether a notebook that was read back has what was wanted of it, whatever else happened to it meanwhile."""
     id = id_of(change)
-    if left(found, id) != left(wanted, id):
+    if sources_of(found, id) != sources_of(wanted, id):
         return False
     # Somebody may have put cells before it; when there are as many as there were, it stands where it was put.
     moved = isinstance(change, MoveCell) and len(found.cells) == len(wanted.cells)
@@ -135,15 +137,15 @@ def is_made(found: NotebookDocument, wanted: NotebookDocument, change: Change) -
 
 
 def details(before: NotebookDocument, after: NotebookDocument, *changes: Change) -> FileChangeDetails:
-    """As a diff of the cells as text. A cell keeps in it the number that it had before: one that is inserted would
-    else change every line that names a cell."""
+    """Return a diff of the cells as text. A cell keeps the number that it had before: otherwise an inserted cell would
+    change every line that names a cell."""
     numbers = {cell.id: f"cell {number}" for number, cell in enumerate(before.cells, 1)}
     texts = ("".join(_text(cell, numbers) for cell in one.cells) for one in (before, after))
     return text_file.change(before.path, *texts).model_copy(update={"cells": changes})
 
 
-def at(document: NotebookDocument, id: str) -> str:
-    """One cell without its outputs, as the model names and reads it."""
+def describe_cell(document: NotebookDocument, id: str) -> str:
+    """Return one cell without its outputs, as the model names and reads it."""
     return rendered(document, {id}, output=0)
 
 
@@ -157,12 +159,12 @@ def _there(document: NotebookDocument, id: str) -> NotebookCell:
     return cell
 
 
-def _unchanged(document: NotebookDocument, id: str, was: str) -> NotebookCell:
+def _find_unchanged(document: NotebookDocument, id: str, was: str) -> NotebookCell:
     cell = _there(document, id)
     if cell.source != was:
         raise ToolError(
             f"Cell {number(document, id)} of {document.path} was changed meanwhile; nothing was done to it. "
-            f"It is now:\n{at(document, id)}\n",
+            f"It is now:\n{describe_cell(document, id)}\n",
             "Decide anew with this source.",
         )
     return cell

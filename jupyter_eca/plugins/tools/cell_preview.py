@@ -1,4 +1,6 @@
-"""The tool by which plan mode shows changes of cells before anybody makes them: as the tools that make them would."""
+"""The tool by which plan mode shows changes of cells without making them, in the form in which `cell_edits` shows
+them.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +12,10 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from jupyter_eca.errors import ToolError
 from jupyter_eca.plugins.tools import cell_edits, cell_names
-from jupyter_eca.plugins.tools.base import Need, ToolContext, ToolResult, tool, validated
-from jupyter_eca.plugins.tools.notebook import NotebookPath, found
+from jupyter_eca.plugins.tools.base import Need, ToolContext, tool, validated
+from jupyter_eca.plugins.tools.notebook import NotebookPath, read_notebook
 from jupyter_eca.protocol.notebook import CellType, NotebookDocument
+from jupyter_eca.workspace.tool_result import ToolResult
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,7 +31,7 @@ class Do(StrEnum):
 
 
 class Step(BaseModel):
-    """One change; flat, since some models' servers know no unions."""
+    """One change. It is flat, because the servers of some models do not support unions."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -49,7 +52,7 @@ Steps = Annotated[list[Step], Field(min_length=1, description="The changes, in t
 
 async def _preview(context: ToolContext, arguments: dict[str, Any]) -> FileChangeDetails:
     given = validated(preview_notebook_change.arguments, arguments)
-    return await _shown(context, given["changes"], given["path"])
+    return await _as_details(context, given["changes"], given["path"])
 
 
 @tool(
@@ -62,20 +65,20 @@ async def preview_notebook_change(context: ToolContext, changes: Steps, path: No
     numbers are those that the cells have after the changes before; ids stay. The path of a notebook that is not there
     yet shows a new one.
     """
-    details = await _shown(context, changes, path)
+    details = await _as_details(context, changes, path)
     return ToolResult(f"Shown to the user; nothing was changed:\n{details.diff}", details=details)
 
 
 TOOLS = (preview_notebook_change,)
 
 
-async def _shown(context: ToolContext, steps: Sequence[Step], path: str) -> FileChangeDetails:
+async def _as_details(context: ToolContext, steps: Sequence[Step], path: str) -> FileChangeDetails:
     before = document = await _document(context, path)
     changes: list[cell_names.Change] = []
     for number, step in enumerate(steps, 1):
         try:
             change = _change(context, document, step)
-            document = cell_names.applied(document, change)
+            document = cell_names.apply(document, change)
         except ToolError as error:
             raise ToolError(f"Change {number} ({step.do}): {error}") from error
         changes.append(change)
@@ -88,23 +91,23 @@ async def _document(context: ToolContext, path: str) -> NotebookDocument:
         real = context.files.resolve(name)
         if not await asyncio.to_thread(real.exists):
             return NotebookDocument(path=context.files.shown(real), cells=())
-    return await found(context, path)
+    return await read_notebook(context, path)
 
 
 def _change(context: ToolContext, document: NotebookDocument, step: Step) -> cell_names.Change:
     match step.do:
         case Do.INSERT:
             source = step.source if step.source is not None else step.new_content
-            return cell_edits.inserted(context, document, source=source, cell_type=step.cell_type, after=step.after)
+            return cell_edits.plan_insert(context, document, source=source, cell_type=step.cell_type, after=step.after)
         case Do.EDIT:
             original, new = step.original_content, step.new_content
-            return cell_edits.edited(
+            return cell_edits.plan_edit(
                 context, document, cell=step.cell, source=step.source, original_content=original, new_content=new
             )
         case Do.DELETE:
-            return cell_edits.deleted(context, document, cell=step.cell)
+            return cell_edits.plan_delete(context, document, cell=step.cell)
         case Do.MOVE:
-            return cell_edits.moved(context, document, cell=step.cell, index=_place(step))
+            return cell_edits.plan_move(context, document, cell=step.cell, index=_place(step))
 
 
 def _place(step: Step) -> int:

@@ -1,4 +1,6 @@
-"""The user's own tools: command lines of the key `customTools` (ECA's), with arguments that a model fills in."""
+"""The user's own tools: command lines of the key `customTools` (ECA's), whose arguments a model fills in. `shell`
+runs them.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +13,10 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from jupyter_eca.engine.model.request import ToolSpec
 from jupyter_eca.engine.text import shell_template
 from jupyter_eca.errors import ToolError
-from jupyter_eca.plugins.tools.base import Plain, ToolResult
-from jupyter_eca.plugins.tools.shell import ran
+from jupyter_eca.plugins.tools.base import Plain
+from jupyter_eca.plugins.tools.shell import run_to_end
 from jupyter_eca.protocol.content import ShellCommandDetails, ShellCommandPart
+from jupyter_eca.workspace.tool_result import ToolResult
 
 if TYPE_CHECKING:
     from jupyter_eca.config import Config
@@ -53,7 +56,7 @@ def _spec(name: str, written: CustomToolConfig) -> ToolSpec:
 
 @dataclass(frozen=True, slots=True)
 class CustomTool(Plain):
-    """`tools.base.Tool`. What it does is not known: it is taken to change things."""
+    """A tool of the user: a `Tool`. What it does is unknown, so it is taken to change things."""
 
     spec: ToolSpec
     written: CustomToolConfig
@@ -66,7 +69,8 @@ class CustomTool(Plain):
         return _details(self._line(arguments))
 
     async def run(self, context: ToolContext, arguments: dict[str, Any]) -> ToolResult:
-        """In the first folder of the workspace, by bash, which these lines are written for. Raises: ToolError."""
+        """Run the line in the first folder of the workspace, by bash, which such lines are written for. Raises:
+        ToolError."""
         line = self._line(arguments)
         folder = await asyncio.to_thread(context.files.resolve, ".")
         bash = shutil.which("bash")
@@ -74,7 +78,7 @@ class CustomTool(Plain):
             raise ToolError("There is no bash here, which custom tools need.")
         about = f"export ECA_AGENT=1 ECA_CHAT_ID={shlex.quote(context.chat)}"
         whole = f"{about}; exec {shlex.quote(bash)} -c {shlex.quote(line)}"
-        done = await ran(whole, folder, self.written.timeout_seconds)
+        done = await run_to_end(whole, folder, self.written.timeout_seconds)
         return ToolResult(done.text, error=done.error, details=_details(line))
 
     def _line(self, arguments: dict[str, Any]) -> str:
@@ -94,7 +98,7 @@ def _details(line: str) -> ShellCommandDetails:
 
 
 def _fits(value: Any, type: Any) -> bool:
-    """`type` as JSON schema has it; other ways to say what a value is are the command's to check."""
+    """Whether a value has the `type` of the JSON schema. The command checks everything else."""
     if type is None:
         return True
     kinds: list[str] = cast("list[str]", type) if isinstance(type, list) else [type]

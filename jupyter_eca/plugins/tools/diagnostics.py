@@ -1,4 +1,6 @@
-"""The tool that tells what is wrong: with a notebook, of all sources there are; with a file, what its editor says."""
+"""The tool that reports problems: of a notebook, from all sources there are; of a file, from the user's editor.
+`workspace/diagnostics` finds them.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +13,8 @@ from pydantic import Field
 from jupyter_eca.errors import ToolError
 from jupyter_eca.plugins.tools.base import Need, ToolContext, tool
 from jupyter_eca.plugins.tools.cell_names import number, size
-from jupyter_eca.plugins.tools.editor import existing, listed, shown
-from jupyter_eca.plugins.tools.notebook import found as notebook_at
+from jupyter_eca.plugins.tools.editor import as_list, display_path, resolve_existing
+from jupyter_eca.plugins.tools.notebook import read_notebook as notebook_at
 from jupyter_eca.protocol.editor import EditorGetDiagnosticsResult, Severity
 from jupyter_eca.workspace.diagnostics import collect, location
 from jupyter_eca.workspace.diagnostics.kernel import known
@@ -51,17 +53,17 @@ async def editor_diagnostics(context: ToolContext, path: AnyPath = "") -> str:
     path = path.strip()
     editor = context.editor if context.editor is not None and context.editor.can.diagnostics else None
     if not path:
-        return await _everything(context, editor)
+        return await _check_all(context, editor)
     if path.lower().endswith(".ipynb") and context.notebooks is not None:
         return await _notebook(context, await notebook_at(context, path), editor)
-    real = await asyncio.to_thread(existing, context.files, path)
+    real = await asyncio.to_thread(resolve_existing, context.files, path)
     if editor is None or editor.in_jupyter:
         name = context.files.shown(real)
-        others = await _added(editor, location.uri(name)) if editor else EditorGetDiagnosticsResult()
+        others = await _ask_editor(editor, location.uri(name)) if editor else EditorGetDiagnosticsResult()
         report = await collect.of_file(context.files, real, others.diagnostics)
         told = [_problem(context.files, one) for one in sorted(report.found, key=first_errors)]
         notes = _notes(report.notes, others.message)
-        return listed([*told, *notes]) or f"Nothing wrong is known of {path}."
+        return as_list([*told, *notes]) or f"Nothing wrong is known of {path}."
     found = await editor.diagnostics(real.as_uri())
     return _editors(context.files, found, f"The editor has no diagnostics for {path}.")
 
@@ -69,11 +71,11 @@ async def editor_diagnostics(context: ToolContext, path: AnyPath = "") -> str:
 TOOLS = (editor_diagnostics,)
 
 
-async def _everything(context: ToolContext, editor: Editor | None) -> str:
+async def _check_all(context: ToolContext, editor: Editor | None) -> str:
     opened = await context.notebooks.list() if context.notebooks is not None else ()
-    parts = [await _open(context, info.path, editor) for info in opened]
+    parts = [await _check_notebook(context, info.path, editor) for info in opened]
     if editor is not None:
-        found = await (editor.diagnostics(None) if not opened else _added(editor, None))
+        found = await (editor.diagnostics(None) if not opened else _ask_editor(editor, None))
         rest = [one for one in found.diagnostics if not _of_notebooks(one, [info.path for info in opened])]
         # eca-nvim answers a question about all files with nothing, whatever its buffers have.
         parts.append(
@@ -84,8 +86,8 @@ async def _everything(context: ToolContext, editor: Editor | None) -> str:
     return "\n\n".join(part for part in parts if part)
 
 
-async def _open(context: ToolContext, path: str, editor: Editor | None) -> str:
-    """One that was closed just now hides nothing of the others."""
+async def _check_notebook(context: ToolContext, path: str, editor: Editor | None) -> str:
+    """Check a notebook. One that was closed just now does not hide the others."""
     try:
         return await _notebook(context, await notebook_at(context, path), editor)
     except ToolError as error:
@@ -95,15 +97,15 @@ async def _open(context: ToolContext, path: str, editor: Editor | None) -> str:
 async def _notebook(context: ToolContext, document: NotebookDocument, editor: Editor | None) -> str:
     others = EditorGetDiagnosticsResult()
     if editor is not None and (uri := _uri(context.files, document.path, editor)):
-        others = await _added(editor, uri)
-    mapped = [_mapped(document, one) for one in others.diagnostics]
+        others = await _ask_editor(editor, uri)
+    mapped = [_map_to_cell(document, one) for one in others.diagnostics]
     asking = context.kernel if context.from_cell else None
     kernel = known(context.chat, document, context.kernels, asking)
     report = await collect.of_notebook(document, context.files, kernel, mapped)
-    return _told(context.files, document, report, others.message)
+    return _as_text(context.files, document, report, others.message)
 
 
-async def _added(editor: Editor, uri: str | None) -> EditorGetDiagnosticsResult:
+async def _ask_editor(editor: Editor, uri: str | None) -> EditorGetDiagnosticsResult:
     try:
         async with asyncio.timeout(ADDING_SECONDS):
             return await editor.diagnostics(uri)
@@ -114,7 +116,7 @@ async def _added(editor: Editor, uri: str | None) -> EditorGetDiagnosticsResult:
 
 
 def _uri(files: Files, path: str, editor: Editor) -> str | None:
-    """None of what has no name that the editor could know."""
+    """Return the address by which the editor may know it; None when it has none."""
     if editor.in_jupyter:
         return location.uri(path)
     try:
@@ -123,8 +125,8 @@ def _uri(files: Files, path: str, editor: Editor) -> str | None:
         return None
 
 
-def _mapped(document: NotebookDocument, one: EditorDiagnostic) -> EditorDiagnostic:
-    """Under the name that the cell has here, if it names one: with another scheme, such as VS Code's."""
+def _map_to_cell(document: NotebookDocument, one: EditorDiagnostic) -> EditorDiagnostic:
+    """Name the cell as it is named here, if the diagnostic names one by another scheme, such as VS Code's."""
     cell = location.cell_of(one.uri)
     return one.model_copy(update={"uri": location.uri(document.path, cell)}) if document.cell(cell) else one
 
@@ -134,8 +136,8 @@ def _of_notebooks(one: EditorDiagnostic, paths: Sequence[str]) -> bool:
     return parts is not None and parts[0] in paths
 
 
-def _told(files: Files, document: NotebookDocument, report: Report, message: str | None) -> str:
-    """What is the same in many cells is told once."""
+def _as_text(files: Files, document: NotebookDocument, report: Report, message: str | None) -> str:
+    """Return the problems as text. What is the same in many cells is said once."""
     alike: dict[tuple[object, ...], list[EditorDiagnostic]] = {}
     for one in sorted(report.found, key=lambda one: (first_errors(one)[0], _number(document, one))):
         same = _number(document, one) and _is_of_cell(one)
@@ -144,41 +146,41 @@ def _told(files: Files, document: NotebookDocument, report: Report, message: str
     notes = _notes(report.notes, message)
     count = Counter(one.severity for one in report.found)
     kinds = ", ".join(f"{count[kind]} {kind}{'s' if count[kind] > 1 else ''}" for kind in Severity if count[kind])
-    return listed([f"{document.path} ({size(document)}): {kinds or 'nothing wrong is known'}", *told, *notes])
+    return as_list([f"{document.path} ({size(document)}): {kinds or 'nothing wrong is known'}", *told, *notes])
 
 
 def _line(files: Files, document: NotebookDocument, alike: Sequence[EditorDiagnostic]) -> str:
     one = alike[0]
     if len(alike) > 1:
-        return f"cells {ranges(_number(document, each) for each in alike)}: {_said(one)}"
+        return f"cells {ranges(_number(document, each) for each in alike)}: {_as_line(one)}"
     cell = _number(document, one)
     if not cell:
         parts = location.parts(one.uri)
-        return _said(one) if parts and parts[0] == document.path else _problem(files, one)
+        return _as_line(one) if parts and parts[0] == document.path else _problem(files, one)
     spot = "" if _is_of_cell(one) else f" {one.range.start.line + 1}:{one.range.start.character + 1}"
     id = location.cell_of(one.uri)
-    return f"cell {cell} [{id}]{spot}: {_said(one)}"
+    return f"cell {cell} [{id}]{spot}: {_as_line(one)}"
 
 
 def _is_of_cell(one: EditorDiagnostic) -> bool:
-    """Rather than of a place in it."""
+    """Whether the problem is one of the whole cell, not of a place in it."""
     return one.source == SOURCE and (one.range.start.line, one.range.start.character) == (0, 0)
 
 
 def _number(document: NotebookDocument, one: EditorDiagnostic) -> int:
-    """Of the cell, from 1; 0 when it is none of this notebook's."""
+    """Return the number of the cell, from 1; 0 when it is not a cell of this notebook."""
     parts = location.parts(one.uri)
     return number(document, parts[1]) if parts is not None and parts[0] == document.path else 0
 
 
 def _problem(files: Files, one: EditorDiagnostic) -> str:
     parts = location.parts(one.uri)
-    path = (f"{parts[0]}{f' [{parts[1]}]' if parts[1] else ''}") if parts else shown(files, one.uri)[0]
+    path = (f"{parts[0]}{f' [{parts[1]}]' if parts[1] else ''}") if parts else display_path(files, one.uri)[0]
     start = one.range.start
-    return f"{path}:{start.line + 1}:{start.character + 1}: {_said(one)}"
+    return f"{path}:{start.line + 1}:{start.character + 1}: {_as_line(one)}"
 
 
-def _said(one: EditorDiagnostic) -> str:
+def _as_line(one: EditorDiagnostic) -> str:
     origin = " ".join(part for part in (one.source, one.code) if part)
     return f"{one.severity}: {one.message}{f' [{origin}]' if origin else ''}"
 
@@ -187,7 +189,7 @@ def _editors(files: Files, found: EditorGetDiagnosticsResult, nothing: str) -> s
     told = [_problem(files, one) for one in found.diagnostics]
     if found.message:
         return "\n".join([f"The editor says: {found.message}", *told])
-    return listed(told) or nothing
+    return as_list(told) or nothing
 
 
 def _notes(notes: Iterable[str], message: str | None) -> list[str]:

@@ -1,4 +1,4 @@
-"""The tools that ask the user's editor where a name is defined and used."""
+"""The tools that ask the user's editor where a name is defined and where it is used."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ async def editor_definition(
     editor = _able(context, "definition")
     spot = await asyncio.to_thread(_spot, context.files, path, line, symbol, character)
     params = EditorGetDefinitionParams(uri=spot.uri, position=spot.position)
-    return await _found(context.files, symbol, lambda: editor.definition(params))
+    return await _look_up(context.files, symbol, lambda: editor.definition(params))
 
 
 @tool(reads=True, needs=[Need.REFERENCES], summary="References to {symbol}")
@@ -66,7 +66,7 @@ async def editor_references(
     editor = _able(context, "references")
     spot = await asyncio.to_thread(_spot, context.files, path, line, symbol, character)
     params = EditorGetReferencesParams(uri=spot.uri, position=spot.position, include_declaration=include_declaration)
-    return await _found(context.files, symbol, lambda: editor.references(params))
+    return await _look_up(context.files, symbol, lambda: editor.references(params))
 
 
 TOOLS = (editor_definition, editor_references)
@@ -84,8 +84,8 @@ def _able(context: ToolContext, what: str) -> Editor:
     return context.editor
 
 
-async def _found(files: Files, symbol: str, ask: Callable[[], Awaitable[EditorLookupResult]]) -> str:
-    result = await _settled(ask)
+async def _look_up(files: Files, symbol: str, ask: Callable[[], Awaitable[EditorLookupResult]]) -> str:
+    result = await _ask_until_ready(ask)
     if result.status is not LookupStatus.SUCCESS:
         reason = result.message or {
             LookupStatus.STARTING: "its language server is still starting",
@@ -93,10 +93,10 @@ async def _found(files: Files, symbol: str, ask: Callable[[], Awaitable[EditorLo
         }.get(result.status, "it failed")
         raise ToolError(f"The editor cannot say: {reason}.", "Use grep and read_file instead.")
     told = await asyncio.to_thread(_places, files, result.locations)
-    return listed(told) or f"The editor knows no place for {symbol}."
+    return as_list(told) or f"The editor knows no place for {symbol}."
 
 
-async def _settled(ask: Callable[[], Awaitable[EditorLookupResult]]) -> EditorLookupResult:
+async def _ask_until_ready(ask: Callable[[], Awaitable[EditorLookupResult]]) -> EditorLookupResult:
     result = await ask()
     until = asyncio.get_running_loop().time() + STARTING_SECONDS
     while result.status is LookupStatus.STARTING and asyncio.get_running_loop().time() < until:
@@ -105,7 +105,7 @@ async def _settled(ask: Callable[[], Awaitable[EditorLookupResult]]) -> EditorLo
     return result
 
 
-def existing(files: Files, path: str) -> Path:
+def resolve_existing(files: Files, path: str) -> Path:
     real = files.resolve(path)
     if not real.exists():
         raise ToolError(f"There is no file {path}.", "Use directory_tree or grep to find it.")
@@ -113,8 +113,8 @@ def existing(files: Files, path: str) -> Path:
 
 
 def _spot(files: Files, path: str, line: int, symbol: str, character: int) -> _Spot:
-    """Positions are those of the language servers: columns in UTF-16 units, here from 1."""
-    real = existing(files, path)
+    """Return the position as language servers count: columns in UTF-16 units, here from 1."""
+    real = resolve_existing(files, path)
     with text_file.reported(path):
         every = lines(text_file.read(real, path).removeprefix(text_file.BOM))
     text = every[line - 1] if line <= len(every) else ""
@@ -135,7 +135,7 @@ def _places(files: Files, locations: Sequence[Location]) -> list[str]:
     texts: dict[Path, list[str]] = {}
     told: list[str] = []
     for location in locations[: _MAX_SHOWN + 1]:
-        path, real = shown(files, location.uri)
+        path, real = display_path(files, location.uri)
         start = location.range.start
         if real is not None and real not in texts:
             texts[real] = _lines(real, path)
@@ -146,15 +146,15 @@ def _places(files: Files, locations: Sequence[Location]) -> list[str]:
 
 
 def _lines(real: Path, path: str) -> list[str]:
-    """None of a file that cannot be read: its place is still worth telling."""
+    """Return the lines of a file; none when it cannot be read, because its place is still useful."""
     try:
         return lines(text_file.read(real, path))
     except (ToolError, OSError):
         return []
 
 
-def shown(files: Files, uri: str) -> tuple[str, Path | None]:
-    """A path that tools take, and the file. What lies outside of the workspace is named, and not opened."""
+def display_path(files: Files, uri: str) -> tuple[str, Path | None]:
+    """Return the path that tools accept, and the file. A file outside of the workspace is named but not opened."""
     parts = urlsplit(uri)
     if parts.scheme != "file":
         return uri, None
@@ -166,6 +166,6 @@ def shown(files: Files, uri: str) -> tuple[str, Path | None]:
     return files.shown(real), real
 
 
-def listed(told: Sequence[str]) -> str:
+def as_list(told: Sequence[str]) -> str:
     more = [f"[only the first {_MAX_SHOWN} are shown]"] if len(told) > _MAX_SHOWN else []
     return "\n".join([*told[:_MAX_SHOWN], *more])

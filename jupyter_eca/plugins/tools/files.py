@@ -14,12 +14,13 @@ from pydantic import Field
 
 from jupyter_eca.errors import ToolError
 from jupyter_eca.plugins.tools import terminal_transcript
-from jupyter_eca.plugins.tools.base import MAX_RESULT_CHARS, ToolContext, ToolResult, tool
+from jupyter_eca.plugins.tools.base import ToolContext, tool
 from jupyter_eca.protocol.content import FileChangeDetails
 from jupyter_eca.workspace.files import text_file
 from jupyter_eca.workspace.files.text_replace import lines, replace
 from jupyter_eca.workspace.reading import pdf
 from jupyter_eca.workspace.shielded import whole
+from jupyter_eca.workspace.tool_result import MAX_RESULT_CHARS, ToolResult
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -58,12 +59,12 @@ async def read_file(
     """
     if path.lower().endswith(pdf.EXTENSION):
         return await asyncio.to_thread(_document, context.files, path)
-    return await asyncio.to_thread(_read, context.files, path, line_offset, limit)
+    return await asyncio.to_thread(_read_lines, context.files, path, line_offset, limit)
 
 
 @dataclass(frozen=True, slots=True)
 class _Change:
-    """What a call would make of a file: checked and computed, with nothing written. `before` is None for a new one."""
+    """What a call would make of a file: checked and computed, with nothing written. `before` is None for a new file."""
 
     real: Path
     before: str | None
@@ -72,25 +73,25 @@ class _Change:
 
 
 async def _write_preview(context: ToolContext, arguments: dict[str, Any]) -> FileChangeDetails:
-    return await asyncio.to_thread(_previewed, context.files, _written, arguments["path"], arguments["content"])
+    return await asyncio.to_thread(_preview, context.files, _plan_write, arguments["path"], arguments["content"])
 
 
 async def _edit_preview(context: ToolContext, arguments: dict[str, Any]) -> FileChangeDetails:
     original, new, everywhere = (arguments.get(name, False) for name in _EDIT_ARGUMENTS)
     return await asyncio.to_thread(
-        _previewed, context.files, _edited, arguments["path"], original, new, everywhere is True
+        _preview, context.files, _plan_edit, arguments["path"], original, new, everywhere is True
     )
 
 
 async def _proposal_preview(context: ToolContext, arguments: dict[str, Any]) -> FileChangeDetails:
     original, new, everywhere = (arguments.get(name, False) for name in _EDIT_ARGUMENTS)
     return await asyncio.to_thread(
-        _proposed, context.files, arguments["path"], original, new, everywhere=everywhere is True
+        _propose_edit, context.files, arguments["path"], original, new, everywhere=everywhere is True
     )
 
 
 async def _move_preview(context: ToolContext, arguments: dict[str, Any]) -> FileChangeDetails:
-    return (await asyncio.to_thread(_moved, context.files, arguments["source"], arguments["destination"])).details
+    return (await asyncio.to_thread(_plan_move, context.files, arguments["source"], arguments["destination"])).details
 
 
 _EDIT_ARGUMENTS = ("original_content", "new_content", "all_occurrences")
@@ -137,7 +138,7 @@ async def preview_file_change(
     empty, and new_content is all of it. For cells of a notebook use preview_notebook_change.
     """
     found = await asyncio.to_thread(
-        _proposed, context.files, path, original_content, new_content, everywhere=all_occurrences
+        _propose_edit, context.files, path, original_content, new_content, everywhere=all_occurrences
     )
     return ToolResult(f"Shown to the user; nothing was changed:\n{found.diff}", details=found)
 
@@ -145,7 +146,7 @@ async def preview_file_change(
 @tool(keeps=True, summary="Moving {source} to {destination}", preview=_move_preview)
 async def move_file(context: ToolContext, source: Source, destination: Destination) -> ToolResult:
     """Move or rename a file or folder. Never overwrites. Missing folders are made."""
-    await _keep(context, *await asyncio.to_thread(_moving, context.files, source, destination))
+    await _keep(context, *await asyncio.to_thread(_list_moved, context.files, source, destination))
     return await whole(asyncio.to_thread(_move, context.files, source, destination))
 
 
@@ -158,12 +159,12 @@ async def _keep(context: ToolContext, *paths: Path) -> None:
             await context.keeper.keep(path)
 
 
-def _moving(files: Files, source: str, destination: str) -> list[Path]:
-    """Everything that a move changes, where it is and where it will be; too large a folder is named, not gone
-    through. Nothing when the move will be refused."""
+def _list_moved(files: Files, source: str, destination: str) -> list[Path]:
+    """Return all files that a move changes, where they are and where they will be. A folder that is too large is named
+    but not walked. Nothing is returned when the move will be refused."""
     try:
         with text_file.reported(f"{source} to {destination}"):
-            move = _moved(files, source, destination)
+            move = _plan_move(files, source, destination)
             if not move.old.is_dir():
                 return [move.old, move.new]
             found = list(islice((path for path in move.old.rglob("*") if _is_file(path)), MAX_KEPT + 1))
@@ -178,15 +179,15 @@ def _is_file(path: Path) -> bool:
     return path.is_symlink() or not path.is_dir()
 
 
-def _read(files: Files, path: str, offset: int, limit: int) -> str:
+def _read_lines(files: Files, path: str, offset: int, limit: int) -> str:
     with text_file.reported(path):
-        text = text_file.read(terminal_transcript.kept(path) or files.resolve(path), path)
+        text = text_file.read(terminal_transcript.find_kept_file(path) or files.resolve(path), path)
     every = lines(text.removeprefix(text_file.BOM).replace("\r\n", "\n"))
     if not every:
         return f"[{path} is empty]"
     if offset >= len(every):
         raise ToolError(f"{path} has only {len(every)} lines.", "Use a smaller line_offset.")
-    part = every[offset : offset + _fitting(every[offset : offset + limit])]
+    part = every[offset : offset + _count_fitting(every[offset : offset + limit])]
     if len(part) == len(every):
         return "".join(part)
     end = offset + len(part)
@@ -203,8 +204,8 @@ def _document(files: Files, path: str) -> ToolResult:
         return ToolResult(f"{path} is a PDF of {real.stat().st_size} bytes.", documents=(found,))
 
 
-def _fitting(part: list[str]) -> int:
-    """How many lines a result can hold, at least one: better fewer whole lines than a hole in the middle."""
+def _count_fitting(part: list[str]) -> int:
+    """Return how many lines a result can hold, at least one: fewer whole lines are better than a hole in the middle."""
     room = MAX_RESULT_CHARS - _HEADER_CHARS
     for count, line in enumerate(part):
         room -= len(line)
@@ -215,30 +216,30 @@ def _fitting(part: list[str]) -> int:
 
 def _write(files: Files, path: str, content: str) -> ToolResult:
     with _one_change, text_file.reported(path):
-        return _replaced(files, _written(files, path, content))
+        return _replace(files, _plan_write(files, path, content))
 
 
 def _edit(files: Files, path: str, original: str, new: str, everywhere: bool) -> ToolResult:
     with _one_change, text_file.reported(path):
-        return _replaced(files, _edited(files, path, original, new, everywhere))
+        return _replace(files, _plan_edit(files, path, original, new, everywhere))
 
 
-def _previewed(files: Files, plan: Callable[..., _Change], path: str, *arguments: Any) -> FileChangeDetails:
+def _preview(files: Files, plan: Callable[..., _Change], path: str, *arguments: Any) -> FileChangeDetails:
     with text_file.reported(path):
         found = plan(files, path, *arguments)
     return text_file.change(files.shown(found.real), found.before, found.after)
 
 
-def _proposed(files: Files, path: str, original: str, new: str, *, everywhere: bool) -> FileChangeDetails:
-    """An edit, or a new file."""
+def _propose_edit(files: Files, path: str, original: str, new: str, *, everywhere: bool) -> FileChangeDetails:
+    """Return the diff of an edit, or of a new file."""
     if original:
-        return _previewed(files, _edited, path, original, new, everywhere)
+        return _preview(files, _plan_edit, path, original, new, everywhere)
     if files.resolve(path).exists():
         raise ToolError(f"{path} is there already: original_content is empty for a new file only.", "Read it first.")
-    return _previewed(files, _written, path, new)
+    return _preview(files, _plan_write, path, new)
 
 
-def _written(files: Files, path: str, content: str) -> _Change:
+def _plan_write(files: Files, path: str, content: str) -> _Change:
     real = files.resolve(path)
     before = None
     if real.exists():
@@ -247,7 +248,7 @@ def _written(files: Files, path: str, content: str) -> _Change:
     return _Change(real, before, content, "Replaced" if before is not None else "Created")
 
 
-def _edited(files: Files, path: str, original: str, new: str, everywhere: bool) -> _Change:
+def _plan_edit(files: Files, path: str, original: str, new: str, everywhere: bool) -> _Change:
     real = files.resolve(path)
     _refuse_notebook(real, path)
     before = text_file.read(real, path)
@@ -260,8 +261,8 @@ def _edited(files: Files, path: str, original: str, new: str, everywhere: bool) 
     return _Change(real, before, mark + replaced.text, f"Edited{places}{loosely}")
 
 
-def _replaced(files: Files, change: _Change) -> ToolResult:
-    """Writes, and reports what a look at the disk shows then: another program may have written too."""
+def _replace(files: Files, change: _Change) -> ToolResult:
+    """Write the file, and report what is then on disk: another program may have written too."""
     shown = files.shown(change.real)
     text_file.write(change.real, shown, change.after)
     found = text_file.read(change.real, shown)
@@ -286,7 +287,7 @@ def _refuse_notebook(real: Path, path: str) -> None:
 
 def _move(files: Files, source: str, destination: str) -> ToolResult:
     with _one_change, text_file.reported(f"{source} to {destination}"):
-        move = _moved(files, source, destination)
+        move = _plan_move(files, source, destination)
         move.new.parent.mkdir(parents=True, exist_ok=True)
         move.old.rename(move.new)
         kind = "a folder" if move.new.is_dir() else f"{move.new.stat().st_size} bytes"
@@ -300,7 +301,7 @@ class _Move:
     details: FileChangeDetails
 
 
-def _moved(files: Files, source: str, destination: str) -> _Move:
+def _plan_move(files: Files, source: str, destination: str) -> _Move:
     old, new = _movable(files, source), files.resolve(destination)
     if os.path.lexists(_entry(files, destination)):
         raise ToolError(f"{destination} exists already; nothing was moved.", "Give the whole path of a new one.")
@@ -323,5 +324,5 @@ def _movable(files: Files, source: str) -> Path:
 
 
 def _entry(files: Files, path: str) -> Path:
-    """The folder entry a path names, its last part not followed when it is a link."""
+    """Return the folder entry that a path names. A link as its last part is not followed."""
     return files.resolve(str(Path(path).parent)) / Path(path).name

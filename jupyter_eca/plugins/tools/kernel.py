@@ -1,4 +1,6 @@
-"""Tools on the live kernel: run code in it, look at its variables."""
+"""The tools on the live kernel that run code and inspect variables. `kernel_control` beside it has those on its
+lifecycle.
+"""
 
 from __future__ import annotations
 
@@ -9,13 +11,14 @@ from pydantic import Field
 from jupyter_eca.config.schema import Telling
 from jupyter_eca.errors import ToolError
 from jupyter_eca.plugins.contexts.reading.open_notebook import MAX_PICTURES
-from jupyter_eca.plugins.tools.base import Need, ToolContext, ToolResult, tool
-from jupyter_eca.plugins.tools.waited_code import STARTED, InBackground, Watch, attended, free
+from jupyter_eca.plugins.tools.base import Need, ToolContext, tool
+from jupyter_eca.plugins.tools.waited_code import STARTED, InBackground, Watch, free, wait_or_detach
 from jupyter_eca.protocol.job import Job
 from jupyter_eca.protocol.notebook import RunStatus
 from jupyter_eca.workspace.kernels.nearest import worked_in
 from jupyter_eca.workspace.ports import CELLS, Ending, NewJob
 from jupyter_eca.workspace.reading.variable_text import HELD_BACK, consent, described, pictured
+from jupyter_eca.workspace.tool_result import ToolResult
 
 if TYPE_CHECKING:
     from jupyter_eca.protocol.notebook import KernelExecuteResult
@@ -40,7 +43,7 @@ async def run_code(
     label = line if len(line) <= _LABEL_LENGTH else line[: _LABEL_LENGTH - 1] + "…"
     about = NewJob(context.chat, label, code, context.call, CELLS, kernel.id)
     run = kernel.execute(context.chat, code, watch)
-    result = await attended(context, run, watch, about, _ending, background=background)
+    result = await wait_or_detach(context, run, watch, about, _find_ending, background=background)
     if isinstance(result, Job):
         return ToolResult(STARTED.format(result.id))
     text = result.text or "(no output)"
@@ -59,7 +62,7 @@ async def variables(
     """
     found = await (await free_kernel(context)).variables(context.chat, tuple(names))
     telling = context.telling
-    lines = [_indented(described(one, telling)) for one in found.variables]
+    lines = [_indent(described(one, telling)) for one in found.variables]
     lines += [f"{name}: no such variable" for name in found.missing]
     if found.left_out:
         lines.append(f"[{found.left_out} more; name those that matter]")
@@ -70,8 +73,8 @@ async def variables(
 
 
 async def kernel_of(context: ToolContext) -> Kernel:
-    """The one the user is looking at: of the cell that asks, else of the notebook that is worked in, else the one that
-    was used last. Raises: ToolError when none runs."""
+    """Return the kernel that the user is looking at: that of the cell that asks, else of the active notebook, else the
+    one that was used last. Raises: ToolError when none runs."""
     kernel = context.kernel
     if not context.from_cell:
         kernel = await worked_in(kernel, context.kernels, context.notebooks)
@@ -81,17 +84,17 @@ async def kernel_of(context: ToolContext) -> Kernel:
 
 
 async def free_kernel(context: ToolContext) -> Kernel:
-    """As above, when nothing runs in it in the background. Raises: ToolError."""
+    """Return that kernel if nothing runs in it in the background. See `kernel_of`. Raises: ToolError."""
     kernel = await kernel_of(context)
     free(context, kernel.id)
     return kernel
 
 
-def _ending(done: KernelExecuteResult) -> Ending:
+def _find_ending(done: KernelExecuteResult) -> Ending:
     return Ending(done.status is not RunStatus.OK, "" if done.status is RunStatus.OK else done.text.rpartition("\n")[2])
 
 
-def _indented(lines: list[str]) -> str:
+def _indent(lines: list[str]) -> str:
     return "\n  ".join(line.replace("\n", "\n  ") for line in lines)
 
 

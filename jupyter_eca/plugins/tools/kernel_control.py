@@ -1,4 +1,4 @@
-"""Tools on the life of the live kernel, and on what it knows of a name. Code and variables are in `kernel`."""
+"""The tools on the lifecycle of the live kernel, and on what it knows of a name. `kernel` beside it runs code."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ async def kernel_state(context: ToolContext) -> str:
     """Whether the live kernel is idle, busy (with which cell, for how long, how many wait) or dead. Answers at once,
     also when the kernel is busy.
     """
-    return _told(await (await kernel_of(context)).state())
+    return _describe_state(await (await kernel_of(context)).state())
 
 
 @tool(needs=[Need.KERNEL], summary="Interrupting the kernel")
@@ -42,7 +42,7 @@ async def kernel_interrupt(context: ToolContext) -> str:
     """
     kernel = await kernel_of(context)
     await kernel.interrupt()
-    return f"Interrupted. {_told(await kernel.state())}"
+    return f"Interrupted. {_describe_state(await kernel.state())}"
 
 
 @tool(needs=[Need.KERNEL], summary="Restarting the kernel")
@@ -52,13 +52,13 @@ async def kernel_restart(context: ToolContext) -> str:
     """
     kernel = await kernel_of(context)
     await kernel.restart()
-    return f"Restarted; its variables are gone. {_told(await kernel.state())}"
+    return f"Restarted; its variables are gone. {_describe_state(await kernel.state())}"
 
 
 TOOLS = (inspect, kernel_state, kernel_interrupt, kernel_restart)
 
 
-def _told(state: KernelState) -> str:
+def _describe_state(state: KernelState) -> str:
     parts = [f"The kernel ({state.language})" if state.language else "The kernel", f"is {state.status}"]
     if state.cell:
         parts.append(f"with cell {state.cell}")

@@ -1,4 +1,6 @@
-"""The tools that read and run a live notebook; those that change its cells are in `celledits`."""
+"""The tools that read and run a live notebook. `cell_edits` beside it changes cells, `notebook_create` makes a new
+notebook.
+"""
 
 from __future__ import annotations
 
@@ -9,13 +11,14 @@ from pydantic import Field
 
 from jupyter_eca.errors import ToolError
 from jupyter_eca.plugins.tools import cell_names as wanted
-from jupyter_eca.plugins.tools.base import MAX_RESULT_CHARS, Need, ToolContext, ToolResult, tool
-from jupyter_eca.plugins.tools.waited_code import STARTED, InBackground, Watch, attended, free
+from jupyter_eca.plugins.tools.base import Need, ToolContext, tool
+from jupyter_eca.plugins.tools.waited_code import STARTED, InBackground, Watch, free, wait_or_detach
 from jupyter_eca.protocol.job import Job
 from jupyter_eca.protocol.notebook import CellState, CellType, PutCell, RunStatus
 from jupyter_eca.workspace.notebooks.prompt_cells import Cells, cells_of
 from jupyter_eca.workspace.ports import CELLS, Ending, NewJob
 from jupyter_eca.workspace.reading.cell_text import MAX_OUTPUT, pictures, rendered
+from jupyter_eca.workspace.tool_result import MAX_RESULT_CHARS, ToolResult
 
 if TYPE_CHECKING:
     from jupyter_eca.protocol.notebook import NotebookCell, NotebookDocument, NotebookRunResult
@@ -44,12 +47,12 @@ async def notebook_read(context: ToolContext, path: NotebookPath = "", cells: Wh
     Long outputs are cut in a reading of many cells. Read a single cell to see all of its outputs, and its images.
     Ids stay when cells are inserted, moved or deleted; numbers do not.
     """
-    document = await found(context, path)
-    only = wanted.several(document, cells) if cells.strip() else document.cells
+    document = await read_notebook(context, path)
+    only = wanted.find_cells(document, cells) if cells.strip() else document.cells
     if len(only) == 1 and cells.strip():
         text = rendered(document, {only[0].id}, output=MAX_RESULT_CHARS)
         return ToolResult(f"{_about(document)}\n\n{text}", images=pictures(only[0]))
-    return ToolResult(f"{_about(document)}\n\n{_fitting(document, only)}")
+    return ToolResult(f"{_about(document)}\n\n{_fit_cells(document, only)}")
 
 
 @tool(needs=[Need.NOTEBOOKS], summary="Running cells {cells}")
@@ -61,8 +64,8 @@ async def notebook_run_cells(
 
     For code that is not to be in the notebook use run_code.
     """
-    document = await found(context, path)
-    chosen = [wanted.named(document, cell) for cell in cells]
+    document = await read_notebook(context, path)
+    chosen = [wanted.find_cell(document, cell) for cell in cells]
     free(context, document.kernel_id, document.path)
     if context.from_cell and _waits(context, document):
         raise ToolError(
@@ -75,16 +78,16 @@ async def notebook_run_cells(
             PutCell(index=wanted.number(document, id) - 1, cell=cell, was=cell.source) for id, cell in before.items()
         ]
         if undo:
-            await context.keeper.keep_cells(document.path, undo, wanted.left(document, *before))
+            await context.keeper.keep_cells(document.path, undo, wanted.sources_of(document, *before))
     ids = [cell.id for cell in chosen]
     watch = Watch(ids, [str(wanted.number(document, id)) for id in ids])
-    label = f"{_called(document, chosen)} of {document.path}"
+    label = f"{_name_cells(document, chosen)} of {document.path}"
     about = NewJob(context.chat, label, label, context.call, CELLS, document.kernel_id, document.path)
     run = notebooks(context).run(context.chat, document.path, ids, watch)
-    done = await attended(context, run, watch, about, _ending, background=background)
+    done = await wait_or_detach(context, run, watch, about, _find_ending, background=background)
     if isinstance(done, Job):
         return ToolResult(f"{_capital(label)}: {STARTED.format(done.id)}")
-    return _ran(document, chosen, done.ran, done.status)
+    return _cells_after_run(document, chosen, done.ran, done.status)
 
 
 TOOLS = (notebook_read, notebook_run_cells)
@@ -96,8 +99,8 @@ def notebooks(context: ToolContext) -> Notebooks:
     return context.notebooks
 
 
-async def found(context: ToolContext, path: str) -> NotebookDocument:
-    """The notebook that is meant, as it is now. Raises: ToolError."""
+async def read_notebook(context: ToolContext, path: str) -> NotebookDocument:
+    """Return the notebook that is meant, as it is now. Raises: ToolError."""
     there = notebooks(context)
     opened = await there.list()
     if path.strip():
@@ -109,22 +112,22 @@ async def found(context: ToolContext, path: str) -> NotebookDocument:
         return await there.read(opened[0].path)
     names = ", ".join(info.path for info in opened)
     raise ToolError(
-        "No notebook is the one that the user works in.",
+        "The user does not work in any notebook now.",
         f"Give the path of one. Open are: {names}." if names else "Give the path of one.",
     )
 
 
 def _waits(context: ToolContext, document: NotebookDocument) -> bool:
-    """Whether the cell that asks is one of the notebook's kernel. Where the ids of kernels are not known, a notebook
-    with a cell that runs is taken for its."""
+    """Whether the cell that asks belongs to the notebook's kernel. Where the ids of kernels are not known, a notebook
+    with a running cell is taken for it."""
     asking = context.kernel.id if context.kernel else None
     if asking is not None and document.kernel_id is not None:
         return asking == document.kernel_id
     return any(cell.state is CellState.RUNNING for cell in document.cells)
 
 
-def _called(document: NotebookDocument, chosen: list[NotebookCell]) -> str:
-    """cell 3, cells 3-5, cells 3, 8"""
+def _name_cells(document: NotebookDocument, chosen: list[NotebookCell]) -> str:
+    """Name the cells: "cell 3", "cells 3-5", "cells 3, 8"."""
     numbers = [wanted.number(document, cell.id) for cell in chosen]
     first, last = numbers[0], numbers[-1]
     if len(numbers) > 2 and numbers == list(range(first, last + 1)):
@@ -136,7 +139,7 @@ def _capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def _ending(done: NotebookRunResult) -> Ending:
+def _find_ending(done: NotebookRunResult) -> Ending:
     errors = [output for cell in done.ran for output in cell.outputs if output.get("output_type") == "error"]
     note = f"{errors[-1].get('ename')}: {errors[-1].get('evalue')}" if errors else ""
     match done.status:
@@ -156,8 +159,9 @@ def _about(document: NotebookDocument) -> str:
     return f"{document.path}: {wanted.size(document)}{language}, {kernel}"
 
 
-def _fitting(document: NotebookDocument, only: tuple[NotebookCell, ...]) -> str:
-    """Better shorter outputs than no cells, and better whole cells than a hole in the middle of one."""
+def _fit_cells(document: NotebookDocument, only: tuple[NotebookCell, ...]) -> str:
+    """Return the cells as they fit: shorter outputs are better than missing cells, and whole cells are better than a
+    hole in one."""
     ids = [cell.id for cell in only]
     room = MAX_RESULT_CHARS - _HEADER_CHARS
     text = ""
@@ -178,13 +182,13 @@ def _fitting(document: NotebookDocument, only: tuple[NotebookCell, ...]) -> str:
     return text
 
 
-def _ran(
+def _cells_after_run(
     document: NotebookDocument, chosen: list[NotebookCell], ran: tuple[NotebookCell, ...], status: RunStatus
 ) -> ToolResult:
-    """The cells as they are after the run, at the numbers they had before it."""
+    """Return the cells as they are after the run, with the numbers that they had before it."""
     now = {cell.id: cell for cell in ran}
     after = document.model_copy(update={"cells": tuple(now.get(cell.id, cell) for cell in document.cells)})
-    text = _fitting(after, tuple(cell for cell in after.cells if cell.id in now)) if now else ""
+    text = _fit_cells(after, tuple(cell for cell in after.cells if cell.id in now)) if now else ""
     missing = [str(wanted.number(document, cell.id)) for cell in chosen if cell.id not in now]
     told = {
         RunStatus.OK: f"Ran in {document.path}:",

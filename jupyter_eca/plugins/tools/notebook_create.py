@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from jupyter_eca.errors import ToolError
-from jupyter_eca.plugins.tools.base import Need, ToolContext, ToolResult, tool
+from jupyter_eca.plugins.tools.base import Need, ToolContext, tool
 from jupyter_eca.plugins.tools.notebook import notebooks
 from jupyter_eca.protocol.notebook import CellType
 from jupyter_eca.workspace.files import text_file
@@ -19,6 +19,7 @@ from jupyter_eca.workspace.notebooks.file import language_of
 from jupyter_eca.workspace.notebooks.prompt_cells import as_code, cells_of
 from jupyter_eca.workspace.reading.cell_text import objects_in
 from jupyter_eca.workspace.shielded import whole
+from jupyter_eca.workspace.tool_result import ToolResult
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -41,7 +42,7 @@ class NewCells(BaseModel):
 
 
 def _cell(value: Any) -> Any:
-    """Models also write a bare source."""
+    """Accept a bare source as a cell: models write that too."""
     return {"source": value} if isinstance(value, str) else value
 
 
@@ -55,7 +56,7 @@ async def _preview(context: ToolContext, arguments: dict[str, Any]) -> FileChang
     given = notebook_create.arguments.model_validate(arguments)
     path, cells = getattr(given, "path", ""), getattr(given, "cells", [])
     real = await asyncio.to_thread(_free, context.files, path)
-    made = _meant(cells, await _spec(context, real))
+    made = _resolve_cells(cells, await _spec(context, real))
     return text_file.change(context.files.shown(real), None, _text(made))
 
 
@@ -70,7 +71,7 @@ async def notebook_create(
     """
     real = await asyncio.to_thread(_free, context.files, path)
     spec = await _spec(context, real)
-    wanted = _meant(cells, spec)
+    wanted = _resolve_cells(cells, spec)
     if context.keeper is not None:
         await context.keeper.keep(real)
     shown = PurePosixPath(context.files.shown(real)).as_posix()
@@ -86,7 +87,7 @@ TOOLS = (notebook_create,)
 
 
 def _free(files: Files, path: str) -> Path:
-    """Raises: ToolError when no new notebook can be made there."""
+    """Return the path of a new notebook. Raises: ToolError when none can be made there."""
     real = files.resolve(path)
     if real.suffix != ".ipynb":
         raise ToolError(f"{path} does not end with .ipynb.")
@@ -95,18 +96,18 @@ def _free(files: Files, path: str) -> Path:
     return real
 
 
-def _meant(cells: Sequence[NewCells], spec: Mapping[str, str]) -> list[NewCells]:
-    """As they are to stand in a notebook of this kernel."""
+def _resolve_cells(cells: Sequence[NewCells], spec: Mapping[str, str]) -> list[NewCells]:
+    """Return the cells as they stand in a notebook of this kernel."""
     kinds = cells_of(language_of({"kernelspec": spec}))
     sources = [as_code(cell.source, kinds) if cell.cell_type is CellType.CODE else cell.source for cell in cells]
     return [cell.model_copy(update={"source": source}) for cell, source in zip(cells, sources, strict=True)]
 
 
 def _write(real: Path, shown: str, cells: Sequence[NewCells], spec: dict[str, str]) -> list[tuple[str, str]]:
-    """The cells that are then on disk."""
+    """Write the notebook, and return the cells that are then on disk."""
     language = language_of({"kernelspec": spec})
     book = {
-        "cells": [_stored(number, cell) for number, cell in enumerate(cells, 1)],
+        "cells": [_as_stored(number, cell) for number, cell in enumerate(cells, 1)],
         "metadata": {"kernelspec": spec} | ({"language_info": {"name": language}} if language else {}),
         "nbformat": 4,
         "nbformat_minor": 5,
@@ -127,7 +128,7 @@ def _write(real: Path, shown: str, cells: Sequence[NewCells], spec: dict[str, st
     return [(cell["cell_type"], "".join(cell["source"])) for cell in there]
 
 
-def _stored(number: int, cell: NewCells) -> dict[str, Any]:
+def _as_stored(number: int, cell: NewCells) -> dict[str, Any]:
     stored: dict[str, Any] = {"cell_type": cell.cell_type, "id": f"cell-{number}", "metadata": {}}
     if cell.cell_type is CellType.CODE:
         stored |= {"execution_count": None, "outputs": []}
@@ -140,7 +141,7 @@ async def _spec(context: ToolContext, real: Path) -> dict[str, str]:
 
 
 def _kernelspec(files: Files, real: Path, opened: Iterable[str]) -> dict[str, str]:
-    """Of the notebooks that are open, then of those beside it."""
+    """Return the kernelspec of the open notebooks, or else of those in the same folder."""
     beside = real.parent.glob("*.ipynb") if real.parent.is_dir() else iter(())
     paths = [*(files.roots[0] / path for path in opened), *islice(beside, _LOOKED_AT)]
     return next(_kernelspecs(paths), PYTHON)

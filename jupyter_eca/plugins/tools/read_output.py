@@ -1,4 +1,4 @@
-"""The tool that reads on in an output that was too long."""
+"""The tool that reads the rest of an output that was too long for the model."""
 
 from __future__ import annotations
 

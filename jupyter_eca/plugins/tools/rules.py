@@ -1,4 +1,6 @@
-"""The tool by which the model gets the user's rules for the files it works on."""
+"""The tool by which the model gets the user's rules for the files that it works on. `instructions/rules.py` reads
+them.
+"""
 
 from __future__ import annotations
 

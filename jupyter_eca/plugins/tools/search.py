@@ -1,4 +1,4 @@
-"""The tool that searches in files, by whichever of ripgrep, git and grep is there.
+"""The tool that searches in files with ripgrep, git or grep, whichever is installed.
 
 A pattern comes from a model and may never end: it is matched in another process, which can be killed, and never by
 Python's `re`, which cannot be and holds up everybody.
@@ -20,6 +20,7 @@ from pydantic import Field
 from jupyter_eca.errors import ToolError
 from jupyter_eca.plugins.tools.base import ToolContext, tool
 from jupyter_eca.workspace.files import programs
+from jupyter_eca.workspace.files.ignored import JUNK
 from jupyter_eca.workspace.files.text_file import reported
 
 if TYPE_CHECKING:
@@ -29,9 +30,6 @@ if TYPE_CHECKING:
 
 # Lines of minified code and of data are of no use whole.
 _MAX_LINE = 300
-
-# Skipped where no gitignore says what matters.
-JUNK = (".git", ".hg", ".svn", ".venv", ".tox", "node_modules", "__pycache__", ".ipynb_checkpoints")
 
 Mode = Literal["content", "files_with_matches", "count"]
 Where = Annotated[str, Field(description="The file or folder to search, relative to the workspace or absolute.")]
@@ -58,7 +56,7 @@ async def grep(
     """
     search = await asyncio.to_thread(_search, context.files, path, pattern, include, output_mode)
     found = await _matches(search, await _command(search), max_results + 1)
-    shown = await asyncio.to_thread(_shown, context.files, search, found[:max_results])
+    shown = await asyncio.to_thread(_as_lines, context.files, search, found[:max_results])
     if not shown:
         return f"No match for {pattern} in {path}{f' ({include})' if include else ''}"
     if len(found) > max_results:
@@ -71,7 +69,7 @@ TOOLS = (grep,)
 
 @dataclass(frozen=True, slots=True)
 class _Search:
-    """`target` is what to search in `folder`: a file's name, or `.`."""
+    """A search. `target` is what to search in `folder`: the name of a file, or `.`."""
 
     folder: Path
     target: str
@@ -92,7 +90,7 @@ def _search(files: Files, path: str, pattern: str, include: str, mode: Mode) -> 
 
 
 def _globs(include: str) -> tuple[str, ...]:
-    """One level of braces is spelled out: only ripgrep knows them."""
+    """Spell out one level of braces: only ripgrep knows them."""
     name = include.removeprefix("**/")
     if "/" in name or os.sep in name:
         raise ToolError("include is matched with the names of files only.", "Give the folder as path.")
@@ -113,7 +111,8 @@ async def _command(search: _Search) -> list[str]:
 
 
 def _ripgrep(search: _Search) -> list[str]:
-    """As a type: a glob given with --glob would also bring ignored files in."""
+    """Return the command line of ripgrep. The glob is given as a type: with --glob it would also bring ignored files
+    in."""
     mode = {"content": ["--line-number", "--no-heading"], "files_with_matches": ["-l"], "count": ["-c"]}[search.mode]
     types = [f"--type-add=eca:{glob}" for glob in search.globs] + ["--type=eca"] * bool(search.globs)
     hidden = ["--hidden", "--glob=!.git", "--glob=!.ipynb_checkpoints"]
@@ -140,7 +139,7 @@ def _plain_grep(search: _Search) -> list[str]:
 
 
 async def _matches(search: _Search, command: list[str], enough: int) -> list[bytes]:
-    """Raises: ToolError when the program refuses the pattern or does not end in time."""
+    """Run the program and return its matches. Raises: ToolError when it refuses the pattern or does not end in time."""
     end = b"\0" if search.mode == "files_with_matches" else b"\n"
     found: list[bytes] = []
     with tempfile.TemporaryFile() as errors:  # a pipe that nobody empties would stop the program
@@ -169,12 +168,12 @@ async def _matches(search: _Search, command: list[str], enough: int) -> list[byt
 
 
 def _is_match(record: bytes, mode: Mode) -> bool:
-    """grep counts to 0, and rg has words of its own for a binary file it was sent to."""
+    """Whether a line is a match: grep counts to 0, and rg reports a binary file in words of its own."""
     return mode == "files_with_matches" or (b"\0" in record and not (mode == "count" and record.endswith(b"\x000")))
 
 
-def _shown(files: Files, search: _Search, found: list[bytes]) -> list[str]:
-    """Without what lies behind a link: not every grep leaves those alone."""
+def _as_lines(files: Files, search: _Search, found: list[bytes]) -> list[str]:
+    """Return the matches without files behind a link: not every grep skips those."""
     names: dict[bytes, str | None] = {}
     shown: list[str] = []
     for record in found:

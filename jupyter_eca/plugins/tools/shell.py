@@ -1,4 +1,6 @@
-"""The tools that run shell lines: one that is waited for, and jobs in the background."""
+"""The tools that run shell commands: one that waits for the end, and jobs in the background. `workspace/jobs` owns
+the processes.
+"""
 
 from __future__ import annotations
 
@@ -14,11 +16,12 @@ from jupyter_eca.engine.approval.policy import keys
 from jupyter_eca.engine.approval.shell_parser import commands
 from jupyter_eca.engine.model.request import Remembers
 from jupyter_eca.errors import ToolError
-from jupyter_eca.plugins.tools.base import Need, ToolContext, ToolResult, tool
-from jupyter_eca.plugins.tools.terminal_transcript import Transcript
+from jupyter_eca.plugins.tools.base import Need, ToolContext, tool
+from jupyter_eca.plugins.tools.terminal_transcript import TerminalTranscript
 from jupyter_eca.plugins.tools.waited_code import STARTED
 from jupyter_eca.protocol.content import ShellCommandDetails, ShellCommandPart
 from jupyter_eca.workspace.jobs import shell
+from jupyter_eca.workspace.tool_result import ToolResult
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -49,7 +52,7 @@ async def _preview(context: ToolContext, arguments: dict[str, Any]) -> ShellComm
 
 
 def _details(context: ToolContext, command: str, *, background: bool) -> ShellCommandDetails:
-    """A line that is not understood is shown as it is."""
+    """Return the details of a command. A line that cannot be parsed is shown as it is."""
     parsed = commands(command)
     remembered = keys(shell_command.spec, {"command": command})
     parts = tuple(
@@ -80,7 +83,7 @@ async def shell_command(
         label = label if len(label) <= _LABEL_LENGTH else label[: _LABEL_LENGTH - 1] + "…"
         job = await _jobs(context).start(context.chat, command, folder, label, context.call)
         return ToolResult(STARTED.format(job.id), details=details)
-    done = await ran(command, folder, min(timeout, MAX_SECONDS))
+    done = await run_to_end(command, folder, min(timeout, MAX_SECONDS))
     return ToolResult(done.text, error=done.error, details=details)
 
 
@@ -92,7 +95,7 @@ async def bg_job(context: ToolContext, action: Action, job_id: JobId = "") -> To
     jobs = _jobs(context)
     own = {job.id: job for job in jobs.list() if job.chat_id == context.chat}
     if action == "list":
-        return ToolResult("\n".join(map(_told, own.values())) or "There are no background jobs in this chat.")
+        return ToolResult("\n".join(map(_describe_job, own.values())) or "There are no background jobs in this chat.")
     if job_id not in own:
         raise ToolError(
             f"There is no job {job_id!r} in this chat.",
@@ -103,7 +106,7 @@ async def bg_job(context: ToolContext, action: Action, job_id: JobId = "") -> To
         return ToolResult(f"{job_id} was killed." if killed else f"{job_id} had ended before.")
     lines = jobs.read(job_id).lines
     printed = "\n".join(f"[stderr] {line.text}" if line.stream == "stderr" else line.text for line in lines)
-    return ToolResult(f"{_told(own[job_id])}\n{printed or '(no output)'}")
+    return ToolResult(f"{_describe_job(own[job_id])}\n{printed or '(no output)'}")
 
 
 TOOLS = (shell_command, bg_job)
@@ -112,17 +115,18 @@ _BY_USER: Final = "[ended by the user]"
 
 
 @dataclass(frozen=True, slots=True)
-class Ran:
+class ShellRun:
     text: str
     error: bool
 
 
-async def ran(command: str, folder: Path, seconds: float) -> Ran:
-    """Runs it to its end, or to the end of the time or of the turn: then what it had printed is still worth telling."""
-    process, note = await _started(command, folder)
-    transcript = Transcript()
+async def run_to_end(command: str, folder: Path, seconds: float) -> ShellRun:
+    """Run a command to its end, or to the end of the time or of the turn. Then what it had printed is still
+    reported."""
+    process, note = await _start(command, folder)
+    transcript = TerminalTranscript()
     async with asyncio.TaskGroup() as tasks:
-        reader = tasks.create_task(_read(process.output, transcript))
+        reader = tasks.create_task(_feed_output(process.output, transcript))
         try:
             async with asyncio.timeout(0 if note else seconds):
                 await process.exited.wait()
@@ -140,11 +144,11 @@ async def ran(command: str, folder: Path, seconds: float) -> Ran:
     code = process.code
     ending = note if note.startswith("[ended") else _exit(code)
     parts = (transcript.text().rstrip("\n"), "" if note == ending else note, ending)
-    return Ran("\n".join(part for part in parts if part) or "(no output)", error=ending != "")
+    return ShellRun("\n".join(part for part in parts if part) or "(no output)", error=ending != "")
 
 
-async def _started(command: str, folder: Path) -> tuple[shell.ShellProcess, str]:
-    """With a note if it is to end at once: what it printed before anybody had heard that it runs counts as well."""
+async def _start(command: str, folder: Path) -> tuple[shell.ShellProcess, str]:
+    """Start a command. The note says if it ends at once: what it printed before anybody listened counts as well."""
     starting = asyncio.ensure_future(shell.start(command, folder))
     try:
         return await asyncio.shield(starting), ""
@@ -154,7 +158,8 @@ async def _started(command: str, folder: Path) -> tuple[shell.ShellProcess, str]
 
 
 def _uncancel() -> None:
-    """The cancel is carried out here: all is dead before anybody hears of it, and the engine says "stopped"."""
+    """Take the cancellation back, because it is carried out here: everything is dead before anybody hears of it, and
+    the engine says "stopped"."""
     task = asyncio.current_task()
     if task is not None:
         task.uncancel()
@@ -169,7 +174,7 @@ def _exit(code: int | None) -> str:
     return f"[exit code {code}]"
 
 
-async def _read(stream: asyncio.StreamReader, transcript: Transcript) -> None:
+async def _feed_output(stream: asyncio.StreamReader, transcript: TerminalTranscript) -> None:
     while data := await stream.read(_CHUNK):
         await asyncio.to_thread(transcript.feed, data)
     await asyncio.to_thread(transcript.feed, b"", final=True)
@@ -188,6 +193,6 @@ def _jobs(context: ToolContext) -> Jobs:
     return context.jobs
 
 
-def _told(job: Job) -> str:
+def _describe_job(job: Job) -> str:
     code = "" if job.exit_code is None else f", exit code {job.exit_code}"
     return f"{job.id}: {job.status} for {job.elapsed}{code}: {job.label}"

@@ -1,4 +1,4 @@
-"""The tool that loads a skill, and the files that belong to it."""
+"""The tool that loads a skill, and files that belong to it. `instructions/skills` finds and renders them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ async def skill(context: ToolContext, name: Name, file: File = "") -> str:
     shelf = context.skills
     if shelf is None:
         raise ToolError("There are no skills here.")
-    chosen = _chosen(await shelf.all(), name)
+    chosen = _find(await shelf.all(), name)
     if file:
         return await asyncio.to_thread(skills.file, chosen, file)
     return await asyncio.to_thread(lambda: skills.text(chosen, skills.filled(shelf, chosen)))
@@ -36,7 +36,7 @@ async def skill(context: ToolContext, name: Name, file: File = "") -> str:
 TOOLS = (skill,)
 
 
-def _chosen(there: tuple[Skill, ...], name: str) -> Skill:
+def _find(there: tuple[Skill, ...], name: str) -> Skill:
     for one in there:
         if one.name == name:
             return one

@@ -1,4 +1,4 @@
-"""The tool by which an agent has another one do something."""
+"""The tool by which an agent gives a task to a subagent. `host/turn/subagents.py` runs it."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from pydantic import Field
 
 from jupyter_eca.engine.chat.subagents import Task
 from jupyter_eca.errors import ToolError
-from jupyter_eca.plugins.tools.base import Need, ToolContext, ToolResult, tool, validated
+from jupyter_eca.plugins.tools.base import Need, ToolContext, tool, validated
 
 if TYPE_CHECKING:
     from jupyter_eca.protocol.content import ToolCallDetails
+    from jupyter_eca.workspace.tool_result import ToolResult
 
 Agent = Annotated[str, Field(description="One of the agents named above.")]
 Words = Annotated[

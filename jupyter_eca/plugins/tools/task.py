@@ -1,4 +1,4 @@
-"""The tool by which the model keeps the chat's plan."""
+"""The tool by which the model keeps the chat's plan. `engine/model/task_plan.py` is the plan itself."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from pydantic import Field
 
 from jupyter_eca.engine.model import task_plan as plans
 from jupyter_eca.errors import ToolError
-from jupyter_eca.plugins.tools.base import Need, ToolContext, ToolResult, tool
+from jupyter_eca.plugins.tools.base import Need, ToolContext, tool
 from jupyter_eca.protocol.content import TaskStatus
+from jupyter_eca.workspace.tool_result import ToolResult
 
 if TYPE_CHECKING:
     from jupyter_eca.engine.model.task_plan import Tasks
@@ -43,7 +44,7 @@ async def task(
     plan = context.plan
     if plan is None:
         raise ToolError("There is no plan here.")
-    plan.tasks = _changed(plan.tasks, op, tuple(tasks), frozenset(ids))
+    plan.tasks = _apply(plan.tasks, op, tuple(tasks), frozenset(ids))
     if op == "start":
         plan.active_summary = active_summary or None
     return ToolResult(plans.told(plan.tasks) or "The plan is empty.", details=plans.details(plan))
@@ -52,7 +53,7 @@ async def task(
 TOOLS = (task,)
 
 
-def _changed(tasks: Tasks, op: str, subjects: tuple[str, ...], ids: frozenset[str]) -> Tasks:
+def _apply(tasks: Tasks, op: str, subjects: tuple[str, ...], ids: frozenset[str]) -> Tasks:
     if op == "list":
         return tasks
     if op in {"plan", "add"}:

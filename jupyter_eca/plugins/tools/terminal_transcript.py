@@ -1,4 +1,6 @@
-"""What a program printed, as a model reads it: the head and the tail; the whole of it in a file of ours."""
+"""The output of a program as a model reads it: its head and its tail. The whole output is in a file of ours. `shell`
+feeds it.
+"""
 
 from __future__ import annotations
 
@@ -29,14 +31,14 @@ _CONTROLS: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1a\x1c-\x1f\x7f]")
 
 @cache
 def _folder() -> Path:
-    """Of this process, for nobody else to read, and gone with it."""
+    """Return the folder of this process: private, and deleted with the process."""
     folder = Path(tempfile.mkdtemp(prefix="jupyter-eca-")).resolve()
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return folder
 
 
-def kept(path: str) -> Path | None:
-    """The file behind a path that a transcript named, which a model may read though it is in no workspace."""
+def find_kept_file(path: str) -> Path | None:
+    """Return the file behind a path that a transcript named. A model may read it although it is in no workspace."""
     if _folder.cache_info().currsize:
         real = Path(path).resolve()
         if real.is_relative_to(_folder()) and real.is_file():
@@ -44,8 +46,8 @@ def kept(path: str) -> Path | None:
     return None
 
 
-class Transcript:
-    """Not thread-safe: fed by one reader. `feed` writes to disk."""
+class TerminalTranscript:
+    """The output of one program. It is not thread-safe: one reader feeds it. `feed` writes to disk."""
 
     def __init__(self) -> None:
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
@@ -92,6 +94,6 @@ class Transcript:
 
 
 def _plain(text: str) -> str:
-    """As a terminal would leave it: without colours, and without what a carriage return wrote over."""
+    """Return the text as a terminal would leave it: without colours, and without what a carriage return wrote over."""
     lines = _ESCAPES.sub("", text).replace("\r\n", "\n").split("\n")
     return "\n".join(line.rstrip("\r").rpartition("\r")[2] for line in lines)

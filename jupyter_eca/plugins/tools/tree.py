@@ -1,4 +1,6 @@
-"""The tool that lists a folder: what git knows of it, or what a walk finds. Links are shown, never followed."""
+"""The tool that lists a folder: the files that git knows, or else those of a walk. Links are shown and never
+followed.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +16,8 @@ from pydantic import Field
 
 from jupyter_eca.errors import ToolError
 from jupyter_eca.plugins.tools.base import ToolContext, tool
-from jupyter_eca.plugins.tools.search import JUNK
 from jupyter_eca.workspace.files import programs
+from jupyter_eca.workspace.files.ignored import JUNK
 from jupyter_eca.workspace.files.text_file import reported
 
 if TYPE_CHECKING:
@@ -40,8 +42,8 @@ async def directory_tree(context: ToolContext, path: Folder, max_depth: Depth = 
     Files that git ignores are left out. "..." stands after a folder that has more than is shown.
     """
     folder = await asyncio.to_thread(_folder, context.files, path)
-    listed = await _listed(folder)
-    return await asyncio.to_thread(_drawn, folder, path, listed, max_depth)
+    listed = await _list(folder)
+    return await asyncio.to_thread(_draw, folder, path, listed, max_depth)
 
 
 TOOLS = (directory_tree,)
@@ -58,23 +60,24 @@ def _folder(files: Files, path: str) -> Path:
 
 @dataclass(frozen=True, slots=True)
 class _Listing:
-    """Each path by its parts, relative to the folder. Not `whole` when a walk was ended early."""
+    """The paths by their parts, relative to the folder. `whole` is False when a walk was ended early."""
 
     paths: frozenset[tuple[str, ...]]
     whole: bool = True
 
 
-async def _listed(folder: Path) -> _Listing:
-    """An ignored folder has nothing that git would list; who asks for it wants to see it all the same."""
+async def _list(folder: Path) -> _Listing:
+    """List what git knows. Of an ignored folder git would list nothing, but whoever asks for it wants to see it: it is
+    walked."""
     if await programs.in_work_tree(folder):
         output = await programs.git_output(folder, "ls-files", "--cached", "--others", "--exclude-standard", "-z")
         if output:
             return await asyncio.to_thread(_present, folder, output)
-    return await asyncio.to_thread(_walked, folder)
+    return await asyncio.to_thread(_walk, folder)
 
 
 def _present(folder: Path, output: bytes) -> _Listing:
-    """The index also has what was deleted, and what is now behind a link."""
+    """Keep the paths that exist: the index also has deleted files, and files that are now behind a link."""
     real: dict[Path, bool] = {}
     paths: set[tuple[str, ...]] = set()
     for name in map(os.fsdecode, filter(None, output.split(b"\0"))):
@@ -87,8 +90,8 @@ def _present(folder: Path, output: bytes) -> _Listing:
     return _Listing(frozenset(paths))
 
 
-def _walked(folder: Path) -> _Listing:
-    """Breadth first, so that what is left out is what is deep."""
+def _walk(folder: Path) -> _Listing:
+    """Walk a folder breadth first, so that what is left out is what is deep."""
     paths: set[tuple[str, ...]] = set()
     waiting: deque[tuple[str, ...]] = deque([()])
     while waiting:
@@ -105,7 +108,7 @@ def _walked(folder: Path) -> _Listing:
     return _Listing(frozenset(paths))
 
 
-def _drawn(folder: Path, path: str, listing: _Listing, max_depth: int | None) -> str:
+def _draw(folder: Path, path: str, listing: _Listing, max_depth: int | None) -> str:
     every = {parts[:depth] for parts in listing.paths for depth in range(1, len(parts) + 1)}
     near = [parts for parts in every if max_depth is None or len(parts) <= max_depth]
     kept = sorted(near, key=lambda parts: (len(parts), parts))[:MAX_ENTRIES]
@@ -123,7 +126,8 @@ def _drawn(folder: Path, path: str, listing: _Listing, max_depth: int | None) ->
 
 
 def _label(path: Path, is_open: bool, is_cut: bool) -> str:
-    """A folder that was not looked into (another repository) is cut too, when it has anything."""
+    """Return the label of a folder. One that was not looked into (another repository) is marked as cut too, when it has
+    anything."""
     name = os.fsencode(path.name).decode(errors="replace")
     if path.is_symlink():
         return f"{name} (link)"

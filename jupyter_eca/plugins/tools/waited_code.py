@@ -1,4 +1,6 @@
-"""Code that runs in a kernel, waited for or in the background: how it goes is told while it does."""
+"""Code in a kernel that is waited for, or goes on as a job in the background, with progress either way. `kernel` and
+`notebook` run their code through it.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +12,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, TypeVar
 from pydantic import Field
 
 from jupyter_eca.errors import ToolError
-from jupyter_eca.plugins.tools.base import Report
 from jupyter_eca.protocol.job import Job, JobLine
 from jupyter_eca.workspace.jobs.background import elapsed
+from jupyter_eca.workspace.tool_result import Report
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Sequence
@@ -39,7 +41,8 @@ _WAITS: Final = "waiting for the kernel"
 
 @dataclass
 class Watch:
-    """`workspace.base.Heard` of a run. `cells` are the ids of those that are to run, `numbers` how each is called."""
+    """Watches a run: a `workspace.ports.Heard`. `cells` are the ids of the cells to run, `numbers` how each is
+    called."""
 
     cells: Sequence[str] = ()
     numbers: Sequence[str] = ()
@@ -68,7 +71,8 @@ class Watch:
 
 
 def free(context: ToolContext, kernel: str | None, path: str = "") -> None:
-    """Raises: ToolError when a job of ours holds the kernel: whoever waited for it would wait for as long."""
+    """Check that no job of ours holds the kernel: whoever waited for it would wait as long as the job. Raises:
+    ToolError."""
     job = context.jobs.holder(kernel, path) if context.jobs else None
     if job is not None:
         raise ToolError(
@@ -77,7 +81,7 @@ def free(context: ToolContext, kernel: str | None, path: str = "") -> None:
         )
 
 
-async def attended(
+async def wait_or_detach(
     context: ToolContext,
     work: Coroutine[None, None, T],
     watch: Watch,
@@ -86,9 +90,10 @@ async def attended(
     *,
     background: bool,
 ) -> T | Job:
-    """What came of it, or the job that it goes on as: at once with `background`, or when a user wants that.
+    """Wait for the work and return its result, or the job that it continues as: at once with `background`, or when the
+    user wants that.
 
-    Raises: ToolError, also when there is no background here.
+    Raises: ToolError, also when jobs are not possible here.
     """
     jobs = None if context.from_cell else context.jobs
     if background and jobs is None:
@@ -98,7 +103,7 @@ async def attended(
     try:
         while True:
             if not background:
-                await _waited(context, running, watch, background=jobs is not None)
+                await _wait(context, running, watch, background=jobs is not None)
             if running.done():
                 return running.result()
             try:
@@ -123,8 +128,8 @@ async def attended(
             await asyncio.wait((running,))
 
 
-async def _waited(context: ToolContext, running: asyncio.Future[Any], watch: Watch, *, background: bool) -> None:
-    """Until it has ended, or is to go on without anybody who waits for it."""
+async def _wait(context: ToolContext, running: asyncio.Future[Any], watch: Watch, *, background: bool) -> None:
+    """Wait until it has ended, or is to continue without anybody who waits."""
     away = asyncio.ensure_future(context.away.wait())
     try:
         while not (running.done() or away.done()):

@@ -13,8 +13,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from jupyter_eca.errors import ToolError
-from jupyter_eca.plugins.tools.search import JUNK
 from jupyter_eca.workspace.files import programs
+from jupyter_eca.workspace.files.ignored import JUNK
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -22,7 +22,7 @@ pexpect: Any = pytest.importorskip("pexpect", reason="IPython brings it, but not
 
 pytestmark = pytest.mark.nightly
 
-SPEC = Path(jupyter_eca.__file__).parent / "kernel" / "spec"
+SPEC = Path(jupyter_eca.__file__).parent / "apps" / "kernel" / "spec"
 CODE = {"tool": "run_code", "arguments": {"code": "loaded = 42\nprint('rows', loaded)"}}
 RULES: list[dict[str, Any]] = [
     {"message": "^load", "reply": [{"text": "Let me."}, CODE]},

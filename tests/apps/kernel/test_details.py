@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from jupyter_eca.apps.kernel.answer.pictures import MAX_BASE64, MAX_PICTURES, shown
+from jupyter_eca.apps.kernel.answer.pictures import MAX_BASE64, MAX_PICTURES, as_bundles
 from jupyter_eca.apps.kernel.answer.terminal_approval import typed
 from jupyter_eca.apps.kernel.answer.tool_details import SHOWN_LINES
 from jupyter_eca.apps.kernel.answer.transcript import Transcript
@@ -34,7 +34,7 @@ def image(data: str = PIXEL, media: str = "image/png") -> dict[str, Any]:
 
 
 def test_a_change_that_waits_is_shown_as_a_diff_and_not_as_the_arguments_that_say_the_same() -> None:
-    markdown = transcript({**run(WRITE, asks=True), "details": CHANGE}).markdown()
+    markdown = transcript({**run(WRITE, asks=True), "details": CHANGE}).as_markdown()
     assert "<code>a&#46;py</code> +1 −1 ? waits" in markdown  # noqa: RUF001  # a minus sign
     assert f"```diff\n{DIFF}```" in markdown
     assert markdown.startswith("<details><summary>")
@@ -43,7 +43,7 @@ def test_a_change_that_waits_is_shown_as_a_diff_and_not_as_the_arguments_that_sa
 
 
 def test_a_change_that_was_made_is_folded_and_knows_its_diff_from_before() -> None:
-    markdown = transcript({**run(WRITE), "details": CHANGE}, called("Created a.py", WRITE)).markdown()
+    markdown = transcript({**run(WRITE), "details": CHANGE}, called("Created a.py", WRITE)).as_markdown()
     assert markdown.startswith("<details><summary>")
     assert "-x = 1\n+x = 2" in markdown
     assert problems(markdown, FOLDS) == {}
@@ -51,19 +51,19 @@ def test_a_change_that_was_made_is_folded_and_knows_its_diff_from_before() -> No
 
 def test_a_long_diff_is_cut_at_a_line() -> None:
     diff = "".join(f"+line {n}\n" for n in range(SHOWN_LINES + 5))
-    markdown = transcript({**run(WRITE, asks=True), "details": {**CHANGE, "diff": diff}}).markdown()
+    markdown = transcript({**run(WRITE, asks=True), "details": {**CHANGE, "diff": diff}}).as_markdown()
     assert f"+line {SHOWN_LINES - 1}\n… 5 lines more\n```" in markdown
 
 
 def test_a_command_is_shown_as_it_was_written_with_its_other_arguments() -> None:
     arguments = {"command": "rm -r 'a b' # gone", "timeout": 5}
-    markdown = transcript({**run(arguments, asks=True), "details": {**SHELL, "background": True}}).markdown()
+    markdown = transcript({**run(arguments, asks=True), "details": {**SHELL, "background": True}}).as_markdown()
     assert "```sh\nrm -r 'a b' # gone\n# in the background\n```" in markdown
     assert '```json\n{\n "timeout": 5\n}\n```' in markdown
 
 
 def test_a_command_of_another_servers_tool_is_put_together() -> None:
-    assert "```sh\nrm -r 'a b'\n```" in transcript({**run({"line": 1}, asks=True), "details": SHELL}).markdown()
+    assert "```sh\nrm -r 'a b'\n```" in transcript({**run({"line": 1}, asks=True), "details": SHELL}).as_markdown()
 
 
 @pytest.mark.parametrize(
@@ -92,7 +92,7 @@ def test_who_types_reads_what_would_happen_before_the_question(
 
 def test_structured_results_are_folded_inside_of_the_call() -> None:
     jsons = {"type": "jsonOutputs", "jsons": ['{"rows": [1, 2]}', "no JSON"]}
-    markdown = transcript(run(), {**called("text"), "details": jsons}, outcome="completed").markdown()
+    markdown = transcript(run(), {**called("text"), "details": jsons}, outcome="completed").as_markdown()
     assert "<details><summary>JSON</summary>\n\n```json\n{\n" in markdown
     assert "no JSON" in markdown
     assert Page(COMMONMARK.render(markdown), FOLDS).tags.count("details") == 2
@@ -102,24 +102,24 @@ def test_the_plan_is_one_checklist_at_the_end_however_often_it_was_changed() -> 
     first = {**called("1"), "details": plan("pending", "pending")}
     second = {**called("2"), "id": "2", "details": plan("done", "in-progress", "pending")}
     told = transcript(first, second, {"type": "text", "text": "On it."}, outcome="completed")
-    assert told.markdown().endswith("On it.\n\n- [x] Step 1\n- [ ] **Step 2**\n- [ ] Step 3")
-    assert told.markdown().count("Step 1") == 1
+    assert told.as_markdown().endswith("On it.\n\n- [x] Step 1\n- [ ] **Step 2**\n- [ ] Step 3")
+    assert told.as_markdown().count("Step 1") == 1
     assert told.plain().endswith("[x] Step 1\n[>] Step 2\n[ ] Step 3")
 
 
 def test_a_subagent_says_who_it_is_and_how_far() -> None:
     details = {"type": "subagent", "agentName": "explorer", "step": 3, "maxSteps": 9}
-    assert "<code>explorer</code> step 3 of 9 …" in transcript({**run(), "details": details}).markdown()
+    assert "<code>explorer</code> step 3 of 9 …" in transcript({**run(), "details": details}).as_markdown()
 
 
 def test_a_flag_is_a_line_of_its_own() -> None:
     told = transcript({"type": "flag", "text": "here\n# it is", "contentId": "1"}, outcome="completed")
-    assert told.markdown() == "⚑ here # it is"
+    assert told.as_markdown() == "⚑ here # it is"
 
 
 def test_a_picture_of_a_tool_is_displayed_and_one_of_the_users_is_not() -> None:
     told = transcript(image(), outcome="completed")
-    assert list(shown(told.pictures)) == [{"image/png": PIXEL, "text/plain": "[image/png]"}]
+    assert list(as_bundles(told.pictures)) == [{"image/png": PIXEL, "text/plain": "[image/png]"}]
     assert told.plain() == "[image/png, 0.0 kB]"
     mine = Transcript()
     mine.add(ChatContentReceivedParams.model_validate({"chatId": "c", "role": "user", "content": image()}))
@@ -138,18 +138,18 @@ def test_a_picture_of_a_tool_is_displayed_and_one_of_the_users_is_not() -> None:
     ids=["no base64", "empty", "svg", "html", "huge"],
 )
 def test_a_picture_that_could_do_harm_is_only_named(bad: dict[str, Any]) -> None:
-    assert list(shown(transcript(bad).pictures)) == []
+    assert list(as_bundles(transcript(bad).pictures)) == []
 
 
 def test_there_is_an_end_to_many_pictures() -> None:
-    assert len(list(shown(transcript(*[image()] * 9).pictures))) == MAX_PICTURES
+    assert len(list(as_bundles(transcript(*[image()] * 9).pictures))) == MAX_PICTURES
 
 
 def test_a_commands_answer_is_shown_as_it_is_formatted_and_is_the_answer() -> None:
     told = Transcript("costs")
     table = {"type": "text", "text": "| a | b |\n|---|---|\n| 1 | 2 |"}
     told.add(ChatContentReceivedParams.model_validate({"chatId": "c", "role": "system", "content": table}))
-    assert told.markdown() == told.text == table["text"]
+    assert told.as_markdown() == told.text == table["text"]
 
 
 def test_a_long_answer_of_a_command_is_folded_behind_its_first_paragraph() -> None:
@@ -157,7 +157,7 @@ def test_a_long_answer_of_a_command_is_folded_behind_its_first_paragraph() -> No
     text = "It holds:\n\n" + "- one\n" * SHOWN_LINES
     content = {"type": "text", "text": text}
     told.add(ChatContentReceivedParams.model_validate({"chatId": "c", "role": "system", "content": content}))
-    assert told.markdown().startswith("It holds:\n\n<details><summary><code>&#47;config</code></summary>\n\n- one\n")
+    assert told.as_markdown().startswith("It holds:\n\n<details><summary><code>&#47;config</code></summary>\n\n- one\n")
 
 
 @given(NASTY, NASTY)
@@ -176,7 +176,7 @@ def test_nothing_in_details_leaves_its_place(one: str, other: str) -> None:
         image(other, one),
         outcome="completed",
     )
-    assert problems(told.markdown(), FOLDS) == {}
+    assert problems(told.as_markdown(), FOLDS) == {}
 
 
 @given(NASTY)
@@ -184,4 +184,4 @@ def test_a_long_answer_of_a_command_stays_inert(text: str) -> None:
     told = Transcript("x")
     content = {"type": "text", "text": text + "\n\n" + "- one\n" * SHOWN_LINES + text}
     told.add(ChatContentReceivedParams.model_validate({"chatId": "c", "role": "system", "content": content}))
-    assert problems(told.markdown(), FOLDS) == {}
+    assert problems(told.as_markdown(), FOLDS) == {}

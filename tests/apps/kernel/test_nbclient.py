@@ -306,7 +306,7 @@ async def test_without_any_model_the_answer_is_a_card_of_three_ways_to_get_one(t
         "2. a loca",
         "3. offlin",
     ]
-    assert models.displays[0]["text/plain"] == "No model can answer now: `%eca doctor` tells why."
+    assert models.displays[0]["text/plain"] == "No model can answer now: `%eca doctor` says why."
 
 
 async def test_a_broken_configuration_is_one_line_that_names_the_file(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""What stands behind `%eca` and `%%eca`."""
+"""The parser of what stands after `%eca` and `%%eca`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jupyter_eca.apps.kernel.options import COMMANDS, HELP, Ask, Command, Misuse, parse
+from jupyter_eca.apps.kernel.options import COMMANDS, HELP, Ask, LineCommand, Misuse, parse
 
 
 @pytest.mark.parametrize(
@@ -37,20 +37,20 @@ def test_a_question_is_taken_apart(line: str, body: str | None, expected: Ask) -
 @pytest.mark.parametrize(
     ("line", "expected"),
     [
-        ("", Command("help")),
-        ("  ", Command("help")),
-        ("help", Command("help")),
-        ("status", Command("status")),
-        (" models ", Command("models")),
-        ("use", Command("use")),
-        ("use scripted/t", Command("use", "scripted/t")),
-        ("new", Command("new")),
-        ("stop", Command("stop")),
-        ("cost", Command("cost")),
-        ("doctor", Command("doctor")),
+        ("", LineCommand("help")),
+        ("  ", LineCommand("help")),
+        ("help", LineCommand("help")),
+        ("status", LineCommand("status")),
+        (" models ", LineCommand("models")),
+        ("use", LineCommand("use")),
+        ("use scripted/t", LineCommand("use", "scripted/t")),
+        ("new", LineCommand("new")),
+        ("stop", LineCommand("stop")),
+        ("cost", LineCommand("cost")),
+        ("doctor", LineCommand("doctor")),
     ],
 )
-def test_one_word_of_the_list_is_a_command(line: str, expected: Command) -> None:
+def test_one_word_of_the_list_is_a_command(line: str, expected: LineCommand) -> None:
     assert parse(line) == expected
 
 
@@ -73,8 +73,8 @@ def test_a_command_in_a_body_is_a_question() -> None:
         ("-v", None, "`-v` needs a value"),
         ("-x hello", None, "`-x` is not an option"),
         ("--help", None, "see `%eca help`"),
-        ("hello -> 1x", None, "`1x` cannot be a variable's name"),
-        ("hello -> class", None, "`class` cannot be a variable's name"),
+        ("hello -> 1x", None, "`1x` cannot be the name of a variable"),
+        ("hello -> class", None, "`class` cannot be the name of a variable"),
         ("-m a/b", None, "There is no question"),
         ("-> x", None, "There is no question"),
         ("", "", "There is no question"),

@@ -38,11 +38,11 @@ def said(record: Record | Recorder, role: str, seq: int, **content: Any) -> None
     params: dict[str, Any] = {"chatId": CHAT, "role": role, "seq": seq, "turn": "t", "content": content}
     if content.get("state") == "finished":
         params["outcome"] = "completed"
-    record.told("chat/contentReceived", params)
+    record.add_engine_message("chat/contentReceived", params)
 
 
 def asked(record: Record | Recorder, words: str, answer: str, seq: int) -> None:
-    record.asked("chat/prompt", {"chatId": CHAT})
+    record.add_page_message("chat/prompt", {"chatId": CHAT})
     said(record, "user", seq, type="text", text=words)
     said(record, "assistant", seq + 1, type="text", text=answer)
     said(record, "system", seq + 2, type="progress", state="finished")
@@ -53,7 +53,7 @@ def test_a_record_holds_both_sides_once_and_names_its_chat() -> None:
     asked(record, "What is <b>it</b>?", "It is **42**.", 1)
     asked(record, "What is <b>it</b>?", "It is **42**.", 1)
     asked(record, "Thanks", "Yes.", 4)
-    text = record.markdown(folded=False)
+    text = record.as_markdown(folded=False)
     assert text.count("It is **42**.") == 1
     assert text.count("**You:**") == 2
     assert "<b>" not in text
@@ -61,9 +61,9 @@ def test_a_record_holds_both_sides_once_and_names_its_chat() -> None:
     assert lines in text
     assert record.plain().endswith(lines)
     assert record.plain().startswith("You: What is <b>it</b>?\n\nIt is **42**.\n\nYou: Thanks\n\nYes.")
-    assert record.markdown(folded=True).startswith("<details>")
-    record.told("chat/cleared", {"chatId": CHAT, "messages": True})
-    assert (record.markdown(folded=False), record.plain()) == ("", "")
+    assert record.as_markdown(folded=True).startswith("<details>")
+    record.add_engine_message("chat/cleared", {"chatId": CHAT, "messages": True})
+    assert (record.as_markdown(folded=False), record.plain()) == ("", "")
 
 
 @pytest.mark.asyncio
@@ -71,8 +71,8 @@ async def test_what_is_written_of_an_answer_stays_in_proportion_to_it() -> None:
     import asyncio
 
     written: list[int] = []
-    recorder = Recorder(lambda record: written.append(len(record.markdown(folded=True))), asyncio.get_running_loop())
-    recorder.asked("chat/prompt", {"chatId": CHAT})
+    recorder = Recorder(lambda record: written.append(len(record.as_markdown(folded=True))), asyncio.get_running_loop())
+    recorder.add_page_message("chat/prompt", {"chatId": CHAT})
     said(recorder, "user", 1, type="text", text="go on")
     for seq in range(2, 2002):
         said(recorder, "assistant", seq, type="text", text="a chunk of text ")

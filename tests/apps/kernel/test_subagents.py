@@ -42,7 +42,7 @@ def called(of: dict[str, Any], text: str) -> dict[str, Any]:
 def test_what_a_subagent_calls_is_folded_under_its_call() -> None:
     words = {"type": "text", "text": "I look."}
     shown = told(("c", running()), ("subagent-1", words), ("subagent-1", running(GREP)))
-    markdown = shown.markdown()
+    markdown = shown.as_markdown()
     assert markdown.startswith("<details><summary><code>spawn&#95;agent</code> <code>explorer</code> step 1 ▸ running")
     assert "- <code>grep</code> ▸ running" in markdown
     assert shown.text == ""
@@ -53,7 +53,7 @@ def test_a_question_of_a_subagent_is_not_folded_away_and_names_its_chat() -> Non
     shown = told(("c", running()), ("subagent-1", run(asks=True)))
     (call,) = shown.waiting
     assert (call.chat, call.id, call.key) == ("subagent-1", "1", "subagent-1-1")
-    _, _, behind = shown.markdown().partition("</details>")
+    _, _, behind = shown.as_markdown().partition("</details>")
     assert "<code>grep</code> ? waits for your approval" in behind
 
 
@@ -62,4 +62,4 @@ def test_the_end_of_a_subagent_is_not_the_end_of_the_answer() -> None:
     assert shown.outcome is None
     ended = told(("c", running()), ("subagent-1", END), ("c", called(SPAWN, "Found.")), ("c", END))
     assert str(ended.outcome) == "completed"
-    assert "Found." in ended.markdown(final=True)
+    assert "Found." in ended.as_markdown(final=True)

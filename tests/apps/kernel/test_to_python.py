@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from jupyter_eca.apps.kernel.to_python import converted, write
+from jupyter_eca.apps.kernel.to_python import convert, write
 from jupyter_eca.errors import LocalError
 from tests.apps.kernel.prompts import book
 
@@ -22,7 +22,7 @@ def test_a_notebook_of_python_that_asks_becomes_one_that_does_not() -> None:
         code.format("%eca go on -> y", "%eca use a/b"),
         "%%time\n%eca no magic of ours",
     ]
-    made = converted(book("python3", *cells))["cells"]
+    made = convert(book("python3", *cells))["cells"]
     assert [(cell["cell_type"], cell["source"]) for cell in made] == [
         ("markdown", "What\nis it?"),
         ("code", code.format("pass  # %eca go on -> y", "# %eca use a/b")),

@@ -68,35 +68,35 @@ def rejected(reason: str) -> dict[str, Any]:
 def test_a_tool_call_shows_its_state(contents: list[dict[str, Any]], state: str) -> None:
     told = transcript(*contents)
     assert told.plain() == f"[run_code] {state}"
-    assert f"run_code {state}" in Page(COMMONMARK.render(told.markdown())).text
+    assert f"run_code {state}" in Page(COMMONMARK.render(told.as_markdown())).text
 
 
 def test_how_far_a_call_is_is_shown_in_one_line_and_not_kept() -> None:
     running = {"type": "toolCallRunning", "arguments": CODE, **CALL}
     told = transcript(run(), running)
     told.progress(ChatToolCallProgressParams(chat_id="c", id="1", text="begun\n 42%|####<b>\n", progress=2, total=7))
-    assert "run_code ▸ running · 2 of 7 · 42%|####<b>" in Page(COMMONMARK.render(told.markdown())).text
-    assert "42%" not in told.markdown(final=True)
+    assert "run_code ▸ running · 2 of 7 · 42%|####<b>" in Page(COMMONMARK.render(told.as_markdown())).text
+    assert "42%" not in told.as_markdown(final=True)
     assert "42%" not in told.plain()
     told.add(ChatContentReceivedParams.model_validate({"chatId": "c", "role": "assistant", "content": called("2")}))
-    assert "42%" not in told.markdown()
+    assert "42%" not in told.as_markdown()
 
 
 def test_code_that_waits_for_approval_says_so_and_is_folded_behind_that_since_whoever_decides_is_shown_it() -> None:
-    markdown = transcript(run(asks=True)).markdown()
+    markdown = transcript(run(asks=True)).as_markdown()
     assert markdown.startswith("<details><summary><code>run&#95;code</code> ? waits for your approval</summary>")
     assert "```python\nx = 1\nx < 2\n```" in markdown
 
 
 def test_a_call_that_ended_is_folded_with_its_code_and_output() -> None:
-    markdown = transcript(run(), called("True")).markdown()
+    markdown = transcript(run(), called("True")).as_markdown()
     assert markdown.startswith("<details><summary>")
     assert "```python\nx = 1\nx < 2\n```\n\n```\nTrue\n```" in markdown
     assert problems(markdown, FOLDS) == {}
 
 
 def test_other_arguments_are_shown_as_json() -> None:
-    assert '```json\n{\n "path": "ä.py"\n}\n```' in transcript(run({"path": "ä.py"})).markdown()
+    assert '```json\n{\n "path": "ä.py"\n}\n```' in transcript(run({"path": "ä.py"})).as_markdown()
 
 
 def test_contents_of_one_call_make_one_line() -> None:
@@ -117,7 +117,7 @@ def test_reasoning_is_folded_and_no_part_of_the_answer() -> None:
         {"type": "reasonFinished", "id": "r", "totalTimeMs": 2500},
         {"type": "text", "text": "Yes."},
     )
-    page = Page(COMMONMARK.render(told.markdown()), FOLDS)
+    page = Page(COMMONMARK.render(told.as_markdown()), FOLDS)
     assert (page.problems, page.tags[:2]) == ([], ["details", "summary"])
     assert "Thought for 2.5 s" in page.text
     assert "Hm <b>." in page.text
@@ -125,12 +125,12 @@ def test_reasoning_is_folded_and_no_part_of_the_answer() -> None:
 
 
 def test_reasoning_without_words_is_not_shown() -> None:
-    assert transcript({"type": "reasonStarted", "id": "r"}, outcome="completed").markdown() == ""
+    assert transcript({"type": "reasonStarted", "id": "r"}, outcome="completed").as_markdown() == ""
 
 
 def test_what_the_server_says_is_quoted_and_no_part_of_the_answer() -> None:
     told = remarks("Overloaded.\nTrying <again>.")
-    page = Page(COMMONMARK.render(told.markdown()))
+    page = Page(COMMONMARK.render(told.as_markdown()))
     assert page.tags[:1] == ["blockquote"]
     assert page.text.strip("\n….") == "Overloaded.\nTrying <again>"
     assert (told.text, told.remark) == ("", "Overloaded.\nTrying <again>.")
@@ -142,7 +142,7 @@ def test_each_remark_stands_alone_and_the_last_one_says_why_a_turn_ended() -> No
 
 
 def test_the_users_own_words_are_not_repeated() -> None:
-    assert transcript({"type": "text", "text": "hello"}, role="user", outcome="completed").markdown() == ""
+    assert transcript({"type": "text", "text": "hello"}, role="user", outcome="completed").as_markdown() == ""
 
 
 def test_pieces_of_text_become_one_and_calls_stand_between() -> None:
@@ -158,14 +158,14 @@ def test_pieces_of_text_become_one_and_calls_stand_between() -> None:
 
 def test_an_answer_that_goes_on_says_so_until_it_has_ended() -> None:
     text = {"type": "text", "text": "Hi"}
-    assert transcript().markdown() == "…"
-    assert transcript(text, run()).markdown().endswith("…")
-    assert transcript(text, run(), called("1"), outcome="completed").markdown().endswith("</details>")
+    assert transcript().as_markdown() == "…"
+    assert transcript(text, run()).as_markdown().endswith("…")
+    assert transcript(text, run(), called("1"), outcome="completed").as_markdown().endswith("</details>")
 
 
 def test_long_output_is_cut_where_it_is_shown_but_not_in_the_record() -> None:
     told = transcript(run(), called("y" * (SHOWN_CHARS + 7)))
-    assert f"{'y' * SHOWN_CHARS}\n… 7 characters more" in told.markdown()
+    assert f"{'y' * SHOWN_CHARS}\n… 7 characters more" in told.as_markdown()
     assert told.calls[0].output == "y" * (SHOWN_CHARS + 7)
 
 
@@ -179,23 +179,23 @@ def test_nothing_a_tool_or_model_says_leaves_its_place(one: str, other: str) -> 
         called(other, {"code": one, "path": other}),
         {"type": "text", "text": other},
     )
-    assert problems(told.markdown(), FOLDS) == {}
+    assert problems(told.as_markdown(), FOLDS) == {}
 
 
 @given(NASTY, NASTY)
 def test_a_servers_remark_stays_inert(one: str, other: str) -> None:
-    assert problems(remarks(one, other).markdown()) == {}
+    assert problems(remarks(one, other).as_markdown()) == {}
 
 
 def test_output_that_closes_its_block_stays_inside_of_it() -> None:
     output = "```\n</details>\n<script>alert(1)</script>\n"
-    blocks = [token.content for token in COMMONMARK.parse(transcript(run(), called(output)).markdown())]
+    blocks = [token.content for token in COMMONMARK.parse(transcript(run(), called(output)).as_markdown())]
     assert f"{output}\n" in blocks
 
 
 def test_a_link_of_a_tools_is_shown_as_a_remark() -> None:
     told = transcript({"type": "url", "title": "Guide", "url": "https://example.org/guide"})
-    assert told.markdown() == "> Guide: https://example.org/guide"
+    assert told.as_markdown() == "> Guide: https://example.org/guide"
 
 
 @pytest.mark.parametrize(
@@ -215,8 +215,8 @@ def test_a_link_of_a_tools_is_shown_as_a_remark() -> None:
 def test_a_call_tells_what_decided_that_it_may_run_and_what_is_kept_is_the_same_under_other_rules(
     contents: list[dict[str, Any]], why: str
 ) -> None:
-    assert f"\n\n{why}" in transcript(*contents).markdown()
-    assert why not in transcript(*contents).markdown(final=True)
+    assert f"\n\n{why}" in transcript(*contents).as_markdown()
+    assert why not in transcript(*contents).as_markdown(final=True)
 
 
 def test_a_plan_ends_with_the_words_that_carry_it_out() -> None:
@@ -226,5 +226,5 @@ def test_a_plan_ends_with_the_words_that_carry_it_out() -> None:
         plan = transcript(answer)
         content = {"chatId": "c", "role": "system", "content": end, "outcome": outcome}
         plan.add(ChatContentReceivedParams.model_validate(content))
-        assert ("> Nothing was changed yet. `%eca go` carries the plan out" in plan.markdown(final=True)) is told
+        assert ("> Nothing was changed yet. `%eca go` carries the plan out" in plan.as_markdown(final=True)) is told
         assert ("`%eca go`" in plan.plain()) is told

@@ -67,7 +67,7 @@ def test_a_reloaded_panel_lives_an_exported_one_is_text_and_one_whose_kernel_is_
     notebook.wait_until(WIDGETS, 2)
     notebook.wait_until_idle()
     record = notebook.cell(1).locator(".jp-RenderedMarkdown").last
-    expect(record).to_contain_text("A record of a chat with the assistant. To go on with it, run:")
+    expect(record).to_contain_text("A record of a chat with the assistant. To continue it, run:")
     lines = record.locator("pre").first.inner_text().strip()
     put(notebook, 0, lines)
     notebook.run(0)

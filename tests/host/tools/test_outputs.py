@@ -13,11 +13,12 @@ import pytest
 from jupyter_eca.config.schema import OutputConfig
 from jupyter_eca.errors import RemoteError, ToolError
 from jupyter_eca.host.tools.outputs import Outputs, id_of
-from jupyter_eca.plugins.tools.base import ToolContext, ToolResult, tool
+from jupyter_eca.plugins.tools.base import ToolContext, tool
 from jupyter_eca.protocol.base import Done
 from jupyter_eca.protocol.chat import ChatToolOutputParams, ChatToolOutputResult
 from jupyter_eca.protocol.chats import ChatDeleteParams, ChatForkParams, ChatListParams, ChatListResult
 from jupyter_eca.protocol.content import Role, TextContent, ToolCalledContent
+from jupyter_eca.workspace.tool_result import ToolResult
 from tests.fronts.eca.line import line
 from tests.support.host_and_client import PATIENCE, Desk, answer, desk, said
 

@@ -10,10 +10,11 @@ import pytest
 
 from jupyter_eca.fronts.eca.send_queue import put
 from jupyter_eca.host.subscribers import Notice
-from jupyter_eca.plugins.tools.base import Report, ToolContext, tool
+from jupyter_eca.plugins.tools.base import ToolContext, tool
 from jupyter_eca.protocol.chat import ChatToolCallProgressParams
 from jupyter_eca.protocol.content import ToolCalledContent
 from jupyter_eca.protocol.jsonrpc import Notification
+from jupyter_eca.workspace.tool_result import Report
 from tests.fronts.eca.line import line
 from tests.support.host_and_client import PATIENCE, Desk, desk
 

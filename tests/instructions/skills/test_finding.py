@@ -97,7 +97,7 @@ async def test_a_bad_file_is_told_by_name_and_line_and_costs_itself_alone(projec
     every, said = await found(project)
     assert [one.name for one in every] == ["good"]
     assert len(said) == 1
-    assert said[0].startswith(f"{path} is no skill and was left out: ")
+    assert said[0].startswith(f"{path} is not a skill and was left out: ")
     assert why in said[0]
 
 

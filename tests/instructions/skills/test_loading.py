@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from jupyter_eca.config import Config, read
+from jupyter_eca.engine.approval.policy import key
 from jupyter_eca.instructions import skills
+from jupyter_eca.instructions.skills.section import SKILL_TOOL
+from jupyter_eca.plugins.tools.skill import skill as tool
 from jupyter_eca.protocol.content import ToolCalledContent, ToolCallRunContent
 from jupyter_eca.workspace.ports import Files
 from tests.fronts.eca.line import line
@@ -123,10 +126,14 @@ async def test_what_is_wrong_with_a_skill_is_told_once(project: Path) -> None:
         await client.ask("chat/list", {})
         told = [one["message"] for one in client.told("$/showMessage")]
     assert len(told) == 1
-    assert "bad/SKILL.md is no skill and was left out: its front matter has no `name` (line 1)." in told[0]
+    assert "bad/SKILL.md is not a skill and was left out: its front matter has no `name` (line 1)." in told[0]
 
 
 RULES: dict[str, Any] = {"deny": {"eca__skill": {"argsMatchers": {"name": ["clean-.*", "readable-plot"]}}}}
+
+
+async def test_rules_select_the_tool_by_the_name_that_the_catalogue_of_skills_knows() -> None:
+    assert (key(tool.spec), tool.reads) == (key(SKILL_TOOL), True)
 
 
 async def test_a_skill_that_the_rules_deny_is_neither_listed_nor_loaded(project: Path) -> None:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from jupyter_eca.plugins.providers.base import Provider
-    from jupyter_eca.plugins.providers.catalog import Entry
+    from jupyter_eca.plugins.providers.catalog import CatalogEntry
 
 CONFIGURED = {"anthropic": {"key": "from-config"}}
 HOUSE = {"house": {"api": "anthropic", "url": "https://house.example"}}
@@ -28,13 +28,13 @@ def credentials(tmp_path: Path) -> Credentials:
     return Credentials(tmp_path / "auth.json", Ring())
 
 
-def entry(credentials: Credentials, name: str = "anthropic", **given: Any) -> Entry:
+def entry(credentials: Credentials, name: str = "anthropic", **given: Any) -> CatalogEntry:
     credentials.load()
     plugs: dict[str, Provider] = {"a": AnthropicProvider(), "o": OllamaProvider()}
     return Catalog(plugs, Config.model_validate(given), credentials).entries()[name]
 
 
-def secret(found: Entry) -> str | None:
+def secret(found: CatalogEntry) -> str | None:
     return found.settings.key.get_secret_value() if found.settings.key else None
 
 

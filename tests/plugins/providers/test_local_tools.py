@@ -18,7 +18,7 @@ from jupyter_eca.engine.model.delta import Delta, Remark, TextDelta, ToolCallDel
 from jupyter_eca.engine.model.request import ChatMessage, ModelRequest, TextPart, ToolResultPart, ToolSpec, ToolUsePart
 from jupyter_eca.errors import ProviderError
 from jupyter_eca.plugins import tools as native
-from jupyter_eca.plugins.providers.llama.calls import Calls, told
+from jupyter_eca.plugins.providers.llama.calls import StreamedCalls, as_functions
 from jupyter_eca.plugins.providers.llama.prompt import NO_TOOLS, prompt
 from jupyter_eca.plugins.providers.local import (
     BUNDLED,
@@ -162,7 +162,7 @@ def test_a_history_that_is_cut_does_not_begin_with_a_result() -> None:
 
 def test_patterns_of_strings_are_left_out_and_an_argument_of_that_name_is_not() -> None:
     schema = {"type": "object", "properties": {"pattern": {"type": "string", "pattern": "^(?=x)"}}}
-    (one,) = told((tool(parameters=schema),), trusted=True)
+    (one,) = as_functions((tool(parameters=schema),), trusted=True)
     assert one["function"]["parameters"] == {"type": "object", "properties": {"pattern": {"type": "string"}}}
 
 
@@ -180,7 +180,7 @@ def end(reason: str) -> dict[str, Any]:
 
 
 def heard(*chunks: dict[str, Any]) -> list[Delta]:
-    reading = Calls()
+    reading = StreamedCalls()
     return [delta for chunk in chunks for delta in deltas(chunk, calls=reading)]
 
 
@@ -243,5 +243,5 @@ def test_every_tool_of_ours_makes_a_grammar_and_nothing_is_written_to_a_notebook
     assert file is not None
     how = Kind(tools=True, template=TEMPLATE.read_text())
     said = prompt(talk(), 2000, tiny=True, tools=True)
-    assert generate(load(file, how), said, lambda _: True, told(ours, trusted=False)) is None
+    assert generate(load(file, how), said, lambda _: True, as_functions(ours, trusted=False)) is None
     assert capfd.readouterr().err == ""

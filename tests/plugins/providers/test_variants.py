@@ -12,7 +12,7 @@ from jupyter_eca.plugins.providers.anthropic import MODELS, AnthropicProvider
 from jupyter_eca.plugins.providers.catalog import Catalog
 from jupyter_eca.plugins.providers.messages.request import MAX_TOKENS, body
 from jupyter_eca.plugins.providers.ollama import OllamaProvider
-from jupyter_eca.plugins.providers.variants import laid
+from jupyter_eca.plugins.providers.variants import merge_payloads
 from tests.plugins.providers.ask import asking
 
 EFFORTS = ("low", "medium", "high", "xhigh", "max")
@@ -114,7 +114,7 @@ def test_one_chats_variant_is_not_another_ones() -> None:
 def test_a_variant_replaces_another_kind_of_thinking_and_keeps_what_is_beside_it() -> None:
     payload = {"thinking": {"type": "enabled", "budget_tokens": 5}, "output_config": {"format": 1}, "top_k": 2}
     over = {"thinking": {"type": "adaptive"}, "output_config": {"effort": "low"}}
-    assert laid(payload, over) == {
+    assert merge_payloads(payload, over) == {
         "thinking": {"type": "adaptive"},
         "output_config": {"format": 1, "effort": "low"},
         "top_k": 2,

@@ -8,8 +8,9 @@ import pytest
 from pydantic import Field
 
 from jupyter_eca.errors import LocalError, ToolError
-from jupyter_eca.plugins.tools.base import MAX_RESULT_CHARS, ToolContext, ToolResult, capped, tool
+from jupyter_eca.plugins.tools.base import ToolContext, tool
 from jupyter_eca.workspace.ports import Files
+from jupyter_eca.workspace.tool_result import MAX_RESULT_CHARS, ToolResult, capped
 
 if TYPE_CHECKING:
     from pathlib import Path

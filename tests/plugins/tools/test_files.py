@@ -14,13 +14,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jupyter_eca.errors import ToolError
-from jupyter_eca.plugins.tools.base import MAX_RESULT_CHARS, Tool, ToolContext, ToolResult
+from jupyter_eca.plugins.tools.base import Tool, ToolContext
 from jupyter_eca.plugins.tools.files import edit_file, move_file, read_file, write_file
 from jupyter_eca.plugins.tools.search import grep
 from jupyter_eca.plugins.tools.tree import directory_tree
 from jupyter_eca.protocol.content import FileChangeDetails
 from jupyter_eca.workspace.files.text_file import MAX_BYTES
 from jupyter_eca.workspace.ports import Files
+from jupyter_eca.workspace.tool_result import MAX_RESULT_CHARS, ToolResult
 from tests.support.timeouts import PATIENCE
 
 if TYPE_CHECKING:

@@ -14,12 +14,13 @@ import psutil
 import pytest
 
 from jupyter_eca.errors import ToolError
-from jupyter_eca.plugins.tools.base import MAX_RESULT_CHARS, ToolContext, ToolResult
+from jupyter_eca.plugins.tools.base import ToolContext
 from jupyter_eca.plugins.tools.files import read_file
 from jupyter_eca.plugins.tools.shell import bg_job, shell_command
 from jupyter_eca.protocol.content import ShellCommandDetails, ShellCommandPart
 from jupyter_eca.workspace.jobs.background import BackgroundJobs
 from jupyter_eca.workspace.ports import Files
+from jupyter_eca.workspace.tool_result import MAX_RESULT_CHARS, ToolResult
 from tests.support.timeouts import PATIENCE
 
 if TYPE_CHECKING:

@@ -8,13 +8,15 @@ import pytest
 
 from jupyter_eca.engine.model.task_plan import Plan, restored
 from jupyter_eca.errors import ToolError
-from jupyter_eca.plugins.tools.base import ToolContext, ToolResult
+from jupyter_eca.plugins.tools.base import ToolContext
 from jupyter_eca.plugins.tools.task import task
 from jupyter_eca.protocol.content import TaskDetails, TextContent, ToolCalledContent
 from jupyter_eca.workspace.ports import Files
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from jupyter_eca.workspace.tool_result import ToolResult
 
 pytestmark = pytest.mark.asyncio
 

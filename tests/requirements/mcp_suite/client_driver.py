@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from jupyter_eca.errors import EcaError, SamplingRefusal
+from jupyter_eca.mcp_client.connection_settings import Pace
 from jupyter_eca.mcp_client.loopback_browser import Loopback
-from jupyter_eca.mcp_client.server import Pace
 from jupyter_eca.mcp_client.sign_in import Landing
 from jupyter_eca.protocol.mcp import ServerStatus
 from jupyter_eca.protocol.question import ChatAskQuestionResult

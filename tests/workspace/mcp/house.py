@@ -14,8 +14,9 @@ from jupyter_eca.config.credentials import Credentials as Store
 from jupyter_eca.errors import SamplingRefusal
 from jupyter_eca.mcp_client import Manager
 from jupyter_eca.mcp_client.caller import Sampled, Sampling, Stop
-from jupyter_eca.mcp_client.server import Pace
-from jupyter_eca.plugins.tools.base import Tool, ToolContext, ToolResult
+from jupyter_eca.mcp_client.connection_settings import Pace
+from jupyter_eca.plugins.tools.base import Tool, ToolContext
+from jupyter_eca.plugins.tools.mcp_tool import mcp_tools
 from jupyter_eca.protocol.mcp import ServerStatus, ToolServerUpdatedParams
 from jupyter_eca.protocol.question import ChatAskQuestionParams, ChatAskQuestionResult
 from jupyter_eca.workspace.ports import Files
@@ -24,6 +25,8 @@ from tests.support.timeouts import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable
+
+    from jupyter_eca.workspace.tool_result import ToolResult
 
 HERE = Path(__file__).parent
 QUICK = Pace(timeout=PATIENCE, keep_alive=30.0, backoff=(0.05, 0.1, 0.2))
@@ -122,7 +125,7 @@ class House:
         return await self.come(name, ServerStatus.RUNNING)
 
     def tool(self, name: str) -> Tool:
-        return next(tool for tool in self.manager.tools() if tool.spec.name == name)
+        return next(tool for tool in mcp_tools(self.manager) if tool.spec.name == name)
 
     async def call(self, name: str, /, _chat: str = "chat", **arguments: Any) -> ToolResult:
         async with asyncio.timeout(PATIENCE * 2):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from jupyter_eca.errors import ToolError
+from jupyter_eca.plugins.tools.mcp_tool import mcp_tools
 from jupyter_eca.protocol.mcp import ServerStatus
 from tests.workspace.mcp.house import QUICK, house
 from tests.workspace.mcp.web import web
@@ -100,6 +101,6 @@ async def test_a_server_that_goes_away_ends_what_waits_for_it(tmp_path: Path) ->
             await at.manager.add(McpAddServerParams(name="far", url=site.url))
             await at.running("far")
             waiting = asyncio.create_task(at.call("far__wait", seconds=60))
-            await at.until(lambda: bool(at.manager.tools()))
+            await at.until(lambda: bool(mcp_tools(at.manager)))
         with pytest.raises(ToolError):
             await waiting

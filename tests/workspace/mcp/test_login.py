@@ -14,8 +14,8 @@ import pytest
 
 from jupyter_eca import redaction
 from jupyter_eca.errors import McpRefusal, ToolError
+from jupyter_eca.mcp_client.connection_settings import Pace
 from jupyter_eca.mcp_client.loopback_browser import Loopback
-from jupyter_eca.mcp_client.server import Pace
 from jupyter_eca.mcp_client.sign_in import Arrivals, Landing
 from jupyter_eca.protocol.lifecycle import MessageType
 from jupyter_eca.protocol.mcp import ServerStatus

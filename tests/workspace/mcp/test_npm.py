@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from jupyter_eca.mcp_client.server_requests import DECLINE
-from jupyter_eca.plugins.tools.base import Report, ToolContext
+from jupyter_eca.plugins.tools.base import ToolContext
 from jupyter_eca.workspace.ports import Files
 from tests.workspace.mcp.house import User, house
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
 
+    from jupyter_eca.workspace.tool_result import Report
     from tests.workspace.mcp.house import House
 
 PACKAGES = Path(__file__).parent.parent.parent / "npm/node_modules/@modelcontextprotocol"

@@ -1,5 +1,5 @@
-"""What a turn asks of whoever sits at its cell, as a widget that draws it as the panel does: the same bundle, the same
-reducer, the same views. It is shown while something is to be decided, and leaves no trace in the notebook.
+"""The card below a cell: a widget that draws approvals and questions of one turn as the panel draws them, with the
+same bundle. It decides nothing: `questions` passes on what a page of the card answers.
 
 Each page that shows it is told only what waits: the contents of those calls, and the questions. What is decided is the
 desk's business.
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 class Desk(Protocol):
-    """Who carries out what is decided in a card."""
+    """Carries out what the user decides on a card."""
 
     def heed(self, method: str, params: Any) -> None:
         """Raises: RemoteError, and pydantic's ValidationError."""
@@ -42,7 +42,7 @@ class Desk(Protocol):
 
 
 class Card(Paged):
-    """Of one turn; it can be shown and hidden again and again."""
+    """The card of one turn. It can be shown and hidden any number of times."""
 
     # By this the bundle tells it from a panel.
     card = traitlets.Bool(default_value=True).tag(sync=True)
@@ -78,7 +78,8 @@ class Card(Paged):
             self._shown = False
 
     def close(self) -> None:
-        """Twice is once. It goes for good: JupyterLab may save the state of every widget that is open."""
+        """Close the card for good; a second call does nothing. It must not stay open: JupyterLab may save the state of
+        every open widget."""
         self.hide()
         # One that the page has closed is not known here any more.
         with suppress(KeyError):
@@ -113,7 +114,7 @@ class Card(Paged):
     # -- what pages say
 
     async def _serve(self, channel: str) -> None:
-        """One page, until it leaves or the card goes."""
+        """Serve one page, until it leaves or the card is closed."""
         page = self._pages[channel] = _Page(self, partial(self._say, channel))
         self._links[channel] = page.line
         Card.drawn = True
@@ -126,7 +127,7 @@ class Card(Paged):
 
 
 class _Line(CommLink):
-    """Nothing is held back: code that was approved may block the kernel before a timer ends."""
+    """The line to a page. It holds nothing back: approved code may block the kernel before a timer ends."""
 
     async def send(self, message: Message) -> None:
         if not self.closed:
@@ -134,7 +135,7 @@ class _Line(CommLink):
 
 
 class _Page:
-    """To one that shows the card it is a server of one chat, which has begun when the page came."""
+    """A page that shows the card. To the page it looks like a server with one chat, which began when the page came."""
 
     def __init__(self, card: Card, write: partial[None]) -> None:
         self.line = _Line(write, lambda: None)

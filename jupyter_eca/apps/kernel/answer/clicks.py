@@ -1,4 +1,5 @@
-"""Whether a click in a page reaches a cell that waits for it, and how one knows that it never will.
+"""Whether clicks in a page reach a kernel whose cell is still running. It knows no widget; `card` and the engine's
+client ask it.
 
 | ipykernel | clicks reach a cell that awaits |
 |---|---|
@@ -28,17 +29,17 @@ _HEARTBEAT: Final = 0.05
 
 
 def reach_awaiting() -> bool:
-    """Messages of comms in general, whoever sends them."""
+    """Whether messages of comms reach a cell that waits, whoever sends them."""
     return _version() >= _AWAITING
 
 
 def possible() -> bool:
-    """Somehow, from some page."""
+    """Whether clicks of any page can reach a cell that waits."""
     return _version() >= _SUBSHELLS
 
 
 class Hearing:
-    """Of a widget that waits to be clicked, from when it is shown."""
+    """Whether clicks on one widget arrive, from when it is shown."""
 
     def __init__(self, widget: Any) -> None:
         from IPython.core.getipython import get_ipython
@@ -49,14 +50,14 @@ class Hearing:
         widget.comm.on_close(self._close)
 
     @property
-    def lost(self) -> bool:
-        """Nothing that is clicked will arrive."""
+    def is_lost(self) -> bool:
+        """Whether no click will arrive any more."""
         return self._closed or (monotonic() > self._until and not reach_awaiting() and not self._subshells())
 
-    async def begun(self, spoken: asyncio.Event, seconds: float) -> bool:
-        """Whether a page has spoken within that time, or sooner where none can."""
+    async def wait_for_page(self, spoken: asyncio.Event, seconds: float) -> bool:
+        """Return whether a page has spoken within that time, or sooner where none can."""
         until = monotonic() + seconds
-        while not (spoken.is_set() or self.lost or monotonic() > until):
+        while not (spoken.is_set() or self.is_lost or monotonic() > until):
             with suppress(TimeoutError):
                 await asyncio.wait_for(spoken.wait(), _HEARTBEAT)
         return spoken.is_set()

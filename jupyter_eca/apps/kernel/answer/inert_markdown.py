@@ -1,4 +1,5 @@
-"""Text that others wrote, made inert Markdown: it may be formatted, it cannot act.
+"""Text of others as inert Markdown: it may be formatted, but it cannot act. Pure. Everything that a cell shows of a
+model, a tool or a server passes through it.
 
 A cell that the user ran is trusted, so JupyterLab runs what HTML its Markdown holds, with the rights of the page; and
 nbconvert passes it on to whoever opens the export. What a model or a tool says must never get there, and must not make
@@ -45,7 +46,7 @@ _UNCLOSED = re.compile(r"\[(?!(?:\\.|[^\[\]\\])*\])")
 
 
 def inert(text: str) -> str:
-    """The text with its formatting, its blocks of code included."""
+    """Return the text with its formatting and its blocks of code."""
     out: list[str] = []
     said: list[str] = []
     outdent = 0
@@ -64,23 +65,23 @@ def inert(text: str) -> str:
 
 
 def prose(text: str) -> str:
-    """The text with its formatting; fences are shown as they are written."""
-    return _TOKEN.sub(_written, text)
+    """Return the text with its formatting; fences are shown as they are written."""
+    return _TOKEN.sub(_escape_found, text)
 
 
 def block(text: str, language: str = "") -> str:
-    """Text as a fenced block that it cannot end. What follows must stand behind a blank line."""
+    """Return a fenced block that the text cannot end. What follows must stand after a blank line."""
     longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
     fence = "`" * max(3, longest + 1)
     return f"\n\n{fence}{language}\n{text}\n{fence}"
 
 
 def code(text: str) -> str:
-    """One line of text as inline code that it cannot end."""
+    """Return one line as inline code that the text cannot end."""
     return f"<code>{_entities(' '.join(text.split()))}</code>"
 
 
-def _written(found: re.Match[str]) -> str:
+def _escape_found(found: re.Match[str]) -> str:
     match found.lastgroup:
         case "code":
             # Not between backticks: a table splits its cells inside of those, and then they are no code.
@@ -109,13 +110,13 @@ def _formula(mark: str, source: str) -> str:
 
 
 def _entities(text: str) -> str:
-    """Every character that could mean something to Markdown or HTML as a number."""
+    """Return the text with every character that means something to Markdown or HTML as a number."""
     return "".join(c if c.isalnum() or c == " " else f"&#{ord(c)};" for c in text)
 
 
 def _language(info: str) -> str:
-    """The language of a fence; the rest of its info string has no use for a reader. No diagrams: nbconvert hands their
-    source to the page as HTML."""
+    """Return the language of a fence; a reader has no use for the rest of its info string. Diagrams are left out:
+    nbconvert hands their source to the page as HTML."""
     word = "".join(c for c in (info.split() or [""])[0] if c.isalnum() or c in "+-_.#")
     return "" if word.lower().startswith("mermaid") else word
 

@@ -1,4 +1,4 @@
-"""Pictures of tools as what a page displays. Pure."""
+"""Pictures of tools as MIME bundles for a page. Pure. `screen` displays them."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ MAX_PICTURES: Final = 4
 MAX_BASE64: Final = 2_000_000
 
 
-def shown(pictures: Sequence[ImageContent]) -> Iterator[dict[str, str]]:
-    """MIME bundles of those that can be shown; the text says of each that it was there."""
+def as_bundles(pictures: Sequence[ImageContent]) -> Iterator[dict[str, str]]:
+    """Yield MIME bundles of the pictures that can be shown; the text mentions each picture."""
     good = [one for one in pictures if one.media_type in _TYPES and len(one.base64) <= MAX_BASE64 and _pure(one.base64)]
     for one in good[:MAX_PICTURES]:
         yield {one.media_type: one.base64, "text/plain": f"[{one.media_type}]"}
 
 
 def _pure(text: str) -> bool:
-    """nbconvert writes it into an attribute as it is."""
+    """Whether it is base64 and nothing else: nbconvert writes it into an attribute as it is."""
     try:
         return bool(base64.b64decode(text, validate=True))
     except (binascii.Error, ValueError):

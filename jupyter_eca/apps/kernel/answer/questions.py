@@ -1,5 +1,5 @@
-"""Asking whoever sits at a cell, about tool calls and questions of one turn: on a card where a page draws it, by
-`input()` elsewhere, and nobody where nobody is there.
+"""Asks the user at a cell about tool calls and questions of one turn: on a card where a page draws widgets, by
+`input()` elsewhere. It knows no policy; `turn` feeds it with contents as they come.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from math import inf
 from typing import TYPE_CHECKING, Any, Final
 
 from jupyter_eca.apps.kernel.answer import clicks, terminal_approval, terminal_question
-from jupyter_eca.apps.kernel.surroundings import Surroundings
+from jupyter_eca.apps.kernel.surroundings import FrontEndKind
 from jupyter_eca.errors import RemoteError
 from jupyter_eca.protocol.chat import (
     ChatPromptStopParams,
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from jupyter_eca.apps.kernel.answer.card import Card
     from jupyter_eca.apps.kernel.answer.screen import Publisher
-    from jupyter_eca.apps.kernel.answer.transcript import Call, Transcript
+    from jupyter_eca.apps.kernel.answer.transcript import Transcript, TranscriptCall
     from jupyter_eca.protocol.chat import ChatContentReceivedParams
     from jupyter_eca.protocol.question import ChatAskQuestionParams, ChatAskQuestionResult
     from jupyter_eca.transport.eca_client import Client
@@ -43,13 +43,13 @@ if TYPE_CHECKING:
 # that cannot (no widgets, no anywidget among them, nothing that hears while a cell runs) say so by silence.
 PATIENCE: Final = 20.0
 
-_WITHOUT: Final = "Where no buttons appear here, it is asked by a field to type into, in a moment."
+_WITHOUT: Final = "If no buttons appear here, a field to type into will follow in a moment."
 
 
-class Asking:
+class CellQuestions:
     def __init__(
         self,
-        surroundings: Surroundings,
+        surroundings: FrontEndKind,
         publisher: Publisher,
         client: Client,
         chat: str,
@@ -67,7 +67,7 @@ class Asking:
         self._context = contextvars.copy_context()
         self._tasks: set[asyncio.Task[Any]] = set()
         # The calls that wait, by their keys; None for one that was decided here and whose end was not told yet.
-        self._calls: dict[str, Call | None] = {}
+        self._calls: dict[str, TranscriptCall | None] = {}
         self._questions: dict[str, asyncio.Task[ChatAskQuestionResult]] = {}
         self._told: list[ChatContentReceivedParams] = []
         self._made: asyncio.Task[Card | None] | None = None
@@ -76,9 +76,9 @@ class Asking:
 
     # -- tool calls
 
-    def heard(self, received: ChatContentReceivedParams, transcript: Transcript) -> None:
-        """`received` is the last of what the transcript holds."""
-        self.take_back({call.id for call in transcript.calls if call.ended})
+    def receive(self, received: ChatContentReceivedParams, transcript: Transcript) -> None:
+        """Take note of `received`, the last content that the transcript holds."""
+        self.take_back({call.id for call in transcript.calls if call.is_over})
         waiting = {call.key: call for call in transcript.waiting}
         new = {key: call for key, call in waiting.items() if key not in self._calls}
         self._calls = {key: self._calls.get(key, call) for key, call in waiting.items()}
@@ -89,7 +89,7 @@ class Asking:
             self._ask(call)
 
     def _tell(self, received: ChatContentReceivedParams, *, asks: bool) -> None:
-        """Of the calls that were to be decided, all but what came before."""
+        """Tell the card the state of calls that ask, or have asked, for a decision."""
         content = received.content
         if not isinstance(content, ToolCallContent) or isinstance(content, ToolCallPrepareContent):
             return
@@ -102,21 +102,21 @@ class Asking:
         if self._card is not None:
             self._card.tell(received)
 
-    def _ask(self, call: Call) -> None:
+    def _ask(self, call: TranscriptCall) -> None:
         match self._surroundings:
-            case Surroundings.NOTEBOOK:
+            case FrontEndKind.NOTEBOOK:
                 self._start(self._on_card(call))
-            case Surroundings.TERMINAL:
+            case FrontEndKind.TERMINAL:
                 self._type(call)
-            case Surroundings.UNATTENDED:
+            case FrontEndKind.UNATTENDED:
                 # Asked all the same: a program in this kernel connected as one that approves.
                 self._decide(call, Decision(approved=False, reason="Nobody is there to approve this call."))
 
-    async def _on_card(self, call: Call) -> None:
-        if await self._drawn() is None:
+    async def _on_card(self, call: TranscriptCall) -> None:
+        if await self._show_card() is None:
             self._type(call)
 
-    def _type(self, call: Call) -> None:
+    def _type(self, call: TranscriptCall) -> None:
         if self._ended or self._calls.get(call.key) is None:
             return
         try:
@@ -124,7 +124,7 @@ class Asking:
         except KeyboardInterrupt:
             self._interrupt()
 
-    def _decide(self, call: Call, decision: Decision) -> None:
+    def _decide(self, call: TranscriptCall, decision: Decision) -> None:
         self._calls[call.key] = None
         self._start(self._client.decide(call.chat or self._chat, call.id, decision))
 
@@ -135,7 +135,8 @@ class Asking:
     # -- questions
 
     async def answer(self, asked: ChatAskQuestionParams, id: str) -> ChatAskQuestionResult:
-        """`id` is of what asks: its next question takes the place of the one before, which was answered elsewhere."""
+        """Ask a question. `id` names who asks: its next question replaces the one before, which was answered
+        elsewhere."""
         id = id or uuid.uuid4().hex
         self.take_back({id})
         task = self._questions[id] = self._start(self._answer(asked))
@@ -150,9 +151,9 @@ class Asking:
 
     async def _answer(self, asked: ChatAskQuestionParams) -> ChatAskQuestionResult:
         self._draw()
-        if self._surroundings is Surroundings.UNATTENDED:
+        if self._surroundings is FrontEndKind.UNATTENDED:
             return terminal_question.NOBODY
-        if (card := await self._drawn()) is not None:
+        if (card := await self._show_card()) is not None:
             return await card.ask(asked)
         try:
             if not self._ended:
@@ -168,9 +169,9 @@ class Asking:
 
     # -- the card
 
-    async def _drawn(self) -> Card | None:
-        """One for the whole turn, shown, once a page draws it; None where none does."""
-        if self._surroundings is not Surroundings.NOTEBOOK or not clicks.possible():
+    async def _show_card(self) -> Card | None:
+        """Show the card of the turn and return it once a page draws it; None where none does."""
+        if self._surroundings is not FrontEndKind.NOTEBOOK or not clicks.possible():
             return None
         self._made = self._made or self._start(self._make())
         card = await asyncio.shield(self._made)
@@ -192,16 +193,16 @@ class Asking:
         self._settle()
         hearing = clicks.Hearing(card)
         # A page that has drawn one draws them all: this one when it is scrolled to.
-        if await hearing.begun(card.opened, inf if Card.drawn else PATIENCE):
+        if await hearing.wait_for_page(card.opened, inf if Card.drawn else PATIENCE):
             return card
-        if not hearing.lost:
+        if not hearing.is_lost:
             Card.drawn = False
         self._card = None
         card.close()
         return None
 
     def _settle(self) -> None:
-        """Shown while there is something to decide."""
+        """Show the card while there is something to decide, and hide it afterwards."""
         if self._card is None:
             return
         waiting = [f"{call.name} waits for approval." for call in self._calls.values() if call is not None]
@@ -211,7 +212,7 @@ class Asking:
             self._card.hide()
 
     def heed(self, method: str, params: Any) -> None:
-        """What a page of the card says. Raises: RemoteError, ValidationError."""
+        """Handle what a page of the card says. Raises: RemoteError, ValidationError."""
         row = METHODS.get(method)
         match row and row.parse(params):
             case ChatToolCallApproveParams() | ChatToolCallRejectParams() as decision:
@@ -233,7 +234,7 @@ class Asking:
     # -- the end
 
     def close(self) -> None:
-        """Nothing is asked any more, and nothing is left in the cell."""
+        """Ask nothing any more, and leave nothing in the cell."""
         self._ended = True
         self.take_back(set(self._questions))
         if self._made is not None:
@@ -242,7 +243,7 @@ class Asking:
             self._card.close()
 
     def _start(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
-        """In the cell's context. The kernel's loop is not ours: these tasks end with the turn."""
+        """Start a task in the cell's context. The kernel's loop is not ours: these tasks end with the turn."""
         task = asyncio.get_running_loop().create_task(work, context=self._context.copy())
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -250,6 +251,6 @@ class Asking:
 
 
 def _same(one: ChatContentReceivedParams, other: ChatContentReceivedParams) -> bool:
-    """Whether both are of the same call."""
+    """Whether both belong to the same call."""
     ids = [content.id for content in (one.content, other.content) if isinstance(content, ToolCallContent)]
     return one.chat_id == other.chat_id and len(set(ids)) == 1

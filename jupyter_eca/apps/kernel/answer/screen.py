@@ -1,5 +1,5 @@
-"""Where an answer is shown: one display in a notebook, redrawn at most ten times a second; once, where nobody watches;
-or as running text, where there is only a terminal.
+"""Where an answer is shown: a display in a notebook that is redrawn at most ten times a second, a terminal, or once
+at the end where nobody watches. It renders nothing itself: `transcript` gives the text.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ import time
 import uuid
 from typing import TYPE_CHECKING, Any, Protocol
 
-from jupyter_eca.apps.kernel.answer.pictures import shown
+from jupyter_eca.apps.kernel.answer.pictures import as_bundles
 from jupyter_eca.apps.kernel.answer.tool_details import plain_checklist
-from jupyter_eca.apps.kernel.answer.transcript import Call, Words, plain
+from jupyter_eca.apps.kernel.answer.transcript import SpokenText, TranscriptCall, plain
 
 if TYPE_CHECKING:
     from jupyter_eca.apps.kernel.answer.transcript import Transcript
@@ -21,7 +21,7 @@ REDRAW = 0.1
 
 
 class Publisher(Protocol):
-    """What is needed of IPython's DisplayPublisher."""
+    """The part of IPython's DisplayPublisher that is needed here."""
 
     def publish(
         self,
@@ -35,17 +35,17 @@ class Publisher(Protocol):
 
 class Screen(Protocol):
     def draw(self, transcript: Transcript, *, now: bool = False) -> None:
-        """Called often; draws when it is time to, or `now`."""
+        """Draw when it is time to, or `now`. It may be called often."""
         ...
 
     def finish(self, transcript: Transcript) -> None:
-        """The last, complete drawing."""
+        """Draw the complete answer for the last time."""
         ...
 
 
 class NotebookScreen:
-    """One output with a display id; it keeps the publisher of its cell, since code that the assistant runs meanwhile
-    has its displays captured."""
+    """One output with a display id. It keeps the publisher of its cell, because the displays of code that the assistant
+    runs meanwhile are captured."""
 
     def __init__(self, publisher: Publisher) -> None:
         self._publisher = publisher
@@ -63,7 +63,7 @@ class NotebookScreen:
         _show_pictures(self._publisher, transcript)
 
     def _show(self, transcript: Transcript, *, final: bool = False) -> None:
-        text = transcript.markdown(final=final)
+        text = transcript.as_markdown(final=final)
         kept = transcript.kept if final else {}
         if text != self._drawn or kept:
             data = {"text/markdown": text, "text/plain": transcript.plain()}
@@ -72,7 +72,7 @@ class NotebookScreen:
 
 
 class FinalScreen:
-    """nbclient, papermill, nbval: exactly one display of text, since they compare or keep the first."""
+    """Exactly one display of text, for nbclient, papermill and nbval: they compare outputs or keep the first one."""
 
     def __init__(self, publisher: Publisher) -> None:
         self._publisher = publisher
@@ -81,23 +81,23 @@ class FinalScreen:
         pass
 
     def finish(self, transcript: Transcript) -> None:
-        data = {"text/markdown": transcript.markdown(final=True), "text/plain": transcript.plain()}
+        data = {"text/markdown": transcript.as_markdown(final=True), "text/plain": transcript.plain()}
         self._publisher.publish(data, transcript.kept)
         _show_pictures(self._publisher, transcript)
 
 
 class TerminalScreen:
-    """Prints what is new; a tool call's line when its state changes."""
+    """Prints what is new, and the line of a tool call when its state changes."""
 
     def __init__(self) -> None:
         self._printed: dict[int, str] = {}
 
     def draw(self, transcript: Transcript, *, now: bool = False) -> None:  # noqa: ARG002  # text is cheap
-        for number, part in enumerate(transcript.shown):
+        for number, part in enumerate(transcript.visible_parts):
             text, before = plain(part), self._printed.get(number, "")
-            if text == before or (isinstance(part, Call) and part.state.startswith("…")):
+            if text == before or (isinstance(part, TranscriptCall) and part.state.startswith("…")):
                 continue
-            new = text.removeprefix(before) if isinstance(part, Words) else f"{text}\n"
+            new = text.removeprefix(before) if isinstance(part, SpokenText) else f"{text}\n"
             sys.stdout.write("\n\n" + new if not before and number else new)
             self._printed[number] = text
         sys.stdout.flush()
@@ -110,6 +110,6 @@ class TerminalScreen:
 
 
 def _show_pictures(publisher: Publisher, transcript: Transcript) -> None:
-    """Each in an output of its own: of one output a page shows the text or the picture."""
-    for bundle in shown(transcript.pictures):
+    """Show each picture in an output of its own: of one output a page shows either the text or the picture."""
+    for bundle in as_bundles(transcript.pictures):
         publisher.publish(bundle)

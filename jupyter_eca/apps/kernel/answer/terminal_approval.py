@@ -1,4 +1,6 @@
-"""Asking about a tool call where there is only a terminal, or a page that draws no widgets: by `input()`."""
+"""Asks about a tool call by `input()`, where there is only a terminal or a page that draws no widgets. It decides
+nothing; `questions` sends the answer. The command line uses it too.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +11,10 @@ from jupyter_eca.apps.kernel.engine.interrupt import in_input
 from jupyter_eca.transport.eca_client import Decision
 
 if TYPE_CHECKING:
-    from jupyter_eca.apps.kernel.answer.transcript import Call
+    from jupyter_eca.apps.kernel.answer.transcript import TranscriptCall
 
 
-def typed(call: Call) -> Decision:
+def typed(call: TranscriptCall) -> Decision:
     """The loop stands still meanwhile: nothing else can be shown, and nothing needs to be.
 
     Raises: KeyboardInterrupt.

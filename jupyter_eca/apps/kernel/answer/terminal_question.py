@@ -1,5 +1,6 @@
-"""A question of the assistant's, or of a dialogue such as `/login`, answered by `input()`. A secret is typed where
-nobody reads along, and is kept nowhere here."""
+"""Asks a question of the assistant, or of a dialogue such as `/login`, by `input()`. A secret is read without an
+echo where that is possible. `terminal_approval` beside it asks about tool calls.
+"""
 
 from __future__ import annotations
 
@@ -32,16 +33,17 @@ def typed(asked: ChatAskQuestionParams) -> ChatAskQuestionResult:
             words = _secretly(f"\n{shown}\n") if asked.secret else input(f"\n{shown}\n{hint}: ")
     except EOFError:
         return NOBODY
-    return _meant(asked, words.strip())
+    return _parse_answer(asked, words.strip())
 
 
 def _secretly(prompt: str) -> str:
-    """ipykernel puts its own in this place while a cell runs, so the name is looked up now."""
-    return getpass.getpass(f"{prompt}Typed here it is not shown: ")
+    """Read a secret without an echo. The name is looked up now, because ipykernel puts its own `getpass` there while a
+    cell runs."""
+    return getpass.getpass(f"{prompt}Your input is not shown: ")
 
 
-def _meant(asked: ChatAskQuestionParams, words: str) -> ChatAskQuestionResult:
-    """A number of the list, one of its labels (or what only that begins with), or words of one's own."""
+def _parse_answer(asked: ChatAskQuestionParams, words: str) -> ChatAskQuestionResult:
+    """Parse a number of the list, one of its labels (or the beginning of exactly one), or a free text."""
     labels = [option.label for option in asked.options or ()]
     if words.isdecimal() and 1 <= int(words) <= len(labels):
         return ChatAskQuestionResult(answer=labels[int(words) - 1])

@@ -1,4 +1,6 @@
-"""What a tool call would do, or did, as Markdown and as text: its change of a file, its command, its plan. Pure."""
+"""The details of a tool call as Markdown and as text: a change of a file, a command, a plan. Pure. `transcript` puts
+them into the answer.
+"""
 
 from __future__ import annotations
 
@@ -33,34 +35,34 @@ _SAID: Final[dict[type, frozenset[str]]] = {
 
 
 def about(arguments: dict[str, Any], details: ToolCallDetails | None) -> str:
-    """What a call was asked to do: its change or its command, its code as code, other arguments as JSON."""
+    """Describe what a call was asked to do: its change or its command, its code as code, other arguments as JSON."""
     said = _SAID.get(type(details), frozenset())
     source = arguments.get("code")
     coded = isinstance(source, str)
     others = {name: value for name, value in arguments.items() if name not in said and not (coded and name == "code")}
-    shown = block(cut(source), "python") if isinstance(source, str) else ""
+    shown = block(shorten(source), "python") if isinstance(source, str) else ""
     match details:
         case FileChangeDetails():
             shown += block(_lines(details.diff), "diff")
         case ShellCommandDetails():
-            shown += block(cut(_command(arguments, details)), "sh")
+            shown += block(shorten(_command(arguments, details)), "sh")
         case _:
             pass
-    return shown + (block(cut(json.dumps(others, ensure_ascii=False, indent=1)), "json") if others else "")
+    return shown + (block(shorten(json.dumps(others, ensure_ascii=False, indent=1)), "json") if others else "")
 
 
 def results(details: ToolCallDetails | None) -> str:
-    """What a call gave beside its text, folded."""
+    """Describe what a call returned besides its text, folded."""
     match details:
         case JsonOutputsDetails(jsons=jsons) if jsons:
-            blocks = "".join(block(cut(_indented(one)), "json") for one in jsons)
+            blocks = "".join(block(shorten(_indent(one)), "json") for one in jsons)
             return f"\n\n<details><summary>JSON</summary>{blocks}\n\n</details>"
         case _:
             return ""
 
 
 def headline(details: ToolCallDetails | None) -> str:
-    """A few words beside the name of the call, as Markdown; begins with a space."""
+    """Return a few words for the place after the name of the call, as Markdown. They begin with a space."""
     match details:
         case FileChangeDetails(path=path, lines_added=added, lines_removed=removed):
             return f" {code(path)} +{added} −{removed}"  # noqa: RUF001  # a minus sign
@@ -82,7 +84,7 @@ def plain_checklist(details: TaskDetails) -> str:
 
 
 def plain_about(arguments: dict[str, Any], details: ToolCallDetails | None) -> str:
-    """For a terminal: what somebody must read before they say yes."""
+    """Describe, for a terminal, what somebody must read before they approve."""
     match details:
         case FileChangeDetails():
             counts = f"{details.path} (+{details.lines_added} -{details.lines_removed})"
@@ -94,8 +96,8 @@ def plain_about(arguments: dict[str, Any], details: ToolCallDetails | None) -> s
             return source if isinstance(source, str) else json.dumps(arguments, ensure_ascii=False, indent=1)
 
 
-def folded(text: str, summary: str) -> str:
-    """Long Markdown behind its first paragraph; short Markdown as it is."""
+def fold(text: str, summary: str) -> str:
+    """Fold long Markdown after its first paragraph; leave short Markdown as it is."""
     if len(text.splitlines()) <= SHOWN_LINES:
         return inert(text)
     first, _, rest = text.partition("\n\n")
@@ -105,28 +107,29 @@ def folded(text: str, summary: str) -> str:
     return f"{inert(first)}\n\n{fold}".strip()
 
 
-def cut(text: str) -> str:
+def shorten(text: str) -> str:
     return text if len(text) <= SHOWN_CHARS else f"{text[:SHOWN_CHARS]}\n… {len(text) - SHOWN_CHARS} characters more"
 
 
 def _lines(text: str) -> str:
     lines = text.rstrip("\n").splitlines()
     more = len(lines) - SHOWN_LINES
-    return cut("\n".join(lines if more <= 0 else [*lines[:SHOWN_LINES], f"… {more} lines more"]))
+    return shorten("\n".join(lines if more <= 0 else [*lines[:SHOWN_LINES], f"… {more} lines more"]))
 
 
 def _command(arguments: dict[str, Any], details: ShellCommandDetails) -> str:
-    """The line as it was written, which is what runs; another server's tool may call it otherwise."""
+    """Return the command line as it was written, which is what runs. Another server's tool may name the argument
+    differently."""
     written = arguments.get("command")
-    text = written if isinstance(written, str) else "\n".join(map(_joined, details.commands))
+    text = written if isinstance(written, str) else "\n".join(map(_join, details.commands))
     return f"{text}\n# in the background" if details.background else text
 
 
-def _joined(part: ShellCommandPart) -> str:
+def _join(part: ShellCommandPart) -> str:
     return shlex.join((part.command, *part.args)) if part.args else part.command
 
 
-def _indented(text: str) -> str:
+def _indent(text: str) -> str:
     try:
         return json.dumps(json.loads(text), ensure_ascii=False, indent=1)
     except ValueError:

@@ -1,4 +1,6 @@
-"""One answer as it grows, and how it looks as Markdown and as text. Pure: no display, no clock."""
+"""One answer while it grows, as Markdown and as text. Pure: it knows no display and no clock. `turn` feeds it,
+`screen` shows it.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from jupyter_eca.apps.kernel.answer import tool_details as details
 from jupyter_eca.apps.kernel.answer.inert_markdown import block, code, inert, prose
-from jupyter_eca.apps.kernel.answer.tool_details import cut
+from jupyter_eca.apps.kernel.answer.tool_details import shorten
 from jupyter_eca.engine.approval import reason as why
 from jupyter_eca.engine.approval.policy import Decision
 from jupyter_eca.engine.model.texts import ASKING_AGAIN
@@ -41,8 +43,8 @@ if TYPE_CHECKING:
 
 
 @dataclass
-class Words:
-    """`role` is assistant or system (a remark of the server's)."""
+class SpokenText:
+    """A text of the answer. `role` is assistant or system (a remark of the server)."""
 
     role: Role
     text: str = ""
@@ -56,9 +58,9 @@ class Reasoning:
 
 
 @dataclass
-class Call:
-    """A tool call as its contents told of it; the last one is its state. `chat` is that of the subagent whose call it
-    is; `inside` is what the subagent did that it spawned; `why` says what decided that it may run."""
+class TranscriptCall:
+    """A tool call, as its contents described it; the last one is its state. `chat` is that of the subagent that makes
+    the call. `inside` is what the subagent did that the call spawned. `why` says what decided that it may run."""
 
     id: str
     name: str
@@ -72,7 +74,7 @@ class Call:
 
     @property
     def key(self) -> str:
-        """Calls of different chats may have the same id."""
+        """Return what identifies the call: calls of different chats may have the same id."""
         return f"{self.chat}-{self.id}" if self.chat else self.id
 
     @property
@@ -84,7 +86,7 @@ class Call:
         return isinstance(self.last, ToolCallRunningContent)
 
     @property
-    def ended(self) -> bool:
+    def is_over(self) -> bool:
         return isinstance(self.last, ToolCalledContent | ToolCallRejectedContent)
 
     @property
@@ -104,9 +106,9 @@ class Call:
                 return ""
 
     @property
-    def progressed(self) -> str:
-        """How far it is, in one line; nothing once it has ended."""
-        told = None if self.ended else self.progress
+    def progress_line(self) -> str:
+        """The progress in one line; empty once the call has ended."""
+        told = None if self.is_over else self.progress
         if told is None:
             return ""
         far = "" if told.progress is None else f"{told.progress:g}"
@@ -121,7 +123,7 @@ class Call:
 
 @dataclass
 class Picture:
-    """Of a tool. The display shows it beside the text, in an output of its own."""
+    """A picture of a tool. The display shows it beside the text, in an output of its own."""
 
     image: ImageContent
 
@@ -141,7 +143,7 @@ _LINE = 120
 # Calls of a subagent that are listed.
 _STEPS = 30
 
-_GO = "Nothing was changed yet. `%eca go` carries the plan out; or say what should be different."
+_GO = "Nothing was changed yet. `%eca go` carries out the plan. Or say what should be different."
 
 _WHY_NOT = {
     RejectReason.USER: "⊘ rejected, not run",
@@ -153,7 +155,7 @@ _WHY_NOT = {
 
 
 class Transcript:
-    """Feed it what is received; ask it how the answer looks now."""
+    """One answer. Feed it with what is received, and ask it how the answer looks now."""
 
     def __init__(self, command: str = "", chat: str = "") -> None:
         """`command` is the name of the `/` command that is carried out: then the server's words are the answer. `chat`
@@ -203,7 +205,7 @@ class Transcript:
                 pass
 
     def _within(self, received: ChatContentReceivedParams) -> None:
-        """Of a subagent; the call that spawned it has named its chat before."""
+        """Add a content of a subagent to the call that spawned it. That call has named the subagent's chat before."""
         chat = str(received.chat_id)
         for call in self.calls:
             if isinstance(call.details, SubagentDetails) and call.details.subagent_chat_id == chat:
@@ -218,8 +220,8 @@ class Transcript:
     def _say(self, role: Role, text: str) -> None:
         last = self.parts[-1] if self.parts else None
         # A model's words come in pieces; each of the server's remarks is whole.
-        if not (isinstance(last, Words) and last.role is role is Role.ASSISTANT):
-            last = Words(role)
+        if not (isinstance(last, SpokenText) and last.role is role is Role.ASSISTANT):
+            last = SpokenText(role)
             self.parts.append(last)
         last.text += text
 
@@ -229,7 +231,7 @@ class Transcript:
     def _call(self, content: ToolCallContent) -> None:
         call = next((c for c in self.calls if c.id == content.id), None)
         if call is None:
-            call = Call(content.id, content.name, content, chat=self._chat)
+            call = TranscriptCall(content.id, content.name, content, chat=self._chat)
             self.parts.append(call)
         call.last = content
         call.arguments = getattr(content, "arguments", call.arguments)
@@ -237,26 +239,26 @@ class Transcript:
         call.why = _why(content) or call.why
 
     @property
-    def calls(self) -> list[Call]:
-        return [part for part in self.parts if isinstance(part, Call)]
+    def calls(self) -> list[TranscriptCall]:
+        return [part for part in self.parts if isinstance(part, TranscriptCall)]
 
     @property
-    def waiting(self) -> list[Call]:
-        """With those of subagents."""
+    def waiting(self) -> list[TranscriptCall]:
+        """The calls that wait for a decision, those of subagents included."""
         found = [[call] if call.waits else call.inside.waiting if call.inside else [] for call in self.calls]
         return [call for calls in found for call in calls]
 
     @property
     def text(self) -> str:
-        """What the assistant said, without its reasoning, its calls and the server's remarks; or a command's answer."""
-        words = [part for part in self.parts if isinstance(part, Words)]
+        """What the assistant said, without reasoning, calls and remarks of the server; or the answer of a command."""
+        words = [part for part in self.parts if isinstance(part, SpokenText)]
         said = [part.text.strip() for part in words if part.role is Role.ASSISTANT]
         return "\n\n".join(said or [part.text.strip() for part in words if self._command])
 
     @property
     def remark(self) -> str:
-        """The last thing the server said: why a turn failed."""
-        said = [part.text for part in self.parts if isinstance(part, Words) and part.role is Role.SYSTEM]
+        """The last remark of the server: why a turn failed."""
+        said = [part.text for part in self.parts if isinstance(part, SpokenText) and part.role is Role.SYSTEM]
         return said[-1] if said else ""
 
     @property
@@ -264,28 +266,29 @@ class Transcript:
         return [part.image for part in self.parts if isinstance(part, Picture)]
 
     @property
-    def shown(self) -> list[Part]:
-        """Without the last remark of a turn that was stopped: the cell ends with the same word, as its error."""
+    def visible_parts(self) -> list[Part]:
+        """The parts without the last remark of a turn that was stopped: the cell ends with the same word, as its
+        error."""
         return self.parts[:-1] if self.outcome is Outcome.STOPPED else self.parts
 
-    def markdown(self, *, final: bool = False) -> str:
-        """How far calls are is for who looks on, and so is why they run: it is not in the `final` one, which is kept,
-        and which is the same when a locked answer is made again, under whatever rules."""
-        parts = [_markdown(part, self._command, final=final) for part in self.shown]
+    def as_markdown(self, *, final: bool = False) -> str:
+        """Render the answer. The progress of calls and the reasons why they run are for people who watch. They are not
+        in the `final` text, which is kept, and which is the same when a locked answer is replayed under other rules."""
+        parts = [_as_markdown(part, self._command, final=final) for part in self.visible_parts]
         if plan := self.plan:
             parts.append(details.checklist(plan))
         if self.outcome is None:
             if self.note:
                 parts.insert(0, f"> {prose(self.note)}")
             # A question and running text speak for themselves.
-            quiet = self.waiting or (self.parts and isinstance(self.parts[-1], Words))
+            quiet = self.waiting or (self.parts and isinstance(self.parts[-1], SpokenText))
             parts.append("" if quiet else "…")
         if self.goes:
             parts.append(f"> {_GO}")
         return "\n\n".join(part.strip("\n") for part in parts if part.strip())
 
     def plain(self) -> str:
-        parts = [plain(part) for part in self.shown]
+        parts = [plain(part) for part in self.visible_parts]
         if plan := self.plan:
             parts.append(details.plain_checklist(plan))
         if self.goes:
@@ -294,55 +297,55 @@ class Transcript:
 
     @property
     def goes(self) -> bool:
-        """Whether the reader is told how the plan is carried out; not behind a command of ours."""
+        """Whether the reader is told how the plan is carried out; not after a command of ours."""
         return self.planned and self.outcome is Outcome.COMPLETED and not self._command
 
     @property
     def plan(self) -> TaskDetails | None:
-        """As it stands after the last call that changed it: one list, at the end, however often it was told."""
+        """The plan after the last call that changed it: one list at the end, however often it changed."""
         return next((call.details for call in reversed(self.calls) if isinstance(call.details, TaskDetails)), None)
 
 
-Part = Words | Reasoning | Call | Picture | Flag
+Part = SpokenText | Reasoning | TranscriptCall | Picture | Flag
 
 
-def _markdown(part: Part, command: str, *, final: bool) -> str:
+def _as_markdown(part: Part, command: str, *, final: bool) -> str:
     match part:
-        case Words(role=Role.ASSISTANT, text=text):
+        case SpokenText(role=Role.ASSISTANT, text=text):
             return inert(text)
-        case Words(text=text) if command:
-            return details.folded(text, f"/{command}")
-        case Words(text=text):
+        case SpokenText(text=text) if command:
+            return details.fold(text, f"/{command}")
+        case SpokenText(text=text):
             # Without blocks: those of a quote stand between lines that are not blank, where `inert` makes no promise.
             return "\n".join(f"> {line}" for line in prose(text).strip().splitlines())
         case Reasoning(text=text, took_ms=took):
             head = "Thinking" if took is None else f"Thought for {took / 1000:.1f} s" if took > 100 else "Thought"
             return f"<details><summary>{head}</summary>\n\n{inert(text)}\n\n</details>" if text.strip() else ""
-        case Call():
-            return _call_markdown(part, "" if final else part.progressed, "" if final else part.why)
+        case TranscriptCall():
+            return _call_markdown(part, "" if final else part.progress_line, "" if final else part.why)
         case Picture():
             return html.escape(part.words)
         case Flag(text=text):
             return f"⚑ {prose(' '.join(text.split()))}"
 
 
-def _call_markdown(call: Call, progressed: str, why: str) -> str:
+def _call_markdown(call: TranscriptCall, progressed: str, why: str) -> str:
     head = f"{code(call.name)}{details.headline(call.details)} {html.escape(call.state)}"
     head += f" · {code(progressed)}" if progressed else ""
     body = details.about(call.arguments, call.details) + (f"\n\n{prose(why)}" if why else "")
     if call.output and not isinstance(call.details, TaskDetails):
-        body += block(cut(call.output))
+        body += block(shorten(call.output))
     body += details.results(call.details)
     if call.inside is not None:
         body = _steps(call.inside) + body
     shown = f"<details><summary>{head}</summary>{body}\n\n</details>" if body else head
     # What is to be decided about is not hidden in what led to it. It is folded as well: whoever decides is shown it.
     asking = call.inside.waiting if call.inside else []
-    return "\n\n".join([shown, *(_call_markdown(one, one.progressed, one.why) for one in asking)])
+    return "\n\n".join([shown, *(_call_markdown(one, one.progress_line, one.why) for one in asking)])
 
 
 def _steps(inside: Transcript) -> str:
-    """What a subagent called, the last of it; what it said at the end is the result of its call."""
+    """Return the last calls of a subagent. What it said at the end is the result of its call."""
     calls = inside.calls
     lines = [f"- {code(one.name)} {html.escape(one.state)}" for one in calls[-_STEPS:]]
     more = [f"- … and {len(calls) - _STEPS} before"] if len(calls) > _STEPS else []
@@ -361,11 +364,11 @@ def _why(content: ToolCallContent) -> str:
 
 def plain(part: Part) -> str:
     match part:
-        case Words(text=text):
+        case SpokenText(text=text):
             return text
         case Reasoning():
             return ""
-        case Call():
+        case TranscriptCall():
             return f"[{part.name}] {part.state}"
         case Picture():
             return part.words

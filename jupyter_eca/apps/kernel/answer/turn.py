@@ -1,4 +1,6 @@
-"""One turn in a cell: follow the events, draw, ask about tool calls, and end cleanly whatever happens."""
+"""One turn in a cell: it follows the events, draws them, asks about tool calls, and ends cleanly whatever happens.
+It parses no cell: `magic` makes it and `cell_session` holds it.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +10,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from jupyter_eca.apps.kernel.answer.inert_markdown import inert
-from jupyter_eca.apps.kernel.answer.questions import Asking
+from jupyter_eca.apps.kernel.answer.questions import CellQuestions
 from jupyter_eca.apps.kernel.answer.transcript import Transcript
 from jupyter_eca.apps.kernel.engine.interrupt import in_turn
-from jupyter_eca.apps.kernel.surroundings import Surroundings, kernel_of, screen_for
+from jupyter_eca.apps.kernel.surroundings import FrontEndKind, kernel_of, screen_for
 from jupyter_eca.errors import CellError, RemoteError
 from jupyter_eca.protocol.event import Outcome
 
@@ -39,7 +41,7 @@ STOP_PATIENCE = 5.0
 
 @dataclass(frozen=True, slots=True)
 class ToolCallRecord:
-    """A tool call as it ended: `state` in words, `output` what the model read."""
+    """A tool call after its end: `state` in words, `output` as the model read it."""
 
     name: str
     arguments: dict[str, Any]
@@ -49,7 +51,7 @@ class ToolCallRecord:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What `-> name` binds, and what is awaited from Python. `usage` is None when the model told nothing of it."""
+    """What `-> name` stores, and what awaiting a question returns. `usage` is None when the model reported none."""
 
     text: str
     tool_calls: list[ToolCallRecord]
@@ -59,7 +61,7 @@ class Answer:
 
     @property
     def replayed(self) -> bool:
-        """Whether it came from a lock file: no model was asked, and `usage` was spent when it was recorded."""
+        """Whether it came from a lock file. Then no model was asked, and `usage` is what the recording cost."""
         return self.usage is not None and bool(self.usage.replayed)
 
     def _repr_markdown_(self) -> str:
@@ -82,11 +84,11 @@ async def patiently(task: asyncio.Future[T]) -> T:
     return task.result()
 
 
-class Turn:
+class CellTurn:
     def __init__(
         self,
         shell: Any,
-        surroundings: Surroundings,
+        surroundings: FrontEndKind,
         client: Client,
         kernel: ShellKernel,
         chat: str,
@@ -103,11 +105,11 @@ class Turn:
         self._transcript = Transcript(command)
         self._changed = asyncio.Event()
         self._interrupted = asyncio.Event()
-        self._asking = Asking(surroundings, shell.display_pub, client, chat, self._draw, self._interrupted.set)
+        self._asking = CellQuestions(surroundings, shell.display_pub, client, chat, self._draw, self._interrupted.set)
         self._following: asyncio.Task[None] | None = None
 
     async def run(self, ask: Ask, model: str, lock: ChatLock | None = None) -> None:
-        """Raises: CellError when the turn failed or was stopped."""
+        """Run the turn to its end. Raises: CellError when the turn failed or was stopped."""
         self._kernel.begin(self._show_running)
         following = self._following = asyncio.ensure_future(self._follow(ask, model, lock))
         try:
@@ -124,7 +126,7 @@ class Turn:
             raise CellError(str(error)) from None
         finally:
             self._asking.close()
-            self._transcript.kept = self._kernel.kept
+            self._transcript.kept = self._kernel.output_metadata
             self._screen.finish(self._transcript)
             if ask.name:
                 self._shell.user_ns[ask.name] = answer_of(self._transcript, self.chat)
@@ -145,7 +147,7 @@ class Turn:
         return self._transcript.note
 
     async def stop(self) -> None:
-        """Returns when the turn has ended: first the code that runs here, then the rest."""
+        """Stop the turn: first the code that runs here, then the rest. Return when it has ended."""
         self._kernel.cancel()
         following = self._following
         if following is not None and not following.done():
@@ -154,7 +156,7 @@ class Turn:
             following.cancel()
 
     async def _stop_undisturbed(self) -> None:
-        """Within a task that was cancelled, and may be again: the user presses Interrupt twice."""
+        """Stop within a task that was cancelled and may be cancelled again: some users press Interrupt twice."""
         stopping = asyncio.ensure_future(self.stop())
         while not stopping.done():
             if (task := asyncio.current_task()) is not None:
@@ -167,17 +169,17 @@ class Turn:
         async for received in self._client.ask(self.chat, ask.message, model, ask.agent, ask.variant, progressed, lock):
             self._transcript.add(received)
             self._changed.set()
-            self._asking.heard(received, self._transcript)
+            self._asking.receive(received, self._transcript)
 
     def _draw(self) -> None:
         self._screen.draw(self._transcript, now=True)
 
     async def answer(self, asked: ChatAskQuestionParams) -> ChatAskQuestionResult:
-        """What whoever sits at this cell says to a question of the chat's."""
+        """Ask the user at this cell a question of the chat."""
         return await self._asking.answer(asked, asked.tool_call_id or (self._command and f"/{self._command}"))
 
     async def _show_running(self) -> None:
-        """Before code runs, which may block the kernel for hours: the page says so first."""
+        """Show that code runs before it does: it may block the kernel for hours."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(SHOW_PATIENCE):
                 while not any(call.runs for call in self._transcript.calls):

@@ -1,1 +1,1 @@
-"""How a kernel reaches an engine: over a comm to the server, or one of its own in this process."""
+"""How a kernel reaches an engine: over a comm to the Jupyter server, or one of its own in this process."""

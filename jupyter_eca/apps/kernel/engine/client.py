@@ -1,4 +1,5 @@
-"""Finding the engine: the Jupyter server's, over a comm it opens to this kernel; else one of our own, in here.
+"""Finds the engine: that of the Jupyter server, over a comm which the server opens to this kernel, or else an
+embedded one. It knows no cell; `cell_session` owns it, `embedded_host` is the engine in the kernel.
 
 The server is told of this kernel by one iopub message with a topic of its own, which it alone subscribes to. It
 answers by opening a comm: no address and no token of the server ever enters the kernel.
@@ -34,7 +35,7 @@ ANSWER_PATIENCE = 30.0
 
 
 class Engine:
-    """The connection of one shell; made on the first question, made anew when the server has gone."""
+    """The connection of one shell. It is made for the first question, and made again after the server has gone."""
 
     def __init__(self, shell: Any, answer_questions: Answers) -> None:
         self._shell = shell
@@ -97,14 +98,14 @@ class Engine:
     # -- the client
 
     async def client(self, kernel: ShellKernel, *, unattended: bool) -> Client:
-        """Raises: ConfigError, RemoteError."""
+        """Return the client, and connect first if needed. Raises: ConfigError, RemoteError."""
         async with self._connecting:
             if self._client is None or self._client.left.is_set():
-                self._client = await self._connected(kernel, unattended=unattended)
+                self._client = await self._connect(kernel, unattended=unattended)
                 self.new_chat()
             return self._client
 
-    async def _connected(self, kernel: ShellKernel, *, unattended: bool) -> Client:
+    async def _connect(self, kernel: ShellKernel, *, unattended: bool) -> Client:
         from jupyter_eca.apps.python_tools import LENT
         from jupyter_eca.transport.eca_client import Client
 
@@ -125,7 +126,7 @@ class Engine:
         return client
 
     async def _embed(self) -> Link:
-        """A host in this process, with the rights of this kernel, over a memory link."""
+        """Start a host in this process, with the rights of this kernel, and return a memory link to it."""
         from jupyter_eca.apps.kernel.engine.embedded_host import EmbeddedDoor
         from jupyter_eca.fronts.eca.session import EcaSession
         from jupyter_eca.transport.memory import pair
@@ -143,7 +144,7 @@ class Engine:
         return ours
 
     async def join(self) -> Link:
-        """Another link to the engine of the cells, which has been found by `client`; close it when it is not needed.
+        """Return another link to the engine that `client` found. Close it when it is no longer needed.
 
         Raises: RemoteError.
         """
@@ -165,18 +166,19 @@ class Engine:
             self._asked.pop(name, None)
 
     def _root(self, work: Any) -> asyncio.Task[Any]:
-        """The kernel's loop is not ours: these few tasks have it as their parent, and end with the kernel."""
+        """Start a task. The kernel's loop is not ours: it is the parent of these few tasks, and they end with the
+        kernel."""
         task = asyncio.get_running_loop().create_task(work)
         self._roots.append(task)
         return task
 
     def new_chat(self) -> None:
-        """The next question starts one; the old one is kept."""
+        """Let the next question start a chat; the old chat is kept."""
         self.chat = uuid.uuid4().hex
 
     @property
     def setup(self) -> Setup | None:
-        """What is known of the engine, None before the first question."""
+        """What the engine told about itself; None before the first question."""
         return self._client.setup if self._client else None
 
     def close(self) -> None:

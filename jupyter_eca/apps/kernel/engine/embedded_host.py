@@ -1,4 +1,6 @@
-"""The engine inside a kernel: where there is no Jupyter server, or none of ours."""
+"""The engine inside a kernel, where there is no Jupyter server or none with this extension. It has the rights of the
+kernel. `client` starts it.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,7 @@ class EmbeddedDoor:
         self._host.logins.until = "this kernel ends"
 
     def beside(self) -> EmbeddedDoor:
-        """For a panel: whoever sits at it has all chats of this folder, as they have in the side panel of Lab."""
+        """Return the door for a panel: its user has all chats of this folder, as in the side panel of Lab."""
         door = copy(self)
         door.sees_all = True
         return door

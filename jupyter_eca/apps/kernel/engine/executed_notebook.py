@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from jupyter_eca.apps.kernel.surroundings import Surroundings, look
+from jupyter_eca.apps.kernel.surroundings import FrontEndKind, find_front_end
 from jupyter_eca.errors import ToolError
 from jupyter_eca.workspace.notebooks.file import NotebookFiles
 from jupyter_eca.workspace.notebooks.prompt_cells import PROMPT
@@ -38,7 +38,7 @@ class ExecutedNotebooks(NotebookFiles):
         return await super().edit(chat, path, changes)
 
     def last_error(self) -> list[str] | None:
-        """Where IPython and Python keep it for debuggers; also one from before we were loaded."""
+        """Return the error that IPython and Python keep for debuggers; it may be from before we were loaded."""
         error: BaseException | None = getattr(sys, "last_value", None)
         if error is None:
             return None
@@ -50,8 +50,9 @@ class ExecutedNotebooks(NotebookFiles):
         return sources[count].strip() if 0 < count < len(sources) else ""
 
     def _is_executed(self, cells: Sequence[Held]) -> bool:
-        """No kernel is told which file it runs: it is the one with the cell that runs now."""
-        if look(self._shell) is not Surroundings.UNATTENDED:
+        """Whether this file is the notebook that runs. No kernel is told its name: it is the one that has the running
+        cell."""
+        if find_front_end(self._shell) is not FrontEndKind.UNATTENDED:
             return False
         asking: str = self._shell.history_manager.input_hist_raw[-1].removeprefix(PROMPT).strip()
         return any(cell.source.removeprefix(PROMPT).strip() == asking for cell in cells)

@@ -1,4 +1,6 @@
-"""What Ctrl-C and the Interrupt button do while the assistant answers. Owns SIGINT for that time; knows no turn."""
+"""What Ctrl-C and the Interrupt button do while the assistant answers. It owns SIGINT for that time and knows no
+turn: `answer/turn` gives it what to cancel.
+"""
 
 from __future__ import annotations
 
@@ -15,8 +17,8 @@ if TYPE_CHECKING:
 
 
 def in_code() -> AbstractContextManager[None]:
-    """While a cell awaits, ipykernel's SIGINT handler cancels that cell, which code that blocks would never notice. So
-    an interrupt that finds the assistant's code at work is raised in it; any other is handled as before."""
+    """Raise an interrupt in the assistant's code while that is at work; handle any other one as before. While a cell
+    awaits, ipykernel's SIGINT handler cancels the cell, which code that blocks would never notice."""
     before = signal.getsignal(signal.SIGINT)
 
     def handle(signum: int, frame: FrameType | None) -> None:
@@ -25,25 +27,26 @@ def in_code() -> AbstractContextManager[None]:
         if callable(before):
             before(signum, frame)
 
-    return _handled(handle)
+    return _handle_interrupts(handle)
 
 
 def in_input() -> AbstractContextManager[None]:
-    """Raised where `input()` waits, whatever else an interrupt means."""
-    return _handled(signal.default_int_handler)
+    """Raise an interrupt where `input()` waits, whatever it means elsewhere."""
+    return _handle_interrupts(signal.default_int_handler)
 
 
 def in_turn(interrupted: asyncio.Event, loop: asyncio.AbstractEventLoop) -> AbstractContextManager[None]:
-    """For plain IPython, where an interrupt would end the run of the loop and leave the turn behind in it."""
+    """Handle interrupts of a turn in plain IPython, where one would end the run of the loop and leave the turn behind
+    in it."""
 
     def handle(_signum: int, _frame: FrameType | None) -> None:
         loop.call_soon_threadsafe(interrupted.set)
 
-    return _handled(handle)
+    return _handle_interrupts(handle)
 
 
 @contextmanager
-def _handled(handle: Callable[[int, FrameType | None], object]) -> Generator[None]:
+def _handle_interrupts(handle: Callable[[int, FrameType | None], object]) -> Generator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield  # signals are the main thread's business
         return
@@ -55,7 +58,7 @@ def _handled(handle: Callable[[int, FrameType | None], object]) -> Generator[Non
 
 
 def _runs_code(frame: FrameType | None) -> bool:
-    """Whether a cell is on the stack, at work on a statement or between two; one that awaits is not."""
+    """Whether a cell on the stack is at work on a statement or between two; a cell that awaits is not."""
     from IPython.core.interactiveshell import InteractiveShell
 
     shell: Any = InteractiveShell  # partly typed

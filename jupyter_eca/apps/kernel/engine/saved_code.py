@@ -27,19 +27,19 @@ def metadata(runs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def mark(run: int, output: int) -> dict[str, Any]:
-    """Of an output that is shown: which it is of which run, so that it is kept only once."""
+    """Return the metadata of an output that is shown: its run and its number, so that it is kept only once."""
     return {KEY: {"run": run, "output": output}}
 
 
 def run(code: str, captured: Any, error: BaseException | None) -> dict[str, Any]:
     outputs: list[dict[str, Any]] = [
-        {"output_type": "stream", "name": name, "text": _cut(text)}
+        {"output_type": "stream", "name": name, "text": _shorten(text)}
         for name, text in (("stdout", captured.stdout), ("stderr", captured.stderr))
         if text
     ]
     for number, output in enumerate(cast("list[Any]", captured.outputs)):
         shown = is_shown(output.data)
-        data = {} if shown else {mime: _cut(str(text)) for mime, text in output.data.items()}
+        data = {} if shown else {mime: _shorten(str(text)) for mime, text in output.data.items()}
         here = mark(-1, number) if shown else {}
         outputs.append({"output_type": "display_data", "data": data, "metadata": here})
     # Only the first line of an error: its traceback names files of this machine.
@@ -48,5 +48,5 @@ def run(code: str, captured: Any, error: BaseException | None) -> dict[str, Any]
     return {"code": code, "outputs": outputs}
 
 
-def _cut(text: str) -> str:
+def _shorten(text: str) -> str:
     return text if len(text) <= MAX_CHARS else f"{text[:MAX_CHARS]}\n… {len(text) - MAX_CHARS} characters more\n"

@@ -1,4 +1,6 @@
-"""Code and variables for the assistant in the live shell, from within the cell that waits for it."""
+"""The port `Kernel` on the live shell: runs code and describes variables from within the cell that waits for the
+answer. It knows no engine; `cell_session` makes one per shell.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,7 @@ _INTERRUPTED = KernelExecuteResult(status=RunStatus.INTERRUPTED, text="Interrupt
 
 
 class ShellKernel:
-    """Answers the server's requests while a cell waits. Belongs to one shell."""
+    """Answers the engine's requests while a cell waits. There is one for each shell."""
 
     def __init__(self, shell: Any, beside: ShellKernel | None = None) -> None:
         """`beside` is another one of the same shell."""
@@ -41,15 +43,15 @@ class ShellKernel:
         self._runs: list[dict[str, Any]] = []
 
     def begin(self, before: Callable[[], Awaitable[None]]) -> None:
-        """Called in the cell that asks. A new turn: its code may run, each time after `before`."""
+        """Begin a turn, in the cell that asks: its code may run, each time after `before`."""
         self._before = before
         self._stopped = False
         self._context = contextvars.copy_context()
         self._runs = []
 
     @property
-    def kept(self) -> dict[str, Any]:
-        """What the notebook keeps of the code that ran in this turn: metadata of an output."""
+    def output_metadata(self) -> dict[str, Any]:
+        """The metadata of an output in which the notebook keeps the code that ran in this turn."""
         return kept.metadata(self._runs)
 
     async def execute(self, code: str) -> KernelExecuteResult:
@@ -75,8 +77,8 @@ class ShellKernel:
             return await self._execute(code)
 
     def cancel(self) -> None:
-        """Let no code of this turn begin any more (it may be on its way from the server), and end what awaits
-        something; code that blocks is ended by the kernel's own interrupt."""
+        """Let no more code of this turn begin (it may be on its way from the server), and end what awaits something.
+        Code that blocks is ended by the kernel's own interrupt."""
         self._stopped = True
         for task in self._tasks:
             task.cancel()
@@ -94,7 +96,12 @@ class ShellKernel:
             return KernelExecuteResult(status=RunStatus.ERROR, text=problem)
         try:
             # A cell that waits has set the shell's hook for results; where none does, what captures comes after it.
-            with _noted(self._shell) as failures, in_code(), self._shell.display_trap, capture_output() as captured:
+            with (
+                _collect_failures(self._shell) as failures,
+                in_code(),
+                self._shell.display_trap,
+                capture_output() as captured,
+            ):
                 await self._shell.run_cell_async(code, store_history=False, transformed_cell=source)
         except KeyboardInterrupt:
             return _INTERRUPTED  # between two statements, where the shell does not expect it
@@ -114,7 +121,8 @@ class ShellKernel:
         return KernelExecuteResult(status=RunStatus.ERROR, text=outputs.text)
 
     def _show_pictures(self, output: Any, mark: dict[str, Any]) -> None:
-        """A figure is for the user: it goes to the page. Texts are for the model, and stand in the tool call's line."""
+        """Show figures on the page: they are for the user. Texts are for the model, and stand in the line of the tool
+        call."""
         if kept.is_shown(output.data):
             self._shell.display_pub.publish(output.data, metadata={**(output.metadata or {}), **mark})
 
@@ -126,9 +134,9 @@ class _Failure:
 
 
 @contextmanager
-def _noted(shell: Any) -> Generator[list[_Failure]]:
-    """Failures of code are collected here. The shell would send them to the page as this cell's own, and nbclient would
-    stop the notebook there."""
+def _collect_failures(shell: Any) -> Generator[list[_Failure]]:
+    """Collect failures of code. The shell would send them to the page as this cell's own, and nbclient would stop the
+    notebook there."""
     failures: list[_Failure] = []
 
     def note(
@@ -139,7 +147,7 @@ def _noted(shell: Any) -> Generator[list[_Failure]]:
         return []
 
     def note_exit(*_: Any, **__: Any) -> None:
-        """`sys.exit()` does not come to custom handlers."""
+        """Note `sys.exit()`, which custom handlers do not get."""
         kind, error, tb = sys.exc_info()
         if kind is not None and error is not None:
             note(shell, kind, error, tb)
@@ -162,7 +170,8 @@ def _noted(shell: Any) -> Generator[list[_Failure]]:
 
 
 def _syntax_error(source: str) -> str:
-    """IPython reports these on a way of their own, past every hook; so they are found before it sees the code."""
+    """Return the syntax error of code. IPython reports these past every hook, so they are found before it sees the
+    code."""
     try:
         compile(source, "<assistant>", "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
     except SyntaxError as error:

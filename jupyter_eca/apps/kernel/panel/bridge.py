@@ -1,6 +1,5 @@
-"""A page of a panel and the engine, joined. What passes is left alone, but for what only the kernel can do: to the
-engine the page is a client that is a kernel, so code that is approved in it runs here, and functions that were lent to
-the assistant in cells are lent to it as well. Knows no widget and no comm.
+"""Joins a page of a panel to the engine. Messages pass unchanged, except for what only the kernel can do: the
+kernel's code and variables, and the Python functions that are lent as tools. `link` makes it.
 """
 
 from __future__ import annotations
@@ -26,16 +25,16 @@ if TYPE_CHECKING:
 _OURS = "eca-kernel-"
 
 
-class Ears(Protocol):
-    """Whoever hears what passes."""
+class PassingMessages(Protocol):
+    """Whoever observes the messages that pass."""
 
-    def asked(self, method: str, params: Any) -> None: ...
+    def add_page_message(self, method: str, params: Any) -> None: ...
 
-    def told(self, method: str, params: Any) -> None: ...
+    def add_engine_message(self, method: str, params: Any) -> None: ...
 
 
-class Joint:
-    def __init__(self, page: Link, engine: Link, kernel: LiveKernel, lending: Lending, ears: Ears) -> None:
+class PanelBridge:
+    def __init__(self, page: Link, engine: Link, kernel: LiveKernel, lending: Lending, ears: PassingMessages) -> None:
         self._page = page
         self._engine = engine
         self._kernel = kernel
@@ -45,7 +44,7 @@ class Joint:
         self._serving: dict[Id, asyncio.Task[None]] = {}
 
     async def run(self) -> None:
-        """Until one of both leaves; then the other is left, too."""
+        """Run until one side leaves; then leave the other side too."""
         try:
             async with asyncio.TaskGroup() as self._tasks:
                 ways = self._tasks.create_task(self._up()), self._tasks.create_task(self._down())
@@ -66,13 +65,13 @@ class Joint:
                 case Request(_, method, params) | Notification(method, params):
                     if method == "chat/prompt":
                         await self._lend()
-                    self._ears.asked(method, params)
+                    self._ears.add_page_message(method, params)
                     await self._engine.send(message)
                 case _:
                     await self._engine.send(message)
 
     async def _lend(self) -> None:
-        """Functions may have come since the last question."""
+        """Lend the Python functions again: new ones may exist since the last question."""
         if self._lending.version != self._lent:
             self._lent = self._lending.version
             params = ToolLendParams(tools=self._lending.tools()).wire()
@@ -91,7 +90,7 @@ class Joint:
                     pass
                 case _:
                     if isinstance(message, Notification):
-                        self._ears.told(message.method, message.params)
+                        self._ears.add_engine_message(message.method, message.params)
                     await self._page.send(message)
 
     async def _serve(self, id: Id, work: Coroutine[Any, Any, Any]) -> None:
@@ -119,10 +118,10 @@ class Joint:
         return (await self._lending.call(called.name, called.arguments)).wire()
 
 
-_SERVED: dict[str, Callable[[Joint, Any], Coroutine[Any, Any, Any]]] = {
-    "kernel/execute": Joint.execute,
-    "kernel/variables": Joint.variables,
-    "tool/call": Joint.call,
+_SERVED: dict[str, Callable[[PanelBridge, Any], Coroutine[Any, Any, Any]]] = {
+    "kernel/execute": PanelBridge.execute,
+    "kernel/variables": PanelBridge.variables,
+    "tool/call": PanelBridge.call,
 }
 
 

@@ -1,5 +1,5 @@
-"""`%eca panel`, in whatever front end: the widget where a page shows it, a conversation by `input()` in a terminal,
-words where nobody looks on.
+"""`%eca panel` in every front end: the widget where a page shows it, a conversation by `input()` in a terminal, a
+sentence where nobody watches. It knows `cell_session` only; `widget` is the panel itself.
 """
 
 from __future__ import annotations
@@ -8,40 +8,45 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from jupyter_eca.apps.kernel.engine.interrupt import in_input
-from jupyter_eca.apps.kernel.surroundings import Surroundings
-from jupyter_eca.apps.kernel.surroundings import look_for_panels as look
+from jupyter_eca.apps.kernel.surroundings import FrontEndKind
+from jupyter_eca.apps.kernel.surroundings import find_front_end_for_panels as look
 from jupyter_eca.errors import CellError
 
 if TYPE_CHECKING:
-    from jupyter_eca.apps.kernel.magic import Magic
+    from collections.abc import Awaitable, Callable
+
+    from jupyter_eca.apps.kernel.cell_session import CellSession
+
+    Run = Callable[[str, str | None], Awaitable[None]]
+    """Runs `%%eca` with its line and its body; the body is None for `%eca`."""
 
 _CHAT: Final = re.compile(r"[\w-]{8,}")
 
-_WITHOUT: Final = "There are no widgets here, so we talk like this. An empty line ends it.\n"
-_NOBODY: Final = "A panel with the assistant is here for whoever runs this cell in a notebook; nobody looks on now."
+_WITHOUT: Final = "This front end shows no widgets, so the chat is text here. An empty line ends it.\n"
+_NOBODY: Final = "A panel with the assistant appears when somebody runs this cell in a notebook. Nobody watches now."
 
 
-async def show(magic: Magic, chat: str) -> str:
-    """What is to be said about it; "" where the panel speaks for itself. Raises: CellError."""
-    if look(magic.shell) is not Surroundings.TERMINAL:
-        return show_at_once(magic, chat)
+async def show(session: CellSession, chat: str, run: Run) -> str:
+    """Show a panel and return the sentence to print; "" where the panel needs none. Raises: CellError."""
+    if look(session.shell) is not FrontEndKind.TERMINAL:
+        return show_at_once(session, chat)
     _check(chat)
-    await _converse(magic, chat)
+    await _converse(run, chat)
     return ""
 
 
-def show_at_once(magic: Magic, chat: str) -> str:
-    """As `show`, where the cell cannot wait. Raises: CellError."""
+def show_at_once(session: CellSession, chat: str) -> str:
+    """Show a panel from a cell that cannot wait. See `show`. Raises: CellError."""
     _check(chat)
-    match look(magic.shell):
-        case Surroundings.NOTEBOOK:
+    match look(session.shell):
+        case FrontEndKind.NOTEBOOK:
             _display(chat)
             return ""
-        case Surroundings.TERMINAL:
+        case FrontEndKind.TERMINAL:
             raise CellError(
-                "Run `%eca panel` by itself: what loads jupyter_eca in the same breath cannot wait for you."
+                "Run `%eca panel` in a cell of its own: a cell that also loads jupyter_eca cannot wait for you."
             )
-        case Surroundings.UNATTENDED:
+        case FrontEndKind.UNATTENDED:
             return _NOBODY
 
 
@@ -60,19 +65,19 @@ def _display(chat: str) -> None:
     Panel(chat).show()
 
 
-async def _converse(magic: Magic, chat: str) -> None:
-    """Raises: CellError."""
+async def _converse(run: Run, chat: str) -> None:
+    """Talk with the user by `input()`. Raises: CellError."""
     if chat:
-        await magic.run(f"/resume {chat}")
+        await run(f"/resume {chat}", None)
     print(_WITHOUT)  # noqa: T201  # a terminal
-    while words := _read():
+    while words := _read_line():
         try:
-            await magic.run("", words)
+            await run("", words)
         except CellError as error:
             print(error)  # noqa: T201  # a terminal
 
 
-def _read() -> str:
+def _read_line() -> str:
     try:
         with in_input():
             return input("You: ").strip()

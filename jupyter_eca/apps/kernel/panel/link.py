@@ -1,11 +1,13 @@
-"""What a panel needs once a page has come to it: the joint to the engine, and the record of what passes."""
+"""What a panel needs once a page is connected: the join of the page to the engine, and the record of their messages.
+It imports pydantic, so `widget` imports it when the first page comes.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
 from jupyter_eca.apps.kernel.engine.shell_kernel import ShellKernel
-from jupyter_eca.apps.kernel.panel.bridge import Joint
+from jupyter_eca.apps.kernel.panel.bridge import PanelBridge
 from jupyter_eca.apps.kernel.panel.record import Record
 from jupyter_eca.apps.python_tools import LENT
 
@@ -13,8 +15,8 @@ if TYPE_CHECKING:
     import asyncio
     from collections.abc import Callable
 
-    from jupyter_eca.apps.kernel.magic import Magic
-    from jupyter_eca.apps.kernel.panel.bridge import Ears
+    from jupyter_eca.apps.kernel.cell_session import CellSession
+    from jupyter_eca.apps.kernel.panel.bridge import PassingMessages
     from jupyter_eca.transport.link import Link
 
 # The record is written when it has grown to this many times what it was, and at the end of a turn: all that is written
@@ -26,12 +28,12 @@ _FIRST: Final = 500
 _REST: Final = 0.2
 
 
-def joint(magic: Magic, page: Link, engine: Link, ears: Ears) -> Joint:
-    return Joint(page, engine, ShellKernel(magic.shell, beside=magic.kernel), LENT, ears)
+def make_bridge(session: CellSession, page: Link, engine: Link, ears: PassingMessages) -> PanelBridge:
+    return PanelBridge(page, engine, ShellKernel(session.shell, beside=session.kernel), LENT, ears)
 
 
 class Recorder:
-    """Hears what passes, and has it written when there is enough that is new."""
+    """Observes the messages that pass, and writes the record when enough of it is new."""
 
     def __init__(self, write: Callable[[Record], None], loop: asyncio.AbstractEventLoop) -> None:
         self.record = Record()
@@ -41,12 +43,12 @@ class Recorder:
         self._ended = 0
         self._timer: asyncio.TimerHandle | None = None
 
-    def asked(self, method: str, params: Any) -> None:
-        self.record.asked(method, params)
+    def add_page_message(self, method: str, params: Any) -> None:
+        self.record.add_page_message(method, params)
 
-    def told(self, method: str, params: Any) -> None:
+    def add_engine_message(self, method: str, params: Any) -> None:
         record = self.record
-        record.told(method, params)
+        record.add_engine_message(method, params)
         if record.ended != self._ended:
             self._ended = record.ended
             self._timer = self._timer or self._loop.call_later(_REST, self._write_now)

@@ -1,5 +1,5 @@
-"""A widget of which every page that shows it talks ECA, over the widget's own messages, on a channel of its own
-(`labextension/src/widget/channel.ts` has the few words around it).
+"""A widget each of whose pages speaks ECA on a channel of its own, over the widget's messages. It knows nothing of
+chats: `widget` makes a panel of it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _STATIC: Final = Path(__file__).parent.parent / "static"
 
 
 class Paged(AnyWidget):
-    """Made within the cell that it is for: what comes of its messages is shown there."""
+    """A widget with several pages. Make it in the cell that it is for: what its messages cause is shown there."""
 
     _esm = _STATIC / "panel.js"
     _css = _STATIC / "panel.css"
@@ -35,11 +35,11 @@ class Paged(AnyWidget):
         self.on_msg(self._take)  # pyright: ignore[reportUnknownMemberType]  # untyped library
 
     async def _serve(self, channel: str) -> None:
-        """One page, until it leaves; its link is in `_links` meanwhile."""
+        """Serve one page until it leaves; its link is in `_links` meanwhile."""
         raise NotImplementedError
 
-    def _told(self, content: Any) -> None:
-        """What is of no channel."""
+    def _hear_state(self, content: Any) -> None:
+        """Handle a message that belongs to no channel."""
 
     def _take(self, _widget: object, content: Any, _buffers: object) -> None:
         # JupyterLab sends it by a subshell: it is on a thread of its own. What comes of it goes on in the context of
@@ -56,10 +56,10 @@ class Paged(AnyWidget):
                 if link := self._links.get(channel):
                     link.received(content)
             case _:
-                self._told(content)
+                self._hear_state(content)
 
     def start(self, work: Coroutine[Any, Any, None]) -> None:
-        """The kernel's loop is not ours: these tasks end with their channels."""
+        """Start a task. The kernel's loop is not ours: these tasks end with their channels."""
         task = self._loop.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)

@@ -1,5 +1,5 @@
-"""What was said in the chat that a panel shows, as Markdown and as text: a widget leaves none in the saved notebook.
-Pure: no display, no clock.
+"""The chat that a panel shows, as Markdown and as text: a widget alone leaves none in the saved notebook. It
+displays nothing; `widget` puts the text below the cell.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class _Chat:
 
 
 class Record:
-    """Hears what passes between one page and the engine; another page's begins it anew."""
+    """The record of one page's chat. Another page begins it again."""
 
     def __init__(self) -> None:
         self._chats: dict[str, _Chat] = {}
@@ -46,11 +46,11 @@ class Record:
         self.size = 0
         """How much was heard, in characters: the record grows with it."""
 
-    def asked(self, method: str, params: Any) -> None:
+    def add_page_message(self, method: str, params: Any) -> None:
         if method in {"chat/prompt", "chat/open"} and isinstance(params, dict):
             self._current = str(params.get("chatId", ""))  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType]  # raw JSON
 
-    def told(self, method: str, params: Any) -> None:
+    def add_engine_message(self, method: str, params: Any) -> None:
         if method == "chat/contentReceived":
             try:
                 self._hear(ChatContentReceivedParams.model_validate(params))
@@ -84,14 +84,14 @@ class Record:
         chat = self._chats.get(self._current)
         return chat.turns if chat else []
 
-    def markdown(self, *, folded: bool) -> str:
-        """`folded` where the panel stands above it and says the same."""
-        turns = [f"**You:** {inert(turn.asked)}\n\n{turn.answer.markdown(final=True)}" for turn in self.turns]
+    def as_markdown(self, *, folded: bool) -> str:
+        """Render the record; `folded` where the panel above shows the same."""
+        turns = [f"**You:** {inert(turn.asked)}\n\n{turn.answer.as_markdown(final=True)}" for turn in self.turns]
         body = "\n\n---\n\n".join(text.strip() for text in turns)
         if not body:
             return ""
         again = f"```python\n{_LOAD}\n%eca panel {self._current}\n```"
-        whole = f"*A record of a chat with the assistant. To go on with it, run:*\n\n{again}\n\n{body}"
+        whole = f"*A record of a chat with the assistant. To continue it, run:*\n\n{again}\n\n{body}"
         return f"<details><summary>{_SUMMARY}</summary>\n\n{whole}\n\n</details>" if folded else whole
 
     def plain(self) -> str:
@@ -99,7 +99,7 @@ class Record:
         if not turns:
             return ""
         again = f"{_LOAD}\n%eca panel {self._current}"
-        return "\n\n".join([*turns, f"A record of a chat with the assistant. To go on with it, run:\n\n{again}"])
+        return "\n\n".join([*turns, f"A record of a chat with the assistant. To continue it, run:\n\n{again}"])
 
 
 def _id(chat: ChatId) -> str:

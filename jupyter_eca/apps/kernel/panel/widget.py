@@ -1,4 +1,5 @@
-"""`jupyter_eca.Panel()` and `%eca panel`: the side panel as a widget, for front ends that have no extension of ours.
+"""`jupyter_eca.Panel()` and `%eca panel`: the side panel as a widget, for front ends without our extension. It
+imports nothing heavy before a page connects: `link` has what comes then.
 
 Each channel of a page is joined to the engine by a link of its own. Behind the widget stands an output with the text of
 the chat, for whoever reads the notebook later.
@@ -12,14 +13,14 @@ import uuid
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, cast
 
+from jupyter_eca.apps.kernel.cell_session import CellSession, session_of
 from jupyter_eca.apps.kernel.panel.multi_page_widget import Paged
-from jupyter_eca.apps.kernel.surroundings import Surroundings
-from jupyter_eca.apps.kernel.surroundings import look_for_panels as look
+from jupyter_eca.apps.kernel.surroundings import FrontEndKind
+from jupyter_eca.apps.kernel.surroundings import find_front_end_for_panels as look
 from jupyter_eca.errors import EcaError
 from jupyter_eca.transport.comm import CommLink
 
 if TYPE_CHECKING:
-    from jupyter_eca.apps.kernel.magic import Magic
     from jupyter_eca.apps.kernel.panel.record import Record
 
 # Seconds that a page has to say that it is still there, once another has come: one that was reloaded never left.
@@ -27,31 +28,32 @@ _PAGE_PATIENCE: Final = 10.0
 
 NO_WIDGETS: Final = (
     "This front end shows no widgets, so there is no panel here. Ask with `%eca QUESTION`: answers come as text, and "
-    "what has to be approved is asked by `input()`."
+    "approvals are asked by `input()`."
 )
 NOBODY_LOOKS: Final = (
-    "A panel with the assistant stands here when somebody runs this cell in a notebook. Nobody looks on now: ask with "
+    "A panel with the assistant appears here when somebody runs this cell in a notebook. Nobody watches now: ask with "
     "`%eca QUESTION`."
 )
 
 
 class Panel(Paged):
-    """A panel with the assistant, to be shown in a cell: `Panel()`, or `Panel(chat)` to go on with a chat by its id.
+    """A panel with the assistant, to be shown in a cell: `Panel()`, or `Panel(chat)` to continue a chat by its id.
 
-    It is at the engine that `%%eca` asks, in the chat of the cells unless it is given another. Needs a running kernel.
+    It uses the engine that `%%eca` asks, and the chat of the cells unless it is given another one. It needs a running
+    kernel.
     """
 
     def __init__(self, chat: str = "") -> None:
         """Raises: RuntimeError outside of a kernel."""
-        magic = _magic()
+        session = _session()
         super().__init__()
-        self._magic = magic
+        self._session = session
         self._chat = chat
-        self._publisher = magic.shell.display_pub
-        self._surroundings = look(magic.shell)
+        self._publisher = session.shell.display_pub
+        self._surroundings = look(session.shell)
         self._heard: set[str] = set()
         self._record: Record | None = None
-        self._written = Written(self._publisher)
+        self._written = PanelOutput(self._publisher)
 
     # -- how it is shown
 
@@ -59,8 +61,8 @@ class Panel(Paged):
         self.show()
 
     def show(self) -> None:
-        if self._surroundings is not Surroundings.NOTEBOOK:
-            text = NOBODY_LOOKS if self._surroundings is Surroundings.UNATTENDED else NO_WIDGETS
+        if self._surroundings is not FrontEndKind.NOTEBOOK:
+            text = NOBODY_LOOKS if self._surroundings is FrontEndKind.UNATTENDED else NO_WIDGETS
             self._publisher.publish({"text/markdown": text, "text/plain": text})
             return
         bundle: Any = super()._repr_mimebundle_()  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]  # untyped library
@@ -79,7 +81,7 @@ class Panel(Paged):
                 pass
         super()._hear(content)
 
-    def _told(self, content: Any) -> None:
+    def _hear_state(self, content: Any) -> None:
         match content:
             case {"record": str(state)}:
                 self._written.folded = state != "hidden"
@@ -89,14 +91,14 @@ class Panel(Paged):
                 pass
 
     async def _serve(self, channel: str) -> None:
-        """One page, until it or the engine leaves."""
+        """Serve one page, until it or the engine leaves."""
         # A second of imports (pydantic and what builds on it): the panel is on the page before, and the loop is free.
         await asyncio.to_thread(importlib.import_module, "jupyter_eca.apps.kernel.panel.link")
-        from jupyter_eca.apps.kernel.panel.link import Recorder, joint
+        from jupyter_eca.apps.kernel.panel.link import Recorder, make_bridge
 
         try:
-            await self._magic.connected(unattended=False)
-            engine = await self._magic.engine.join()
+            await self._session.connect(unattended=False)
+            engine = await self._session.engine.join()
         except EcaError as error:
             self._say(channel, {"closed": True, "why": str(error)})
             return
@@ -104,17 +106,17 @@ class Panel(Paged):
         self.start(self._leave_to(channel))
         recorder = Recorder(self._written.write, self._loop)
         self._record = recorder.record
-        chat = self._chat or self._magic.engine.chat
+        chat = self._chat or self._session.engine.chat
         self._say(channel, {"opened": True, "chat": chat, "resumed": self._chat != ""})
         try:
-            await joint(self._magic, page, engine, recorder).run()
+            await make_bridge(self._session, page, engine, recorder).run()
         finally:
             self._links.pop(channel, None)
             recorder.end()
             self._say(channel, {"closed": True})
 
     async def _leave_to(self, channel: str) -> None:
-        """Pages that were reloaded or closed are told apart from those that are there: they do not answer."""
+        """Close the other pages that do not answer: they were reloaded or closed."""
         others = [other for other in self._links if other != channel]
         self._heard.difference_update(others)
         for other in others:
@@ -126,8 +128,8 @@ class Panel(Paged):
                 self._end(other)
 
 
-class Written:
-    """The output behind the panel. `folded` until the page has said that it hides it."""
+class PanelOutput:
+    """The output below the panel. It is `folded` until the page says that it hides it."""
 
     def __init__(self, publisher: Any) -> None:
         self._publisher = publisher
@@ -137,12 +139,12 @@ class Written:
         self.folded = True
 
     def begin(self) -> None:
-        """In the cell that shows the panel, each time that it is shown."""
+        """Publish the output in the cell that shows the panel, each time that it is shown."""
         self._publisher.publish(self._data(self._shown, ""), transient={"display_id": self._id})
         self._begun = True
 
     def write(self, record: Record) -> None:
-        text = record.markdown(folded=self.folded)
+        text = record.as_markdown(folded=self.folded)
         if self._begun and text and text != self._shown:
             self._shown = text
             self._publisher.publish(self._data(text, record.plain()), transient={"display_id": self._id}, update=True)
@@ -152,13 +154,12 @@ class Written:
         return {"text/markdown": markdown, "text/plain": plain} if markdown else {"text/plain": plain}
 
 
-def _magic() -> Magic:
+def _session() -> CellSession:
     from IPython.core.getipython import get_ipython
-
-    from jupyter_eca.apps.kernel import load, loaded
 
     shell: Any = get_ipython()
     if shell is None:
         raise RuntimeError("A panel needs a notebook's kernel. In a script, use `jupyter_eca.connect()`.")
-    load(shell)
-    return loaded(shell)
+    # By IPython's own door: `extension` knows the panel, so the panel must not know it.
+    shell.extension_manager.load_extension("jupyter_eca")
+    return session_of(shell)

@@ -14,10 +14,11 @@ from jupyter_eca.fronts.ahp.reducers.base import record
 from jupyter_eca.fronts.ahp.reducers.status import calls
 from jupyter_eca.fronts.ahp.session.config import CLIENT
 from jupyter_eca.fronts.ahp.session.tool_calls import LENT, why
-from jupyter_eca.plugins.tools.base import Plain, ToolResult
+from jupyter_eca.plugins.tools.base import Plain
 from jupyter_eca.protocol.ahp.content import EmbeddedResult, Markdown, TextResult
 from jupyter_eca.protocol.ahp.content import ToolResult as Carried
 from jupyter_eca.protocol.content import JsonOutputsDetails, Origin
+from jupyter_eca.workspace.tool_result import ToolResult
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

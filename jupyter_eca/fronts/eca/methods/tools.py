@@ -13,11 +13,12 @@ from jupyter_eca.engine.model.request import ToolSpec
 from jupyter_eca.errors import RemoteError, ToolError
 from jupyter_eca.fronts.eca.config_rights import changeable, where
 from jupyter_eca.mcp_client.tool_names import tool_name
-from jupyter_eca.plugins.tools.base import Plain, ToolResult
+from jupyter_eca.plugins.tools.base import Plain
 from jupyter_eca.protocol import tool as wire
 from jupyter_eca.protocol.base import Done
 from jupyter_eca.protocol.content import Origin
 from jupyter_eca.protocol.mcp import ToolServerUpdatedParams
+from jupyter_eca.workspace.tool_result import ToolResult
 
 if TYPE_CHECKING:
     from jupyter_eca.fronts.eca.session import EcaSession

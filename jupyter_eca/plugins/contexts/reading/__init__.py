@@ -1,1 +1,1 @@
-"""How contexts read the open notebook, and what was looked at recently."""
+"""How contexts read the open notebook (`open_notebook`), and what they saw a moment ago (`recent_look`)."""

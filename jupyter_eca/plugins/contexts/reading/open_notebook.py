@@ -1,4 +1,6 @@
-"""Notebooks as they are now: which one is meant, which cell of it, and how much of it a model is given."""
+"""Which open notebook and which of its cells is meant, and how much of it fits into a prompt. It offers nothing:
+`recent_look` does.
+"""
 
 from __future__ import annotations
 
@@ -15,9 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from jupyter_eca.engine.model.request import ImagePart
-    from jupyter_eca.plugins.contexts.base import OpenNotebooks, Surroundings
+    from jupyter_eca.plugins.contexts.base import Surroundings
     from jupyter_eca.protocol.notebook import NotebookCell, NotebookDocument, NotebookInfo
-    from jupyter_eca.workspace.ports import Files
+    from jupyter_eca.workspace.ports import Files, OpenNotebooks
 
 # Of a whole notebook: each costs a model what a page of text does, and the last ones are what is worked on.
 MAX_PICTURES: Final = 4
@@ -27,8 +29,8 @@ _LEAST_OUTPUT: Final = 60
 _CUT: Final = 45
 
 
-class Once:
-    """Reads each notebook once, for one message: five of its words are not five copies of a hundred megabytes."""
+class CachedNotebooks:
+    """Reads each notebook once for a message: five mentions of it are not five copies of a hundred megabytes."""
 
     def __init__(self, of: OpenNotebooks) -> None:
         self._of = of
@@ -49,28 +51,29 @@ class Once:
             return self._read[path]
 
 
-async def opened(around: Surroundings, path: str) -> str | None:
-    """The path in Jupyter's contents of a notebook that is open, of one as people and clients write it."""
-    if around.notebooks is None or not path.lower().endswith(".ipynb"):
+async def find_open_path(surroundings: Surroundings, path: str) -> str | None:
+    """Return the path in Jupyter's contents of an open notebook, given a path as people and clients write it."""
+    if surroundings.notebooks is None or not path.lower().endswith(".ipynb"):
         return None
-    names = [info.path for info in await around.notebooks.list()]
-    return await asyncio.to_thread(_same, around.files, path, names) if names else None
+    names = [info.path for info in await surroundings.notebooks.list()]
+    return await asyncio.to_thread(_same, surroundings.files, path, names) if names else None
 
 
-async def document(around: Surroundings, path: str = "") -> NotebookDocument:
-    """Without a path the one that is worked in. Raises: ToolError."""
-    if around.notebooks is None:
+async def document(surroundings: Surroundings, path: str = "") -> NotebookDocument:
+    """Return a notebook; without a path the active one. Raises: ToolError."""
+    if surroundings.notebooks is None:
         raise ToolError("No notebook is open.", "Open it in JupyterLab.")
     if path:
-        return await around.notebooks.read(await opened(around, path) or path)
-    infos = await around.notebooks.list()
+        return await surroundings.notebooks.read(await find_open_path(surroundings, path) or path)
+    infos = await surroundings.notebooks.list()
     if not infos:
         raise ToolError("No notebook is open.", "Open it in JupyterLab.")
-    return await around.notebooks.read(infos[0].path)
+    return await surroundings.notebooks.read(infos[0].path)
 
 
-def named(document: NotebookDocument, which: str) -> tuple[int, NotebookCell]:
-    """A cell with its number, by id or number. Ids first: one of digits alone is possible. Raises: ToolError."""
+def find_cell(document: NotebookDocument, which: str) -> tuple[int, NotebookCell]:
+    """Return a cell with its number, by id or number. Ids are tried first, because an id may consist of digits. Raises:
+    ToolError."""
     for number, cell in enumerate(document.cells, 1):
         if cell.id == which:
             return number, cell
@@ -80,11 +83,11 @@ def named(document: NotebookDocument, which: str) -> tuple[int, NotebookCell]:
 
 
 def whole(document: NotebookDocument) -> Material:
-    """All cells; where that is too long, outputs are told in fewer words before any cell is left out."""
+    """Return all cells. If that is too long, outputs are shortened before any cell is left out."""
     text = rendered(document)
     if len(text) > MAX_CHARACTERS:
         lengths = [len(put_out(cell.outputs)) for cell in document.cells]
-        each = _fitting(lengths, MAX_CHARACTERS - len(text) + sum(lengths))
+        each = _share_room(lengths, MAX_CHARACTERS - len(text) + sum(lengths))
         text = rendered(document, output=each)
         text += "" if each else "\n\n[outputs are left out: too many]"
     shown, note = _last_pictures(document)
@@ -92,8 +95,9 @@ def whole(document: NotebookDocument) -> Material:
     return Material(document.path, f"{text if len(text) <= MAX_CHARACTERS else capped(text)}{note}", shown)
 
 
-def _fitting(lengths: Sequence[int], room: int) -> int:
-    """How much of each output fits: the short ones whole, and of the long ones all the same."""
+def _share_room(lengths: Sequence[int], room: int) -> int:
+    """Return how many characters of an output fit: short outputs are whole, and the long ones share the rest
+    equally."""
     shares = len(lengths)
     for length in sorted(lengths):
         if (length + _CUT) * shares > room:
@@ -105,7 +109,7 @@ def _fitting(lengths: Sequence[int], room: int) -> int:
 
 
 def _last_pictures(document: NotebookDocument) -> tuple[tuple[ImagePart, ...], str]:
-    """The last ones, and a line that says where the others are."""
+    """Return the last pictures, and a line that says where the others are."""
     found: list[ImagePart] = []
     left_out: list[int] = []
     for number, cell in sorted(enumerate(document.cells, 1), reverse=True, key=lambda one: one[0]):

@@ -1,4 +1,5 @@
-"""What somebody who types can point at in the open notebook and its kernel, as it was a moment ago.
+"""What a user who types can point at in the open notebook and its kernel, as it was a moment ago. It reads nothing
+for a model: `open_notebook` does.
 
 Both are asked over a link, while the list under the prompt is to be there at once. So an answer serves the next letters
 too, and one that did not come in time is not asked for again at once: nobody's typing is held up by it twice.
@@ -9,7 +10,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass
 from time import monotonic
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 from jupyter_eca.errors import ToolError
 from jupyter_eca.workspace.files.name_search import Names
@@ -18,8 +19,8 @@ from jupyter_eca.workspace.kernels.nearest import worked_in
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
-    from jupyter_eca.plugins.contexts.base import OpenNotebooks, Surroundings
     from jupyter_eca.protocol.notebook import NotebookCell, Variable
+    from jupyter_eca.workspace.ports import Kernel, Kernels, OpenNotebooks
 
 T = TypeVar("T")
 
@@ -36,7 +37,7 @@ _WORDS: Final = 80
 
 @dataclass(frozen=True, slots=True)
 class CellLine:
-    """`failed` is the last line of its error."""
+    """A cell in a list of offers. `failed` is the last line of its error."""
 
     number: int
     id: str
@@ -48,8 +49,8 @@ class CellLine:
 
 @dataclass(frozen=True, slots=True)
 class Glance:
-    """`paths` are the notebooks that are open, the one that is worked in first: the others are of that one. `selected`
-    is the beginning of the selected text."""
+    """What was seen of the open notebooks. `paths` are all of them, the active one first; the other fields are about
+    that one. `selected` is the beginning of the selected text."""
 
     paths: tuple[str, ...] = ()
     cells: tuple[CellLine, ...] = ()
@@ -58,39 +59,55 @@ class Glance:
 
     @property
     def error(self) -> CellLine | None:
-        """The last that failed, by when it ran."""
+        """The cell that failed last, by when it ran."""
         return max(
             (cell for cell in self.cells if cell.failed), key=lambda cell: (cell.count, cell.number), default=None
         )
 
     @property
     def ended_so(self) -> bool:
-        """Whether nothing ran after it."""
+        """Whether nothing ran after that cell."""
         return self.error is not None and self.error.count >= max(cell.count for cell in self.cells)
 
 
+class NotebookSources(Protocol):
+    """The fields of `Surroundings` that a look at the open notebook and its kernel needs."""
+
+    @property
+    def chat(self) -> str: ...
+
+    @property
+    def notebooks(self) -> OpenNotebooks | None: ...
+
+    @property
+    def kernel(self) -> Kernel | None: ...
+
+    @property
+    def kernels(self) -> Kernels | None: ...
+
+
 class Glances:
-    """By chat: who sees it decides which notebooks are open."""
+    """What was seen a moment ago, by chat: the clients of a chat decide which notebooks are open."""
 
     def __init__(self) -> None:
         self._seen: dict[object, tuple[float, Any]] = {}
         self._turns: dict[object, asyncio.Lock] = {}
 
-    async def notebook(self, around: Surroundings) -> Glance:
-        notebooks = around.notebooks
+    async def notebook(self, surroundings: NotebookSources) -> Glance:
+        notebooks = surroundings.notebooks
         if notebooks is None:
             return Glance()
-        return await self._look(("notebook", around.chat), lambda: _notebook(notebooks), Glance())
+        return await self._look(("notebook", surroundings.chat), lambda: _notebook(notebooks), Glance())
 
-    async def variables(self, around: Surroundings) -> tuple[Variable, ...]:
-        if around.kernel is None:
+    async def variables(self, surroundings: NotebookSources) -> tuple[Variable, ...]:
+        if surroundings.kernel is None:
             return ()
 
         async def look() -> tuple[Variable, ...]:
-            kernel = await worked_in(around.kernel, around.kernels, around.notebooks)
-            return (await kernel.variables(around.chat, ())).variables if kernel is not None else ()
+            kernel = await worked_in(surroundings.kernel, surroundings.kernels, surroundings.notebooks)
+            return (await kernel.variables(surroundings.chat, ())).variables if kernel is not None else ()
 
-        return await self._look(("kernel", around.chat, id(around.kernel)), look, ())
+        return await self._look(("kernel", surroundings.chat, id(surroundings.kernel)), look, ())
 
     async def _look(self, key: object, look: Callable[[], Awaitable[T]], nothing: T) -> T:
         async with self._turns.setdefault(key, asyncio.Lock()):
@@ -131,12 +148,12 @@ def _line(number: int, cell: NotebookCell) -> CellLine:
     return CellLine(number, cell.id, first_line(cell.source), bool(cell.outputs), first_line(failed), count)
 
 
-def fitting(names: Mapping[str, T], query: str, most: int) -> list[T]:
-    """By names, the best first; all of them searched at once, since there may be a thousand."""
+def find_best(names: Mapping[str, T], query: str, most: int) -> list[T]:
+    """Return the values whose names fit best. All names are searched at once, since there may be a thousand."""
     return [names[name] for _, name in Names(tuple(names)).best(query, most)]
 
 
 def first_line(text: str) -> str:
-    """That says something."""
+    """Return the first line that is not empty."""
     line = next((line.strip() for line in text.splitlines() if line.strip()), "")
     return line if len(line) <= _WORDS else f"{line[: _WORDS - 1]}…"

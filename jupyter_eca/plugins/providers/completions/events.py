@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from jupyter_eca.engine.model.delta import ReasoningDelta, ReasoningEnd, Remark, ToolCallDelta, UsageDelta
-from jupyter_eca.plugins.providers.messages.request import sealed
-from jupyter_eca.plugins.providers.stop_remarks import TOO_LONG, declined
+from jupyter_eca.plugins.providers.messages.request import seal
+from jupyter_eca.plugins.providers.stop_remarks import TOO_LONG, describe_refusal
 from jupyter_eca.plugins.providers.thinking_tags import Tags
 
 if TYPE_CHECKING:
@@ -39,9 +39,9 @@ class _Call:
 
 
 @dataclass(slots=True)
-class Reading:
-    """One answer being read. `model` is the full name, `complete` that the server said it was the end. This API says
-    an error in a way that the SDK knows, so nothing is ever `failed` here."""
+class CompletionsReader:
+    """Reads one answer. `model` is the full name. `complete`: the server said that it was the end. The SDK recognises
+    errors of this API, so nothing is ever `failed` here."""
 
     model: str
     settings: ProviderConfig
@@ -70,7 +70,8 @@ class Reading:
                 return ()
 
     def usage(self) -> UsageDelta | None:
-        """None when the server did not count. Some count what their cache has read in a place of their own."""
+        """Return the usage; None when the server did not count. Some servers count cached tokens in a place of their
+        own."""
         if self._usage is None:
             return None
         details: Any = self._usage.get("prompt_tokens_details")
@@ -127,7 +128,7 @@ class Reading:
 
     def _end_thoughts(self) -> Iterator[Delta]:
         if self._thinks_in:
-            yield ReasoningEnd(sealed(self.model, self._thinks_in.strip()))
+            yield ReasoningEnd(seal(self.model, self._thinks_in.strip()))
             self._thinks_in = ""
 
     def _call(self, piece: Any) -> Iterator[Delta]:
@@ -146,12 +147,13 @@ class Reading:
         yield ToolCallDelta(at, id=id, name=name, arguments_text=arguments, signature=self._signature(piece))
 
     def _signature(self, piece: Any) -> str:
-        """Gemini's: it refuses the chat without it."""
+        """Return the signature of Gemini, which refuses the chat without it."""
         content: Any = piece.get("extra_content")
-        return sealed(self.model, json.dumps(content)) if isinstance(content, dict) and content else ""
+        return seal(self.model, json.dumps(content)) if isinstance(content, dict) and content else ""
 
     def _end(self, reason: str) -> Iterator[Delta]:
-        """Only these two say something: the others are often mislabelled, and the engine goes by what it received."""
+        """Read the reason of the end. Only these two are reliable: servers often mislabel the others, and the engine
+        uses what it received."""
         self.complete = True
         yield from self._end_thoughts()
         yield from self._tags.finish()
@@ -161,11 +163,11 @@ class Reading:
                 yield ToolCallDelta(len(self._calls) - 1, arguments_text="{")
             yield Remark(TOO_LONG)
         elif reason == "content_filter" or self._refusal:
-            yield Remark(declined(self._refusal))
+            yield Remark(describe_refusal(self._refusal))
 
 
 def _said_of(piece: Any) -> tuple[str, str, str]:
-    """Id, name and arguments; some servers send these as an object."""
+    """Return id, name and arguments; some servers send the arguments as an object."""
     function: Any = piece.get("function") or {}
     arguments = function.get("arguments") or ""
     text = arguments if isinstance(arguments, str) else json.dumps(arguments)
@@ -173,7 +175,7 @@ def _said_of(piece: Any) -> tuple[str, str, str]:
 
 
 def _count(counts: Any, name: str) -> int:
-    """Nothing that is no number, or nowhere, counts."""
+    """Return a count; 0 when it is missing or not a number."""
     match counts:
         case {**named}:
             count = named.get(name)

@@ -26,7 +26,7 @@ from jupyter_eca.plugins.providers.messages.request import (
     NO_IMAGE,
     NO_OUTPUT,
     NO_RESULT,
-    unsealed,
+    unseal,
 )
 
 if TYPE_CHECKING:
@@ -47,7 +47,8 @@ UNSIGNED = "skip_thought_signature_validator"
 
 
 def body(model_id: str, request: ModelRequest, extra: Payload, chosen: ModelConfig) -> Block:
-    """The JSON of `POST /v1/chat/completions`. `extra` is the `extraPayload`, which wins; null takes a key away."""
+    """Return the JSON of `POST /v1/chat/completions`. `extra` is the `extraPayload`: it overrides the rest, and null
+    removes a key."""
     made: Block = {"model": model_id, "messages": _messages(request, chosen.reasoning_history, model_id)}
     if request.tools:
         made["tools"] = [_tool(tool) for tool in request.tools]
@@ -64,7 +65,7 @@ def parameters(tool: ToolSpec) -> Block:
 
 
 def picture(part: ImagePart) -> str | None:
-    """As an address; None when no server would take it."""
+    """Return a picture as an address; None when no server would accept it."""
     fits = part.media_type in IMAGES and 0 < len(part.base64) <= MAX_IMAGE_CHARS
     return f"data:{part.media_type};base64,{part.base64}" if fits else None
 
@@ -85,23 +86,25 @@ def _messages(request: ModelRequest, keeps: str, model_id: str) -> list[Block]:
     made: list[Block] = [{"role": "system", "content": request.system}] if request.system.strip() else []
     for at, message in enumerate(request.messages):
         if message.role != "assistant":
-            made += _asked(message)
+            made += _from_user(message)
             continue
         thinks = keeps == "all" or (keeps == "turn" and at > last)
-        made += _said(message, request.model if thinks else "", _signed(message, request.model, model_id))
+        made += _from_assistant(
+            message, request.model if thinks else "", _find_signatures(message, request.model, model_id)
+        )
         calls = [part.id for part in message.parts if isinstance(part, ToolUsePart)]
         made += [{"role": "tool", "tool_call_id": _id(id), "content": answer(results.get(id))} for id in calls]
     return made
 
 
 def answer(result: ToolResultPart | None) -> str:
-    """Of a tool, in words."""
+    """Return the result of a tool as text."""
     if result is None:
         return NO_RESULT
     return result.text if result.text.strip() else NO_OUTPUT
 
 
-def _asked(message: ChatMessage) -> Iterator[Block]:
+def _from_user(message: ChatMessage) -> Iterator[Block]:
     blocks: list[Block] = []
     for part in message.parts:
         match part:
@@ -123,9 +126,9 @@ def _asked(message: ChatMessage) -> Iterator[Block]:
         yield {"role": "user", "content": blocks}
 
 
-def _said(message: ChatMessage, model: str, signed: Mapping[str, Block]) -> Iterator[Block]:
-    """`model` is the one that thoughts are given back to: it knows the field in which it sent them. `signed` is what
-    goes back with calls, by their ids."""
+def _from_assistant(message: ChatMessage, model: str, signed: Mapping[str, Block]) -> Iterator[Block]:
+    """Yield the assistant's messages. `model` is the one that gets its thoughts back: it knows the field in which it
+    sent them. `signed` is what goes back with calls, by their ids."""
     calls = [
         {
             "id": _id(part.id),
@@ -139,7 +142,7 @@ def _said(message: ChatMessage, model: str, signed: Mapping[str, Block]) -> Iter
     thoughts = [
         (field, part.text)
         for part in message.parts
-        if isinstance(part, ReasoningPart) and (field := model and unsealed(model, part.signature))
+        if isinstance(part, ReasoningPart) and (field := model and unseal(model, part.signature))
     ]
     text = message.text if message.text.strip() else None
     if text is None and not calls:
@@ -150,11 +153,11 @@ def _said(message: ChatMessage, model: str, signed: Mapping[str, Block]) -> Iter
     yield made | {"tool_calls": calls} if calls else made
 
 
-def _signed(message: ChatMessage, model: str, model_id: str) -> dict[str, Block]:
-    """Gemini refuses a chat in which the first call of a reply has lost its signature, and has a word for calls that
-    another model made."""
+def _find_signatures(message: ChatMessage, model: str, model_id: str) -> dict[str, Block]:
+    """Return the signatures of calls. Gemini refuses a chat in which the first call of a reply has lost its signature,
+    and has a special value for calls that another model made."""
     calls = [part for part in message.parts if isinstance(part, ToolUsePart)]
-    found = {part.id: json.loads(said) for part in calls if (said := unsealed(model, part.signature))}
+    found = {part.id: json.loads(said) for part in calls if (said := unseal(model, part.signature))}
     if calls and not found and _SIGNS.match(model_id):
         found[calls[0].id] = {"google": {"thought_signature": UNSIGNED}}
     return {id: {"extra_content": content} for id, content in found.items()}

@@ -26,9 +26,9 @@ _NAMES: Final = ("properties", "patternProperties", "$defs", "definitions")
 _ANY: Final = {"type": "object"}
 
 
-def told(tools: tuple[ToolSpec, ...], *, trusted: bool) -> list[dict[str, Any]]:
-    """The `tools` of a request. Unless `trusted`, the schemas of others are left out: one that llama.cpp cannot make a
-    grammar of would fail every request."""
+def as_functions(tools: tuple[ToolSpec, ...], *, trusted: bool) -> list[dict[str, Any]]:
+    """Return the `tools` of a request. Unless `trusted`, the schemas of others are left out: one that llama.cpp cannot
+    make a grammar of would fail every request."""
     return [
         {
             "type": "function",
@@ -43,8 +43,8 @@ def told(tools: tuple[ToolSpec, ...], *, trusted: bool) -> list[dict[str, Any]]:
 
 
 def _plain(schema: Any) -> Any:
-    """Without the patterns of strings: llama.cpp knows few, and writes of each other to the standard error, which a
-    notebook shows."""
+    """Return the schema without the patterns of strings. llama.cpp knows few of them, and writes about each other one
+    to the standard error, which a notebook shows."""
     if isinstance(schema, list):
         return [_plain(one) for one in cast("list[Any]", schema)]
     if not isinstance(schema, dict):
@@ -58,12 +58,12 @@ def _plain(schema: Any) -> Any:
     }
 
 
-def spoken(message: ChatMessage) -> Iterator[dict[str, Any]]:
-    """A message of the history; what tools gave back goes before what was said with it."""
+def as_messages(message: ChatMessage) -> Iterator[dict[str, Any]]:
+    """Yield the messages for one of the history. Results of tools come before the text that was said with them."""
     for part in message.parts:
         if isinstance(part, ToolResultPart):
-            yield {"role": "tool", "tool_call_id": part.id, "content": clean(part.text)}
-    text = clean("".join(part.text for part in message.parts if isinstance(part, TextPart)).strip())
+            yield {"role": "tool", "tool_call_id": part.id, "content": replace_surrogates(part.text)}
+    text = replace_surrogates("".join(part.text for part in message.parts if isinstance(part, TextPart)).strip())
     calls = [
         {"id": part.id, "type": "function", "function": {"name": part.name, "arguments": json.dumps(part.arguments)}}
         for part in message.parts
@@ -75,13 +75,13 @@ def spoken(message: ChatMessage) -> Iterator[dict[str, Any]]:
         yield {"role": message.role, "content": text}
 
 
-def clean(text: str) -> str:
-    """Half a surrogate pair, which a cell's output can have, is replaced: the server's JSON refuses it."""
+def replace_surrogates(text: str) -> str:
+    """Replace half a surrogate pair, which the output of a cell can contain: the server's JSON refuses it."""
     return text.encode(errors="replace").decode()
 
 
 @dataclass(slots=True)
-class Calls:
+class StreamedCalls:
     """The calls of one answer, while they are written."""
 
     _open: dict[int, ToolCallDelta] = field(default_factory=dict[int, ToolCallDelta])

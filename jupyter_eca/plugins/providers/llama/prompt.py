@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from jupyter_eca.engine.model.request import TextPart, ToolResultPart, ToolUsePart
-from jupyter_eca.plugins.providers.llama.calls import clean, spoken
+from jupyter_eca.plugins.providers.llama.calls import as_messages, replace_surrogates
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,8 +34,8 @@ def text_of(part: Part) -> str:
             return ""
 
 
-def _said(message: ChatMessage) -> str:
-    return clean("".join(map(text_of, message.parts)).strip())
+def _as_text(message: ChatMessage) -> str:
+    return replace_surrogates("".join(map(text_of, message.parts)).strip())
 
 
 def tokens(text: str) -> int:
@@ -43,10 +43,10 @@ def tokens(text: str) -> int:
 
 
 def first_kept(sizes: Sequence[int], room: int) -> int:
-    """Where the part of a history that fits begins; the last message is always kept.
+    """Return where the part of a history that fits begins; the last message is always kept.
 
-    An overflow halves what is kept instead of dropping one message, so that the beginning then stays the same for some
-    turns: llama.cpp reads again all that follows the first difference, 30 s for a full prompt.
+    An overflow halves what is kept instead of dropping one message, so that the beginning stays the same for some
+    turns: llama.cpp reads again everything after the first difference, 30 s for a full prompt.
     """
     start = total = 0
     for end, size in enumerate(sizes):
@@ -59,18 +59,19 @@ def first_kept(sizes: Sequence[int], room: int) -> int:
 
 
 def prompt(request: ModelRequest, room: int, *, tiny: bool, tools: bool = False) -> list[dict[str, Any]]:
-    """The request in OpenAI's words, cut from the oldest to about `room` tokens. Begins with a user's message."""
+    """Return the request in OpenAI's format, cut from the oldest message to about `room` tokens. It begins with a
+    user's message."""
     long = request.system if tools else f"{request.system}\n\n{NO_TOOLS}"
     system = SHORT_SYSTEM if tiny or tokens(long) > room // 4 else long
-    start = first_kept([tokens(_said(message)) for message in request.messages], room - tokens(system))
+    start = first_kept([tokens(_as_text(message)) for message in request.messages], room - tokens(system))
     while start < len(request.messages) - 1 and not _begins(request.messages[start], tools=tools):
         start += 1
     made: list[dict[str, Any]] = [{"role": "system", "content": system}]
     for message in request.messages[start:]:
-        made += spoken(message) if tools else [{"role": message.role, "content": _said(message)}]
+        made += as_messages(message) if tools else [{"role": message.role, "content": _as_text(message)}]
     return made
 
 
 def _begins(message: ChatMessage, *, tools: bool) -> bool:
-    """A result whose call was left out is no beginning."""
+    """Whether a history may begin with the message: a result whose call was left out may not."""
     return message.role == "user" and not (tools and any(isinstance(part, ToolResultPart) for part in message.parts))

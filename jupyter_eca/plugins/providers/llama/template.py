@@ -26,21 +26,21 @@ def knows_tools(template: str) -> bool:
 
 
 def file_knows_tools(file: Path) -> bool:
-    """False also for a file that cannot be read."""
+    """Whether the template of a file knows tools; False also for a file that cannot be read."""
     try:
         seen = file.stat()
-        return _read(file, seen.st_mtime_ns, seen.st_size)
+        return _has_template(file, seen.st_mtime_ns, seen.st_size)
     except (OSError, ValueError):
         return False
 
 
 @lru_cache(maxsize=64)
-def _read(file: Path, _changed: int, _size: int) -> bool:
+def _has_template(file: Path, _changed: int, _size: int) -> bool:
     with file.open("rb") as opened, mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as data:
-        return any(knows_tools(_string(data, key)) for key in _KEYS)
+        return any(knows_tools(_find_string(data, key)) for key in _KEYS)
 
 
-def _string(data: mmap.mmap, key: bytes) -> str:
+def _find_string(data: mmap.mmap, key: bytes) -> str:
     at = data.find(key, 0, _HEAD_BYTES)
     start = at + len(key) + 8
     if at < 0 or start > len(data):

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
 _BRACKETS = re.compile(r"[\[\]\s]+")
 
 
-def shown(source: Mapping[str, Any]) -> str:
-    """A page of the web or a place in a document, however the API says it; empty for one that it says otherwise."""
+def describe_source(source: Mapping[str, Any]) -> str:
+    """Describe a web page or a place in a document, in either form of the API; empty for another form."""
     match source:
         case {"url": str(url)} if url.startswith(("https://", "http://")):
             title = source.get("title")
@@ -33,5 +33,5 @@ def link(title: str, url: str) -> str:
 
 
 def _plain(title: str) -> str:
-    """A title is a stranger's words: it must not end the link that it is in."""
+    """Escape a title: a stranger wrote it, and it must not end the link that it is in."""
     return _BRACKETS.sub(" ", title).strip()

@@ -18,8 +18,8 @@ from jupyter_eca.engine.model.delta import (
     ToolCallDelta,
     UsageDelta,
 )
-from jupyter_eca.plugins.providers.messages.citations import shown
-from jupyter_eca.plugins.providers.messages.request import SEARCHED, sealed
+from jupyter_eca.plugins.providers.messages.citations import describe_source
+from jupyter_eca.plugins.providers.messages.request import SEARCHED, seal
 from jupyter_eca.plugins.providers.stop_remarks import DECLINED, FULL, TOO_LONG
 
 if TYPE_CHECKING:
@@ -47,8 +47,8 @@ class _Block:
 
 
 @dataclass(slots=True)
-class Reading:
-    """One answer being read. `model` is the full name, `complete` that the server said it was the end."""
+class MessagesReader:
+    """Reads one answer. `model` is the full name. `complete`: the server said that it was the end."""
 
     model: str
     complete: bool = False
@@ -78,7 +78,7 @@ class Reading:
         return ()
 
     def usage(self) -> UsageDelta:
-        """No cost. Tokens of the cache are counted apart from the input, as the API counts them."""
+        """Return the usage, without a cost. Cached tokens are counted apart from the input, as in the API."""
         count = self._tokens.get
         return UsageDelta(
             input_tokens=count("input_tokens", 0),
@@ -114,7 +114,7 @@ class Reading:
                 return (ToolCallDelta(index, arguments_text=text),)
             case "input_json_delta", {"partial_json": str(text)} if block:
                 block.text += text
-            case "citations_delta", {"citation": {} as citation} if block and (source := shown(citation)):
+            case "citations_delta", {"citation": {} as citation} if block and (source := describe_source(citation)):
                 if source not in block.sources:
                     block.sources.append(source)
             case "thinking_delta", {"thinking": str(text)}:
@@ -127,20 +127,20 @@ class Reading:
 
     def _stop(self, index: int, block: _Block) -> tuple[Delta, ...]:
         if block.kind == "thinking":
-            return (ReasoningEnd(sealed(self.model, block.signature)),)
+            return (ReasoningEnd(seal(self.model, block.signature)),)
         if block.kind == "text" and block.sources:
             return (TextDelta("".join(f" {source}" for source in block.sources)),)
         if block.kind == "server_tool_use":
-            return self._asked(block)
+            return self._begin_search(block)
         if block.kind == "web_search_tool_result":
-            return self._found(block)
+            return self._end_search(block)
         if block.kind == "tool_use" and block.input and not block.pieces:  # some servers send it whole, in the start
             block.pieces = True
             return (ToolCallDelta(index, arguments_text=json.dumps(block.input)),)
         return ()
 
-    def _asked(self, block: _Block) -> tuple[Delta, ...]:
-        """The server searches by itself: its reader sees for what, as a part of how the model thinks."""
+    def _begin_search(self, block: _Block) -> tuple[Delta, ...]:
+        """Show what the server searches for by itself, as a part of the model's reasoning."""
         given = _object(block.text) or block.input
         use = {"type": "server_tool_use", "id": block.id, "name": "web_search", "input": given or {}}
         self._searches[block.id] = use
@@ -150,18 +150,18 @@ class Reading:
             case _:
                 return ()
 
-    def _found(self, block: _Block) -> tuple[Delta, ...]:
-        """Both blocks are kept together, where a thought has its signature. After a pause there is only the second:
-        the answer before it has the first."""
+    def _end_search(self, block: _Block) -> tuple[Delta, ...]:
+        """Keep both blocks of a search together, where a thought has its signature. After a pause there is only the
+        second block: the answer before has the first."""
         result = {"type": "web_search_tool_result", "tool_use_id": block.id, "content": block.content}
         use = self._searches.pop(block.id, None)
-        seal = sealed(self.model, SEARCHED + json.dumps([use, result] if use else [result]))
-        return (ReasoningDelta("\n".join(_lines(block.content)) + "\n"), ReasoningEnd(seal))
+        signature = seal(self.model, SEARCHED + json.dumps([use, result] if use else [result]))
+        return (ReasoningDelta("\n".join(_lines(block.content)) + "\n"), ReasoningEnd(signature))
 
     def _unfound(self) -> tuple[Delta, ...]:
-        """Searches that are still under way in a pause: what comes of them is told when it is over."""
+        """Return searches that are still in progress at a pause: their results come when it is over."""
         uses, self._searches = list(self._searches.values()), {}
-        return (ReasoningEnd(sealed(self.model, SEARCHED + json.dumps(uses))),) if uses else ()
+        return (ReasoningEnd(seal(self.model, SEARCHED + json.dumps(uses))),) if uses else ()
 
     def _end(self, delta: dict[str, Any]) -> tuple[Delta, ...]:
         match delta:
@@ -176,7 +176,8 @@ class Reading:
         return (*self._spoilt(), Remark(_CUT[reason].format(why=why)))
 
     def _spoilt(self) -> tuple[Delta, ...]:
-        """A call that was cut off before its first argument looks like one that has none, and would be run."""
+        """Whether a call was cut off: before its first argument it looks like one without arguments, and would be
+        run."""
         last = max(self._blocks, default=-1)
         block = self._blocks.get(last)
         spoilt = block is not None and block.kind == "tool_use" and not block.pieces
@@ -200,10 +201,10 @@ def _object(text: str) -> Json | None:
 
 
 def _lines(content: object) -> Iterator[str]:
-    """What a search found, for the reader."""
+    """Return what a search found, for the reader."""
     match content:
         case list():
-            yield from (f"- {shown(one)}" for one in cast("list[Json]", content))
+            yield from (f"- {describe_source(one)}" for one in cast("list[Json]", content))
         case {"error_code": str(code)}:
             yield f"The search failed: {code}."
         case _:

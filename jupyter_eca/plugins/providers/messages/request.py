@@ -59,8 +59,8 @@ NO_RESULT = "This call has no result: it did not finish."
 
 
 def body(model_id: str, request: ModelRequest, extra: Mapping[str, Any], *, searches: bool = False) -> dict[str, Any]:
-    """The JSON of `POST /v1/messages`. `extra` is the `extraPayload`, which wins; null takes a key away. Whether the
-    model `searches` the web decides also whether it is given back what it found."""
+    """Return the JSON of `POST /v1/messages`. `extra` is the `extraPayload`: it overrides the rest, and null removes a
+    key. Only a model that `searches` the web gets back what it found."""
     made: dict[str, Any] = {"model": model_id, "max_tokens": MAX_TOKENS, "messages": _messages(request, searches)}
     if request.system.strip():
         made["system"] = [{"type": "text", "text": request.system} | _MARK]
@@ -69,11 +69,14 @@ def body(model_id: str, request: ModelRequest, extra: Mapping[str, Any], *, sear
         tools.insert(0, SEARCH)
     if tools:
         made["tools"] = [*tools[:-1], tools[-1] | _MARK]
-    return _fitting({name: value for name, value in {**made, **extra}.items() if value is not None} | {"stream": True})
+    return _fit_thinking(
+        {name: value for name, value in {**made, **extra}.items() if value is not None} | {"stream": True}
+    )
 
 
-def _fitting(made: Block) -> Block:
-    """A budget for thinking must be below the limit of the whole answer, and have a least size: half of it, or none."""
+def _fit_thinking(made: Block) -> Block:
+    """Make the budget for thinking valid. It must be below the limit of the whole answer and has a least size: half of
+    the limit, or no thinking."""
     thinking: Any = made.get("thinking")
     budget: Any = cast("Block", thinking).get("budget_tokens") if isinstance(thinking, dict) else None
     if not isinstance(budget, int) or budget < made["max_tokens"]:
@@ -84,12 +87,12 @@ def _fitting(made: Block) -> Block:
     return {name: value for name, value in made.items() if name != "thinking"}
 
 
-def sealed(model: str, signature: str) -> str:
-    """A signature with the model that made it: another one would refuse it, and the chat with it."""
+def seal(model: str, signature: str) -> str:
+    """Join a signature with the model that made it: another model would refuse it, and the chat with it."""
     return f"{model}#{signature}" if signature else ""
 
 
-def unsealed(model: str, signature: str) -> str:
+def unseal(model: str, signature: str) -> str:
     return signature.removeprefix(f"{model}#") if signature.startswith(f"{model}#") else ""
 
 
@@ -107,11 +110,11 @@ def _messages(request: ModelRequest, searches: bool) -> list[Block]:
     for number, message in enumerate(request.messages):
         if message.role == "assistant":
             # An answer with nothing after it is one that its vendor paused.
-            said = _said(message, request.model, searches)
-            _add(made, "assistant", _closed(said, paused=number == last))
+            said = _from_assistant(message, request.model, searches)
+            _add(made, "assistant", _drop_halves(said, paused=number == last))
             unanswered += [part.id for part in message.parts if isinstance(part, ToolUsePart)]
         else:
-            _add(made, "user", [_result(id, results.get(id)) for id in unanswered] + _asked(message))
+            _add(made, "user", [_result(id, results.get(id)) for id in unanswered] + _from_user(message))
             unanswered = []
     _add(made, "user", [_result(id, results.get(id)) for id in unanswered])
     # The last two of the user: where the last request ended is found again however much was said since.
@@ -127,7 +130,7 @@ def _add(made: list[Block], role: str, blocks: list[Block]) -> None:
         made.append({"role": role, "content": blocks})
 
 
-def _asked(message: ChatMessage) -> list[Block]:
+def _from_user(message: ChatMessage) -> list[Block]:
     blocks: list[Block] = []
     for part in message.parts:
         match part:
@@ -148,7 +151,7 @@ def _asked(message: ChatMessage) -> list[Block]:
     return blocks
 
 
-def _said(message: ChatMessage, model: str, searches: bool) -> list[Block]:
+def _from_assistant(message: ChatMessage, model: str, searches: bool) -> list[Block]:
     blocks: list[Block] = []
     for part in message.parts:
         match part:
@@ -157,16 +160,16 @@ def _said(message: ChatMessage, model: str, searches: bool) -> list[Block]:
             case ToolUsePart():
                 name = _ILLEGAL.sub("_", part.name)[:128] or "_"
                 blocks.append({"type": "tool_use", "id": _id(part.id), "name": name, "input": part.arguments})
-            case ReasoningPart() if signature := unsealed(model, part.signature):
+            case ReasoningPart() if signature := unseal(model, part.signature):
                 blocks += _thought(part.text, signature, searches)
             case _:
                 pass
     return blocks
 
 
-def _closed(blocks: list[Block], *, paused: bool) -> list[Block]:
-    """Without searches that lack a half: a pause may have come between the two, and a stop in the pause. Nor does it
-    end in what leads on, as what is `paused` may: it goes back as it came."""
+def _drop_halves(blocks: list[Block], *, paused: bool) -> list[Block]:
+    """Drop searches that lack one half: a pause may have come between the two, and a stop in the pause. A message must
+    not end with what leads on either, unless it is `paused`: that goes back as it came."""
     asked = {block["id"] for block in blocks if block["type"] == "server_tool_use"}
     found = {block["tool_use_id"] for block in blocks if block["type"] == "web_search_tool_result"}
     whole = asked if paused else asked & found

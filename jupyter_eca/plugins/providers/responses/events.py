@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from jupyter_eca.engine.model.delta import ReasoningDelta, ReasoningEnd, Remark, TextDelta, ToolCallDelta, UsageDelta
-from jupyter_eca.plugins.providers.messages.citations import shown
-from jupyter_eca.plugins.providers.messages.request import sealed
-from jupyter_eca.plugins.providers.stop_remarks import TOO_LONG, declined
+from jupyter_eca.plugins.providers.messages.citations import describe_source
+from jupyter_eca.plugins.providers.messages.request import seal
+from jupyter_eca.plugins.providers.stop_remarks import TOO_LONG, describe_refusal
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 
 @dataclass(slots=True)
-class Reading:
-    """One answer being read. `model` is the full name, `complete` that the server said it was the end, `failed` the
-    code and the words of an error that it sent instead."""
+class ResponsesReader:
+    """Reads one answer. `model` is the full name. `complete`: the server said that it was the end. `failed` is the code
+    and the text of an error that it sent instead."""
 
     model: str
     settings: ProviderConfig
@@ -54,9 +54,9 @@ class Reading:
             case {"type": "response.output_item.added", "item": {} as item}:
                 return self._begin(event.get("output_index", 0), item)
             case {"type": "response.output_item.done", "item": {} as item}:
-                return tuple(self._done(event.get("output_index", 0), item))
+                return tuple(self._finish_item(event.get("output_index", 0), item))
             case {"type": "response.refusal.done", "refusal": str(why)}:
-                return (Remark(declined(why)),)
+                return (Remark(describe_refusal(why)),)
             case {"type": "response.completed" | "response.incomplete", "response": {} as response}:
                 return self._end(response)
             case {"type": "response.failed", "response": {} as response}:
@@ -68,7 +68,7 @@ class Reading:
         return ()
 
     def usage(self) -> UsageDelta | None:
-        """None when the server did not count."""
+        """Return the usage; None when the server did not count."""
         if self._usage is None:
             return None
         details: Any = self._usage.get("input_tokens_details")
@@ -97,13 +97,13 @@ class Reading:
         self._calls[index] = True
         return (ToolCallDelta(index, arguments_text=text),)
 
-    def _done(self, index: int, item: dict[str, Any]) -> Iterator[Delta]:
-        """Whole items: some servers send nothing before."""
+    def _finish_item(self, index: int, item: dict[str, Any]) -> Iterator[Delta]:
+        """Read a whole item: some servers send nothing before it."""
         match item:
             case {"type": "reasoning"}:
                 kept = {"id": item.get("id"), "encrypted_content": item.get("encrypted_content")}
                 signature = json.dumps(kept) if all(kept.values()) else ""
-                yield ReasoningEnd(sealed(self.model, signature))
+                yield ReasoningEnd(seal(self.model, signature))
             case {"type": "function_call", "arguments": str(text)}:
                 if index not in self._calls:
                     yield from self._begin(index, item)
@@ -111,7 +111,7 @@ class Reading:
                     yield from self._arguments(index, text)
             case {"type": "web_search_call", "id": str()}:
                 self._searches += _searches(item)
-                yield from _searched(item, self.model)
+                yield from _read_search(item, self.model)
             case {"type": "message", "content": [*parts]}:
                 for part in parts:
                     yield from self._whole(index, part)
@@ -131,9 +131,9 @@ class Reading:
             self._cite(source)
 
     def _cite(self, source: dict[str, Any]) -> None:
-        """Models mostly write their sources into the text themselves."""
+        """Record a source, unless the text names it already: models mostly write their sources there themselves."""
         url = source.get("url")
-        if isinstance(url, str) and url not in self._text and (made := shown(source)):
+        if isinstance(url, str) and url not in self._text and (made := describe_source(source)):
             self._sources[url] = made
 
     def _end(self, response: dict[str, Any]) -> tuple[Delta, ...]:
@@ -142,14 +142,15 @@ class Reading:
             self._usage = response["usage"]
         match response.get("incomplete_details"):
             case {"reason": "content_filter"}:
-                return (Remark(declined()),)
+                return (Remark(describe_refusal()),)
             case {"reason": str(reason)} if reason:
                 return (*self._spoilt(), Remark(TOO_LONG))
             case _:
                 return ()
 
     def _spoilt(self) -> tuple[Delta, ...]:
-        """A call that was cut off before its first argument looks like one that has none, and would be run."""
+        """Whether a call was cut off: before its first argument it looks like one without arguments, and would be
+        run."""
         last = max(self._calls, default=-1)
         return (ToolCallDelta(last, arguments_text="{"),) if last >= 0 and not self._calls[last] else ()
 
@@ -163,18 +164,18 @@ class Reading:
                 self.failed = ("", "")
 
 
-def _searched(item: dict[str, Any], model: str) -> Iterator[Delta]:
-    """The server searches by itself. What it has done goes back with the thoughts around it, as it came."""
+def _read_search(item: dict[str, Any], model: str) -> Iterator[Delta]:
+    """Show a search of the server. What it did goes back with the thoughts around it, as it came."""
     match item.get("action"):
         case {"query": str(words)} | {"url": str(words)}:
             yield ReasoningDelta(f"Searched the web: {words}\n")
         case _:
             yield ReasoningDelta("")
-    yield ReasoningEnd(sealed(model, json.dumps(item)))
+    yield ReasoningEnd(seal(model, json.dumps(item)))
 
 
 def _searches(item: dict[str, Any]) -> bool:
-    """To open a page that was found, or to look for words in it, is none."""
+    """Whether an item is a search: to open a found page, or to look for words in it, is none."""
     match item.get("action"):
         case {"type": "open_page" | "find_in_page"}:
             return False
@@ -183,7 +184,7 @@ def _searches(item: dict[str, Any]) -> bool:
 
 
 def _count(counts: Any, name: str) -> int:
-    """Nothing that is no number, or nowhere, counts."""
+    """Return a count; 0 when it is missing or not a number."""
     match counts:
         case {**named}:
             count = named.get(name)

@@ -20,7 +20,7 @@ from jupyter_eca.engine.model.request import (
     ToolUsePart,
 )
 from jupyter_eca.plugins.providers.completions.request import answer, file_name, parameters, picture, tool_name
-from jupyter_eca.plugins.providers.messages.request import NO_IMAGE, unsealed
+from jupyter_eca.plugins.providers.messages.request import NO_IMAGE, unseal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -43,7 +43,8 @@ _LEADS_ON = frozenset({"reasoning", "web_search_call"})
 
 
 def body(model_id: str, request: ModelRequest, extra: Payload, chosen: ModelConfig) -> Block:
-    """The JSON of `POST /v1/responses`. `extra` is the `extraPayload`, which wins; null takes a key away."""
+    """Return the JSON of `POST /v1/responses`. `extra` is the `extraPayload`: it overrides the rest, and null removes a
+    key."""
     made: Block = {"model": model_id, "input": list(_items(request, chosen)), "store": False}
     if request.system.strip():
         made["instructions"] = request.system
@@ -58,7 +59,7 @@ def body(model_id: str, request: ModelRequest, extra: Payload, chosen: ModelConf
 
 
 def _cache_key(request: ModelRequest) -> str:
-    """The same for every request of a chat, so that they meet where the beginning of it is cached."""
+    """Return a key that is the same for every request of a chat, so that they meet where its beginning is cached."""
     first = request.messages[0].text if request.messages else ""
     return sha256(f"{request.system}\0{first}".encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
@@ -81,17 +82,17 @@ def _items(request: ModelRequest, chosen: ModelConfig) -> Iterator[Block]:
     last = max((at for at, one in enumerate(request.messages) if one.role == "user" and one.text), default=0)
     for at, message in enumerate(request.messages):
         if message.role != "assistant":
-            yield from _asked(message)
+            yield from _from_user(message)
             continue
         thinks = keeps == "all" or (keeps == "turn" and at > last)
-        yield from _said(message, request.model if thinks else "", searches=bool(chosen.web_search))
+        yield from _from_assistant(message, request.model if thinks else "", searches=bool(chosen.web_search))
         for part in message.parts:
             if isinstance(part, ToolUsePart):
                 output = answer(results.get(part.id))
                 yield {"type": "function_call_output", "call_id": _id(part.id), "output": output}
 
 
-def _asked(message: ChatMessage) -> Iterator[Block]:
+def _from_user(message: ChatMessage) -> Iterator[Block]:
     blocks: list[Block] = []
     for part in message.parts:
         match part:
@@ -110,7 +111,7 @@ def _asked(message: ChatMessage) -> Iterator[Block]:
         yield {"role": "user", "content": blocks}
 
 
-def _said(message: ChatMessage, model: str, *, searches: bool) -> Iterator[Block]:
+def _from_assistant(message: ChatMessage, model: str, *, searches: bool) -> Iterator[Block]:
     items: list[Block] = []
     for part in message.parts:
         match part:
@@ -119,7 +120,7 @@ def _said(message: ChatMessage, model: str, *, searches: bool) -> Iterator[Block
             case ToolUsePart():
                 call = {"call_id": _id(part.id), "name": tool_name(part.name), "arguments": json.dumps(part.arguments)}
                 items.append({"type": "function_call"} | call)
-            case ReasoningPart() if opaque := model and unsealed(model, part.signature):
+            case ReasoningPart() if opaque := model and unseal(model, part.signature):
                 items += _thought(part.text, opaque, searches=searches)
             case _:
                 pass

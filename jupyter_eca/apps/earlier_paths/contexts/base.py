@@ -1,0 +1,12 @@
+"""The earlier path of `jupyter_eca.plugins`, with a DeprecationWarning."""
+
+from __future__ import annotations
+
+from warnings import warn
+
+from jupyter_eca.plugins.contexts.base import Context, Material, Surroundings
+from jupyter_eca.workspace.ports import Executed, OpenNotebooks
+
+__all__ = ["Context", "Executed", "Material", "OpenNotebooks", "Surroundings"]
+
+warn("jupyter_eca.contexts.base has moved: import from jupyter_eca.plugins.", DeprecationWarning, stacklevel=2)

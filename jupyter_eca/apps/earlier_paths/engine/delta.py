@@ -1,0 +1,20 @@
+"""The earlier path of `jupyter_eca.plugins`, with a DeprecationWarning."""
+
+from __future__ import annotations
+
+from warnings import warn
+
+from jupyter_eca.engine.model.delta import (
+    Delta,
+    Paused,
+    ReasoningDelta,
+    ReasoningEnd,
+    Remark,
+    TextDelta,
+    ToolCallDelta,
+    UsageDelta,
+)
+
+__all__ = ["Delta", "Paused", "ReasoningDelta", "ReasoningEnd", "Remark", "TextDelta", "ToolCallDelta", "UsageDelta"]
+
+warn("jupyter_eca.engine.delta has moved: import from jupyter_eca.plugins.", DeprecationWarning, stacklevel=2)
