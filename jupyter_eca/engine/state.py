@@ -12,7 +12,7 @@ from jupyter_eca.errors import IllegalSignal
 
 if TYPE_CHECKING:
     from jupyter_eca.engine.model.compaction import Summing
-    from jupyter_eca.engine.model.history import History
+    from jupyter_eca.engine.model.request import History
     from jupyter_eca.engine.model.retry import Retry
     from jupyter_eca.engine.model.task_plan import Tasks
     from jupyter_eca.engine.tool_call import ToolCall

@@ -44,8 +44,7 @@ from jupyter_eca.protocol.event import Event, Outcome
 
 if TYPE_CHECKING:
     from jupyter_eca.engine.inputs import Asked, Gathered, ModelFailed, Prompted, Steered
-    from jupyter_eca.engine.model.history import History
-    from jupyter_eca.engine.model.request import DocumentPart
+    from jupyter_eca.engine.model.request import DocumentPart, History
     from jupyter_eca.engine.state import ChatState
 
 _OUTCOMES = {

@@ -10,7 +10,7 @@ from jupyter_eca.protocol.content import ProgressContent, Role, TextContent
 from tests.engine.talk import Talk, call
 
 if TYPE_CHECKING:
-    from jupyter_eca.engine.model.history import History
+    from jupyter_eca.engine.model.request import History
 
 NOTE = inputs.Noted(5000, "It is done.", "[job-1 is done]")
 

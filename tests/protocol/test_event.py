@@ -15,7 +15,7 @@ from jupyter_eca.protocol.content import Content, ProgressContent, ReasonTextCon
 from jupyter_eca.protocol.event import Event, Outcome, merged
 
 if TYPE_CHECKING:
-    from jupyter_eca.engine.model.history import History
+    from jupyter_eca.engine.model.request import History
 
 contents: st.SearchStrategy[Content] = st.one_of(
     st.builds(TextContent, text=st.text(max_size=3), content_id=st.sampled_from([None, None, None, "c"])),

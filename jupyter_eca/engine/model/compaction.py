@@ -27,7 +27,7 @@ from jupyter_eca.engine.model.texts import CONTEXT, PRUNED, PRUNED_RESULT, SUMMA
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from jupyter_eca.engine.model.history import History
+    from jupyter_eca.engine.model.request import History
 
 # What stays of the results of tools when a model's server says that the request is too long; ECA keeps as much.
 KEPT_RESULTS: Final = 40_000 * CHARS_PER_TOKEN

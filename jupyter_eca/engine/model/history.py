@@ -9,6 +9,7 @@ from jupyter_eca.engine.model.compaction import compacted, is_pruning, is_summar
 from jupyter_eca.engine.model.request import (
     ChatMessage,
     DocumentPart,
+    History,
     ImagePart,
     Part,
     ReasoningPart,
@@ -33,8 +34,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from jupyter_eca.protocol.event import Event
-
-History = tuple[ChatMessage, ...]
 
 
 def remember(history: History, event: Event) -> History:

@@ -94,6 +94,10 @@ class ChatMessage:
         return "".join(part.text for part in self.parts if isinstance(part, TextPart))
 
 
+# What a model remembers of a chat. `history.remember` makes it of the events.
+History = tuple[ChatMessage, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class ModelRequest:
     """`model` is the full `provider/model` name; `variant` one of those its configuration has (a reasoning effort)."""

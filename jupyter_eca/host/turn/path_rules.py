@@ -18,7 +18,7 @@ from jupyter_eca.instructions.base import facts
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from jupyter_eca.engine.model.history import History
+    from jupyter_eca.engine.model.request import History
     from jupyter_eca.host.host import Host
     from jupyter_eca.instructions.rules import Rule
     from jupyter_eca.plugins.tools.base import Tool, ToolContext
