@@ -66,7 +66,7 @@ class ChatState:
     tasks: Tasks = ()
     planned: bool = False
 
-    def begun(self, turn: str, setup: Setup) -> ChatState:
+    def begin(self, turn: str, setup: Setup) -> ChatState:
         """What is left of the turn before has no part in it."""
         anew = replace(self, turn=turn, setup=setup, trust=setup.trust, local=False, steps=0, steers=(), pauses=0)
         return replace(anew, summed=None, pruned=False)

@@ -43,12 +43,12 @@ if TYPE_CHECKING:
     from jupyter_eca.engine.model.delta import ToolCallDelta
     from jupyter_eca.engine.model.request import ToolSpec
     from jupyter_eca.engine.state import ChatState
-    from jupyter_eca.engine.turn_driver import Walk
+    from jupyter_eca.engine.step_builder import StepBuilder
     from jupyter_eca.protocol.content import ToolCallDetails
 
 
-def prepare(walk: Walk, delta: ToolCallDelta) -> None:
-    state = walk.state
+def prepare(builder: StepBuilder, delta: ToolCallDelta) -> None:
+    state = builder.state
     if delta.index not in state.indexes:
         id = delta.id if _free(state, delta.id) else f"{state.turn}-{state.request}-{delta.index}"
         tool = next((t for t in state.setup.tools if t.name == delta.name), None)
@@ -62,8 +62,8 @@ def prepare(walk: Walk, delta: ToolCallDelta) -> None:
     call = state.calls[at]
     signature = delta.signature or call.signature
     call = replace(call, arguments_text=call.arguments_text + delta.arguments_text, signature=signature)
-    walk.state = replace(state, calls=(*state.calls[:at], call, *state.calls[at + 1 :]))
-    walk.emit(ToolCallPrepareContent(**call.about(), arguments_text=delta.arguments_text, manual_approval=call.asks))
+    builder.state = replace(state, calls=(*state.calls[:at], call, *state.calls[at + 1 :]))
+    builder.emit(ToolCallPrepareContent(**call.about(), arguments_text=delta.arguments_text, manual_approval=call.asks))
 
 
 def _will_ask(state: ChatState, tool: ToolSpec | None, id: str) -> bool:
@@ -88,24 +88,24 @@ def foreseen(state: ChatState, call: ToolCall, arguments: dict[str, Any]) -> Dec
     return Decision.DENY if call.tool is None else _verdict(state, call.tool, call.id, arguments).decision
 
 
-def describe(walk: Walk, details: Mapping[str, ToolCallDetails], adjusted: Mapping[str, Adjusted]) -> None:
+def describe(builder: StepBuilder, details: Mapping[str, ToolCallDetails], adjusted: Mapping[str, Adjusted]) -> None:
     """What the calls of a reply would do, for whoever approves them, and what hooks make of them."""
     calls = tuple(
         replace(call, details=details.get(call.id), adjusted=adjusted.get(call.id, AS_IT_IS))
-        for call in walk.state.calls
+        for call in builder.state.calls
     )
-    walk.state = replace(walk.state, calls=calls)
+    builder.update(calls=calls)
 
 
-def decide_all(walk: Walk) -> None:
+def decide_all(builder: StepBuilder) -> None:
     """Every call is announced before the first one ends: vendors want the calls of a reply in one message, and the
     results in the next."""
-    before, history = len(walk.events), walk.state.history
-    for call in walk.state.calls:
-        _decide(walk, call)
-    decided = sorted(walk.events[before:], key=lambda event: not isinstance(event.content, ToolCallRunContent))
-    walk.events[before:] = decided
-    walk.recall(reduce(remember, decided, history))
+    before, history = len(builder.events), builder.state.history
+    for call in builder.state.calls:
+        _decide(builder, call)
+    decided = sorted(builder.events[before:], key=lambda event: not isinstance(event.content, ToolCallRunContent))
+    builder.events[before:] = decided
+    builder.set_history(reduce(remember, decided, history))
 
 
 _SIGNAL_OF = {
@@ -115,120 +115,125 @@ _SIGNAL_OF = {
 }
 
 
-def _decide(walk: Walk, call: ToolCall) -> None:
+def _decide(builder: StepBuilder, call: ToolCall) -> None:
     arguments = parsed(call.arguments_text)
     if call.tool is None:
-        _end(walk, call, unknown_tool(call.name, walk.state.setup.tools))
+        _end(builder, call, unknown_tool(call.name, builder.state.setup.tools))
     elif arguments is None:
-        _end(walk, call, NOT_JSON)
+        _end(builder, call, NOT_JSON)
     else:
         arguments = arguments if call.adjusted.arguments is None else call.adjusted.arguments
-        verdict = call.adjusted.over(_verdict(walk.state, call.tool, call.id, arguments))
+        verdict = call.adjusted.over(_verdict(builder.state, call.tool, call.id, arguments))
         made = replace(call, arguments=arguments, cause=verdict.cause)
         words = verdict.words
         if verdict.decision is Decision.DENY and verdict.cause is not None:
             words = f"{words} ({why.told(verdict.decision, verdict.cause)}.)".strip()
-        signal(walk, made, _SIGNAL_OF[verdict.decision], reason=verdict.reason, words=words)
+        signal(builder, made, _SIGNAL_OF[verdict.decision], reason=verdict.reason, words=words)
 
 
-def _end(walk: Walk, call: ToolCall, text: str) -> None:
+def _end(builder: StepBuilder, call: ToolCall, text: str) -> None:
     """A call that cannot be tried at all."""
-    call = _take(walk, call, ToolCallSignal.FAIL)[0]
-    _announce(walk, call)
-    _called(walk, call, text, error=True, details=call.details)
+    call = _take(builder, call, ToolCallSignal.FAIL)[0]
+    _announce(builder, call)
+    _called(builder, call, text, error=True, details=call.details)
 
 
-def approve(walk: Walk, call: ToolCall, *, remember: bool) -> None:
+def approve(builder: StepBuilder, call: ToolCall, *, remember: bool) -> None:
     TOOL_CALLS.take(call.status, ToolCallSignal.APPROVE)
     if remember and call.tool is not None:
-        walk.state = replace(walk.state, remembered=walk.state.remembered | rememberable(call.tool, call.arguments))
-    signal(walk, call, ToolCallSignal.APPROVE)
+        builder.update(remembered=builder.state.remembered | rememberable(call.tool, call.arguments))
+    signal(builder, call, ToolCallSignal.APPROVE)
     if remember:
-        for other in walk.state.calls:
+        for other in builder.state.calls:
             tool = other.tool if other.status is ToolCallStatus.WAITING else None
-            if tool is not None and is_remembered(tool, other.arguments, walk.state.remembered):
-                signal(walk, other, ToolCallSignal.APPROVE)
+            if tool is not None and is_remembered(tool, other.arguments, builder.state.remembered):
+                signal(builder, other, ToolCallSignal.APPROVE)
 
 
-def rule(walk: Walk, policy: Policy) -> None:
+def apply_policy(builder: StepBuilder, policy: Policy) -> None:
     """What waits and would not have to any more, runs."""
-    walk.state = replace(walk.state, setup=replace(walk.state.setup, policy=policy))
-    for call in walk.state.calls:
+    builder.update(setup=replace(builder.state.setup, policy=policy))
+    for call in builder.state.calls:
         if call.status is ToolCallStatus.WAITING and call.tool is not None:
-            verdict = call.adjusted.over(_verdict(walk.state, call.tool, call.id, call.arguments))
+            verdict = call.adjusted.over(_verdict(builder.state, call.tool, call.id, call.arguments))
             if verdict.decision is Decision.ALLOW:
-                signal(walk, replace(call, cause=verdict.cause), ToolCallSignal.APPROVE)
+                signal(builder, replace(call, cause=verdict.cause), ToolCallSignal.APPROVE)
 
 
-def finish(walk: Walk, call: ToolCall, finished: ToolFinished) -> None:
+def finish(builder: StepBuilder, call: ToolCall, finished: ToolFinished) -> None:
     was_stopping = call.status is ToolCallStatus.STOPPING
     if finished.tools is not None:
-        walk.state = replace(walk.state, setup=replace(walk.state.setup, tools=finished.tools))
-    call = _take(walk, call, ToolCallSignal.FINISH)[0]
+        builder.update(setup=replace(builder.state.setup, tools=finished.tools))
+    call = _take(builder, call, ToolCallSignal.FINISH)[0]
     text = f"{STOPPED_CALL}\n{finished.text}".strip() if was_stopping else finished.text
     details = finished.details or call.details
-    _called(walk, call, text, error=finished.error or was_stopping, details=details, whole=finished.whole)
+    _called(builder, call, text, error=finished.error or was_stopping, details=details, whole=finished.whole)
     for image in finished.images:
-        walk.emit(ImageContent(media_type=image.media_type, base64=image.base64))
+        builder.emit(ImageContent(media_type=image.media_type, base64=image.base64))
     for document in finished.documents:
-        walk.show(document)
+        builder.show_document(document)
     for link in finished.links:
-        walk.emit(link)
+        builder.emit(link)
 
 
-def reach(walk: Walk, call: ToolCall, details: ToolCallDetails) -> None:
+def show_progress(builder: StepBuilder, call: ToolCall, details: ToolCallDetails) -> None:
     """Told as ECA does it: the call runs, once more. Raises: IllegalSignal when it does not run any more."""
     if call.status is not ToolCallStatus.RUNNING:
         raise IllegalSignal(f"the tool call {call.id} does not run")
     call = replace(call, details=details)
-    walk.state = replace(walk.state, calls=tuple(call if c.id == call.id else c for c in walk.state.calls))
-    walk.emit(ToolCallRunningContent(**call.about(), arguments=call.arguments))
+    builder.update(calls=tuple(call if c.id == call.id else c for c in builder.state.calls))
+    builder.emit(ToolCallRunningContent(**call.about(), arguments=call.arguments))
 
 
 def signal(
-    walk: Walk, call: ToolCall, signal: ToolCallSignal, *, reason: RejectReason = RejectReason.USER, words: str = ""
+    builder: StepBuilder,
+    call: ToolCall,
+    signal: ToolCallSignal,
+    *,
+    reason: RejectReason = RejectReason.USER,
+    words: str = "",
 ) -> None:
     """Everything but the end of a call that ran."""
-    call, moves = _take(walk, call, signal)
+    call, moves = _take(builder, call, signal)
     for move in moves:
         match move:
             case ToolCallMove.ANNOUNCE:
-                _announce(walk, call)
+                _announce(builder, call)
             case ToolCallMove.STARTED:
-                walk.emit(ToolCallRunningContent(**call.about(), arguments=call.arguments))
-                walk.emit(ProgressContent(state="running", text="Calling a tool"), Role.SYSTEM)
+                builder.emit(ToolCallRunningContent(**call.about(), arguments=call.arguments))
+                builder.emit(ProgressContent(state="running", text="Calling a tool"), Role.SYSTEM)
             case ToolCallMove.RUN:
                 if call.tool is not None:
-                    walk.effects.append(RunTool(call.id, call.tool, call.arguments))
+                    builder.effects.append(RunTool(call.id, call.tool, call.arguments))
             case ToolCallMove.ASK_USER:
-                walk.effects.append(AskUser(call.id))
-                walk.emit(ProgressContent(state="running", text="Waiting for approval"), Role.SYSTEM)
+                builder.effects.append(AskUser(call.id))
+                builder.emit(ProgressContent(state="running", text="Waiting for approval"), Role.SYSTEM)
             case ToolCallMove.CANCEL:
-                walk.effects.append(CancelTool(call.id))
+                builder.effects.append(CancelTool(call.id))
             case ToolCallMove.CALLED:
                 pass  # `finish` and `_end` have what it is called with
             case ToolCallMove.REJECTED:
                 cause = call.cause if reason is RejectReason.CONFIG else None
                 content = ToolCallRejectedContent(**call.about(), arguments=call.arguments, reason=reason, cause=cause)
-                walk.emit(content, aside=f"{REJECTED[reason]} {words}".strip())
+                builder.emit(content, aside=f"{REJECTED[reason]} {words}".strip())
 
 
-def _take(walk: Walk, call: ToolCall, signal: ToolCallSignal) -> tuple[ToolCall, tuple[ToolCallMove, ...]]:
+def _take(builder: StepBuilder, call: ToolCall, signal: ToolCallSignal) -> tuple[ToolCall, tuple[ToolCallMove, ...]]:
     status, moves = TOOL_CALLS.take(call.status, signal)
-    started = walk.at if ToolCallMove.RUN in moves else call.started
+    started = builder.at if ToolCallMove.RUN in moves else call.started
     call = replace(call, status=status, started=started)
-    walk.state = replace(walk.state, calls=tuple(call if c.id == call.id else c for c in walk.state.calls))
+    builder.update(calls=tuple(call if c.id == call.id else c for c in builder.state.calls))
     return call, moves
 
 
-def _announce(walk: Walk, call: ToolCall) -> None:
+def _announce(builder: StepBuilder, call: ToolCall) -> None:
     asks = call.status is ToolCallStatus.WAITING
     content = ToolCallRunContent(**call.about(), arguments=call.arguments, manual_approval=asks, cause=call.cause)
-    walk.emit(content, aside=call.signature)
+    builder.emit(content, aside=call.signature)
 
 
 def _called(
-    walk: Walk,
+    builder: StepBuilder,
     call: ToolCall,
     text: str,
     *,
@@ -237,14 +242,14 @@ def _called(
     whole: int | None = None,
 ) -> None:
     if isinstance(details, TaskDetails) and not error:
-        walk.state = replace(walk.state, tasks=details.tasks)
-    walk.emit(
+        builder.update(tasks=details.tasks)
+    builder.emit(
         ToolCalledContent(
             **replace(call, details=details).about(),
             arguments=call.arguments,
             error=error,
             outputs=(TextOutput(text=text),),
-            total_time_ms=walk.at - call.started if call.started else 0,
+            total_time_ms=builder.at - call.started if call.started else 0,
             whole=whole,
         )
     )
