@@ -25,6 +25,7 @@ from jupyter_eca.engine.model.texts import (
 )
 from jupyter_eca.engine.turn import TurnSignal
 from jupyter_eca.protocol.content import ProgressContent, Role, TextContent
+from jupyter_eca.protocol.event import PrunedAside, SummaryAside
 
 if TYPE_CHECKING:
     from jupyter_eca.engine.state import ChatState
@@ -54,7 +55,7 @@ def make_room(builder: StepBuilder) -> TurnSignal | None:
         return None
     if not state.pruned and compaction.pruned(state.history) is not state.history:
         builder.update(pruned=True)
-        builder.emit(TextContent(text=PRUNED), Role.SYSTEM, aside=PRUNED)
+        builder.emit(TextContent(text=PRUNED), Role.SYSTEM, aside=PrunedAside())
         return TurnSignal.PRUNED
     if state.summed is None and compaction.covered(state.history):
         # It is the same step that is tried once more.
@@ -87,9 +88,9 @@ def take(builder: StepBuilder, input: ModelInput) -> TurnSignal | None:
             pass
         case ModelFinished() if summing.text.strip():
             builder.update(summing=None, window=Window())
-            aside = SUMMARY + summing.text.strip() + task_plan.summarised(builder.state.tasks)
+            text = SUMMARY + summing.text.strip() + task_plan.summarised(builder.state.tasks)
             # Also when a command has asked for it: the model is to hear of this.
-            builder.emit(TextContent(text=SUMMARISED), Role.SYSTEM, aside=aside, local=False)
+            builder.emit(TextContent(text=SUMMARISED), Role.SYSTEM, aside=SummaryAside(text=text), local=False)
             return TurnSignal.CARRIED_OUT if builder.state.local else TurnSignal.SUMMED
         case ModelFinished():
             return _fail(builder, summing, SUMMARY_EMPTY)

@@ -238,6 +238,7 @@ class ToolFinished:
     whole: int | None = None
     stops: bool = False
     documents: tuple[DocumentPart, ...] = ()
+    rule: str = ""
 
 
 @dataclass(frozen=True, slots=True)

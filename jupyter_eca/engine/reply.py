@@ -28,6 +28,7 @@ from jupyter_eca.protocol.content import (
     TextContent,
     UsageContent,
 )
+from jupyter_eca.protocol.event import SignatureAside
 
 if TYPE_CHECKING:
     from jupyter_eca.engine.inputs import Spent
@@ -74,7 +75,8 @@ def close_reasoning(builder: StepBuilder, signature: str = "") -> None:
     if id:
         builder.update(reasoning="")
         took = builder.at - builder.state.reasoning_since
-        builder.emit(ReasonFinishedContent(id=id, total_time_ms=took), aside=signature)
+        aside = SignatureAside(signature=signature) if signature else None
+        builder.emit(ReasonFinishedContent(id=id, total_time_ms=took), aside=aside)
 
 
 def _add(builder: StepBuilder, cost: float | None) -> str | None:

@@ -11,14 +11,15 @@ from typing import TYPE_CHECKING
 
 from jupyter_eca.engine.model.history import remember
 from jupyter_eca.engine.model.request import ModelRequest
-from jupyter_eca.engine.model.texts import READ, document_text
+from jupyter_eca.engine.model.texts import READ
 from jupyter_eca.protocol.content import Content, ProgressContent, Role
-from jupyter_eca.protocol.event import Event, Outcome
+from jupyter_eca.protocol.event import DocumentAside, Event, Outcome
 
 if TYPE_CHECKING:
     from jupyter_eca.engine.effects import Effect
     from jupyter_eca.engine.model.request import DocumentPart, History
     from jupyter_eca.engine.state import ChatState
+    from jupyter_eca.protocol.event import Aside
 
 
 class StepBuilder:
@@ -42,7 +43,7 @@ class StepBuilder:
         self,
         content: Content,
         role: Role = Role.ASSISTANT,
-        aside: str = "",
+        aside: Aside | None = None,
         outcome: Outcome | None = None,
         turn: str | None = None,
         local: bool | None = None,
@@ -73,7 +74,7 @@ class StepBuilder:
     def show_document(self, document: DocumentPart) -> None:
         """Give the model a document. The reader is shown its name."""
         progress = ProgressContent(state="running", text=READ.format(document.name))
-        self.emit(progress, Role.USER, aside=document_text(document))
+        self.emit(progress, Role.USER, aside=DocumentAside(name=document.name, base64=document.base64))
 
     @property
     def model_request(self) -> ModelRequest:

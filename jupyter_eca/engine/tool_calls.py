@@ -34,6 +34,7 @@ from jupyter_eca.protocol.content import (
     ToolCallRunContent,
     ToolCallRunningContent,
 )
+from jupyter_eca.protocol.event import FetchedRuleAside, RejectionAside, SignatureAside
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from jupyter_eca.engine.state import ChatState
     from jupyter_eca.engine.step_builder import StepBuilder
     from jupyter_eca.protocol.content import ToolCallDetails
+    from jupyter_eca.protocol.event import Aside
 
 
 def prepare(builder: StepBuilder, delta: ToolCallDelta) -> None:
@@ -167,7 +169,9 @@ def finish(builder: StepBuilder, call: ToolCall, finished: ToolFinished) -> None
     call = _take(builder, call, ToolCallSignal.FINISH)[0]
     text = f"{STOPPED_CALL}\n{finished.text}".strip() if was_stopping else finished.text
     details = finished.details or call.details
-    _called(builder, call, text, error=finished.error or was_stopping, details=details, whole=finished.whole)
+    error = finished.error or was_stopping
+    aside = FetchedRuleAside(id=finished.rule) if finished.rule and not error else None
+    _called(builder, call, text, error=error, details=details, whole=finished.whole, aside=aside)
     for image in finished.images:
         builder.emit(ImageContent(media_type=image.media_type, base64=image.base64))
     for document in finished.documents:
@@ -215,7 +219,8 @@ def signal(
             case ToolCallMove.REJECTED:
                 cause = call.cause if reason is RejectReason.CONFIG else None
                 content = ToolCallRejectedContent(**call.about(), arguments=call.arguments, reason=reason, cause=cause)
-                builder.emit(content, aside=f"{REJECTED[reason]} {words}".strip())
+                text = f"{REJECTED[reason]} {words}".strip()
+                builder.emit(content, aside=RejectionAside(text=text, words=words.strip()))
 
 
 def _take(builder: StepBuilder, call: ToolCall, signal: ToolCallSignal) -> tuple[ToolCall, tuple[ToolCallMove, ...]]:
@@ -229,7 +234,7 @@ def _take(builder: StepBuilder, call: ToolCall, signal: ToolCallSignal) -> tuple
 def _announce(builder: StepBuilder, call: ToolCall) -> None:
     asks = call.status is ToolCallStatus.WAITING
     content = ToolCallRunContent(**call.about(), arguments=call.arguments, manual_approval=asks, cause=call.cause)
-    builder.emit(content, aside=call.signature)
+    builder.emit(content, aside=SignatureAside(signature=call.signature) if call.signature else None)
 
 
 def _called(
@@ -240,6 +245,7 @@ def _called(
     error: bool,
     details: ToolCallDetails | None,
     whole: int | None = None,
+    aside: Aside | None = None,
 ) -> None:
     if isinstance(details, TaskDetails) and not error:
         builder.update(tasks=details.tasks)
@@ -251,5 +257,6 @@ def _called(
             outputs=(TextOutput(text=text),),
             total_time_ms=builder.at - call.started if call.started else 0,
             whole=whole,
-        )
+        ),
+        aside=aside,
     )

@@ -16,7 +16,6 @@ from jupyter_eca.engine.model.retry import planned
 from jupyter_eca.engine.model.texts import (
     EXHAUSTED,
     FAILURES,
-    NO_IMAGES,
     NOTED,
     NOTHING_SAID,
     PAUSED,
@@ -25,7 +24,6 @@ from jupyter_eca.engine.model.texts import (
     REWORDED,
     STOPPED,
     TOO_LONG,
-    UNSAID,
     noted_text,
     title_of,
 )
@@ -40,7 +38,15 @@ from jupyter_eca.protocol.content import (
     Role,
     TextContent,
 )
-from jupyter_eca.protocol.event import Outcome
+from jupyter_eca.protocol.event import (
+    ContextAside,
+    ImagesRefusedAside,
+    NoteAside,
+    NotesSentAside,
+    Outcome,
+    RewordedAside,
+    WithdrawnAside,
+)
 
 if TYPE_CHECKING:
     from jupyter_eca.engine.inputs import Asked, Gathered, ModelFailed, Prompted, Steered
@@ -145,10 +151,11 @@ class TurnDriver:
         if gathered.note:
             builder.emit(ProgressContent(state="running", text=gathered.note), Role.SYSTEM)
         if gathered.reworded is not None:
-            builder.emit(ProgressContent(state="running", text=REWORDED), Role.USER, aside=gathered.reworded)
+            progress = ProgressContent(state="running", text=REWORDED)
+            builder.emit(progress, Role.USER, aside=RewordedAside(text=gathered.reworded))
         if gathered.context:
             progress = ProgressContent(state="running", text="Read what was pointed at")
-            builder.emit(progress, Role.USER, aside=gathered.context)
+            builder.emit(progress, Role.USER, aside=ContextAside(text=gathered.context))
         for image in gathered.images:
             builder.emit(ImageContent(media_type=image.media_type, base64=image.base64), Role.USER)
         for document in gathered.documents:
@@ -159,7 +166,7 @@ class TurnDriver:
         """Show what came of a command, and end its turn."""
         signal = TurnSignal.REFUSED if failed else TurnSignal.CARRIED_OUT
         TURNS.take(self.state.status, signal)
-        self.builder.emit(TextContent(text=text), Role.SYSTEM, aside=UNSAID if unsaid else "")
+        self.builder.emit(TextContent(text=text), Role.SYSTEM, aside=WithdrawnAside() if unsaid else None)
         self.signal(signal)
 
     def compact(self, focus: str) -> None:
@@ -190,7 +197,7 @@ class TurnDriver:
         if self.state.status is TurnStatus.STREAMING and self.state.said:
             return
         for note in self.state.unshown:
-            self.builder.emit(TextContent(text=note.text), Role.SYSTEM, aside=note.words, turn="")
+            self.builder.emit(TextContent(text=note.text), Role.SYSTEM, aside=NoteAside(text=note.words), turn="")
             self.builder.update(notes=(*self.state.notes, note.words))
         if self.state.unshown:
             self.builder.update(unshown=())
@@ -210,7 +217,8 @@ class TurnDriver:
         self.show_notes()
         if notes := self.state.notes:
             self.builder.update(notes=())
-            self.builder.emit(ProgressContent(state="running", text=NOTED), Role.USER, aside=noted_text(notes))
+            progress = ProgressContent(state="running", text=NOTED)
+            self.builder.emit(progress, Role.USER, aside=NotesSentAside(text=noted_text(notes)))
 
     def _send_steers(self) -> None:
         """Tell the model the words of `steer`. Several are one message, since it reads them at once."""
@@ -258,7 +266,7 @@ class TurnDriver:
         reply.close_reasoning(self.builder)
         text = f"{failed.message} {RETRIED.format(last.attempt + 1)}" if last else failed.message
         text = TOO_LONG.format(text) if failed.overflow else text
-        self.builder.emit(TextContent(text=text), Role.SYSTEM, aside=NO_IMAGES if failed.images else "")
+        self.builder.emit(TextContent(text=text), Role.SYSTEM, aside=ImagesRefusedAside() if failed.images else None)
         self.signal(TurnSignal.FAIL)
 
     def _wait(self) -> None:

@@ -12,10 +12,12 @@ from hypothesis import strategies as st
 
 from jupyter_eca.engine.model.history import remember
 from jupyter_eca.protocol.content import Content, ProgressContent, ReasonTextContent, Role, TextContent
-from jupyter_eca.protocol.event import Event, Outcome, merged
+from jupyter_eca.protocol.event import ContextAside, Event, Outcome, merged
 
 if TYPE_CHECKING:
     from jupyter_eca.engine.model.request import History
+
+ASIDE = ContextAside(text="why")
 
 contents: st.SearchStrategy[Content] = st.one_of(
     st.builds(TextContent, text=st.text(max_size=3), content_id=st.sampled_from([None, None, None, "c"])),
@@ -28,7 +30,7 @@ events = st.builds(
     turn=st.sampled_from(["t1", "t1", "t2"]),
     role=st.sampled_from([Role.ASSISTANT, Role.ASSISTANT, Role.USER, Role.SYSTEM]),
     content=contents,
-    aside=st.sampled_from(["", "", "", "aside"]),
+    aside=st.sampled_from([None, None, None, ASIDE]),
     outcome=st.sampled_from([None, None, None, Outcome.COMPLETED]),
 )
 
@@ -96,7 +98,7 @@ def test_pieces_of_an_answer_become_one() -> None:
     assert one == said("Hello", seq=2, at=5)
 
 
-@pytest.mark.parametrize("difference", [{"chat": "d"}, {"turn": "u"}, {"outcome": Outcome.FAILED}, {"aside": "why"}])
+@pytest.mark.parametrize("difference", [{"chat": "d"}, {"turn": "u"}, {"outcome": Outcome.FAILED}, {"aside": ASIDE}])
 def test_pieces_of_different_things_stay_apart(difference: dict[str, object]) -> None:
     stream = [said("a"), said("b").model_copy(update=difference)]
     assert merged(stream) == stream

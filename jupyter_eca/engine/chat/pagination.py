@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from jupyter_eca.engine.model.compaction import is_summary
-from jupyter_eca.protocol.content import TextContent
+from jupyter_eca.protocol.event import SummaryAside
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -59,8 +58,7 @@ def page(
 
 def last_summary(events: Sequence[Event]) -> int | None:
     """The sequence number of the last event that stands for all before it, None when there is none."""
-    summaries = (e.seq for e in reversed(events) if isinstance(e.content, TextContent) and is_summary(e.aside))
-    return next(summaries, None)
+    return next((event.seq for event in reversed(events) if isinstance(event.aside, SummaryAside)), None)
 
 
 def _within(events: Sequence[Event], at: int) -> bool:

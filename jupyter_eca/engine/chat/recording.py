@@ -22,7 +22,6 @@ from jupyter_eca.engine.model.delta import (
     ToolCallDelta,
     UsageDelta,
 )
-from jupyter_eca.engine.model.texts import REJECTED
 from jupyter_eca.protocol.base import Model
 from jupyter_eca.protocol.content import (
     ImageContent,
@@ -43,6 +42,7 @@ from jupyter_eca.protocol.content import (
     UrlContent,
     UsageContent,
 )
+from jupyter_eca.protocol.event import FetchedRuleAside, RejectionAside
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -127,12 +127,23 @@ class RecordedCall(Brief):
 
 
 class Ran(RecordedCall):
+    """A call that ran, with its result."""
+
     type: Literal["ran"] = "ran"
     output: Lines = ""
     error: bool = False
     took_ms: int = 0
     images: tuple[ImageContent, ...] = ()
     links: tuple[UrlContent, ...] = ()
+    rule: str = ""
+    """The id of the user's rule whose text the output is."""
+
+    @property
+    def fetched_rule(self) -> str:
+        """`rule`, or what it would be. Version 0.1.0 did not record it: there, only such an output begins so."""
+        if self.rule or self.error or self.tool != "fetch_rule" or not self.output.startswith("Rule "):
+            return self.rule
+        return str(self.arguments.get("id"))
 
 
 class Refused(RecordedCall):
@@ -247,9 +258,10 @@ def _take(draft: _Draft, event: Event) -> None:
             took = called.total_time_ms
             draft.ended = called.id
             draft.running.discard(called.id)
-            draft.parts[called.id] = Ran(**_about(called), output=output, error=called.error, took_ms=took)
+            rule = event.aside.id if isinstance(event.aside, FetchedRuleAside) else ""
+            draft.parts[called.id] = Ran(**_about(called), output=output, error=called.error, took_ms=took, rule=rule)
         case ToolCallRejectedContent() as rejected:
-            words = event.aside.removeprefix(REJECTED[rejected.reason]).strip()
+            words = event.aside.words if isinstance(event.aside, RejectionAside) else ""
             draft.ended = rejected.id
             draft.parts[rejected.id] = Refused(**_about(rejected), reason=rejected.reason, words=words)
         case ToolCallContent(id=id) as call:

@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
-from jupyter_eca.engine.model.compaction import Window, is_summary
+from jupyter_eca.engine.model.compaction import Window
 from jupyter_eca.engine.model.history import remember
 from jupyter_eca.engine.model.task_plan import restored
-from jupyter_eca.engine.model.texts import CRASHED_CALL, CRASHED_HOOK, CRASHED_TURN, NOTED, REJECTED
+from jupyter_eca.engine.model.texts import CRASHED_CALL, CRASHED_HOOK, CRASHED_TURN, REJECTED
 from jupyter_eca.engine.state import ChatState
 from jupyter_eca.protocol.content import (
     Content,
@@ -30,10 +30,19 @@ from jupyter_eca.protocol.content import (
     ToolCallRunningContent,
     UsageContent,
 )
-from jupyter_eca.protocol.event import Event, Outcome
+from jupyter_eca.protocol.event import (
+    Event,
+    NoteAside,
+    NotesSentAside,
+    Outcome,
+    RejectionAside,
+    SummaryAside,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+
+    from jupyter_eca.protocol.event import Aside
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,10 +81,10 @@ def _notes(events: Iterable[Event]) -> tuple[str, ...]:
     """What ended beside the turns since the model was last told of such things."""
     notes: list[str] = []
     for event in events:
-        match event.content:
-            case TextContent() if event.role is Role.SYSTEM and event.aside and not event.turn:
-                notes.append(event.aside)
-            case ProgressContent(text=text) if event.role is Role.USER and text == NOTED:
+        match event.aside:
+            case NoteAside(text=text):
+                notes.append(text)
+            case NotesSentAside():
                 notes.clear()
             case _:
                 pass
@@ -98,17 +107,17 @@ def _cost(events: Iterable[Event]) -> float | None:
 def _window(events: Sequence[Event]) -> Window:
     """As the last reply left it; unknown after a summary until the next one."""
     for event in reversed(events):
-        match event.content:
-            case TextContent() if event.role is Role.SYSTEM and is_summary(event.aside):
+        match event.aside, event.content:
+            case SummaryAside(), _:
                 return Window()
-            case UsageContent(session_tokens=used, limit=limit) if limit is not None:
+            case _, UsageContent(session_tokens=used, limit=limit) if limit is not None:
                 return Window(used, limit.context)
             case _:
                 pass
     return Window()
 
 
-def _closings(events: Iterable[Event]) -> list[tuple[Content, str]]:
+def _closings(events: Iterable[Event]) -> list[tuple[Content, Aside | None]]:
     """One terminal content for each call, each reasoning and each hook that has none."""
     calls: dict[str, ToolCallContent] = {}
     reasonings: dict[str, None] = {}
@@ -129,16 +138,16 @@ def _closings(events: Iterable[Event]) -> list[tuple[Content, str]]:
                 hooks.pop(id, None)
             case _:
                 pass
-    closed: list[tuple[Content, str]] = [(ReasonFinishedContent(id=id), "") for id in reasonings]
+    closed: list[tuple[Content, Aside | None]] = [(ReasonFinishedContent(id=id), None) for id in reasonings]
     ended = (HookActionFinishedContent(id=id, name=name, status=1, error=CRASHED_HOOK) for id, name in hooks.items())
-    return closed + [(one, "") for one in ended] + [_closing(call) for call in calls.values()]
+    return closed + [(one, None) for one in ended] + [_closing(call) for call in calls.values()]
 
 
-def _closing(call: ToolCallContent) -> tuple[Content, str]:
+def _closing(call: ToolCallContent) -> tuple[Content, Aside | None]:
     about: dict[str, Any] = {"id": call.id, "name": call.name, "server": call.server, "origin": call.origin}
     if isinstance(call, ToolCallRunningContent):
         outputs = (TextOutput(text=CRASHED_CALL),)
-        return ToolCalledContent(**about, arguments=call.arguments, error=True, outputs=outputs), ""
+        return ToolCalledContent(**about, arguments=call.arguments, error=True, outputs=outputs), None
     arguments = call.arguments if isinstance(call, ToolCallRunContent) else {}
     reason = RejectReason.STOP
-    return ToolCallRejectedContent(**about, arguments=arguments, reason=reason), REJECTED[reason]
+    return ToolCallRejectedContent(**about, arguments=arguments, reason=reason), RejectionAside(text=REJECTED[reason])

@@ -22,7 +22,7 @@ from jupyter_eca.engine.model.request import (
     ToolResultPart,
     ToolUsePart,
 )
-from jupyter_eca.engine.model.texts import CONTEXT, PRUNED, PRUNED_RESULT, SUMMARISE, SUMMARY, SUMMARY_FOCUS, UNANSWERED
+from jupyter_eca.engine.model.texts import CONTEXT, PRUNED_RESULT, SUMMARISE, SUMMARY_FOCUS, UNANSWERED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -113,19 +113,11 @@ def pruned(history: History) -> History:
             if isinstance(part, ToolResultPart):
                 room -= len(part.text)
                 if room < 0 and len(part.text) > len(PRUNED_RESULT):
-                    part = replace(part, text=PRUNED_RESULT)
+                    part = replace(part, text=PRUNED_RESULT, rule="")
             parts.append(part)
         messages.append(replace(message, parts=tuple(reversed(parts))))
     made = tuple(reversed(messages))
     return history if made == history else made
-
-
-def is_summary(aside: str) -> bool:
-    return aside.startswith(SUMMARY)
-
-
-def is_pruning(aside: str) -> bool:
-    return aside == PRUNED
 
 
 def _prompt(history: History) -> tuple[Part, ...]:

@@ -74,9 +74,16 @@ class ToolUsePart:
 
 @dataclass(frozen=True, slots=True)
 class ToolResultPart:
+    """What a tool answered."""
+
     id: str
+    """The id of the call."""
     text: str
+    """What the model reads."""
     error: bool = False
+    """Whether the call failed, or did not run."""
+    rule: str = ""
+    """The id of the user's rule whose text this is. It is for our own use, and not sent."""
 
 
 Part = TextPart | ReasoningPart | ImagePart | DocumentPart | ToolUsePart | ToolResultPart

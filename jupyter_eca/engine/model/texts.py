@@ -5,9 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
-from urllib.parse import quote, unquote
 
-from jupyter_eca.engine.model.request import DocumentPart
 from jupyter_eca.errors import FailureKind
 from jupyter_eca.protocol.content import RejectReason
 
@@ -26,9 +24,7 @@ READ = "Read {}"
 NOTHING_SAID = "The model sent an empty answer. Ask again, or choose another model with `%eca use MODEL`."
 PAUSED = "The vendor paused its answer again and again before it was complete. Say `go on` to have the rest."
 NOTED = "Read what has ended in the background"
-# What a hook made of the prompt goes with this in the prompt's place; the other takes it back, unanswered.
 REWORDED = "A hook has reworded the prompt"
-UNSAID = "(The last prompt was not let through.)"
 HOOK_STOPPED = "Turn stopped by hook '{name}'{why}"
 HOOK_BLOCKED = "Request blocked by hook '{name}'{why}"
 HOOK_KEEPS = "Compaction blocked by hook '{name}'."
@@ -129,19 +125,6 @@ CONTEXT = re.compile(r'\n\n<context name="[^"\n]*">\n.*?\n</context>', re.DOTALL
 
 def context_text(label: str, text: str) -> str:
     return f'\n\n<context name="{label}">\n{text}\n</context>'
-
-
-# A whole document as text, which nothing else that a model is told beside a prompt can begin like.
-_DOCUMENT = re.compile(r"data:application/pdf;name=([^;,]*);base64,(.*)", re.DOTALL)
-
-
-def document_text(document: DocumentPart) -> str:
-    return f"data:application/pdf;name={quote(document.name, safe='')};base64,{document.base64}"
-
-
-def document_of(text: str) -> DocumentPart | None:
-    found = _DOCUMENT.fullmatch(text)
-    return DocumentPart(unquote(found[1]), found[2]) if found else None
 
 
 def title_of(message: str) -> str:

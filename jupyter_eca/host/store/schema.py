@@ -7,11 +7,13 @@ import time
 from typing import TYPE_CHECKING, Final
 
 from jupyter_eca.errors import ConfigError
+from jupyter_eca.host.store.old_asides import mark_asides
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
-MIGRATIONS: Final = (
+MIGRATIONS: Final[tuple[str | Callable[[sqlite3.Connection], None], ...]] = (
     """
     CREATE TABLE events (
         seq INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -85,8 +87,10 @@ MIGRATIONS: Final = (
     );
     CREATE INDEX asked_in_of_chat ON asked_in (chat);
     """,
+    mark_asides,
 )
-"""Each is run once, in order; `PRAGMA user_version` counts those that were. Never change one that was released."""
+"""Each is run once, in order; `PRAGMA user_version` counts those that were. Never change one that was released. A
+function does what SQL cannot say."""
 
 # Another process writes for microseconds at a time; a wait of this length means that its disk is stuck.
 BUSY_SECONDS = 5.0
@@ -112,9 +116,12 @@ def _migrate(db: sqlite3.Connection, path: Path) -> None:
     _use_wal(db)
     db.execute("BEGIN IMMEDIATE")
     (done,) = db.execute("PRAGMA user_version").fetchone()
-    for number, script in enumerate(MIGRATIONS[done:], done + 1):
-        for statement in filter(str.strip, script.split(";")):
-            db.execute(statement)
+    for number, migration in enumerate(MIGRATIONS[done:], done + 1):
+        if isinstance(migration, str):
+            for statement in filter(str.strip, migration.split(";")):
+                db.execute(statement)
+        else:
+            migration(db)
         db.execute(f"PRAGMA user_version = {number}")
     db.execute("COMMIT")
 

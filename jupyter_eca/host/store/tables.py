@@ -11,7 +11,7 @@ from jupyter_eca.engine.changes.revert import Decided
 from jupyter_eca.host.store.rows import CHANGED, UNKEPT, CellCheckpoint, ChatRow, Checkpoint, Selection
 from jupyter_eca.host.store.spending import note, total
 from jupyter_eca.protocol.content import Content, MetadataContent, Role
-from jupyter_eca.protocol.event import Event, Outcome
+from jupyter_eca.protocol.event import Aside, Event, Outcome
 
 if TYPE_CHECKING:
     import sqlite3
@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from jupyter_eca.host.store.spending import Extent, Spending, Total
 
 _CONTENT: Final[TypeAdapter[Content]] = TypeAdapter(Content)
+_ASIDE: Final[TypeAdapter[Aside]] = TypeAdapter(Aside)
+
+# How the aside of a summary begins.
+_SUMMARY: Final = '{"kind":"summary"'
 
 # Behind every event.
 _NEVER: Final = 2**62
@@ -69,7 +73,7 @@ class Tables:
                         event.role,
                         event.at,
                         _json(event),
-                        event.aside,
+                        _ASIDE.dump_json(event.aside, by_alias=True).decode() if event.aside else "",
                         event.outcome,
                         event.local,
                     ),
@@ -114,7 +118,7 @@ class Tables:
                 content=_CONTENT.validate_json(content),
                 at=at,
                 seq=seq,
-                aside=aside,
+                aside=_ASIDE.validate_json(aside) if aside else None,
                 outcome=outcome and Outcome(outcome),
                 local=bool(local),
             )
@@ -143,10 +147,11 @@ class Tables:
     def has(self, chat: str, seq: int) -> bool:
         return self._db.execute("SELECT 1 FROM events WHERE chat = ? AND seq = ?", (chat, seq)).fetchone() is not None
 
-    def last_with(self, chat: str, aside: str) -> int | None:
-        """The place of the last event whose aside begins so."""
-        asked = "SELECT max(seq) FROM events WHERE chat = ? AND substr(aside, 1, ?) = ?"
-        return self._db.execute(asked, (chat, len(aside), aside)).fetchone()[0]
+    def last_summary(self, chat: str) -> int | None:
+        """Return the sequence number of the last event that stands for all before it."""
+        # The kind comes first as we write it. Parsing the JSON would read whole documents.
+        query = "SELECT max(seq) FROM events WHERE chat = ? AND substr(aside, 1, ?) = ?"
+        return self._db.execute(query, (chat, len(_SUMMARY), _SUMMARY)).fetchone()[0]
 
     def flags(self, chat: str) -> list[Event]:
         asked = "SELECT seq FROM events WHERE chat = ? AND json_extract(content, '$.type') = 'flag' ORDER BY seq"

@@ -357,6 +357,7 @@ class Work:
             result.links,
             result.whole,
             documents=result.documents,
+            rule=result.rule,
         )
 
 

@@ -143,6 +143,8 @@ class ToolResult:
     interrupted: bool = False
     whole: int | None = None
     documents: tuple[DocumentPart, ...] = ()
+    rule: str = ""
+    """The id of the user's rule whose text this is."""
 
 
 class ToolFunction(Protocol):

@@ -16,7 +16,6 @@ from jupyter_eca.config import ModelConfig
 from jupyter_eca.engine.chat.recovery import restore
 from jupyter_eca.engine.draft import drafted
 from jupyter_eca.engine.inputs import Setup
-from jupyter_eca.engine.model.texts import SUMMARY
 from jupyter_eca.host.store.schema import connect
 from jupyter_eca.host.store.tables import Tables
 from jupyter_eca.host.turn.path_rules import fetched
@@ -103,8 +102,8 @@ def test_a_stored_chat_is_restored_to_what_0_1_0_knew_of_it(chat: str, tables: T
     assert asdict(state.window) == expected["window"]
     assert len(state.tasks) == expected["tasks"]
     assert sorted(fetched(state.history)) == expected["fetched rules"]
-    assert tables.last_with(chat, SUMMARY) == expected["last summary"]
-    closed = [[event.role, event.content.wire(), event.aside] for event in missing]
+    assert tables.last_summary(chat) == expected["last summary"]
+    closed = [[event.role, event.content.wire(), getattr(event.aside, "text", "")] for event in missing]
     assert closed == expected["closed"]
 
 
