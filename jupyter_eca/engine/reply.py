@@ -1,4 +1,8 @@
-"""What a model's reply is made of: its text, its reasoning, what it costs."""
+"""What a model's reply is made of, within a step: its text, its reasoning, what it costs.
+
+It must not know where the turn stands: `turn_driver` does. The pieces of a reply are in `model/delta`; its tool calls
+are in `tool_calls`.
+"""
 
 from __future__ import annotations
 
@@ -36,6 +40,7 @@ if TYPE_CHECKING:
 
 
 def add(builder: StepBuilder, delta: Delta) -> None:
+    """Add a piece of the reply."""
     if delta == TextDelta(""):
         return  # Some servers begin with one; a message with an empty text is refused by others, for ever after.
     if not builder.state.said and not isinstance(delta, UsageDelta | Paused):
@@ -71,6 +76,7 @@ def _reason(builder: StepBuilder, text: str) -> None:
 
 
 def close_reasoning(builder: StepBuilder, signature: str = "") -> None:
+    """End the reasoning under way, if there is one."""
     id = builder.state.reasoning
     if id:
         builder.update(reasoning="")
@@ -80,7 +86,7 @@ def close_reasoning(builder: StepBuilder, signature: str = "") -> None:
 
 
 def _add(builder: StepBuilder, cost: float | None) -> str | None:
-    """To what the chat has cost; the sum as it is told."""
+    """Add to what the chat has cost; return the sum as it is shown."""
     before = builder.state.cost
     total = None if cost is None or before is None else before + cost
     builder.update(cost=total)
@@ -88,7 +94,7 @@ def _add(builder: StepBuilder, cost: float | None) -> str | None:
 
 
 def add_cost(builder: StepBuilder, spent: Spent) -> None:
-    """What fills the window is as it was."""
+    """Show what an answer elsewhere cost. What fills the window stays as it was."""
     before = builder.state.usage or UsageContent(session_tokens=0, message_input_tokens=0, message_output_tokens=0)
     about = {
         "message_input_tokens": spent.tokens_in,
@@ -102,6 +108,7 @@ def add_cost(builder: StepBuilder, spent: Spent) -> None:
 
 
 def count(builder: StepBuilder, usage: UsageDelta) -> None:
+    """Show what a request used and cost."""
     tokens_in = usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens
     limit = Limit(context=usage.context_limit, output=usage.output_limit) if usage.context_limit else None
     builder.update(window=Window(tokens_in + usage.output_tokens, usage.context_limit or 0))

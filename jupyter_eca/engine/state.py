@@ -1,6 +1,7 @@
 """`ChatState`: one chat as it stands between two steps.
 
-It must not know what moves it: `step` makes the next state of it. After a restart `chat/recovery` makes it of the events.
+It must not know what moves it: `step` makes the next state of it. After a restart `chat/recovery` makes it of the
+events.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""What the moves of a tool call say and ask for."""
+"""What happens to the tool calls of a reply, within a step: what is shown of it, and which effects follow.
+
+It must not give signals to the turn: `turn_driver` does. The life of a call is the table in `tool_call`; whether a call
+may run is decided in `approval/policy`.
+"""
 
 from __future__ import annotations
 
@@ -50,6 +54,7 @@ if TYPE_CHECKING:
 
 
 def prepare(builder: StepBuilder, delta: ToolCallDelta) -> None:
+    """Add a piece of a call that the model is writing."""
     state = builder.state
     if delta.index not in state.indexes:
         id = delta.id if _free(state, delta.id) else f"{state.turn}-{state.request}-{delta.index}"
@@ -69,7 +74,7 @@ def prepare(builder: StepBuilder, delta: ToolCallDelta) -> None:
 
 
 def _will_ask(state: ChatState, tool: ToolSpec | None, id: str) -> bool:
-    """As far as it can be told before there are arguments; they may still change it."""
+    """Guess whether a call must be approved, before its arguments are known. They may still change it."""
     return tool is not None and _verdict(state, tool, id, {}).decision is Decision.ASK
 
 
@@ -81,17 +86,17 @@ def _verdict(state: ChatState, tool: ToolSpec, id: str, arguments: dict[str, Any
 
 
 def _free(state: ChatState, id: str) -> bool:
-    """Some servers repeat ids or leave them out. One that begins like ours could be the next that we make up."""
+    """Return whether an id of a call can be used. Some servers repeat ids or leave them out."""
     return bool(id) and id.isprintable() and id not in state.call_ids and not id.startswith(f"{state.turn}-")
 
 
 def foreseen(state: ChatState, call: ToolCall, arguments: dict[str, Any]) -> Decision:
-    """What the rules alone say of a call."""
+    """Return what the rules alone say of a call."""
     return Decision.DENY if call.tool is None else _verdict(state, call.tool, call.id, arguments).decision
 
 
 def describe(builder: StepBuilder, details: Mapping[str, ToolCallDetails], adjusted: Mapping[str, Adjusted]) -> None:
-    """What the calls of a reply would do, for whoever approves them, and what hooks make of them."""
+    """Add to the calls what each would do, for whoever approves them, and what hooks make of them."""
     calls = tuple(
         replace(call, details=details.get(call.id), adjusted=adjusted.get(call.id, AS_IT_IS))
         for call in builder.state.calls
@@ -100,8 +105,11 @@ def describe(builder: StepBuilder, details: Mapping[str, ToolCallDetails], adjus
 
 
 def decide_all(builder: StepBuilder) -> None:
-    """Every call is announced before the first one ends: vendors want the calls of a reply in one message, and the
-    results in the next."""
+    """Decide which calls of a reply run.
+
+    Every call is announced before the first one ends: vendors want the calls of a reply in one message, and the results
+    in the next.
+    """
     before, history = len(builder.events), builder.state.history
     for call in builder.state.calls:
         _decide(builder, call)
@@ -134,13 +142,14 @@ def _decide(builder: StepBuilder, call: ToolCall) -> None:
 
 
 def _end(builder: StepBuilder, call: ToolCall, text: str) -> None:
-    """A call that cannot be tried at all."""
+    """End a call that cannot be tried at all."""
     call = _take(builder, call, ToolCallSignal.FAIL)[0]
     _announce(builder, call)
     _called(builder, call, text, error=True, details=call.details)
 
 
 def approve(builder: StepBuilder, call: ToolCall, *, remember: bool) -> None:
+    """Run a call that waited, and with `remember` those that wait for the same."""
     TOOL_CALLS.take(call.status, ToolCallSignal.APPROVE)
     if remember and call.tool is not None:
         builder.update(remembered=builder.state.remembered | rememberable(call.tool, call.arguments))
@@ -153,7 +162,7 @@ def approve(builder: StepBuilder, call: ToolCall, *, remember: bool) -> None:
 
 
 def apply_policy(builder: StepBuilder, policy: Policy) -> None:
-    """What waits and would not have to any more, runs."""
+    """Take over other rules. What waits and would not have to any more, runs."""
     builder.update(setup=replace(builder.state.setup, policy=policy))
     for call in builder.state.calls:
         if call.status is ToolCallStatus.WAITING and call.tool is not None:
@@ -163,6 +172,7 @@ def apply_policy(builder: StepBuilder, policy: Policy) -> None:
 
 
 def finish(builder: StepBuilder, call: ToolCall, finished: ToolFinished) -> None:
+    """End a call that ran."""
     was_stopping = call.status is ToolCallStatus.STOPPING
     if finished.tools is not None:
         builder.update(setup=replace(builder.state.setup, tools=finished.tools))
@@ -181,7 +191,10 @@ def finish(builder: StepBuilder, call: ToolCall, finished: ToolFinished) -> None
 
 
 def show_progress(builder: StepBuilder, call: ToolCall, details: ToolCallDetails) -> None:
-    """Told as ECA does it: the call runs, once more. Raises: IllegalSignal when it does not run any more."""
+    """Show how far a running call has come. ECA shows it as running once more.
+
+    Raises: IllegalSignal when the call does not run any more.
+    """
     if call.status is not ToolCallStatus.RUNNING:
         raise IllegalSignal(f"the tool call {call.id} does not run")
     call = replace(call, details=details)
@@ -197,7 +210,7 @@ def signal(
     reason: RejectReason = RejectReason.USER,
     words: str = "",
 ) -> None:
-    """Everything but the end of a call that ran."""
+    """Give a call any signal but the end of one that ran, and carry out the moves."""
     call, moves = _take(builder, call, signal)
     for move in moves:
         match move:
@@ -224,6 +237,7 @@ def signal(
 
 
 def _take(builder: StepBuilder, call: ToolCall, signal: ToolCallSignal) -> tuple[ToolCall, tuple[ToolCallMove, ...]]:
+    """Give a call a signal; return the call as it is then, and the moves that follow."""
     status, moves = TOOL_CALLS.take(call.status, signal)
     started = builder.at if ToolCallMove.RUN in moves else call.started
     call = replace(call, status=status, started=started)
@@ -247,6 +261,7 @@ def _called(
     whole: int | None = None,
     aside: Aside | None = None,
 ) -> None:
+    """Show the result of a call."""
     if isinstance(details, TaskDetails) and not error:
         builder.update(tasks=details.tasks)
     builder.emit(

@@ -1,4 +1,8 @@
-"""The life of a chat's turns, as a table: from a prompt to the one event that ends the turn."""
+"""The life of a chat's turns, as the table `TURNS`: from a prompt to the one event that ends the turn.
+
+The table must not know what a move does: `turn_driver` carries the moves out. The life of a tool call is in
+`tool_call`.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +12,8 @@ from jupyter_eca.engine.table import Table
 
 
 class TurnStatus(StrEnum):
+    """Where a turn stands. Each is explained above the table."""
+
     IDLE = "idle"
     GATHERING = "gathering"
     COMMANDED = "commanded"
@@ -20,6 +26,8 @@ class TurnStatus(StrEnum):
 
 
 class TurnSignal(StrEnum):
+    """What can happen to a turn. Those that do not explain themselves are explained above the table."""
+
     PROMPT = "prompt"
     COMMAND = "command"
     CALL = "call"
@@ -44,6 +52,8 @@ class TurnSignal(StrEnum):
 
 
 class TurnMove(StrEnum):
+    """What follows from a signal."""
+
     GATHER = "gather"
     CANCEL_GATHERING = "cancel gathering"
     NOTE = "note"
