@@ -1,4 +1,7 @@
-"""What is known about programs by their names: which do many things, and which run whatever they are given."""
+"""What is known about programs by their names: which do many things, and which run whatever they are given.
+
+It must not parse anything: `shell_parser` uses these names.
+"""
 
 from __future__ import annotations
 

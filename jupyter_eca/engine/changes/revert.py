@@ -5,6 +5,8 @@ last one left. One that is as it was before a change needs nothing for that: it 
 
 Places are told by order, not by number: whatever else came, went or was left alone, a cell goes back to behind the
 nearest cell that was before it and stands where it stood.
+
+It must not touch a notebook: `host/operations` does. What a reader is shown of it is worked out in `review`.
 """
 
 from __future__ import annotations
@@ -31,20 +33,26 @@ class Decided(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Touch:
-    """One change of one cell: what takes it back, the source it left (None: no cell), and the ids of the notebook
-    before it in their order, none where they are not known."""
+    """One change of one cell."""
 
     id: int
+    """The number of its checkpoint."""
     turn: str
+    """The turn that made it."""
     cell: str
+    """The id of the cell."""
     undo: CellChange
+    """What takes it back."""
     left: str | None
+    """The source that it left; None for no cell."""
     order: tuple[str, ...] = ()
+    """The ids of the notebook before it in their order; empty where they are not known."""
     decided: Decided | None = None
+    """What the user made of it; None for nothing yet."""
 
     @property
     def before(self) -> str | None:
-        """The source that the cell had."""
+        """The source that the cell had; None for no cell."""
         match self.undo:
             case PutCell(cell=cell) | InsertCell(cell=cell):
                 return cell.source
@@ -57,24 +65,26 @@ class Touch:
 
     @property
     def moves(self) -> bool:
+        """Whether it moved the cell."""
         return isinstance(self.undo, MoveCell)
 
     @property
     def shows(self) -> bool:
-        """Whether it is more than a run: what that put out goes with the source that it ran."""
+        """Whether it is more than a run. What a run put out goes with the source that it ran."""
         return self.moves or self.before != self.left
 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """The changes of one cell that stand. `broken`: somebody else had a hand in it."""
+    """The changes of one cell that stand."""
 
     touches: tuple[Touch, ...]
     broken: bool
+    """Whether somebody else has changed the cell in between."""
 
 
 def standing(touches: Iterable[Touch], now: str | None) -> Standing:
-    """`touches` are all of one cell since some time, `now` its source."""
+    """Return which changes of a cell stand. `touches` are all since some time, `now` is its source."""
     found: list[Touch] = []
     broken = False
     for touch in reversed(list(touches)):
@@ -92,13 +102,18 @@ def standing(touches: Iterable[Touch], now: str | None) -> Standing:
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """What is to be done in a notebook, in this order."""
+    """Works out what is to be done in a notebook."""
 
     document: NotebookDocument
+    """The notebook as it was read."""
     every: Sequence[Touch]
+    """All changes that were ever made to its cells."""
 
     def back(self, chosen: Mapping[str, Sequence[Touch]]) -> list[CellChange]:
-        """`chosen` are the changes to take back, of each cell the newest ones that stand, in their order."""
+        """Return the steps that take changes back, in order.
+
+        `chosen` are these changes: of each cell the newest ones that stand, in their order.
+        """
         now = {cell.id: cell.source for cell in self.document.cells}
         gone = [cell for cell, touches in chosen.items() if touches[0].before is None and cell in now]
         steps: list[CellChange] = [DeleteCell(cell_id=cell, was=now[cell]) for cell in gone]
@@ -138,7 +153,7 @@ class Steps:
 
 
 def original(every: Iterable[Touch]) -> tuple[str, ...]:
-    """All cells that there were, in the order in which they would stand if none had been moved or deleted."""
+    """Return all cells that there were, in the order in which they would stand if none had been moved or deleted."""
     order: list[str] = []
     moved: set[str] = set()
     for touch in every:
@@ -154,7 +169,7 @@ def original(every: Iterable[Touch]) -> tuple[str, ...]:
 
 
 def steady(ids: Sequence[str], order: Sequence[str], unfit: Collection[str]) -> set[str]:
-    """As many cells as possible that stand in the order in which they were."""
+    """Return as many cells as possible that stand in the order in which they were."""
     rank = {id: place for place, id in enumerate(order)}
     ends: list[int] = []
     runs: list[tuple[str, ...]] = []
@@ -167,7 +182,7 @@ def steady(ids: Sequence[str], order: Sequence[str], unfit: Collection[str]) -> 
 
 
 def _place(cell: str, ids: Sequence[str], order: Sequence[str], anchors: Collection[str]) -> int | None:
-    """None when nothing tells."""
+    """Return where a cell belongs, None when nothing tells."""
     if cell not in order:
         return None
     rank = order.index(cell)
@@ -179,7 +194,7 @@ def _place(cell: str, ids: Sequence[str], order: Sequence[str], anchors: Collect
 
 
 def _order_then(touches: Sequence[Touch]) -> tuple[str, ...]:
-    """That of the notebook when the first of these took the cell from its place."""
+    """Return the order of the notebook when the first of these changes took the cell from its place."""
     return next((touch.order for touch in touches if touch.moves or touch.left is None), ())
 
 
@@ -188,12 +203,12 @@ def _index(touches: Sequence[Touch]) -> int:
 
 
 def _content(touches: Sequence[Touch], now: str) -> CellChange | None:
-    """What puts a cell's source and outputs back."""
+    """Return what puts a cell's source and outputs back, None when they are as they were."""
     undo = next((touch.undo for touch in touches if isinstance(touch.undo, PutCell | EditCell)), None)
     return None if undo is None else undo.model_copy(update={"was": now})
 
 
 def _snapshot(touches: Sequence[Touch]) -> NotebookCell:
-    """Of a cell that is gone: whoever deleted it kept it; an older source may be that of a smaller copy."""
+    """Return a cell that is gone. Who deleted it kept it whole; an older source may be that of a smaller copy."""
     cell = next(touch.undo.cell for touch in touches if isinstance(touch.undo, PutCell))
     return cell.model_copy(update={"source": touches[0].before or ""})

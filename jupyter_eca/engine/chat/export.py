@@ -1,4 +1,8 @@
-"""A chat as a Markdown document or as the cells of a notebook, for people. What only the model was told is left out."""
+"""A chat as a Markdown document, or as the cells of a notebook, for people.
+
+What only the model reads is left out: the asides of events are not looked at. Who writes the file is in
+`host/operations`.
+"""
 
 from __future__ import annotations
 
@@ -29,11 +33,12 @@ _CODE = re.compile(r"^```(?:python|py|ipython)[0-9]?[ \t]*\n(?P<code>.*?)\n```[ 
 
 
 def document(title: str, events: Iterable[Event]) -> str:
+    """Return the chat as Markdown."""
     return "\n\n".join(text for _, text in _blocks(title, events)) + "\n"
 
 
 def cells(title: str, events: Iterable[Event]) -> list[tuple[Literal["markdown", "code"], str]]:
-    """For a notebook: the Python of answers as code, which was not run, and all else as Markdown."""
+    """Return the chat as cells: the Python of answers as code, which was not run, and all else as Markdown."""
     found: list[tuple[Literal["markdown", "code"], str]] = []
     words: list[str] = []
     for role, text in _blocks(title, events):
@@ -79,7 +84,7 @@ def _text(content: Content) -> str:
 
 
 def fenced(text: str, language: str = "") -> str:
-    """Inside a fence that is longer than any in the text."""
+    """Return a text inside a fence that is longer than any in the text."""
     longest = max((len(run) for run in re.findall(r"`{3,}", text)), default=2)
     fence = "`" * (longest + 1)
     return f"{fence}{language}\n{text}\n{fence}"
@@ -90,6 +95,6 @@ def _quoted(text: str) -> str:
 
 
 def file_name(title: str) -> str:
-    """A plain file name for a chat of this title."""
+    """Return a plain file name for a chat of this title."""
     plain = re.sub(r"[^\w]+", "-", title, flags=re.ASCII).strip("-").lower()
     return f"{plain[:40].rstrip('-') or 'chat'}.md"

@@ -1,4 +1,7 @@
-"""A window on a chat's events, in whole turns: a tool call is never shown without its beginning. Pure."""
+"""A window on a chat's events, in whole turns: a tool call is never shown without its beginning. Pure.
+
+It must not know where the events come from: the store in `host/store` reads them.
+"""
 
 from __future__ import annotations
 
@@ -15,21 +18,26 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """`before` and `after` are the cursors of the pages next to it, None where there is nothing more; `summary` is that
-    of the chat's last summary of itself."""
+    """Some events of a chat, and where the others are."""
 
     events: tuple[Event, ...]
+    """The events of the page."""
     total: int
+    """How many events the chat has."""
     before: int | None
+    """The cursor of the page before it; None where there is nothing more."""
     after: int | None
+    """The cursor of the page after it; None where there is nothing more."""
     summary: int | None = None
+    """The sequence number of the chat's last summary of itself."""
 
 
 def page(
     events: Sequence[Event], limit: int | None = None, before: int | None = None, after: int | None = None
 ) -> Page:
-    """The newest events, at most `limit` and then to the ends of their turns; those before or after a sequence number
-    when one is given."""
+    """Return the newest events, at most `limit`, extended to the ends of their turns. With `before` or `after`, return
+    those before or after a sequence number.
+    """
     first, last = 0, len(events)
     if before is not None:
         last = next((i for i, event in enumerate(events) if event.seq >= before), last)
@@ -57,18 +65,18 @@ def page(
 
 
 def last_summary(events: Sequence[Event]) -> int | None:
-    """The sequence number of the last event that stands for all before it, None when there is none."""
+    """Return the sequence number of the last event that stands for all before it, None when there is none."""
     return next((event.seq for event in reversed(events) if isinstance(event.aside, SummaryAside)), None)
 
 
 def _within(events: Sequence[Event], at: int) -> bool:
-    """Whether a turn has begun before that place and goes on there; another title may stand in the middle of one."""
+    """Return whether a turn has begun before that place and goes on there. Another title may stand in between."""
     here = next((event.turn for event in events[at:] if event.turn), None)
     before = next((event.turn for event in reversed(events[:at]) if event.turn), None)
     return here is not None and here == before
 
 
 def from_message(events: Sequence[Event], content_id: str) -> int | None:
-    """Where the turn begins that has the user's message; None when there is no such message."""
+    """Return the index where the turn begins that has the user's message; None when there is no such message."""
     turn = next((e.turn for e in events if getattr(e.content, "content_id", None) == content_id and e.turn), None)
     return None if turn is None else next(i for i, event in enumerate(events) if event.turn == turn)

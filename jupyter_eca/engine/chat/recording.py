@@ -1,9 +1,10 @@
-"""A turn as it is recorded, to be made again without a model: what was said, and what became of the calls.
+"""A turn as it is recorded in a lock file, so that it can be made again without a model.
 
 It is made of the turn's events, and goes back through the engine as a model's deltas would: nothing that shows, stores
 or continues a chat can tell a replayed turn from another. Texts are lists of lines in the file, so that a reviewer can
 read the code that a call ran, and git can show what has changed. Signatures of reasonings are left out: they are a
-vendor's proof for the next minutes, and a reasoning without one is never sent back.
+vendor's proof for the next minutes, and a reasoning without one is never sent back. When a turn is recorded or replayed
+is decided in `host/turn/locked_answers`; the file is `workspace/notebooks/lockfile`'s.
 """
 
 from __future__ import annotations
@@ -85,7 +86,7 @@ Arguments = Annotated[dict[str, Any], PlainSerializer(_unfolded), BeforeValidato
 
 
 class Brief(Model):
-    """Written without what is as it is by default."""
+    """A model that is written without the fields that have their default."""
 
     @model_serializer(mode="wrap")
     def _brief(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
@@ -99,25 +100,29 @@ class Brief(Model):
 
 
 class Said(Brief):
+    """Text of the model."""
+
     type: Literal["text"] = "text"
     text: Lines
 
 
 class Thought(Brief):
+    """A reasoning of the model."""
+
     type: Literal["reasoning"] = "reasoning"
     text: Lines = ""
     took_ms: int = 0
 
 
 class Remarked(Brief):
-    """By the provider, for the reader."""
+    """A remark of the provider, for the reader."""
 
     type: Literal["remark"] = "remark"
     text: Lines
 
 
 class RecordedCall(Brief):
-    """`server` and `origin` are kept for calls of tools that are not there when the turn is made again."""
+    """A tool call. `server` and `origin` are kept for tools that are not there when the turn is made again."""
 
     tool: str
     server: str = "eca"
@@ -147,18 +152,19 @@ class Ran(RecordedCall):
 
 
 class Refused(RecordedCall):
-    """`words` are the user's own."""
+    """A call that did not run."""
 
     type: Literal["refused"] = "refused"
     reason: RejectReason
     words: Lines = ""
+    """What the user, a rule or a hook said about it."""
 
 
 Part = Annotated[Said | Thought | Remarked | Ran | Refused, Field(discriminator="type")]
 
 
 class Spent(Brief):
-    """Tokens, once."""
+    """The tokens that a reply used when it was made."""
 
     input: int
     output: int
@@ -166,7 +172,7 @@ class Spent(Brief):
 
 
 class Reply(Brief):
-    """Of one request to the model."""
+    """What the model said to one request."""
 
     parts: tuple[Part, ...] = ()
     usage: Spent | None = None
@@ -180,7 +186,7 @@ class Reply(Brief):
 
 
 class _Draft:
-    """A reply in the making: the parts by an id, in their order."""
+    """A reply in the making."""
 
     def __init__(self) -> None:
         self.parts: dict[str, Part | None] = {}
@@ -207,7 +213,7 @@ class _Draft:
         self.parts[id] = Thought(text=said + text, took_ms=took_ms)
 
     def show(self, content: ImageContent | UrlContent) -> None:
-        """A picture or a link of the call that has just ended."""
+        """Add a picture or a link to the call that has just ended."""
         call = self.parts.get(self.ended)
         if isinstance(call, Ran) and isinstance(content, ImageContent):
             self.parts[self.ended] = call.model_copy(update={"images": (*call.images, content)})
@@ -220,7 +226,9 @@ class _Draft:
 
 
 def replies(events: Iterable[Event]) -> tuple[Reply, ...]:
-    """Of the events of a turn since the model was first asked. The last reply is the one that has no calls."""
+    """Return the replies of a turn, from its events since the model was first asked. The last reply is the one without
+    calls.
+    """
     drafts = [_Draft()]
     for event in events:
         if drafts[-1].running and isinstance(event.content, UsageContent):
@@ -234,7 +242,7 @@ def replies(events: Iterable[Event]) -> tuple[Reply, ...]:
 
 
 def _is_said(event: Event) -> bool:
-    """By the model, or by its provider."""
+    """Return whether it is something that the model or its provider said."""
     words = isinstance(event.content, TextContent) and event.role is not Role.USER
     return words or isinstance(event.content, ReasonStartedContent | ToolCallPrepareContent | UsageContent)
 
@@ -288,7 +296,7 @@ def _about(call: ToolCalledContent | ToolCallRejectedContent) -> dict[str, Any]:
 
 
 def deltas(reply: Reply, ids: Sequence[str]) -> Iterator[tuple[int, Delta]]:
-    """What a model would say, each with the milliseconds that it took. `ids` are for the calls, in their order."""
+    """Yield what a model would say, each with the milliseconds that it took. `ids` are for the calls, in order."""
     fresh = iter(enumerate(ids))
     for part in reply.parts:
         match part:

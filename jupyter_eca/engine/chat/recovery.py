@@ -1,4 +1,7 @@
-"""A chat from its stored events, and the end of a turn that its server did not live to see."""
+"""A chat made of its stored events, and the end of a turn that its server did not live to see.
+
+It must not know the store. What the model remembers is folded by `model/history`, as in a live turn.
+"""
 
 from __future__ import annotations
 
@@ -47,13 +50,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Restored:
-    """`missing` are events to store after those given: they close what was open."""
+    """A chat as it was left."""
 
     state: ChatState
+    """The chat, with no turn under way."""
     missing: tuple[Event, ...]
+    """Events to store after those that it was made of. They close what was open."""
 
 
 def restore(chat: str, events: Sequence[Event], at: int) -> Restored:
+    """Make the chat of its events. `at` is the time of the events that are missing."""
     calls = frozenset(event.content.id for event in events if isinstance(event.content, ToolCallContent))
     history = reduce(remember, events, ())
     state = ChatState(
@@ -78,7 +84,7 @@ def restore(chat: str, events: Sequence[Event], at: int) -> Restored:
 
 
 def _notes(events: Iterable[Event]) -> tuple[str, ...]:
-    """What ended beside the turns since the model was last told of such things."""
+    """Return what happened beside the turns since the model last read of such things."""
     notes: list[str] = []
     for event in events:
         match event.aside:
@@ -92,7 +98,7 @@ def _notes(events: Iterable[Event]) -> tuple[str, ...]:
 
 
 def _planned(events: Sequence[Event]) -> bool:
-    """As the last turn left it."""
+    """Return whether the last turn left a plan."""
     ends = (event.content for event in reversed(events) if event.outcome is not None)
     last = next(ends, None)
     return isinstance(last, ProgressContent) and bool(last.plan)
@@ -105,7 +111,7 @@ def _cost(events: Iterable[Event]) -> float | None:
 
 
 def _window(events: Sequence[Event]) -> Window:
-    """As the last reply left it; unknown after a summary until the next one."""
+    """Return how full the window was with the last reply. After a summary it is unknown until the next one."""
     for event in reversed(events):
         match event.aside, event.content:
             case SummaryAside(), _:
@@ -118,7 +124,7 @@ def _window(events: Sequence[Event]) -> Window:
 
 
 def _closings(events: Iterable[Event]) -> list[tuple[Content, Aside | None]]:
-    """One terminal content for each call, each reasoning and each hook that has none."""
+    """Return one terminal content for each call, each reasoning and each hook that has none."""
     calls: dict[str, ToolCallContent] = {}
     reasonings: dict[str, None] = {}
     hooks: dict[str, str] = {}

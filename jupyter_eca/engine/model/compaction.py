@@ -1,9 +1,9 @@
-"""A conversation that has become too long for its model: when it is, what the model is asked then, and what stands in
-the place of what was said. Pure; the events stay as they are, so a reader, a rollback and a fork still see all of it.
+"""How a conversation becomes shorter: when a summary is due, what the model is asked for it, and what is left. Pure.
 
-The request for the summary is the next one that would have been made anyway, with one more message at its end: the
-model's cache serves it. Loops are impossible: within one turn there is no second summary before five more replies, at
-most one removal of old results, and none is made of what is too little to be worth it.
+The events stay as they are, so a reader, a rollback and a fork still see all of it. The request for the summary is the
+next one that would have been made anyway, with one more message at its end: the model's cache serves it. Loops are
+impossible: within one turn there is no second summary before five more replies, at most one removal of old results,
+and no summary of what is too little to be worth it. How a step uses this is in `engine/compaction_steps`.
 """
 
 from __future__ import annotations
@@ -44,25 +44,31 @@ _SHORT: Final = 2_000
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """`used` tokens of `limit`, as the vendor counted them for the last reply; 0 is unknown."""
+    """How full the model's context window is, as the vendor counted for the last reply; 0 is unknown."""
 
     used: int = 0
+    """Tokens that are used."""
     limit: int = 0
+    """Tokens that there is room for."""
 
 
 @dataclass(frozen=True, slots=True)
 class Summing:
-    """A summary in the making. `forced`: the request was refused as too long, so there is no going on without one.
-    `focus` is what the user wants kept above all."""
+    """A summary that is being made."""
 
     text: str = ""
+    """What the model has written of it."""
     forced: bool = False
+    """Whether a request was refused as too long, so that the turn cannot go on without the summary."""
     focus: str = ""
+    """What the user wants kept above all."""
 
 
 def is_due(window: Window, share: int, history: History, last: int | None, steps: int) -> bool:
-    """Whether the next request would leave less than it should; `share` is in percent, 0 for never. `last` is the step
-    of this turn before which the last summary was made."""
+    """Return whether the next request would leave less room than it should.
+
+    `share` is in percent, 0 for never. `last` is the step of this turn before which the last summary was made.
+    """
     if not share or not window.limit or window.used * 100 < window.limit * share:
         return False
     if last is not None and steps - last < MIN_REPLIES:
@@ -71,12 +77,12 @@ def is_due(window: Window, share: int, history: History, last: int | None, steps
 
 
 def weight(history: History) -> int:
-    """In tokens, estimated."""
+    """Estimate the tokens of a conversation."""
     return sum(len(text) for message in history for part in message.parts for text in _texts(part)) // CHARS_PER_TOKEN
 
 
 def covered(history: History) -> History:
-    """What a summary is made of: all but a prompt that was not answered yet."""
+    """Return what a summary is made of: all but a prompt that was not answered yet."""
     if not _prompt(history):
         return history
     results = tuple(part for part in history[-1].parts if isinstance(part, ToolResultPart))
@@ -84,7 +90,7 @@ def covered(history: History) -> History:
 
 
 def asking(history: History, summing: Summing) -> History:
-    """What the model is asked for a summary."""
+    """Return the messages by which the model is asked for a summary."""
     words = SUMMARISE + (SUMMARY_FOCUS.format(summing.focus) if summing.focus else "")
     before = covered(history)
     if summing.forced:
@@ -95,7 +101,7 @@ def asking(history: History, summing: Summing) -> History:
 
 
 def compacted(history: History, summary: str) -> History:
-    """What a model is given afterwards: the summary, and the prompt that it is to answer yet, word for word."""
+    """Return what is left after a summary: its text, and the prompt that is still to be answered, word for word."""
     parts: tuple[Part, ...] = (TextPart(summary), *_prompt(history))
     if len(parts) == 1 and history and history[-1].role == "user":
         earlier = (_words(history[:end]) for end in range(len(history), 0, -1))
@@ -104,7 +110,7 @@ def compacted(history: History, summary: str) -> History:
 
 
 def pruned(history: History) -> History:
-    """Without the results of tools that are older than the last ones, which may be as long as `KEPT_RESULTS`."""
+    """Leave out the results of tools, but for the last ones, which together may be as long as `KEPT_RESULTS`."""
     room = KEPT_RESULTS
     messages: list[ChatMessage] = []
     for message in reversed(history):
@@ -121,7 +127,7 @@ def pruned(history: History) -> History:
 
 
 def _prompt(history: History) -> tuple[Part, ...]:
-    """What the user said and the model has not answered. A turn that was stopped leaves results before it."""
+    """Return what the user said and the model has not answered. A turn that was stopped leaves results before it."""
     if not history or history[-1].role != "user":
         return ()
     said = tuple(part for part in history[-1].parts if not isinstance(part, ToolResultPart))
@@ -129,6 +135,7 @@ def _prompt(history: History) -> tuple[Part, ...]:
 
 
 def _words(history: History) -> str:
+    """Return the user's words of an unanswered prompt, without the contexts beside them."""
     texts = (part.text for part in _prompt(history) if isinstance(part, TextPart))
     return CONTEXT.sub("", "\n".join(texts)).strip()
 

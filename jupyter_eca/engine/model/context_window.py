@@ -1,4 +1,7 @@
-"""What fills a model's context window: estimated from the request, put right by what the vendor counted."""
+"""What fills a model's context window: estimated from the request, corrected by what the vendor counted. Pure.
+
+It must not know how room is made: `compaction` does.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +44,10 @@ BAR_SQUARES = 20
 
 
 def breakdown(request: ModelRequest, usage: UsageContent | None = None) -> ContextBreakdown:
-    """`usage` is the chat's last one: its sum is the truth, which the estimates then only divide."""
+    """Divide the context window among its categories.
+
+    `usage` is the chat's last one. Its sum is exact; the estimates only divide it.
+    """
     characters = dict.fromkeys(EMOJI, 0)
     for name, text in _pieces(request):
         characters[name] += len(text)
@@ -84,8 +90,10 @@ def _pieces(request: ModelRequest) -> Iterator[tuple[str, str]]:
 
 
 def drawn(parts: ContextBreakdown, system: Sequence[Section] = ()) -> str:
-    """Markdown: a bar, and a table of shares of the window (of what is used, when its size is not known). Of the system
-    prompt, what each of its sections takes."""
+    """Return Markdown: a bar, and a table of shares of the window, or of what is used when its size is not known.
+
+    `system` are the sections of the system prompt. Each has a line of its own.
+    """
     whole = parts.context_limit or parts.used_tokens or 1
     rows = [(one.emoji, one.name, one.tokens) for one in parts.categories]
     if parts.free_tokens is not None:
@@ -104,7 +112,7 @@ def drawn(parts: ContextBreakdown, system: Sequence[Section] = ()) -> str:
 
 
 def _divided(sections: Sequence[Section], tokens: int) -> Iterator[tuple[str, int]]:
-    """Exactly, as above."""
+    """Divide the tokens of the system prompt among its sections, so that the parts are exactly the whole."""
     ends = list(accumulate((len(section.text) for section in sections), initial=0))
     shares = pairwise(round(end * tokens / (ends[-1] or 1)) for end in ends)
     for section, (start, end) in zip(sections, shares, strict=True):

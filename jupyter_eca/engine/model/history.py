@@ -119,7 +119,7 @@ def _replace_prompt(history: History, *parts: TextPart) -> History:
 
 
 def _without_images(history: History) -> History:
-    """One that a server refuses is refused with every later request, so none is sent again (ECA 6.1, class 11)."""
+    """Leave out what a server refuses: it is refused with every later request too (ECA 6.1, class 11)."""
     return tuple(replace(m, parts=tuple(map(_unseen, m.parts))) for m in history)
 
 
@@ -134,7 +134,7 @@ def _unseen(part: Part) -> Part:
 
 
 def uses(history: History, id: str) -> bool:
-    """Whether the model has made a call of this id."""
+    """Return whether the model has made a call of this id."""
     return any(isinstance(part, ToolUsePart) and part.id == id for message in history for part in message.parts)
 
 

@@ -1,4 +1,7 @@
-"""Every word the engine says, to the model and to the reader. Words only; who gets them when is decided elsewhere."""
+"""Every sentence the engine says, to the model and to the reader. Sentences only.
+
+No program compares them: what an event means is in its `Aside`. Who reads them, and when, is decided elsewhere.
+"""
 
 from __future__ import annotations
 
@@ -109,13 +112,16 @@ UNANSWERED = "Go on with the user's last message, which was:\n\n{}"
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A part of the system prompt; `source` tells the reader where it is from, and is its own."""
+    """A part of the system prompt."""
 
     source: str
+    """Where the part is from, for the reader."""
     text: str
+    """What the model reads."""
 
 
 def system_prompt(sections: Sequence[Section]) -> str:
+    """Return the sections as one text."""
     return "\n\n".join(section.text for section in sections)
 
 
@@ -124,20 +130,23 @@ CONTEXT = re.compile(r'\n\n<context name="[^"\n]*">\n.*?\n</context>', re.DOTALL
 
 
 def context_text(label: str, text: str) -> str:
+    """Return a context as it stands behind the prompt."""
     return f'\n\n<context name="{label}">\n{text}\n</context>'
 
 
 def title_of(message: str) -> str:
+    """Return the title of a chat that begins with this message."""
     line = next((line.strip() for line in message.splitlines() if line.strip()), "New chat")
     return line if len(line) <= TITLE_LENGTH else line[: TITLE_LENGTH - 1].rstrip() + "…"
 
 
 def forked(title: str) -> str:
+    """Return what is said when a chat is forked."""
     return f"Forked: the new chat is called “{title}”."
 
 
 def restored_text(done: Sequence[str], left: Sequence[tuple[str, str]], other: Sequence[str] = ()) -> str:
-    """What rolling back did to files, empty when there were none; `other` tools ran whose doings cannot be undone."""
+    """Return what rolling back did to files, empty when there were none. What `other` tools did cannot be undone."""
     lines = [f"Restored: {path}" for path in done] + [f"Not restored: {path} ({why})" for path, why in left]
     if other:
         lines.append(f"Not taken back: what {', '.join(other)} did.")
@@ -145,12 +154,12 @@ def restored_text(done: Sequence[str], left: Sequence[tuple[str, str]], other: S
 
 
 def noted_text(notes: Sequence[str]) -> str:
-    """Behind what the user said, for the model."""
+    """Return the notes as they stand behind what the user said."""
     return "\n\n" + "\n".join(notes) if notes else ""
 
 
 def reverted_text(names: Sequence[str]) -> str:
-    """For the model: it would else work from what it believes to have done."""
+    """Return what the model is told when its changes were taken back. Else it would rely on what it believes it did."""
     return (
         "(The user has taken back changes that you made. These are as they were before: "
         f"{', '.join(names)}. Do not make the same changes again unless you are asked to.)"
@@ -158,4 +167,5 @@ def reverted_text(names: Sequence[str]) -> str:
 
 
 def unknown_tool(name: str, tools: tuple[ToolSpec, ...]) -> str:
+    """Return what the model is told when it calls a tool that nobody offers."""
     return f"There is no tool {name!r}. The tools are: {', '.join(tool.name for tool in tools) or 'none'}."

@@ -1,4 +1,7 @@
-"""The `/` commands of a chat as words: what is one, which there are, and what a custom one says. Runs none of them."""
+"""The `/` commands of a chat as words: what is one, which there are, and what a custom one says.
+
+It must not run one: `host/commands` does.
+"""
 
 from __future__ import annotations
 
@@ -23,15 +26,17 @@ _NAMED = re.compile(r"(?P<name>[A-Za-z_][\w-]*)=(?P<value>.*)", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class Called:
-    """`text` is everything behind the name, as it was written; `arguments` are its words."""
+    """A message that is a command."""
 
     name: str
     text: str = ""
+    """Everything behind the name, as it was written."""
     arguments: tuple[str, ...] = ()
+    """The words of the text."""
 
 
 def parse(message: str) -> Called | None:
-    """None for a message that is no command; whether there is one of that name is not known here."""
+    """Parse a message. None when it is no command; whether there is one of that name is not known here."""
     found = _COMMAND.fullmatch(message.strip())
     if found is None:
         return None
@@ -40,7 +45,7 @@ def parse(message: str) -> Called | None:
 
 
 def words(text: str) -> tuple[str, ...]:
-    """Split as a shell does; a text with a lone quote in it ("don't") at its spaces."""
+    """Split a text as a shell does. A text with a lone quote in it ("don't") is split at its spaces."""
     try:
         return tuple(shlex.split(text))
     except ValueError:
@@ -94,20 +99,19 @@ NATIVE: Final = (
 
 
 def matching(commands: Iterable[ChatCommand], query: str) -> tuple[ChatCommand, ...]:
-    """Those with the query in their name or description."""
+    """Return the commands with the query in their name or description."""
     wanted = query.strip().removeprefix("/").casefold()
     return tuple(one for one in commands if wanted in one.name.casefold() or wanted in one.description.casefold())
 
 
 def meant(name: str, names: Iterable[str]) -> str:
-    """The command that a mistyped name was meant to be, "" when it looks like none."""
+    """Return the command that a mistyped name was meant to be, "" when it looks like none."""
     # Two thirds alike: `cost` and `modle` are found, `opt`, `tmp` and `data` are not.
     return next(iter(get_close_matches(name, names, n=1, cutoff=0.67)), "")
 
 
 def shown(message: str) -> str:
-    """A message as it may be kept: whatever stands behind the provider of a `/login` is a key that does not belong
-    there."""
+    """Return a message as it may be kept: what stands behind the provider of a `/login` is a key, and is left out."""
     called = parse(message)
     if called is None or called.name != "login" or len(called.arguments) < 2:
         return message
@@ -115,7 +119,10 @@ def shown(message: str) -> str:
 
 
 def mixed(template: str) -> int:
-    """The line on which places by name and by position first meet, 0 if they do not: which word would be whose?"""
+    """Return the line on which places by name and by position first meet, 0 if they do not.
+
+    Where they meet, it is not known which word is meant for which.
+    """
     kinds = set[bool]()
     for match in _PLACE.finditer(template):
         kinds.add(match["name"] is None)
@@ -125,8 +132,11 @@ def mixed(template: str) -> int:
 
 
 def placeholders(template: str, declared: Any = None) -> tuple[CommandArgument, ...]:
-    """The arguments a custom command has, in the order in which they are filled. `declared` is what its front matter
-    says of them: by name, or by position for those that have none. Those by name are required unless it says no."""
+    """Return the arguments of a custom command, in the order in which they are filled.
+
+    `declared` is what its front matter says of them: by name, or by position for those that have none. Those by name
+    are required unless it says no.
+    """
     found = list(_PLACE.finditer(template))
     numbers = sorted({int(match["number"]) for match in found if match["number"]})
     names = list(dict.fromkeys(match["name"] for match in found if match["name"]))
@@ -152,7 +162,10 @@ def _declared(one: Any) -> CommandArgument | None:
 
 
 def expand(template: str, called: Called) -> str:
-    """The prompt a custom command stands for. A template without a place for arguments gets them at its end."""
+    """Return the prompt that a custom command stands for.
+
+    A template without a place for arguments gets them at its end.
+    """
     names = [match["name"] for match in _PLACE.finditer(template) if match["name"]]
     values = bound(tuple(dict.fromkeys(names)), called.arguments)
 
@@ -170,8 +183,11 @@ def expand(template: str, called: Called) -> str:
 
 
 def bound(names: Sequence[str], arguments: Sequence[str]) -> dict[str, str]:
-    """Arguments by name: `name=value` goes to its name, the others to the names that are left, in order; the last one
-    takes all the words that remain."""
+    """Return the arguments by name.
+
+    `name=value` goes to its name, the others to the names that are left, in order; the last one takes all the words that
+    remain.
+    """
     values: dict[str, str] = {}
     loose: list[str] = []
     for argument in arguments:
