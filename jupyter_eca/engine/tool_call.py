@@ -131,19 +131,19 @@ class ToolCall:
         origin = tool.origin if tool else Origin.UNKNOWN
         # While a call is prepared its arguments are not known yet: a summary without them would say too little.
         known = self.arguments or self.status is not St.PREPARING
-        summary = tool.summary.format_map(_Shown(self.arguments)).strip() if tool and known else None
+        summary = tool.summary.format_map(_SummaryArguments(self.arguments)).strip() if tool and known else None
         server = tool.server if tool else "eca"
         names = {"id": self.id, "name": self.name, "server": server, "origin": origin}
-        return {**names, "summary": _one_line(summary or "") or None, "details": self.details}
+        return {**names, "summary": _join_lines(summary or "") or None, "details": self.details}
 
 
-def _one_line(text: str) -> str:
+def _join_lines(text: str) -> str:
     """Join the lines of a command visibly: `a` and `b` on two lines are not the command `a b`."""
     lines = [line.strip() for line in text.splitlines()]
     return text if len(lines) < 2 else " ↵ ".join(line for line in lines if line)
 
 
-class _Shown(dict[str, Any]):
+class _SummaryArguments(dict[str, Any]):
     """Arguments for a summary's `{name}`. A list is shown by its items, and one that is missing as nothing."""
 
     def __getitem__(self, key: str) -> Any:

@@ -57,7 +57,7 @@ def prepare(builder: StepBuilder, delta: ToolCallDelta) -> None:
     """Add a piece of a call that the model is writing."""
     state = builder.state
     if delta.index not in state.indexes:
-        id = delta.id if _free(state, delta.id) else f"{state.turn}-{state.request}-{delta.index}"
+        id = delta.id if _is_free(state, delta.id) else f"{state.turn}-{state.request}-{delta.index}"
         tool = next((t for t in state.setup.tools if t.name == delta.name), None)
         state = replace(
             state,
@@ -75,24 +75,24 @@ def prepare(builder: StepBuilder, delta: ToolCallDelta) -> None:
 
 def _will_ask(state: ChatState, tool: ToolSpec | None, id: str) -> bool:
     """Guess whether a call must be approved, before its arguments are known. They may still change it."""
-    return tool is not None and _verdict(state, tool, id, {}).decision is Decision.ASK
+    return tool is not None and _judge(state, tool, id, {}).decision is Decision.ASK
 
 
-def _verdict(state: ChatState, tool: ToolSpec, id: str, arguments: dict[str, Any]) -> Verdict:
+def _judge(state: ChatState, tool: ToolSpec, id: str, arguments: dict[str, Any]) -> Verdict:
     if (verdict := state.setup.verdicts.get(id)) is not None:
         return verdict
     policy = state.setup.policy or Policy()
     return decide(policy, tool, arguments, state.remembered, trust=state.trust)
 
 
-def _free(state: ChatState, id: str) -> bool:
+def _is_free(state: ChatState, id: str) -> bool:
     """Return whether an id of a call can be used. Some servers repeat ids or leave them out."""
     return bool(id) and id.isprintable() and id not in state.call_ids and not id.startswith(f"{state.turn}-")
 
 
 def foreseen(state: ChatState, call: ToolCall, arguments: dict[str, Any]) -> Decision:
     """Return what the rules alone say of a call."""
-    return Decision.DENY if call.tool is None else _verdict(state, call.tool, call.id, arguments).decision
+    return Decision.DENY if call.tool is None else _judge(state, call.tool, call.id, arguments).decision
 
 
 def describe(builder: StepBuilder, details: Mapping[str, ToolCallDetails], adjusted: Mapping[str, Adjusted]) -> None:
@@ -133,7 +133,7 @@ def _decide(builder: StepBuilder, call: ToolCall) -> None:
         _end(builder, call, NOT_JSON)
     else:
         arguments = arguments if call.adjusted.arguments is None else call.adjusted.arguments
-        verdict = call.adjusted.over(_verdict(builder.state, call.tool, call.id, arguments))
+        verdict = call.adjusted.over(_judge(builder.state, call.tool, call.id, arguments))
         made = replace(call, arguments=arguments, cause=verdict.cause)
         words = verdict.words
         if verdict.decision is Decision.DENY and verdict.cause is not None:
@@ -145,7 +145,7 @@ def _end(builder: StepBuilder, call: ToolCall, text: str) -> None:
     """End a call that cannot be tried at all."""
     call = _take(builder, call, ToolCallSignal.FAIL)[0]
     _announce(builder, call)
-    _called(builder, call, text, error=True, details=call.details)
+    _show_result(builder, call, text, error=True, details=call.details)
 
 
 def approve(builder: StepBuilder, call: ToolCall, *, remember: bool) -> None:
@@ -166,7 +166,7 @@ def apply_policy(builder: StepBuilder, policy: Policy) -> None:
     builder.update(setup=replace(builder.state.setup, policy=policy))
     for call in builder.state.calls:
         if call.status is ToolCallStatus.WAITING and call.tool is not None:
-            verdict = call.adjusted.over(_verdict(builder.state, call.tool, call.id, call.arguments))
+            verdict = call.adjusted.over(_judge(builder.state, call.tool, call.id, call.arguments))
             if verdict.decision is Decision.ALLOW:
                 signal(builder, replace(call, cause=verdict.cause), ToolCallSignal.APPROVE)
 
@@ -181,7 +181,7 @@ def finish(builder: StepBuilder, call: ToolCall, finished: ToolFinished) -> None
     details = finished.details or call.details
     error = finished.error or was_stopping
     aside = FetchedRuleAside(id=finished.rule) if finished.rule and not error else None
-    _called(builder, call, text, error=error, details=details, whole=finished.whole, aside=aside)
+    _show_result(builder, call, text, error=error, details=details, whole=finished.whole, aside=aside)
     for image in finished.images:
         builder.emit(ImageContent(media_type=image.media_type, base64=image.base64))
     for document in finished.documents:
@@ -251,7 +251,7 @@ def _announce(builder: StepBuilder, call: ToolCall) -> None:
     builder.emit(content, aside=SignatureAside(signature=call.signature) if call.signature else None)
 
 
-def _called(
+def _show_result(
     builder: StepBuilder,
     call: ToolCall,
     text: str,

@@ -158,7 +158,7 @@ def merged(over_all: Policy, agent: Policy, name: str = "") -> Policy:
     Where both ask or allow by the same selector, the agent's own rule counts. The order of `decide` still holds: what
     is denied to everybody stays denied, whatever an agent allows.
     """
-    deny, ask, allow = (_owned(rules, name) for rules in (agent.deny, agent.ask, agent.allow))
+    deny, ask, allow = (_own_rules(rules, name) for rules in (agent.deny, agent.ask, agent.allow))
     both = {name: _Either(rules=(rule, deny[name])) for name, rule in over_all.deny.items() if name in deny}
     own = "by_default" in agent.model_fields_set
     return _Merged(
@@ -170,7 +170,7 @@ def merged(over_all: Policy, agent: Policy, name: str = "") -> Policy:
     )
 
 
-def _owned(rules: Rules, agent: str) -> dict[str, Rule]:
+def _own_rules(rules: Rules, agent: str) -> dict[str, Rule]:
     if not agent:
         return dict(rules)
     return {name: _Own(args_matchers=rule.args_matchers, agent=agent) for name, rule in rules.items()}
@@ -206,20 +206,20 @@ def decide(
     policy: Policy, tool: ToolSpec, arguments: dict[str, Any], remembered: frozenset[str], *, trust: bool = False
 ) -> Verdict:
     """Decide about a call. The cause of the verdict is the first thing that selects the call."""
-    verdict = _decided(policy, tool, arguments, remembered)
+    verdict = _apply_rules(policy, tool, arguments, remembered)
     if trust and verdict.decision is Decision.ASK and verdict.cause is not None:
         return Verdict(Decision.ALLOW, cause=verdict.cause.model_copy(update={"kind": "trust"}))
     return verdict
 
 
-def _decided(policy: Policy, tool: ToolSpec, arguments: dict[str, Any], remembered: frozenset[str]) -> Verdict:
-    if cause := _hit(policy.deny, tool, arguments):
+def _apply_rules(policy: Policy, tool: ToolSpec, arguments: dict[str, Any], remembered: frozenset[str]) -> Verdict:
+    if cause := _find_cause(policy.deny, tool, arguments):
         return Verdict(Decision.DENY, cause=cause)
     if is_remembered(tool, arguments, remembered):
         return Verdict(Decision.ALLOW, cause=Cause(kind="remembered"))
-    if cause := _hit(policy.ask, tool, arguments):
+    if cause := _find_cause(policy.ask, tool, arguments):
         return Verdict(Decision.ASK, cause=cause)
-    if cause := _hit(policy.allow, tool, arguments):
+    if cause := _find_cause(policy.allow, tool, arguments):
         return Verdict(Decision.ALLOW, cause=cause)
     return Verdict(policy.by_default, cause=Cause(kind="default", agent=policy.default_of))
 
@@ -237,7 +237,7 @@ def conditional(policy: Policy, tool: ToolSpec) -> Iterator[tuple[Decision, str]
                 yield decision, selector
 
 
-def _hit(rules: Rules, tool: ToolSpec, arguments: dict[str, Any]) -> Cause | None:
+def _find_cause(rules: Rules, tool: ToolSpec, arguments: dict[str, Any]) -> Cause | None:
     found = (
         Cause(kind="rule", rule=selector, agent=rule.owner)
         for selector, either in rules.items()

@@ -33,7 +33,7 @@ def both(old: Rule | None, added: Rule) -> Rule | None:
     if old is None or old == added:
         return added
     before, after = old.args_matchers, added.args_matchers
-    if not before or before.keys() != after.keys() or len(_differing(old, added)) != 1:
+    if not before or before.keys() != after.keys() or len(_find_differences(old, added)) != 1:
         return None
     return Rule(args_matchers={name: tuple(dict.fromkeys((*before[name], *after[name]))) for name in before})
 
@@ -46,7 +46,7 @@ def without(old: Rule, gone: Rule) -> Rule | None:
     before, after = old.args_matchers, gone.args_matchers
     if before.keys() != after.keys() or any(set(after[name]) - set(before[name]) for name in before):
         raise ValueError("the rule is another one by now")
-    left = _differing(old, gone)
+    left = _find_differences(old, gone)
     if not left:
         return None
     if len(left) > 1:
@@ -55,5 +55,5 @@ def without(old: Rule, gone: Rule) -> Rule | None:
     return Rule(args_matchers=kept)
 
 
-def _differing(one: Rule, other: Rule) -> list[str]:
+def _find_differences(one: Rule, other: Rule) -> list[str]:
     return [name for name, said in one.args_matchers.items() if set(said) != set(other.args_matchers[name])]

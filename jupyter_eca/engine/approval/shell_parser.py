@@ -71,7 +71,7 @@ class _Token:
 
 def commands(line: str) -> tuple[ParsedCommand, ...] | None:
     """Return the simple commands of a line, in order. None for a line that is not understood."""
-    tokens = _tokens(line)
+    tokens = _tokenize(line)
     if tokens is None:
         return None
     parsed: list[ParsedCommand] = []
@@ -82,7 +82,7 @@ def commands(line: str) -> tuple[ParsedCommand, ...] | None:
         elif part:
             if _RESERVED.fullmatch(part[0].raw):
                 return None
-            parsed.append(_command(part))
+            parsed.append(_parse_command(part))
             part = []
     return tuple(parsed)
 
@@ -92,7 +92,7 @@ def approval_keys(line: str) -> tuple[str | None, ...]:
     return tuple(command.key for command in commands(line) or ()) or (None,)
 
 
-def _tokens(line: str) -> list[_Token] | None:
+def _tokenize(line: str) -> list[_Token] | None:
     tokens: list[_Token] = []
     at = 0
     if len(line) > _MAX_LINE:
@@ -107,7 +107,7 @@ def _tokens(line: str) -> list[_Token] | None:
     return tokens
 
 
-def _command(part: list[_Token]) -> ParsedCommand:
+def _parse_command(part: list[_Token]) -> ParsedCommand:
     words: list[str] = []
     plain = True
     for before, token in zip((_Token("", ""), *part), part, strict=False):
@@ -117,10 +117,10 @@ def _command(part: list[_Token]) -> ParsedCommand:
             words.append(token.raw)
     plain = plain and part[-1].kind == "word"
     bare = [shlex.split(word)[0] for word in words]
-    return ParsedCommand(bare[0] if bare else "", tuple(bare[1:]), _key(words, bare) if plain and words else None)
+    return ParsedCommand(bare[0] if bare else "", tuple(bare[1:]), _build_key(words, bare) if plain and words else None)
 
 
-def _key(raw: list[str], bare: list[str]) -> str | None:
+def _build_key(raw: list[str], bare: list[str]) -> str | None:
     """Return the key of a command. `raw` are the words as they were written: to the shell it makes no difference how a
     program or subcommand is quoted, but nobody quotes one without a reason.
     """
@@ -133,10 +133,10 @@ def _key(raw: list[str], bare: list[str]) -> str | None:
         return " ".join((program, *raw[1:3])) if module else None
     if name in known_programs.WRAPPERS or (name == "cd" and not (len(raw) == 2 and _INSIDE.fullmatch(raw[1]))):
         return None
-    return _with_subcommands(program, name, raw[1:])
+    return _add_subcommands(program, name, raw[1:])
 
 
-def _with_subcommands(program: str, name: str, rest: list[str]) -> str | None:
+def _add_subcommands(program: str, name: str, rest: list[str]) -> str | None:
     """Return the key with the subcommand, None after options: they may change what it means (`git -c alias.x=!...`)."""
     said, key = name, program
     while said in known_programs.MANY:

@@ -118,16 +118,16 @@ class Steps:
         gone = [cell for cell, touches in chosen.items() if touches[0].before is None and cell in now]
         steps: list[CellChange] = [DeleteCell(cell_id=cell, was=now[cell]) for cell in gone]
         for cell, touches in chosen.items():
-            if cell in now and cell not in gone and (content := _content(touches, now[cell])) is not None:
+            if cell in now and cell not in gone and (content := _restore_content(touches, now[cell])) is not None:
                 steps.append(content)
-        homeless = {cell: touches for cell, touches in chosen.items() if self._without_place(cell, touches)}
-        return steps + self._placed(homeless, [id for id in now if id not in gone])
+        homeless = {cell: touches for cell, touches in chosen.items() if self._lacks_place(cell, touches)}
+        return steps + self._restore_places(homeless, [id for id in now if id not in gone])
 
-    def _without_place(self, cell: str, touches: Sequence[Touch]) -> bool:
+    def _lacks_place(self, cell: str, touches: Sequence[Touch]) -> bool:
         there = self.document.cell(cell) is not None
         return touches[0].before is not None and (not there or any(touch.moves for touch in touches))
 
-    def _placed(self, homeless: Mapping[str, Sequence[Touch]], ids: list[str]) -> list[CellChange]:
+    def _restore_places(self, homeless: Mapping[str, Sequence[Touch]], ids: list[str]) -> list[CellChange]:
         taken = {touch.id for touches in homeless.values() for touch in touches}
         moved = {t.cell for t in self.every if t.moves and t.id not in taken and t.decided is not Decided.REVERTED}
         first = original(self.every)
@@ -137,14 +137,14 @@ class Steps:
         steps: list[CellChange] = []
         for cell in order:
             touches = homeless[cell]
-            was = _order_then(touches) if cell in moved else first
+            was = _get_order(touches) if cell in moved else first
             rest = [id for id in ids if id != cell]
             anchors = steady(rest, was, set() if cell in moved else unfit)
-            place = _place(cell, rest, was, anchors)
-            index = _index(touches) if place is None else place
+            place = _find_place(cell, rest, was, anchors)
+            index = _get_index(touches) if place is None else place
             index = min(index, len(rest))
             if cell not in ids:
-                steps.append(PutCell(index=index, cell=_snapshot(touches)))
+                steps.append(PutCell(index=index, cell=_get_snapshot(touches)))
             elif ids.index(cell) != index:
                 steps.append(MoveCell(cell_id=cell, index=index))
             ids = [*rest[:index], cell, *rest[index:]]
@@ -181,7 +181,7 @@ def steady(ids: Sequence[str], order: Sequence[str], unfit: Collection[str]) -> 
     return set(runs[-1]) if runs else set()
 
 
-def _place(cell: str, ids: Sequence[str], order: Sequence[str], anchors: Collection[str]) -> int | None:
+def _find_place(cell: str, ids: Sequence[str], order: Sequence[str], anchors: Collection[str]) -> int | None:
     """Return where a cell belongs, None when nothing tells."""
     if cell not in order:
         return None
@@ -193,22 +193,22 @@ def _place(cell: str, ids: Sequence[str], order: Sequence[str], anchors: Collect
     return None if after is None else ids.index(after)
 
 
-def _order_then(touches: Sequence[Touch]) -> tuple[str, ...]:
+def _get_order(touches: Sequence[Touch]) -> tuple[str, ...]:
     """Return the order of the notebook when the first of these changes took the cell from its place."""
     return next((touch.order for touch in touches if touch.moves or touch.left is None), ())
 
 
-def _index(touches: Sequence[Touch]) -> int:
+def _get_index(touches: Sequence[Touch]) -> int:
     return next((t.undo.index for t in touches if isinstance(t.undo, MoveCell | PutCell)), 0)
 
 
-def _content(touches: Sequence[Touch], now: str) -> CellChange | None:
+def _restore_content(touches: Sequence[Touch], now: str) -> CellChange | None:
     """Return what puts a cell's source and outputs back, None when they are as they were."""
     undo = next((touch.undo for touch in touches if isinstance(touch.undo, PutCell | EditCell)), None)
     return None if undo is None else undo.model_copy(update={"was": now})
 
 
-def _snapshot(touches: Sequence[Touch]) -> NotebookCell:
+def _get_snapshot(touches: Sequence[Touch]) -> NotebookCell:
     """Return a cell that is gone. Who deleted it kept it whole; an older source may be that of a smaller copy."""
     cell = next(touch.undo.cell for touch in touches if isinstance(touch.undo, PutCell))
     return cell.model_copy(update={"source": touches[0].before or ""})

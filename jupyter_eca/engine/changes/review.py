@@ -75,13 +75,13 @@ def reviewed(of_cell: Sequence[Touch], turns: Collection[str], now: str | None) 
         return None
     over = any(touch.shows for touch in later)
     before, after = stands[0].before, stands[-1].left if over else now
-    kind = _kind(before, after, moved=any(touch.moves for touch in stands))
+    kind = _classify(before, after, moved=any(touch.moves for touch in stands))
     refused = CHANGED if found.broken else LATER if over else ""
     touches = tuple(stands if over or found.broken else found.touches)
     return Reviewed(touches, kind, stands[-1].turn, before, after, refused) if kind else None
 
 
-def _kind(before: str | None, after: str | None, *, moved: bool) -> Kind | None:
+def _classify(before: str | None, after: str | None, *, moved: bool) -> Kind | None:
     if before is None or after is None:
         return None if before == after else "inserted" if before is None else "deleted"
     return "edited" if before != after else "moved" if moved else None

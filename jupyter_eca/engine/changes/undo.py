@@ -56,12 +56,14 @@ def wanted(words: str) -> Wanted | None:
 
 def drawn(changes: Sequence[Change]) -> str:
     """Return the changes as Markdown."""
-    return "\n\n".join([f"{_head(one, '`')}\n\n{fenced(_body(one), 'diff')}" for one in changes]) or NOTHING
+    return (
+        "\n\n".join([f"{_format_head(one, '`')}\n\n{fenced(_format_body(one), 'diff')}" for one in changes]) or NOTHING
+    )
 
 
 def plain(changes: Sequence[Change]) -> str:
     """Return the changes as plain text."""
-    return "\n\n".join([f"{_head(one)}\n{_body(one)}" for one in changes]) or NOTHING
+    return "\n\n".join([f"{_format_head(one)}\n{_format_body(one)}" for one in changes]) or NOTHING
 
 
 def told(result: ChatRevertResult, missing: Sequence[int] = ()) -> str:
@@ -72,15 +74,15 @@ def told(result: ChatRevertResult, missing: Sequence[int] = ()) -> str:
     return "\n".join(f"- {line}" for line in lines) or NOTHING
 
 
-def _head(change: Change, tick: str = "") -> str:
+def _format_head(change: Change, tick: str = "") -> str:
     """Return the line above a change. `tick` is put around names."""
     counts = f"+{change.text.lines_added} -{change.text.lines_removed}" if change.text else "not shown"
     refused = f"; cannot be taken back: {change.refused}" if change.refused else ""
     path = f"{tick}{change.path.replace('`', '')}{tick}" if tick else change.path
-    return f"{change.number}. {path}{_where(change)}, {change.kind} ({counts}){refused}"
+    return f"{change.number}. {path}{_format_place(change)}, {change.kind} ({counts}){refused}"
 
 
-def _where(change: Change) -> str:
+def _format_place(change: Change) -> str:
     match change:
         case ChangedFile():
             return ""
@@ -94,7 +96,7 @@ def _where(change: Change) -> str:
             return f" cell [{id}]"
 
 
-def _body(change: Change) -> str:
+def _format_body(change: Change) -> str:
     """Return the diff without the two lines that name the file: it has just been named."""
     lines = change.text.diff.splitlines()[2:] if change.text else []
     return "\n".join(lines)

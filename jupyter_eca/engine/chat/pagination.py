@@ -49,10 +49,10 @@ def page(
         else:
             last = first + limit
     if after is None:
-        while 0 < first < last and _within(events, first):
+        while 0 < first < last and _is_within_turn(events, first):
             first -= 1
     if before is None:
-        while first < last < len(events) and _within(events, last):
+        while first < last < len(events) and _is_within_turn(events, last):
             last += 1
     shown = tuple(events[first:last])
     return Page(
@@ -69,7 +69,7 @@ def last_summary(events: Sequence[Event]) -> int | None:
     return next((event.seq for event in reversed(events) if isinstance(event.aside, SummaryAside)), None)
 
 
-def _within(events: Sequence[Event], at: int) -> bool:
+def _is_within_turn(events: Sequence[Event], at: int) -> bool:
     """Return whether a turn has begun before that place and goes on there. Another title may stand in between."""
     here = next((event.turn for event in events[at:] if event.turn), None)
     before = next((event.turn for event in reversed(events[:at]) if event.turn), None)

@@ -54,35 +54,35 @@ if TYPE_CHECKING:
 _PIECE: Final = 200
 
 
-def _lines(text: str) -> list[str]:
+def _split_lines(text: str) -> list[str]:
     return text.splitlines(keepends=True)
 
 
-def _joined(value: object) -> object:
+def _join_lines(value: object) -> object:
     return "".join(cast("list[str]", value)) if isinstance(value, list) else value
 
 
-def _unfolded(arguments: dict[str, Any]) -> dict[str, Any]:
+def _unfold(arguments: dict[str, Any]) -> dict[str, Any]:
     return {
-        name: {"$lines": _lines(value)} if isinstance(value, str) and "\n" in value else value
+        name: {"$lines": _split_lines(value)} if isinstance(value, str) and "\n" in value else value
         for name, value in arguments.items()
     }
 
 
-def _folded(value: object) -> object:
+def _fold(value: object) -> object:
     if not isinstance(value, dict):
         return value
-    return {name: _whole(one) for name, one in cast("dict[str, Any]", value).items()}
+    return {name: _fold_value(one) for name, one in cast("dict[str, Any]", value).items()}
 
 
-def _whole(value: object) -> object:
+def _fold_value(value: object) -> object:
     if isinstance(value, dict) and value.keys() == {"$lines"}:
-        return _joined(cast("dict[str, Any]", value)["$lines"])
+        return _join_lines(cast("dict[str, Any]", value)["$lines"])
     return cast("object", value)
 
 
-Lines = Annotated[str, PlainSerializer(_lines), BeforeValidator(_joined)]
-Arguments = Annotated[dict[str, Any], PlainSerializer(_unfolded), BeforeValidator(_folded)]
+Lines = Annotated[str, PlainSerializer(_split_lines), BeforeValidator(_join_lines)]
+Arguments = Annotated[dict[str, Any], PlainSerializer(_unfold), BeforeValidator(_fold)]
 
 
 class Brief(Model):
@@ -233,7 +233,7 @@ def replies(events: Iterable[Event]) -> tuple[Reply, ...]:
     for event in events:
         if drafts[-1].running and isinstance(event.content, UsageContent):
             continue
-        if drafts[-1].ended and _is_said(event):
+        if drafts[-1].ended and _is_from_model(event):
             drafts.append(_Draft())
         _take(drafts[-1], event)
     if drafts[-1].ended:
@@ -241,7 +241,7 @@ def replies(events: Iterable[Event]) -> tuple[Reply, ...]:
     return tuple(draft.reply for draft in drafts)
 
 
-def _is_said(event: Event) -> bool:
+def _is_from_model(event: Event) -> bool:
     """Return whether it is something that the model or its provider said."""
     words = isinstance(event.content, TextContent) and event.role is not Role.USER
     return words or isinstance(event.content, ReasonStartedContent | ToolCallPrepareContent | UsageContent)
@@ -267,11 +267,13 @@ def _take(draft: _Draft, event: Event) -> None:
             draft.ended = called.id
             draft.running.discard(called.id)
             rule = event.aside.id if isinstance(event.aside, FetchedRuleAside) else ""
-            draft.parts[called.id] = Ran(**_about(called), output=output, error=called.error, took_ms=took, rule=rule)
+            draft.parts[called.id] = Ran(
+                **_copy_call(called), output=output, error=called.error, took_ms=took, rule=rule
+            )
         case ToolCallRejectedContent() as rejected:
             words = event.aside.words if isinstance(event.aside, RejectionAside) else ""
             draft.ended = rejected.id
-            draft.parts[rejected.id] = Refused(**_about(rejected), reason=rejected.reason, words=words)
+            draft.parts[rejected.id] = Refused(**_copy_call(rejected), reason=rejected.reason, words=words)
         case ToolCallContent(id=id) as call:
             if isinstance(call, ToolCallRunningContent):
                 draft.running.add(id)
@@ -282,7 +284,7 @@ def _take(draft: _Draft, event: Event) -> None:
             pass
 
 
-def _about(call: ToolCalledContent | ToolCallRejectedContent) -> dict[str, Any]:
+def _copy_call(call: ToolCalledContent | ToolCallRejectedContent) -> dict[str, Any]:
     return {
         "tool": call.name,
         "server": call.server,

@@ -63,9 +63,14 @@ def restore(chat: str, events: Sequence[Event], at: int) -> Restored:
     calls = frozenset(event.content.id for event in events if isinstance(event.content, ToolCallContent))
     history = reduce(remember, events, ())
     state = ChatState(
-        chat, history=history, call_ids=calls, cost=_cost(events), window=_window(events), notes=_notes(events)
+        chat,
+        history=history,
+        call_ids=calls,
+        cost=_find_cost(events),
+        window=_find_window(events),
+        notes=_find_notes(events),
     )
-    state = replace(state, tasks=restored(event.content for event in events).tasks, planned=_planned(events))
+    state = replace(state, tasks=restored(event.content for event in events).tasks, planned=_is_planned(events))
     # What stands beside the turns (a flag, another title) has none.
     last = next((event for event in reversed(events) if event.turn), None)
     if last is None or last.outcome is not None:
@@ -73,7 +78,7 @@ def restore(chat: str, events: Sequence[Event], at: int) -> Restored:
     turn = last.turn
     state = replace(state, turn=turn)
     missing: list[Event] = []
-    for content, aside in _closings(e for e in events if e.turn == turn):
+    for content, aside in _close_open(e for e in events if e.turn == turn):
         event = Event(chat=chat, turn=turn, role=Role.ASSISTANT, content=content, at=at, aside=aside)
         state = replace(state, history=remember(state.history, event))
         missing.append(event)
@@ -83,7 +88,7 @@ def restore(chat: str, events: Sequence[Event], at: int) -> Restored:
     return Restored(state, (*missing, said, end))
 
 
-def _notes(events: Iterable[Event]) -> tuple[str, ...]:
+def _find_notes(events: Iterable[Event]) -> tuple[str, ...]:
     """Return what happened beside the turns since the model last read of such things."""
     notes: list[str] = []
     for event in events:
@@ -97,20 +102,20 @@ def _notes(events: Iterable[Event]) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def _planned(events: Sequence[Event]) -> bool:
+def _is_planned(events: Sequence[Event]) -> bool:
     """Return whether the last turn left a plan."""
     ends = (event.content for event in reversed(events) if event.outcome is not None)
     last = next(ends, None)
     return isinstance(last, ProgressContent) and bool(last.plan)
 
 
-def _cost(events: Iterable[Event]) -> float | None:
+def _find_cost(events: Iterable[Event]) -> float | None:
     costs = [e.content.session_cost for e in events if isinstance(e.content, UsageContent)]
     last = costs[-1] if costs else "0"
     return None if last is None else float(last)
 
 
-def _window(events: Sequence[Event]) -> Window:
+def _find_window(events: Sequence[Event]) -> Window:
     """Return how full the window was with the last reply. After a summary it is unknown until the next one."""
     for event in reversed(events):
         match event.aside, event.content:
@@ -123,7 +128,7 @@ def _window(events: Sequence[Event]) -> Window:
     return Window()
 
 
-def _closings(events: Iterable[Event]) -> list[tuple[Content, Aside | None]]:
+def _close_open(events: Iterable[Event]) -> list[tuple[Content, Aside | None]]:
     """Return one terminal content for each call, each reasoning and each hook that has none."""
     calls: dict[str, ToolCallContent] = {}
     reasonings: dict[str, None] = {}
@@ -146,10 +151,10 @@ def _closings(events: Iterable[Event]) -> list[tuple[Content, Aside | None]]:
                 pass
     closed: list[tuple[Content, Aside | None]] = [(ReasonFinishedContent(id=id), None) for id in reasonings]
     ended = (HookActionFinishedContent(id=id, name=name, status=1, error=CRASHED_HOOK) for id, name in hooks.items())
-    return closed + [(one, None) for one in ended] + [_closing(call) for call in calls.values()]
+    return closed + [(one, None) for one in ended] + [_close_call(call) for call in calls.values()]
 
 
-def _closing(call: ToolCallContent) -> tuple[Content, Aside | None]:
+def _close_call(call: ToolCallContent) -> tuple[Content, Aside | None]:
     about: dict[str, Any] = {"id": call.id, "name": call.name, "server": call.server, "origin": call.origin}
     if isinstance(call, ToolCallRunningContent):
         outputs = (TextOutput(text=CRASHED_CALL),)

@@ -78,12 +78,14 @@ def is_due(window: Window, share: int, history: History, last: int | None, steps
 
 def weight(history: History) -> int:
     """Estimate the tokens of a conversation."""
-    return sum(len(text) for message in history for part in message.parts for text in _texts(part)) // CHARS_PER_TOKEN
+    return (
+        sum(len(text) for message in history for part in message.parts for text in _list_texts(part)) // CHARS_PER_TOKEN
+    )
 
 
 def covered(history: History) -> History:
     """Return what a summary is made of: all but a prompt that was not answered yet."""
-    if not _prompt(history):
+    if not _unanswered_prompt(history):
         return history
     results = tuple(part for part in history[-1].parts if isinstance(part, ToolResultPart))
     return (*history[:-1], replace(history[-1], parts=results)) if results else history[:-1]
@@ -94,7 +96,7 @@ def asking(history: History, summing: Summing) -> History:
     words = SUMMARISE + (SUMMARY_FOCUS.format(summing.focus) if summing.focus else "")
     before = covered(history)
     if summing.forced:
-        before = tuple(replace(message, parts=tuple(map(_shortened, message.parts))) for message in before)
+        before = tuple(replace(message, parts=tuple(map(_shorten, message.parts))) for message in before)
     if before and before[-1].role == "user":
         return (*before[:-1], replace(before[-1], parts=(*before[-1].parts, TextPart(words))))
     return (*before, ChatMessage("user", (TextPart(words),)))
@@ -102,9 +104,9 @@ def asking(history: History, summing: Summing) -> History:
 
 def compacted(history: History, summary: str) -> History:
     """Return what is left after a summary: its text, and the prompt that is still to be answered, word for word."""
-    parts: tuple[Part, ...] = (TextPart(summary), *_prompt(history))
+    parts: tuple[Part, ...] = (TextPart(summary), *_unanswered_prompt(history))
     if len(parts) == 1 and history and history[-1].role == "user":
-        earlier = (_words(history[:end]) for end in range(len(history), 0, -1))
+        earlier = (_get_words(history[:end]) for end in range(len(history), 0, -1))
         parts = (*parts, TextPart(UNANSWERED.format(next(filter(None, earlier), ""))))
     return (ChatMessage("user", parts),)
 
@@ -126,7 +128,7 @@ def pruned(history: History) -> History:
     return history if made == history else made
 
 
-def _prompt(history: History) -> tuple[Part, ...]:
+def _unanswered_prompt(history: History) -> tuple[Part, ...]:
     """Return what the user said and the model has not answered. A turn that was stopped leaves results before it."""
     if not history or history[-1].role != "user":
         return ()
@@ -134,13 +136,13 @@ def _prompt(history: History) -> tuple[Part, ...]:
     return said if any(isinstance(part, TextPart) for part in said) else ()
 
 
-def _words(history: History) -> str:
+def _get_words(history: History) -> str:
     """Return the user's words of an unanswered prompt, without the contexts beside them."""
-    texts = (part.text for part in _prompt(history) if isinstance(part, TextPart))
+    texts = (part.text for part in _unanswered_prompt(history) if isinstance(part, TextPart))
     return CONTEXT.sub("", "\n".join(texts)).strip()
 
 
-def _texts(part: Part) -> Iterable[str]:
+def _list_texts(part: Part) -> Iterable[str]:
     match part:
         case TextPart(text=text) | ReasoningPart(text=text) | ToolResultPart(text=text):
             yield text
@@ -151,7 +153,7 @@ def _texts(part: Part) -> Iterable[str]:
             pass
 
 
-def _shortened(part: Part) -> Part:
+def _shorten(part: Part) -> Part:
     match part:
         case TextPart(text=text) | ToolResultPart(text=text) if len(text) > _SHORT:
             return replace(part, text=f"{text[: _SHORT // 2]}\n[...]\n{text[-_SHORT // 2 :]}")

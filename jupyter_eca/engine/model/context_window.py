@@ -49,7 +49,7 @@ def breakdown(request: ModelRequest, usage: UsageContent | None = None) -> Conte
     `usage` is the chat's last one. Its sum is exact; the estimates only divide it.
     """
     characters = dict.fromkeys(EMOJI, 0)
-    for name, text in _pieces(request):
+    for name, text in _list_pieces(request):
         characters[name] += len(text)
     estimated = {name: -(-count // CHARS_PER_TOKEN) for name, count in characters.items()}
     whole = sum(estimated.values())
@@ -68,7 +68,7 @@ def breakdown(request: ModelRequest, usage: UsageContent | None = None) -> Conte
     )
 
 
-def _pieces(request: ModelRequest) -> Iterator[tuple[str, str]]:
+def _list_pieces(request: ModelRequest) -> Iterator[tuple[str, str]]:
     yield "System prompt", request.system
     for tool in request.tools:
         yield "Tools", f"{tool.name}{tool.description}{json.dumps(tool.parameters)}"
@@ -106,12 +106,12 @@ def drawn(parts: ContextBreakdown, system: Sequence[Section] = ()) -> str:
     for emoji, name, tokens in rows:
         lines.append(f"| {emoji} | {name} | {tokens:,} | {tokens / whole:.0%} |")
         if name == "System prompt":
-            lines += [f"| ↳ | {source} | {part:,} | {part / whole:.0%} |" for source, part in _divided(system, tokens)]
+            lines += [f"| ↳ | {source} | {part:,} | {part / whole:.0%} |" for source, part in _divide(system, tokens)]
     head = f"About {parts.used_tokens:,}{size} tokens are used."
     return "\n".join([head, "", bar[:BAR_SQUARES], "", "| | | tokens | share |", "|---|---|---:|---:|", *lines])
 
 
-def _divided(sections: Sequence[Section], tokens: int) -> Iterator[tuple[str, int]]:
+def _divide(sections: Sequence[Section], tokens: int) -> Iterator[tuple[str, int]]:
     """Divide the tokens of the system prompt among its sections, so that the parts are exactly the whole."""
     ends = list(accumulate((len(section.text) for section in sections), initial=0))
     shares = pairwise(round(end * tokens / (ends[-1] or 1)) for end in ends)

@@ -92,9 +92,9 @@ def _remember_content(history: History, content: Content, role: Role, aside: Asi
         case ReasonTextContent(id=id, text=text):
             return _grow(history, ReasoningPart(id, text), lambda p: isinstance(p, ReasoningPart) and p.id == id)
         case ReasonFinishedContent(id=id):
-            return _sign(history, id, _signature(aside))
+            return _sign(history, id, _signature_of(aside))
         case ToolCallRunContent(id=id, name=name, arguments=arguments):
-            return _add(history, "assistant", ToolUsePart(id, name, arguments, _signature(aside)))
+            return _add(history, "assistant", ToolUsePart(id, name, arguments, _signature_of(aside)))
         case ToolCalledContent(id=id, error=error, outputs=outputs):
             rule = aside.id if isinstance(aside, FetchedRuleAside) else ""
             return _add(history, "user", ToolResultPart(id, "\n".join(o.text for o in outputs), error, rule))
@@ -106,7 +106,7 @@ def _remember_content(history: History, content: Content, role: Role, aside: Asi
             return history
 
 
-def _signature(aside: Aside | None) -> str:
+def _signature_of(aside: Aside | None) -> str:
     return aside.signature if isinstance(aside, SignatureAside) else ""
 
 
@@ -120,10 +120,10 @@ def _replace_prompt(history: History, *parts: TextPart) -> History:
 
 def _without_images(history: History) -> History:
     """Leave out what a server refuses: it is refused with every later request too (ECA 6.1, class 11)."""
-    return tuple(replace(m, parts=tuple(map(_unseen, m.parts))) for m in history)
+    return tuple(replace(m, parts=tuple(map(_replace_media, m.parts))) for m in history)
 
 
-def _unseen(part: Part) -> Part:
+def _replace_media(part: Part) -> Part:
     match part:
         case ImagePart():
             return TextPart(NO_IMAGES)

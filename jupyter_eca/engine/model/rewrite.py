@@ -49,16 +49,16 @@ def rewriting(model: str, selection: Selection) -> ModelRequest:
     """Return the request to rewrite a selection."""
     place = f"From: {selection.place}\n\n" if selection.place else ""
     asked = f"{place}<selection>\n{selection.text}\n</selection>\n\nInstruction: {selection.instruction}"
-    return _request(model, _REWRITE, asked)
+    return _build_request(model, _REWRITE, asked)
 
 
 def completing(model: str, before: str, after: str) -> ModelRequest:
     """Return the request to complete text at the cursor."""
     asked = f"<before>{before[-BEFORE_CHARS:]}</before>\n<after>{after[:AFTER_CHARS]}</after>"
-    return _request(model, _COMPLETE, asked)
+    return _build_request(model, _COMPLETE, asked)
 
 
-def _request(model: str, system: str, asked: str) -> ModelRequest:
+def _build_request(model: str, system: str, asked: str) -> ModelRequest:
     return ModelRequest(model, system, (ChatMessage("user", (TextPart(asked),)),))
 
 

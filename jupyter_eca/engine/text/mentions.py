@@ -45,7 +45,7 @@ def mentions(message: str, signs: str = "@#") -> list[str]:
         sign, quoted, quoted_lines, plain = match.groups()
         if sign not in signs:
             continue
-        if mention := f"{quoted}{quoted_lines or ''}" if quoted else _trimmed(plain):
+        if mention := f"{quoted}{quoted_lines or ''}" if quoted else _trim(plain):
             found[mention] = None
     return list(found)
 
@@ -67,7 +67,7 @@ def split(mention: str) -> tuple[str, int, int]:
     return match[1], min(start, end), max(start, end)
 
 
-def _trimmed(word: str) -> str:
+def _trim(word: str) -> str:
     """Return a word without the punctuation of the sentence around it. Brackets that it opens are its own."""
     while word:
         last = word[-1]

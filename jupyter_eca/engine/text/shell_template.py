@@ -82,17 +82,17 @@ def fill(parts: tuple[Part, ...], values: Mapping[str, Any]) -> str:
 
     Raises: ValueError for a value that cannot stand in its place.
     """
-    return "".join(_filled(part, values) for part in parts)
+    return "".join(_fill_part(part, values) for part in parts)
 
 
-def _filled(part: Part, values: Mapping[str, Any]) -> str:
+def _fill_part(part: Part, values: Mapping[str, Any]) -> str:
     match part:
         case str():
             return part
         case Place():
-            return _quoted(values[part.name], part.around) if values.get(part.name) is not None else ""
+            return _quote(values[part.name], part.around) if values.get(part.name) is not None else ""
         case Document():
-            body = "".join(_filled(one, values) for one in part.parts)
+            body = "".join(_fill_part(one, values) for one in part.parts)
             joined = (body, body.replace("\\\n", ""))
             lines = [line.lstrip("\t") if part.tabs else line for text in joined for line in text.split("\n")]
             if part.delimiter in lines:
@@ -100,9 +100,9 @@ def _filled(part: Part, values: Mapping[str, Any]) -> str:
             return body
 
 
-def _quoted(value: Any, around: Around) -> str:
+def _quote(value: Any, around: Around) -> str:
     if isinstance(value, list) and around is Around.NOTHING:
-        return " ".join(_quoted(one, around) for one in cast("list[Any]", value))
+        return " ".join(_quote(one, around) for one in cast("list[Any]", value))
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     if "\0" in text:
         raise ValueError("an argument may not hold a NUL character")
