@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from jupyter_eca.protocol.changes import Change, ChatRevertResult
 
-NOTHING: Final = "Nothing that was changed stands."
+NOTHING: Final = "There are no changes to show or to take back."
 
 _WANTED = re.compile(r"(?P<all>all\b)?(?P<numbers>[\d\s,]*)")
 

@@ -1,4 +1,7 @@
-"""The tables of the file, and how an older file becomes one of today."""
+"""The tables of the file, and how an older file becomes one of today.
+
+It must not read or write rows: `tables` does. The one migration that is more than SQL is in `old_asides`.
+"""
 
 from __future__ import annotations
 
@@ -97,7 +100,10 @@ BUSY_SECONDS = 5.0
 
 
 def connect(path: Path) -> sqlite3.Connection:
-    """Raises: ConfigError for the file of a newer version; OSError, sqlite3.Error."""
+    """Open the file, and bring it up to date.
+
+    Raises: ConfigError for the file of a newer version; OSError, sqlite3.Error.
+    """
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     path.touch(mode=0o600)
     db = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
@@ -127,7 +133,9 @@ def _migrate(db: sqlite3.Connection, path: Path) -> None:
 
 
 def _use_wal(db: sqlite3.Connection) -> None:
-    """SQLite does not wait when two processes do this at the same moment, whatever the timeout (measured)."""
+    """Switch to write-ahead logging. SQLite does not wait when two processes do this at the same moment, whatever the
+    timeout (measured).
+    """
     latest = time.monotonic() + BUSY_SECONDS
     while True:
         try:
