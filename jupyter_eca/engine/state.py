@@ -96,8 +96,8 @@ class ChatState:
 
     def begin(self, turn: str, setup: Setup) -> ChatState:
         """Return the chat at the beginning of a turn, without what belonged to the turn before."""
-        anew = replace(self, turn=turn, setup=setup, trust=setup.trust, local=False, steps=0, steers=(), pauses=0)
-        return replace(anew, summed=None, pruned=False)
+        begun = replace(self, turn=turn, setup=setup, trust=setup.trust, local=False, steps=0, steers=(), pauses=0)
+        return replace(begun, summed=None, pruned=False)
 
     @property
     def goes_on(self) -> bool:

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 GO_ON: Final = "Go on once"
 STOP: Final = "Stop"
 
-# What a budget is raised by at least.
+# The least amount by which a budget is raised.
 _STEP: Final = 0.01
 
-# Less than this is told as less.
+# A smaller amount is shown as less than this.
 _LEAST: Final = 0.0001
 
 

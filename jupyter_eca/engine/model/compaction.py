@@ -32,13 +32,14 @@ if TYPE_CHECKING:
 # What stays of the results of tools when a model's server says that the request is too long; ECA keeps as much.
 KEPT_RESULTS: Final = 40_000 * CHARS_PER_TOKEN
 
-# Between two summaries in one turn.
+# How many replies there must be between two summaries in one turn.
 MIN_REPLIES: Final = 5
 
-# Of the window. A summary of less frees nothing: then it is the tools and the instructions that fill it.
+# The share of the window that a summary must be made of. A summary of less frees nothing: then it is the tools and the
+# instructions that fill the window.
 _WORTH: Final = 0.25
 
-# Of each result and text, when even the request for a summary must be short.
+# How many characters are sent of each result and text, when even the request for a summary must be short.
 _SHORT: Final = 2_000
 
 

@@ -99,7 +99,7 @@ class Store:
                 self._pressing.set()
 
     def select(self, chat: str, selected: Selection) -> None:
-        """Store what the turns of a chat are run with from now on. A chat without a prompt has no row: nothing is stored."""
+        """Store what the turns of a chat are run with from now on. Nothing is stored for a chat without a prompt."""
         self._selected[chat] = selected
         self._wake.set()
 
