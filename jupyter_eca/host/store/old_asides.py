@@ -1,4 +1,4 @@
-"""The migration that turns the asides of version 0.1.0 into marks. They were sentences, told apart by their wording.
+"""The function that turns the asides of version 0.1.0 into marks. They were sentences, told apart by their wording.
 
 It must not import the sentences that are said today: those may change, and what stands here may not. How an aside is
 stored since is in `tables`.
@@ -8,11 +8,8 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from urllib.parse import unquote
-
-if TYPE_CHECKING:
-    import sqlite3
 
 _REWORDED: Final = "A hook has reworded the prompt"
 _NOTES_SENT: Final = "Read what has ended in the background"
@@ -33,15 +30,10 @@ _REJECTED: Final = {
 }
 
 
-def mark_asides(db: sqlite3.Connection) -> None:
-    """Write every aside as JSON with its kind. Rows are read one by one: an aside may be a document of 10 MB."""
-    with_aside = "SELECT seq FROM events WHERE aside != '' OR content LIKE '%\"fetch_rule\"%'"
-    for (seq,) in db.execute(with_aside).fetchall():
-        row = db.execute("SELECT turn, role, content, aside FROM events WHERE seq = ?", (seq,)).fetchone()
-        turn, role, content, aside = row
-        mark = _mark(turn, role, json.loads(content), aside)
-        text = json.dumps(mark, ensure_ascii=False, separators=(",", ":")) if mark else ""
-        db.execute("UPDATE events SET aside = ? WHERE seq = ?", (text, seq))
+def mark_aside(turn: str, role: str, content: str, aside: str) -> str:
+    """Return an aside of version 0.1.0 as JSON with its kind, "" for none. The migration calls it for each event."""
+    mark = _mark(turn, role, json.loads(content), aside)
+    return json.dumps(mark, ensure_ascii=False, separators=(",", ":")) if mark else ""
 
 
 def _mark(turn: str, role: str, content: dict[str, Any], aside: str) -> dict[str, str] | None:

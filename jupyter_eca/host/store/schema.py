@@ -1,6 +1,6 @@
 """The tables of the file, and how an older file becomes one of today.
 
-It must not read or write rows: `tables` does. The one migration that is more than SQL is in `old_asides`.
+It must not read or write rows: `tables` does. What one migration needs besides SQL is in `old_asides`.
 """
 
 from __future__ import annotations
@@ -10,13 +10,12 @@ import time
 from typing import TYPE_CHECKING, Final
 
 from jupyter_eca.errors import ConfigError
-from jupyter_eca.host.store.old_asides import mark_asides
+from jupyter_eca.host.store.old_asides import mark_aside
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
-MIGRATIONS: Final[tuple[str | Callable[[sqlite3.Connection], None], ...]] = (
+MIGRATIONS: Final = (
     """
     CREATE TABLE events (
         seq INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -90,10 +89,12 @@ MIGRATIONS: Final[tuple[str | Callable[[sqlite3.Connection], None], ...]] = (
     );
     CREATE INDEX asked_in_of_chat ON asked_in (chat);
     """,
-    mark_asides,
+    """
+    UPDATE events SET aside = mark_aside(turn, role, content, aside)
+        WHERE aside != '' OR content LIKE '%"fetch_rule"%';
+    """,
 )
-"""Each is run once, in order; `PRAGMA user_version` counts those that were. Never change one that was released. A
-function does what SQL cannot say."""
+"""Each is run once, in order; `PRAGMA user_version` counts those that were. Never change one that was released."""
 
 # Another process writes for microseconds at a time; a wait of this length means that its disk is stuck.
 BUSY_SECONDS = 5.0
@@ -120,14 +121,12 @@ def _migrate(db: sqlite3.Connection, path: Path) -> None:
     if done > len(MIGRATIONS):
         raise ConfigError(f"{path} is a newer jupyter-eca's. Install that version, or move the file away.")
     _use_wal(db)
+    db.create_function("mark_aside", 4, mark_aside)
     db.execute("BEGIN IMMEDIATE")
     (done,) = db.execute("PRAGMA user_version").fetchone()
-    for number, migration in enumerate(MIGRATIONS[done:], done + 1):
-        if isinstance(migration, str):
-            for statement in filter(str.strip, migration.split(";")):
-                db.execute(statement)
-        else:
-            migration(db)
+    for number, script in enumerate(MIGRATIONS[done:], done + 1):
+        for statement in filter(str.strip, script.split(";")):
+            db.execute(statement)
         db.execute(f"PRAGMA user_version = {number}")
     db.execute("COMMIT")
 
