@@ -118,7 +118,7 @@ async def after_call(host: Host, chat: LiveChat, effect: RunTool, result: ToolRe
     more = _called(effect.tool, effect.call, effect.arguments) | response
     made = await _fire(host, chat, HookType.POST_TOOL_CALL, more)
     if made.output is not None:
-        result = replace(result, text=made.output, images=(), links=())
+        result = replace(result, text=made.output, images=(), links=(), rule="")
     if made.context:
         result = capped(replace(result, text=(result.text + made.context).lstrip("\n")))
     if made.stopped is not None:
