@@ -1,4 +1,7 @@
-"""What a walk does to make a conversation shorter. What the model is asked then, and what is left: `compacting`."""
+"""How a summary is asked for and taken, within a step. Each function returns the signal to give to the turn.
+
+It must not give signals: `turn_driver` does. What is summarised, and what is left of it, is in `model/compaction`.
+"""
 
 from __future__ import annotations
 
@@ -20,83 +23,85 @@ from jupyter_eca.engine.model.texts import (
     SUMMARY_EMPTY,
     SUMMARY_FAILED,
 )
-from jupyter_eca.engine.turn import TURNS, TurnSignal
+from jupyter_eca.engine.turn import TurnSignal
 from jupyter_eca.protocol.content import ProgressContent, Role, TextContent
+from jupyter_eca.protocol.event import PrunedAside, SummaryAside
 
 if TYPE_CHECKING:
     from jupyter_eca.engine.state import ChatState
-    from jupyter_eca.engine.turn_driver import Walk
+    from jupyter_eca.engine.step_builder import StepBuilder
+
+ModelInput = Streamed | ModelFinished | ModelFailed
 
 
 def is_due(state: ChatState) -> bool:
+    """Whether a summary must be made before the next model call."""
     return compaction.is_due(state.window, state.setup.compact_at, state.history, state.summed, state.steps)
 
 
-def asked(walk: Walk, focus: str) -> None:
-    """By a command."""
-    TURNS.take(walk.state.status, TurnSignal.COMPACT)
-    if not compaction.covered(walk.state.history):
-        walk.answered(NOTHING_TO_SUMMARISE, failed=False)
-        return
-    walk.state = replace(walk.state, summing=Summing(focus=focus))
-    walk.signal(TurnSignal.COMPACT)
+def begin(builder: StepBuilder, focus: str) -> TurnSignal:
+    """Begin a summary because a command asks for one."""
+    if not compaction.covered(builder.state.history):
+        builder.emit(TextContent(text=NOTHING_TO_SUMMARISE), Role.SYSTEM)
+        return TurnSignal.CARRIED_OUT
+    builder.update(summing=Summing(focus=focus))
+    return TurnSignal.COMPACT
 
 
-def make_room(walk: Walk) -> bool:
-    """After a request that was refused as too long. False when nothing can be left out any more."""
-    state = walk.state
+def make_room(builder: StepBuilder) -> TurnSignal | None:
+    """Make a request shorter that was refused as too long. Return None when nothing can be left out any more."""
+    state = builder.state
     if state.said:
-        return False
+        return None
     if not state.pruned and compaction.pruned(state.history) is not state.history:
-        walk.state = replace(state, pruned=True)
-        walk.emit(TextContent(text=PRUNED), Role.SYSTEM, aside=PRUNED)
-        walk.signal(TurnSignal.PRUNED)
-        return True
+        builder.update(pruned=True)
+        builder.emit(TextContent(text=PRUNED), Role.SYSTEM, aside=PrunedAside())
+        return TurnSignal.PRUNED
     if state.summed is None and compaction.covered(state.history):
         # It is the same step that is tried once more.
-        walk.state = replace(state, summing=Summing(forced=True), steps=state.steps - 1)
-        walk.signal(TurnSignal.FULL)
-        return True
-    return False
+        builder.update(summing=Summing(forced=True), steps=state.steps - 1)
+        return TurnSignal.FULL
+    return None
 
 
-def ask(walk: Walk) -> None:
-    summing = walk.state.summing or Summing()
-    walk.state = replace(
-        walk.state, summing=summing, request=walk.state.request + 1, calls=(), indexes=(), summed=walk.state.steps
-    )
-    walk.emit(ProgressContent(state="running", text=SUMMARISING), Role.SYSTEM)
-    request = replace(walk.request, messages=compaction.asking(walk.state.history, summing))
-    walk.effects.append(CallModel(walk.state.request, request))
+def request_summary(builder: StepBuilder) -> None:
+    """Call the model for a summary."""
+    state = builder.state
+    summing = state.summing or Summing()
+    builder.update(summing=summing, request=state.request + 1, calls=(), indexes=(), summed=state.steps)
+    builder.emit(ProgressContent(state="running", text=SUMMARISING), Role.SYSTEM)
+    request = replace(builder.model_request, messages=compaction.asking(builder.state.history, summing))
+    builder.effects.append(CallModel(builder.state.request, request))
 
 
-def hear(walk: Walk, input: Streamed | ModelFinished | ModelFailed) -> None:
-    """What the model says to it. Reasoning and calls of tools are not asked for, and dropped."""
-    summing = walk.state.summing
+def take(builder: StepBuilder, input: ModelInput) -> TurnSignal | None:
+    """Take what the model says to the request. Reasoning and calls of tools are not asked for, and dropped."""
+    summing = builder.state.summing
     if summing is None:
-        return
+        return None
     match input:
         case Streamed(delta=TextDelta(text=text)):
-            walk.state = replace(walk.state, summing=replace(summing, text=summing.text + text))
+            builder.update(summing=replace(summing, text=summing.text + text))
         case Streamed(delta=UsageDelta() as usage):
-            reply.count(walk, usage)
+            reply.count(builder, usage)
         case Streamed():
             pass
         case ModelFinished() if summing.text.strip():
-            walk.state = replace(walk.state, summing=None, window=Window())
-            aside = SUMMARY + summing.text.strip() + task_plan.summarised(walk.state.tasks)
+            builder.update(summing=None, window=Window())
+            text = SUMMARY + summing.text.strip() + task_plan.summarised(builder.state.tasks)
             # Also when a command has asked for it: the model is to hear of this.
-            walk.emit(TextContent(text=SUMMARISED), Role.SYSTEM, aside=aside, local=False)
-            walk.signal(TurnSignal.CARRIED_OUT if walk.state.local else TurnSignal.SUMMED)
+            builder.emit(TextContent(text=SUMMARISED), Role.SYSTEM, aside=SummaryAside(text=text), local=False)
+            return TurnSignal.CARRIED_OUT if builder.state.local else TurnSignal.SUMMED
         case ModelFinished():
-            _fail(walk, summing, SUMMARY_EMPTY)
+            return _fail(builder, summing, SUMMARY_EMPTY)
         case ModelFailed(message=message, final=final):
-            _fail(walk, summing, message, final=final)
+            return _fail(builder, summing, message, final=final)
+    return None
 
 
-def _fail(walk: Walk, summing: Summing, why: str, *, final: bool = False) -> None:
-    """Nothing is lost. Where the next request may still fit it is made without a summary."""
-    walk.state = replace(walk.state, summing=None)
-    walk.emit(TextContent(text=SUMMARY_FAILED.format(why)), Role.SYSTEM)
-    ends = summing.forced or walk.state.local or final
-    walk.signal(TurnSignal.REFUSED if ends else TurnSignal.SUMMED)
+def _fail(builder: StepBuilder, summing: Summing, why: str, *, final: bool = False) -> TurnSignal:
+    """Go on without a summary where the next request may still fit. Nothing is lost."""
+    builder.update(summing=None)
+    builder.emit(TextContent(text=SUMMARY_FAILED.format(why)), Role.SYSTEM)
+    ends = summing.forced or builder.state.local or final
+    return TurnSignal.REFUSED if ends else TurnSignal.SUMMED

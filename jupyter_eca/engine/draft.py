@@ -1,4 +1,7 @@
-"""The request that a prompt would make, by the very steps that would make it. Pure: nothing comes of them."""
+"""The request that a prompt would make, made by the very steps that would make it.
+
+Nothing comes of these steps: their events and effects are dropped. What one costs is worked out in `host/operations`.
+"""
 
 from __future__ import annotations
 
@@ -25,8 +28,10 @@ def drafted(
     images: tuple[ImagePart, ...] = (),
     documents: tuple[DocumentPart, ...] = (),
 ) -> ModelRequest:
-    """Also while the chat answers: then as if it had ended here. Without a message it is what the model knows by now. A
-    summary that would be made first is left out."""
+    """Return the request that a prompt would make now. Without a message it is what the model knows by now.
+
+    While the chat answers, it is taken as if it had ended here. A summary that would be made first is left out.
+    """
     if not message:
         notes = noted_text(state.notes)
         said = (ChatMessage("user", (TextPart(notes),)),) if notes else ()

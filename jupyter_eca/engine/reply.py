@@ -1,4 +1,8 @@
-"""What a model's reply is made of: its text, its reasoning, what it costs."""
+"""What a model's reply is made of, within a step: its text, its reasoning, what it costs.
+
+It must not know where the turn stands: `turn_driver` does. The pieces of a reply are in `model/delta`; its tool calls
+are in `tool_calls`.
+"""
 
 from __future__ import annotations
 
@@ -28,93 +32,98 @@ from jupyter_eca.protocol.content import (
     TextContent,
     UsageContent,
 )
+from jupyter_eca.protocol.event import SignatureAside
 
 if TYPE_CHECKING:
     from jupyter_eca.engine.inputs import Spent
-    from jupyter_eca.engine.turn_driver import Walk
+    from jupyter_eca.engine.step_builder import StepBuilder
 
 
-def hear(walk: Walk, delta: Delta) -> None:
+def add(builder: StepBuilder, delta: Delta) -> None:
+    """Add a piece of the reply."""
     if delta == TextDelta(""):
         return  # Some servers begin with one; a message with an empty text is refused by others, for ever after.
-    if not walk.state.said and not isinstance(delta, UsageDelta | Paused):
-        walk.state = replace(walk.state, said=True)
-        walk.emit(ProgressContent(state="running", text="Generating"), Role.SYSTEM)
+    if not builder.state.said and not isinstance(delta, UsageDelta | Paused):
+        builder.update(said=True)
+        builder.emit(ProgressContent(state="running", text="Generating"), Role.SYSTEM)
     match delta:
         case TextDelta(text=text):
-            close_reasoning(walk)
-            walk.emit(TextContent(text=text))
+            close_reasoning(builder)
+            builder.emit(TextContent(text=text))
         case ReasoningDelta(text=text):
-            _reason(walk, text)
+            _reason(builder, text)
         case ReasoningEnd(signature=signature):
-            close_reasoning(walk, signature)
+            close_reasoning(builder, signature)
         case ToolCallDelta():
-            close_reasoning(walk)
-            tool_calls.prepare(walk, delta)
+            close_reasoning(builder)
+            tool_calls.prepare(builder, delta)
         case Remark(text=text):
-            walk.emit(TextContent(text=text), Role.SYSTEM)
+            builder.emit(TextContent(text=text), Role.SYSTEM)
         case UsageDelta():
-            count(walk, delta)
+            count(builder, delta)
         case Paused():
-            walk.state = replace(walk.state, paused=True)
+            builder.update(paused=True)
 
 
-def _reason(walk: Walk, text: str) -> None:
-    state = walk.state
+def _reason(builder: StepBuilder, text: str) -> None:
+    state = builder.state
     if not state.reasoning:
         parts = state.history[-1].parts if state.history else ()
         id = f"{state.turn}-r{state.request}-{len(state.history)}-{len(parts)}"
-        walk.state = replace(state, reasoning=id, reasoning_since=walk.at)
-        walk.emit(ReasonStartedContent(id=id))
-    walk.emit(ReasonTextContent(id=walk.state.reasoning, text=text))
+        builder.state = replace(state, reasoning=id, reasoning_since=builder.at)
+        builder.emit(ReasonStartedContent(id=id))
+    builder.emit(ReasonTextContent(id=builder.state.reasoning, text=text))
 
 
-def close_reasoning(walk: Walk, signature: str = "") -> None:
-    id = walk.state.reasoning
+def close_reasoning(builder: StepBuilder, signature: str = "") -> None:
+    """End the reasoning under way, if there is one."""
+    id = builder.state.reasoning
     if id:
-        walk.state = replace(walk.state, reasoning="")
-        took = walk.at - walk.state.reasoning_since
-        walk.emit(ReasonFinishedContent(id=id, total_time_ms=took), aside=signature)
+        builder.update(reasoning="")
+        took = builder.at - builder.state.reasoning_since
+        aside = SignatureAside(signature=signature) if signature else None
+        builder.emit(ReasonFinishedContent(id=id, total_time_ms=took), aside=aside)
 
 
-def _add(walk: Walk, cost: float | None) -> str | None:
-    """To what the chat has cost; the sum as it is told."""
-    before = walk.state.cost
+def _add(builder: StepBuilder, cost: float | None) -> str | None:
+    """Add to what the chat has cost; return the sum as it is shown."""
+    before = builder.state.cost
     total = None if cost is None or before is None else before + cost
-    walk.state = replace(walk.state, cost=total)
+    builder.update(cost=total)
     return None if total is None else f"{total:.4f}"
 
 
-def add_cost(walk: Walk, spent: Spent) -> None:
-    """What fills the window is as it was."""
-    before = walk.state.usage or UsageContent(session_tokens=0, message_input_tokens=0, message_output_tokens=0)
+def add_cost(builder: StepBuilder, spent: Spent) -> None:
+    """Show what an answer elsewhere cost. What fills the window stays as it was."""
+    before = builder.state.usage or UsageContent(session_tokens=0, message_input_tokens=0, message_output_tokens=0)
     about = {
         "message_input_tokens": spent.tokens_in,
         "message_output_tokens": spent.tokens_out,
         "last_message_cost": None if spent.cost is None else f"{spent.cost:.4f}",
-        "session_cost": _add(walk, spent.cost),
+        "session_cost": _add(builder, spent.cost),
         "message_cached_tokens": None,
         "replayed": None,
     }
-    walk.emit(before.model_copy(update=about), Role.SYSTEM)
+    builder.emit(before.model_copy(update=about), Role.SYSTEM)
 
 
-def count(walk: Walk, usage: UsageDelta) -> None:
+def count(builder: StepBuilder, usage: UsageDelta) -> None:
+    """Show what a request used and cost."""
     tokens_in = usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens
     limit = Limit(context=usage.context_limit, output=usage.output_limit) if usage.context_limit else None
-    walk.state = replace(walk.state, window=Window(tokens_in + usage.output_tokens, usage.context_limit or 0))
+    builder.update(window=Window(tokens_in + usage.output_tokens, usage.context_limit or 0))
     content = UsageContent(
         session_tokens=tokens_in + usage.output_tokens,
         message_input_tokens=tokens_in,
         message_output_tokens=usage.output_tokens,
         message_cached_tokens=usage.cache_read_tokens or None,
         last_message_cost=None if usage.cost is None else f"{usage.cost:.4f}",
-        session_cost=_add(walk, usage.cost),
+        session_cost=_add(builder, usage.cost),
         limit=limit,
-        auto_compact_percentage=walk.state.setup.compact_at or None,
+        auto_compact_percentage=builder.state.setup.compact_at or None,
         replayed=usage.replayed or None,
     )
-    filled = breakdown(walk.request, content)
+    filled = breakdown(builder.model_request, content)
     content = content.model_copy(update={"context_breakdown": filled})
-    walk.state = replace(walk.state, usage=content)
-    walk.emit(content, Role.SYSTEM)
+    builder.update(usage=content)
+    builder.emit(content, Role.SYSTEM)

@@ -1,4 +1,8 @@
-"""One chat as it stands between two steps."""
+"""`ChatState`: one chat as it stands between two steps.
+
+It must not know what moves it: `step` makes the next state of it. After a restart `chat/recovery` makes it of the
+events.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +16,7 @@ from jupyter_eca.errors import IllegalSignal
 
 if TYPE_CHECKING:
     from jupyter_eca.engine.model.compaction import Summing
-    from jupyter_eca.engine.model.history import History
+    from jupyter_eca.engine.model.request import History
     from jupyter_eca.engine.model.retry import Retry
     from jupyter_eca.engine.model.task_plan import Tasks
     from jupyter_eca.engine.tool_call import ToolCall
@@ -21,59 +25,83 @@ if TYPE_CHECKING:
 NO_SETUP = Setup(model="")
 UNKNOWN = Window()
 
-# How often an answer is gone on with. Each time is billed, and its vendor has looked around ten times by then.
+# How often the rest of an answer is asked for. Each time is billed, and the vendor has searched ten times by then.
 MAX_PAUSES = 5
 
 
 @dataclass(frozen=True, slots=True)
 class ChatState:
-    """`request` counts model calls, `steps` those of the turn; `calls` are those of the reply under way, `call_ids`
-    those of all calls ever; `steers` are words the model is still to be told, `notes` what has ended beside the turns
-    and it is not told yet, `unshown` what nobody was shown yet of that; `retry` is the last repetition of the request;
-    a `cost` of None is an unknown price, `usage` is the last reply's. `window` is how full the model's was with it,
-    `summing` a summary in the making, `summed` the step of the turn before which the last one was made, `pruned` that
-    old results were left out in this turn, `paused` that the reply under way is to be gone on with, `pauses` how often
-    that was done. `tasks` is the list that the model keeps, `planned` that its last whole answer was a plan."""
+    """A chat as a value. A step never changes one; it makes another."""
 
     id: str
+    """The id of the chat."""
     status: TurnStatus = TurnStatus.IDLE
+    """Where its turn stands, see `turn.TURNS`."""
     turn: str = ""
+    """The id of the turn under way, or of the last one."""
     request: int = 0
+    """How many times the model was called, ever. It is the number of the call under way."""
     steps: int = 0
+    """How many times the model was called in this turn."""
     setup: Setup = NO_SETUP
+    """What the turn is run with."""
     local: bool = False
+    """Whether the turn is a command of ours, of which the model does not read."""
     history: History = ()
+    """What the model remembers."""
     calls: tuple[ToolCall, ...] = ()
+    """The tool calls of the reply under way."""
     indexes: tuple[int, ...] = ()
+    """Of these calls, the `index` by which the stream tells them apart."""
     call_ids: frozenset[str] = frozenset()
+    """The ids of all calls of the chat, ever."""
     steers: tuple[Steered, ...] = ()
+    """Words that the model reads before its next step."""
     notes: tuple[str, ...] = ()
+    """What happened beside the turns and was shown, and what the model has not read yet."""
     unshown: tuple[Noted, ...] = ()
+    """What happened beside the turns and was not shown yet."""
     reasoning: str = ""
+    """The id of the reasoning under way, "" for none."""
     reasoning_since: int = 0
+    """When it began, in milliseconds since the epoch."""
     said: bool = False
+    """Whether anything of the reply under way was shown."""
     paused: bool = False
+    """Whether the vendor interrupted the reply under way, and would send the rest."""
     pauses: int = 0
+    """How often in this turn the rest of a reply was asked for."""
     retry: Retry | None = None
+    """The last repetition of the request under way."""
     remembered: frozenset[str] = frozenset()
+    """What the user approved for the whole chat."""
     trust: bool = False
+    """Whether calls run unasked that would have to be approved."""
     cost: float | None = 0.0
+    """US dollars so far; None once a price was unknown."""
     usage: UsageContent | None = None
+    """What the last reply used."""
     window: Window = UNKNOWN
+    """How full the model's context window was with the last reply."""
     summing: Summing | None = None
+    """The summary that is being made."""
     summed: int | None = None
+    """The step of this turn before which the last summary was made."""
     pruned: bool = False
+    """Whether old results of tools were left out in this turn."""
     tasks: Tasks = ()
+    """The list of tasks that the model keeps."""
     planned: bool = False
+    """Whether the last answer that was completed was a plan."""
 
-    def begun(self, turn: str, setup: Setup) -> ChatState:
-        """What is left of the turn before has no part in it."""
-        anew = replace(self, turn=turn, setup=setup, trust=setup.trust, local=False, steps=0, steers=(), pauses=0)
-        return replace(anew, summed=None, pruned=False)
+    def begin(self, turn: str, setup: Setup) -> ChatState:
+        """Return the chat at the beginning of a turn, without what belonged to the turn before."""
+        begun = replace(self, turn=turn, setup=setup, trust=setup.trust, local=False, steps=0, steers=(), pauses=0)
+        return replace(begun, summed=None, pruned=False)
 
     @property
     def goes_on(self) -> bool:
-        """Whether the reply that has just ended is only a part of one."""
+        """Whether the rest of the reply that has just ended is to be asked for."""
         return self.paused and not self.calls and self.pauses < MAX_PAUSES
 
     def call(self, id: str) -> ToolCall:

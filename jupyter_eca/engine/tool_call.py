@@ -1,4 +1,8 @@
-"""The life of one tool call, as a table. The walk through it is in `chat`; who may call what is in `approval`."""
+"""`ToolCall`, and the life of one as the table `TOOL_CALLS`.
+
+The table must not know what a move does: `tool_calls` carries the moves out. Whether a call may run is decided in
+`approval/policy`. The life of a turn is in `turn`.
+"""
 
 from __future__ import annotations
 
@@ -19,6 +23,8 @@ if TYPE_CHECKING:
 
 
 class ToolCallStatus(StrEnum):
+    """Where a call stands. Each is explained above the table."""
+
     PREPARING = "preparing"
     WAITING = "waiting"
     RUNNING = "running"
@@ -28,6 +34,8 @@ class ToolCallStatus(StrEnum):
 
 
 class ToolCallSignal(StrEnum):
+    """What can happen to a call."""
+
     ALLOW = "allow"
     ASK = "ask"
     DENY = "deny"
@@ -39,7 +47,7 @@ class ToolCallSignal(StrEnum):
 
 
 class ToolCallMove(StrEnum):
-    """What happens on the way: contents that are shown (`announce`, `started`, `called`, `rejected`) and effects."""
+    """What follows from a signal: contents that are shown (`announce`, `started`, `called`, `rejected`) and effects."""
 
     ANNOUNCE = "announce"
     STARTED = "started"
@@ -85,47 +93,58 @@ AS_IT_IS: Final = Adjusted()
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """`tool` is None when nobody offers what the model named. `asks`: it will likely have to be approved. `started` is
-    in milliseconds since the epoch; `adjusted` is what hooks make of it, `cause` what decided whether it may run,
-    `signature` the vendor's own word about it."""
+    """One tool call of the reply under way."""
 
     id: str
+    """Unique in the chat."""
     name: str
+    """What the model named."""
     tool: ToolSpec | None
+    """The tool of that name; None when nobody offers one."""
     asks: bool = False
+    """Whether it will likely have to be approved."""
     status: ToolCallStatus = St.PREPARING
+    """Where it stands."""
     arguments_text: str = ""
+    """The arguments as the model writes them, JSON in pieces."""
     arguments: dict[str, Any] = field(default_factory=dict[str, Any])
+    """The arguments, once all of them are written."""
     started: int = 0
+    """When it began to run, in milliseconds since the epoch; 0 before that."""
     details: ToolCallDetails | None = None
+    """What it would do or has done, for the reader."""
     adjusted: Adjusted = AS_IT_IS
+    """What hooks make of it."""
     cause: Cause | None = None
+    """What decided whether it may run."""
     signature: str = ""
+    """What the vendor wants back with the call, word for word."""
 
     @property
     def terminal(self) -> bool:
+        """Whether it has ended."""
         return self.status in TERMINAL
 
     def about(self) -> dict[str, Any]:
-        """The fields that all contents about it share."""
+        """Return the fields that all contents about the call share."""
         tool = self.tool
         origin = tool.origin if tool else Origin.UNKNOWN
         # While a call is prepared its arguments are not known yet: a summary without them would say too little.
         known = self.arguments or self.status is not St.PREPARING
-        summary = tool.summary.format_map(_Shown(self.arguments)).strip() if tool and known else None
+        summary = tool.summary.format_map(_SummaryArguments(self.arguments)).strip() if tool and known else None
         server = tool.server if tool else "eca"
         names = {"id": self.id, "name": self.name, "server": server, "origin": origin}
-        return {**names, "summary": _one_line(summary or "") or None, "details": self.details}
+        return {**names, "summary": _join_lines(summary or "") or None, "details": self.details}
 
 
-def _one_line(text: str) -> str:
-    """A command may have many lines. Where they end is told: `a` and `b` are not the command `a b`."""
+def _join_lines(text: str) -> str:
+    """Join the lines of a command visibly: `a` and `b` on two lines are not the command `a b`."""
     lines = [line.strip() for line in text.splitlines()]
     return text if len(lines) < 2 else " ↵ ".join(line for line in lines if line)
 
 
-class _Shown(dict[str, Any]):
-    """Arguments for a summary's `{name}`: a list is shown by its items, one that was not given as nothing."""
+class _SummaryArguments(dict[str, Any]):
+    """Arguments for a summary's `{name}`. A list is shown by its items, and one that is missing as nothing."""
 
     def __getitem__(self, key: str) -> Any:
         value = super().__getitem__(key)
@@ -136,7 +155,7 @@ class _Shown(dict[str, Any]):
 
 
 def parsed(text: str) -> dict[str, Any] | None:
-    """Only what can be stored and sent again: no infinity, no half of a surrogate pair, no nesting without end."""
+    """Return the arguments, or None for a text that is no JSON object, or one that cannot be stored and sent again."""
     try:
         value: Any = from_json(text or "{}", allow_inf_nan=False)
         json.dumps(value, allow_nan=False)  # 1e999 is infinite too

@@ -1,4 +1,8 @@
-"""What the moves of a tool call say and ask for."""
+"""What happens to the tool calls of a reply, within a step: what is shown of it, and which effects follow.
+
+It must not give signals to the turn: `turn_driver` does. The life of a call is the table in `tool_call`; whether a call
+may run is decided in `approval/policy`.
+"""
 
 from __future__ import annotations
 
@@ -34,6 +38,7 @@ from jupyter_eca.protocol.content import (
     ToolCallRunContent,
     ToolCallRunningContent,
 )
+from jupyter_eca.protocol.event import FetchedRuleAside, RejectionAside, SignatureAside
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -43,14 +48,16 @@ if TYPE_CHECKING:
     from jupyter_eca.engine.model.delta import ToolCallDelta
     from jupyter_eca.engine.model.request import ToolSpec
     from jupyter_eca.engine.state import ChatState
-    from jupyter_eca.engine.turn_driver import Walk
+    from jupyter_eca.engine.step_builder import StepBuilder
     from jupyter_eca.protocol.content import ToolCallDetails
+    from jupyter_eca.protocol.event import Aside
 
 
-def prepare(walk: Walk, delta: ToolCallDelta) -> None:
-    state = walk.state
+def prepare(builder: StepBuilder, delta: ToolCallDelta) -> None:
+    """Add a piece of a call that the model is writing."""
+    state = builder.state
     if delta.index not in state.indexes:
-        id = delta.id if _free(state, delta.id) else f"{state.turn}-{state.request}-{delta.index}"
+        id = delta.id if _is_free(state, delta.id) else f"{state.turn}-{state.request}-{delta.index}"
         tool = next((t for t in state.setup.tools if t.name == delta.name), None)
         state = replace(
             state,
@@ -62,50 +69,53 @@ def prepare(walk: Walk, delta: ToolCallDelta) -> None:
     call = state.calls[at]
     signature = delta.signature or call.signature
     call = replace(call, arguments_text=call.arguments_text + delta.arguments_text, signature=signature)
-    walk.state = replace(state, calls=(*state.calls[:at], call, *state.calls[at + 1 :]))
-    walk.emit(ToolCallPrepareContent(**call.about(), arguments_text=delta.arguments_text, manual_approval=call.asks))
+    builder.state = replace(state, calls=(*state.calls[:at], call, *state.calls[at + 1 :]))
+    builder.emit(ToolCallPrepareContent(**call.about(), arguments_text=delta.arguments_text, manual_approval=call.asks))
 
 
 def _will_ask(state: ChatState, tool: ToolSpec | None, id: str) -> bool:
-    """As far as it can be told before there are arguments; they may still change it."""
-    return tool is not None and _verdict(state, tool, id, {}).decision is Decision.ASK
+    """Guess whether a call must be approved, before its arguments are known. They may still change it."""
+    return tool is not None and _judge(state, tool, id, {}).decision is Decision.ASK
 
 
-def _verdict(state: ChatState, tool: ToolSpec, id: str, arguments: dict[str, Any]) -> Verdict:
+def _judge(state: ChatState, tool: ToolSpec, id: str, arguments: dict[str, Any]) -> Verdict:
     if (verdict := state.setup.verdicts.get(id)) is not None:
         return verdict
     policy = state.setup.policy or Policy()
     return decide(policy, tool, arguments, state.remembered, trust=state.trust)
 
 
-def _free(state: ChatState, id: str) -> bool:
-    """Some servers repeat ids or leave them out. One that begins like ours could be the next that we make up."""
+def _is_free(state: ChatState, id: str) -> bool:
+    """Return whether an id of a call can be used. Some servers repeat ids or leave them out."""
     return bool(id) and id.isprintable() and id not in state.call_ids and not id.startswith(f"{state.turn}-")
 
 
 def foreseen(state: ChatState, call: ToolCall, arguments: dict[str, Any]) -> Decision:
-    """What the rules alone say of a call."""
-    return Decision.DENY if call.tool is None else _verdict(state, call.tool, call.id, arguments).decision
+    """Return what the rules alone say of a call."""
+    return Decision.DENY if call.tool is None else _judge(state, call.tool, call.id, arguments).decision
 
 
-def describe(walk: Walk, details: Mapping[str, ToolCallDetails], adjusted: Mapping[str, Adjusted]) -> None:
-    """What the calls of a reply would do, for whoever approves them, and what hooks make of them."""
+def describe(builder: StepBuilder, details: Mapping[str, ToolCallDetails], adjusted: Mapping[str, Adjusted]) -> None:
+    """Add to the calls what each would do, for whoever approves them, and what hooks make of them."""
     calls = tuple(
         replace(call, details=details.get(call.id), adjusted=adjusted.get(call.id, AS_IT_IS))
-        for call in walk.state.calls
+        for call in builder.state.calls
     )
-    walk.state = replace(walk.state, calls=calls)
+    builder.update(calls=calls)
 
 
-def decide_all(walk: Walk) -> None:
-    """Every call is announced before the first one ends: vendors want the calls of a reply in one message, and the
-    results in the next."""
-    before, history = len(walk.events), walk.state.history
-    for call in walk.state.calls:
-        _decide(walk, call)
-    decided = sorted(walk.events[before:], key=lambda event: not isinstance(event.content, ToolCallRunContent))
-    walk.events[before:] = decided
-    walk.recall(reduce(remember, decided, history))
+def decide_all(builder: StepBuilder) -> None:
+    """Decide which calls of a reply run.
+
+    Every call is announced before the first one ends: vendors want the calls of a reply in one message, and the results
+    in the next.
+    """
+    before, history = len(builder.events), builder.state.history
+    for call in builder.state.calls:
+        _decide(builder, call)
+    decided = sorted(builder.events[before:], key=lambda event: not isinstance(event.content, ToolCallRunContent))
+    builder.events[before:] = decided
+    builder.set_history(reduce(remember, decided, history))
 
 
 _SIGNAL_OF = {
@@ -115,136 +125,153 @@ _SIGNAL_OF = {
 }
 
 
-def _decide(walk: Walk, call: ToolCall) -> None:
+def _decide(builder: StepBuilder, call: ToolCall) -> None:
     arguments = parsed(call.arguments_text)
     if call.tool is None:
-        _end(walk, call, unknown_tool(call.name, walk.state.setup.tools))
+        _end(builder, call, unknown_tool(call.name, builder.state.setup.tools))
     elif arguments is None:
-        _end(walk, call, NOT_JSON)
+        _end(builder, call, NOT_JSON)
     else:
         arguments = arguments if call.adjusted.arguments is None else call.adjusted.arguments
-        verdict = call.adjusted.over(_verdict(walk.state, call.tool, call.id, arguments))
+        verdict = call.adjusted.over(_judge(builder.state, call.tool, call.id, arguments))
         made = replace(call, arguments=arguments, cause=verdict.cause)
         words = verdict.words
         if verdict.decision is Decision.DENY and verdict.cause is not None:
             words = f"{words} ({why.told(verdict.decision, verdict.cause)}.)".strip()
-        signal(walk, made, _SIGNAL_OF[verdict.decision], reason=verdict.reason, words=words)
+        signal(builder, made, _SIGNAL_OF[verdict.decision], reason=verdict.reason, words=words)
 
 
-def _end(walk: Walk, call: ToolCall, text: str) -> None:
-    """A call that cannot be tried at all."""
-    call = _take(walk, call, ToolCallSignal.FAIL)[0]
-    _announce(walk, call)
-    _called(walk, call, text, error=True, details=call.details)
+def _end(builder: StepBuilder, call: ToolCall, text: str) -> None:
+    """End a call that cannot be tried at all."""
+    call = _take(builder, call, ToolCallSignal.FAIL)[0]
+    _announce(builder, call)
+    _show_result(builder, call, text, error=True, details=call.details)
 
 
-def approve(walk: Walk, call: ToolCall, *, remember: bool) -> None:
+def approve(builder: StepBuilder, call: ToolCall, *, remember: bool) -> None:
+    """Run a call that waited, and with `remember` those that wait for the same."""
     TOOL_CALLS.take(call.status, ToolCallSignal.APPROVE)
     if remember and call.tool is not None:
-        walk.state = replace(walk.state, remembered=walk.state.remembered | rememberable(call.tool, call.arguments))
-    signal(walk, call, ToolCallSignal.APPROVE)
+        builder.update(remembered=builder.state.remembered | rememberable(call.tool, call.arguments))
+    signal(builder, call, ToolCallSignal.APPROVE)
     if remember:
-        for other in walk.state.calls:
+        for other in builder.state.calls:
             tool = other.tool if other.status is ToolCallStatus.WAITING else None
-            if tool is not None and is_remembered(tool, other.arguments, walk.state.remembered):
-                signal(walk, other, ToolCallSignal.APPROVE)
+            if tool is not None and is_remembered(tool, other.arguments, builder.state.remembered):
+                signal(builder, other, ToolCallSignal.APPROVE)
 
 
-def rule(walk: Walk, policy: Policy) -> None:
-    """What waits and would not have to any more, runs."""
-    walk.state = replace(walk.state, setup=replace(walk.state.setup, policy=policy))
-    for call in walk.state.calls:
+def apply_policy(builder: StepBuilder, policy: Policy) -> None:
+    """Take over other rules. What waits and would not have to any more, runs."""
+    builder.update(setup=replace(builder.state.setup, policy=policy))
+    for call in builder.state.calls:
         if call.status is ToolCallStatus.WAITING and call.tool is not None:
-            verdict = call.adjusted.over(_verdict(walk.state, call.tool, call.id, call.arguments))
+            verdict = call.adjusted.over(_judge(builder.state, call.tool, call.id, call.arguments))
             if verdict.decision is Decision.ALLOW:
-                signal(walk, replace(call, cause=verdict.cause), ToolCallSignal.APPROVE)
+                signal(builder, replace(call, cause=verdict.cause), ToolCallSignal.APPROVE)
 
 
-def finish(walk: Walk, call: ToolCall, finished: ToolFinished) -> None:
+def finish(builder: StepBuilder, call: ToolCall, finished: ToolFinished) -> None:
+    """End a call that ran."""
     was_stopping = call.status is ToolCallStatus.STOPPING
     if finished.tools is not None:
-        walk.state = replace(walk.state, setup=replace(walk.state.setup, tools=finished.tools))
-    call = _take(walk, call, ToolCallSignal.FINISH)[0]
+        builder.update(setup=replace(builder.state.setup, tools=finished.tools))
+    call = _take(builder, call, ToolCallSignal.FINISH)[0]
     text = f"{STOPPED_CALL}\n{finished.text}".strip() if was_stopping else finished.text
     details = finished.details or call.details
-    _called(walk, call, text, error=finished.error or was_stopping, details=details, whole=finished.whole)
+    error = finished.error or was_stopping
+    aside = FetchedRuleAside(id=finished.rule) if finished.rule and not error else None
+    _show_result(builder, call, text, error=error, details=details, whole=finished.whole, aside=aside)
     for image in finished.images:
-        walk.emit(ImageContent(media_type=image.media_type, base64=image.base64))
+        builder.emit(ImageContent(media_type=image.media_type, base64=image.base64))
     for document in finished.documents:
-        walk.show(document)
+        builder.show_document(document)
     for link in finished.links:
-        walk.emit(link)
+        builder.emit(link)
 
 
-def reach(walk: Walk, call: ToolCall, details: ToolCallDetails) -> None:
-    """Told as ECA does it: the call runs, once more. Raises: IllegalSignal when it does not run any more."""
+def show_progress(builder: StepBuilder, call: ToolCall, details: ToolCallDetails) -> None:
+    """Show how far a running call has come. ECA shows it as running once more.
+
+    Raises: IllegalSignal when the call does not run any more.
+    """
     if call.status is not ToolCallStatus.RUNNING:
         raise IllegalSignal(f"the tool call {call.id} does not run")
     call = replace(call, details=details)
-    walk.state = replace(walk.state, calls=tuple(call if c.id == call.id else c for c in walk.state.calls))
-    walk.emit(ToolCallRunningContent(**call.about(), arguments=call.arguments))
+    builder.update(calls=tuple(call if c.id == call.id else c for c in builder.state.calls))
+    builder.emit(ToolCallRunningContent(**call.about(), arguments=call.arguments))
 
 
 def signal(
-    walk: Walk, call: ToolCall, signal: ToolCallSignal, *, reason: RejectReason = RejectReason.USER, words: str = ""
+    builder: StepBuilder,
+    call: ToolCall,
+    signal: ToolCallSignal,
+    *,
+    reason: RejectReason = RejectReason.USER,
+    words: str = "",
 ) -> None:
-    """Everything but the end of a call that ran."""
-    call, moves = _take(walk, call, signal)
+    """Give a call any signal but the end of one that ran, and carry out the moves."""
+    call, moves = _take(builder, call, signal)
     for move in moves:
         match move:
             case ToolCallMove.ANNOUNCE:
-                _announce(walk, call)
+                _announce(builder, call)
             case ToolCallMove.STARTED:
-                walk.emit(ToolCallRunningContent(**call.about(), arguments=call.arguments))
-                walk.emit(ProgressContent(state="running", text="Calling a tool"), Role.SYSTEM)
+                builder.emit(ToolCallRunningContent(**call.about(), arguments=call.arguments))
+                builder.emit(ProgressContent(state="running", text="Calling a tool"), Role.SYSTEM)
             case ToolCallMove.RUN:
                 if call.tool is not None:
-                    walk.effects.append(RunTool(call.id, call.tool, call.arguments))
+                    builder.effects.append(RunTool(call.id, call.tool, call.arguments))
             case ToolCallMove.ASK_USER:
-                walk.effects.append(AskUser(call.id))
-                walk.emit(ProgressContent(state="running", text="Waiting for approval"), Role.SYSTEM)
+                builder.effects.append(AskUser(call.id))
+                builder.emit(ProgressContent(state="running", text="Waiting for approval"), Role.SYSTEM)
             case ToolCallMove.CANCEL:
-                walk.effects.append(CancelTool(call.id))
+                builder.effects.append(CancelTool(call.id))
             case ToolCallMove.CALLED:
                 pass  # `finish` and `_end` have what it is called with
             case ToolCallMove.REJECTED:
                 cause = call.cause if reason is RejectReason.CONFIG else None
                 content = ToolCallRejectedContent(**call.about(), arguments=call.arguments, reason=reason, cause=cause)
-                walk.emit(content, aside=f"{REJECTED[reason]} {words}".strip())
+                text = f"{REJECTED[reason]} {words}".strip()
+                builder.emit(content, aside=RejectionAside(text=text, words=words.strip()))
 
 
-def _take(walk: Walk, call: ToolCall, signal: ToolCallSignal) -> tuple[ToolCall, tuple[ToolCallMove, ...]]:
+def _take(builder: StepBuilder, call: ToolCall, signal: ToolCallSignal) -> tuple[ToolCall, tuple[ToolCallMove, ...]]:
+    """Give a call a signal; return the call as it is then, and the moves that follow."""
     status, moves = TOOL_CALLS.take(call.status, signal)
-    started = walk.at if ToolCallMove.RUN in moves else call.started
+    started = builder.at if ToolCallMove.RUN in moves else call.started
     call = replace(call, status=status, started=started)
-    walk.state = replace(walk.state, calls=tuple(call if c.id == call.id else c for c in walk.state.calls))
+    builder.update(calls=tuple(call if c.id == call.id else c for c in builder.state.calls))
     return call, moves
 
 
-def _announce(walk: Walk, call: ToolCall) -> None:
+def _announce(builder: StepBuilder, call: ToolCall) -> None:
     asks = call.status is ToolCallStatus.WAITING
     content = ToolCallRunContent(**call.about(), arguments=call.arguments, manual_approval=asks, cause=call.cause)
-    walk.emit(content, aside=call.signature)
+    builder.emit(content, aside=SignatureAside(signature=call.signature) if call.signature else None)
 
 
-def _called(
-    walk: Walk,
+def _show_result(
+    builder: StepBuilder,
     call: ToolCall,
     text: str,
     *,
     error: bool,
     details: ToolCallDetails | None,
     whole: int | None = None,
+    aside: Aside | None = None,
 ) -> None:
+    """Show the result of a call."""
     if isinstance(details, TaskDetails) and not error:
-        walk.state = replace(walk.state, tasks=details.tasks)
-    walk.emit(
+        builder.update(tasks=details.tasks)
+    builder.emit(
         ToolCalledContent(
             **replace(call, details=details).about(),
             arguments=call.arguments,
             error=error,
             outputs=(TextOutput(text=text),),
-            total_time_ms=walk.at - call.started if call.started else 0,
+            total_time_ms=builder.at - call.started if call.started else 0,
             whole=whole,
-        )
+        ),
+        aside=aside,
     )

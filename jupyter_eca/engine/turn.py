@@ -1,4 +1,8 @@
-"""The life of a chat's turns, as a table: from a prompt to the one event that ends the turn."""
+"""The life of a chat's turns, as the table `TURNS`: from a prompt to the one event that ends the turn.
+
+The table must not know what a move does: `turn_driver` carries the moves out. The life of a tool call is in
+`tool_call`.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +12,8 @@ from jupyter_eca.engine.table import Table
 
 
 class TurnStatus(StrEnum):
+    """Where a turn stands. Each is explained above the table."""
+
     IDLE = "idle"
     GATHERING = "gathering"
     COMMANDED = "commanded"
@@ -20,6 +26,8 @@ class TurnStatus(StrEnum):
 
 
 class TurnSignal(StrEnum):
+    """What can happen to a turn. Each is explained above the table."""
+
     PROMPT = "prompt"
     COMMAND = "command"
     CALL = "call"
@@ -44,6 +52,8 @@ class TurnSignal(StrEnum):
 
 
 class TurnMove(StrEnum):
+    """What follows from a signal."""
+
     GATHER = "gather"
     CANCEL_GATHERING = "cancel gathering"
     NOTE = "note"
@@ -72,15 +82,25 @@ St, Si, Mo = TurnStatus, TurnSignal, TurnMove
 # serving     a program of the user's own called a tool, without a model; that call is not terminal yet
 # stopping    somebody said stop; running tools are winding down
 #
-# `carried out` ends a command of ours, which no model is asked about; `refused` one that came to nothing. `settled`
-# says that every tool call of the reply is terminal, `exhausted` that besides the agent has had its steps. `steer` has
-# words for the model's next step: they are noted, and told before it. `calls` goes by what was received, not by the
-# stop reason that the model's server wrote beside it: some mislabel it, and the calls would be lost. While waiting,
-# `tick` shows how much longer, and `due` ends it; nothing of the call that failed was shown or run, so it is repeated
-# as if it had never been. `full` says that there is no room for the next model call, so a summary is made first;
-# `compact` is a command that wants one. `summed` goes on with it, and without one when none came of it but there is
-# still some room. `pruned` repeats a request that was refused as too long, made shorter;
-# `paused` asks for the rest of an answer that its vendor interrupted.
+# ready        the context is read
+# carried out  a command of ours has ended; no model is asked about it
+# refused      a command came to nothing, or a hook did not let the prompt through
+# steer        the user has words for the model's next step; it reads them before that step
+# calls        the reply has tool calls. What was received counts, not the stop reason that the model's server wrote
+#              beside it: some servers mislabel it, and the calls would be lost
+# answer       the reply has none
+# paused       the vendor interrupted its answer, and is asked for the rest
+# fail         the model call failed, and is not repeated
+# retry        the model call failed and is repeated later. Nothing of it was shown or run, so the repetition is as if
+#              the failed call had never been
+# tick         the reader is shown how much longer the wait is
+# due          the wait is over
+# settled      every tool call of the reply is terminal
+# exhausted    every tool call is terminal, and the agent has had its steps
+# compact      a command wants a summary
+# full         there is no room for the next model call, so a summary is made first
+# summed       the turn goes on with the summary, or without one where none came of it but there is still some room
+# pruned       a request was refused as too long, and is repeated without the older results of tools
 TURNS: Table[TurnStatus, TurnSignal, TurnMove] = Table(
     {
         (St.IDLE, Si.PROMPT): (St.GATHERING, (Mo.GATHER,)),

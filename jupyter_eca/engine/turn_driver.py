@@ -1,4 +1,8 @@
-"""One step in the making: what the moves of a turn say and ask for."""
+"""`TurnDriver`: gives signals to the table `turn.TURNS`, and carries out the moves that the table answers with.
+
+It must not know what a reply or a summary is made of: `reply`, `tool_calls` and `compaction_steps` write that into the
+same `StepBuilder`. `step` decides which of these functions an input is for.
+"""
 
 from __future__ import annotations
 
@@ -7,25 +11,19 @@ from math import ceil
 from typing import TYPE_CHECKING
 
 from jupyter_eca.engine import compaction_steps, reply, tool_calls
-from jupyter_eca.engine.effects import CallModel, CancelGathering, CancelModel, CancelWait, Effect, Gather, Wait
-from jupyter_eca.engine.model.history import remember
-from jupyter_eca.engine.model.request import ModelRequest
+from jupyter_eca.engine.effects import CallModel, CancelGathering, CancelModel, CancelWait, Gather, Wait
 from jupyter_eca.engine.model.retry import planned
 from jupyter_eca.engine.model.texts import (
     EXHAUSTED,
     FAILURES,
-    NO_IMAGES,
     NOTED,
     NOTHING_SAID,
     PAUSED,
-    READ,
     RETRIED,
     RETRYING,
     REWORDED,
     STOPPED,
     TOO_LONG,
-    UNSAID,
-    document_text,
     noted_text,
     title_of,
 )
@@ -40,13 +38,20 @@ from jupyter_eca.protocol.content import (
     Role,
     TextContent,
 )
-from jupyter_eca.protocol.event import Event, Outcome
+from jupyter_eca.protocol.event import (
+    ContextAside,
+    ImagesRefusedAside,
+    NoteAside,
+    NotesSentAside,
+    Outcome,
+    RewordedAside,
+    WithdrawnAside,
+)
 
 if TYPE_CHECKING:
     from jupyter_eca.engine.inputs import Asked, Gathered, ModelFailed, Prompted, Steered
-    from jupyter_eca.engine.model.history import History
-    from jupyter_eca.engine.model.request import DocumentPart
     from jupyter_eca.engine.state import ChatState
+    from jupyter_eca.engine.step_builder import StepBuilder
 
 _OUTCOMES = {
     TurnMove.COMPLETE: Outcome.COMPLETED,
@@ -55,258 +60,256 @@ _OUTCOMES = {
 }
 
 
-class Walk:
-    def __init__(self, state: ChatState, at: int) -> None:
-        self.state = state
-        self.at = at
-        self.events: list[Event] = []
-        self.effects: list[Effect] = []
+class TurnDriver:
+    """Moves the turn of one chat on, within one step."""
+
+    def __init__(self, builder: StepBuilder) -> None:
+        self.builder = builder
+
+    @property
+    def state(self) -> ChatState:
+        """The chat as it is after what this step has done so far."""
+        return self.builder.state
 
     def listens_to(self, request: int) -> bool:
+        """Whether what this model call says still counts. A call that was cancelled may go on for a while."""
         return self.state.status in {TurnStatus.STREAMING, TurnStatus.COMPACTING} and self.state.request == request
 
-    def emit(
-        self,
-        content: Content,
-        role: Role = Role.ASSISTANT,
-        aside: str = "",
-        outcome: Outcome | None = None,
-        turn: str | None = None,
-        local: bool | None = None,
-    ) -> None:
-        """`turn` is the one under way, "" for a fact beside the turns, which a local one has no part in; `local` holds
-        for the turn if it is not said."""
-        event = Event(
-            chat=self.state.id,
-            turn=self.state.turn if turn is None else turn,
-            role=role,
-            content=content,
-            at=self.at,
-            aside=aside,
-            outcome=outcome,
-            local=(self.state.local and turn is None) if local is None else local,
-        )
-        self.events.append(event)
-        self.recall(remember(self.state.history, event))
-
-    def recall(self, history: History) -> None:
-        if history is not self.state.history:
-            self.state = replace(self.state, history=history)
-
-    def show(self, document: DocumentPart) -> None:
-        """To the model; the reader is told its name."""
-        progress = ProgressContent(state="running", text=READ.format(document.name))
-        self.emit(progress, Role.USER, aside=document_text(document))
-
     def signal(self, signal: TurnSignal) -> None:
+        """Raises: IllegalSignal when the table has no row for it."""
         status, moves = TURNS.take(self.state.status, signal)
-        self.state = replace(self.state, status=status)
+        self.builder.update(status=status)
         for move in moves:
             self._move(move)
 
     def _move(self, move: TurnMove) -> None:
+        effects = self.builder.effects
         match move:
             case TurnMove.GATHER:
-                self.effects.append(Gather())
+                effects.append(Gather())
             case TurnMove.CANCEL_GATHERING:
-                self.effects.append(CancelGathering())
+                effects.append(CancelGathering())
             case TurnMove.NOTE:
                 pass  # `steer` has the words
             case TurnMove.CALL_MODEL:
+                self.builder.update(steps=self.state.steps + 1, retry=None)
                 self._call_model()
             case TurnMove.CANCEL_MODEL:
-                self.effects.append(CancelModel(self.state.request))
+                effects.append(CancelModel(self.state.request))
             case TurnMove.WAIT:
                 self._wait()
             case TurnMove.CANCEL_WAIT:
-                self.effects.append(CancelWait(self.state.request))
+                effects.append(CancelWait(self.state.request))
             case TurnMove.REPEAT:
-                self._ask()
+                self._call_model()
             case TurnMove.SUMMARISE:
-                compaction_steps.ask(self)
+                compaction_steps.request_summary(self.builder)
             case TurnMove.DECIDE:
-                tool_calls.decide_all(self)
+                tool_calls.decide_all(self.builder)
             case TurnMove.STOP_CALLS:
                 self._stop_calls()
             case TurnMove.COMPLETE | TurnMove.FAILED | TurnMove.STOPPED:
                 self._end(_OUTCOMES[move])
 
-    def prompt(self, prompted: Prompted) -> None:
+    # -- a turn begins
+
+    def begin_prompt(self, prompted: Prompted) -> None:
+        """Begin a turn with what the user said, or with a command."""
         begin = TurnSignal.COMMAND if prompted.local else TurnSignal.PROMPT
         TURNS.take(self.state.status, begin)
-        self.state = replace(self.state.begun(prompted.turn, prompted.setup), local=prompted.local)
-        self._say(prompted.message, prompted.content_id)
+        self.builder.state = replace(self.state.begin(prompted.turn, prompted.setup), local=prompted.local)
+        self._show_prompt(prompted.message, prompted.content_id)
         self.signal(begin)
 
-    def _say(self, message: str, content_id: str) -> None:
-        """What a turn begins with."""
-        first = not self.state.history and not self.state.local
-        self.emit(TextContent(text=message, content_id=content_id), Role.USER)
-        if first:
-            self.emit(MetadataContent(title=title_of(message)), Role.SYSTEM)
-
-    def asked(self, asked: Asked) -> None:
+    def begin_call(self, asked: Asked) -> None:
+        """Begin a turn that is one tool call, made by a program of the user's."""
         TURNS.take(self.state.status, TurnSignal.CALL)
         call = ToolCall(asked.call, asked.tool.name, asked.tool, arguments_text=asked.arguments_text)
-        begun = self.state.begun(asked.turn, asked.setup)
-        ids = begun.call_ids | {call.id}
         call = replace(call, details=asked.details, adjusted=asked.adjusted or AS_IT_IS)
-        self.state = replace(begun, calls=(call,), indexes=(), call_ids=ids)
-        self._say(asked.message, asked.content_id)
+        begun = self.state.begin(asked.turn, asked.setup)
+        self.builder.state = replace(begun, calls=(call,), indexes=(), call_ids=begun.call_ids | {call.id})
+        self._show_prompt(asked.message, asked.content_id)
         for content in asked.said:
-            self.emit(content, Role.SYSTEM)
+            self.builder.emit(content, Role.SYSTEM)
         self.signal(TurnSignal.CALL)
         self.settle()
 
-    def gathered(self, gathered: Gathered) -> None:
+    def _show_prompt(self, message: str, content_id: str) -> None:
+        first = not self.state.history and not self.state.local
+        self.builder.emit(TextContent(text=message, content_id=content_id), Role.USER)
+        if first:
+            self.builder.emit(MetadataContent(title=title_of(message)), Role.SYSTEM)
+
+    # -- before the model is called
+
+    def add_gathered(self, gathered: Gathered) -> None:
+        """Put what was read beside the prompt, then call the model, or make room for the call first."""
         TURNS.take(self.state.status, TurnSignal.READY)
+        builder = self.builder
         if gathered.setup is not None:
-            self.state = replace(self.state, setup=gathered.setup)
+            builder.update(setup=gathered.setup)
         if gathered.note:
-            self.emit(ProgressContent(state="running", text=gathered.note), Role.SYSTEM)
+            builder.emit(ProgressContent(state="running", text=gathered.note), Role.SYSTEM)
         if gathered.reworded is not None:
-            self.emit(ProgressContent(state="running", text=REWORDED), Role.USER, aside=gathered.reworded)
+            progress = ProgressContent(state="running", text=REWORDED)
+            builder.emit(progress, Role.USER, aside=RewordedAside(text=gathered.reworded))
         if gathered.context:
             progress = ProgressContent(state="running", text="Read what was pointed at")
-            self.emit(progress, Role.USER, aside=gathered.context)
+            builder.emit(progress, Role.USER, aside=ContextAside(text=gathered.context))
         for image in gathered.images:
-            self.emit(ImageContent(media_type=image.media_type, base64=image.base64), Role.USER)
+            builder.emit(ImageContent(media_type=image.media_type, base64=image.base64), Role.USER)
         for document in gathered.documents:
-            self.show(document)
+            builder.show_document(document)
         self.signal(TurnSignal.FULL if compaction_steps.is_due(self.state) else TurnSignal.READY)
 
-    def answered(self, text: str, *, failed: bool, unsaid: bool = False) -> None:
+    def end_command(self, text: str, *, failed: bool, unsaid: bool = False) -> None:
+        """Show what came of a command, and end its turn."""
         signal = TurnSignal.REFUSED if failed else TurnSignal.CARRIED_OUT
         TURNS.take(self.state.status, signal)
-        self.emit(TextContent(text=text), Role.SYSTEM, aside=UNSAID if unsaid else "")
+        self.builder.emit(TextContent(text=text), Role.SYSTEM, aside=WithdrawnAside() if unsaid else None)
         self.signal(signal)
 
-    def hooked(self, content: Content) -> None:
-        """A hook that was ended with the turn tells of it beside the turns."""
+    def compact(self, focus: str) -> None:
+        """Make a summary because a command asks for one."""
+        TURNS.take(self.state.status, TurnSignal.COMPACT)
+        self.signal(compaction_steps.begin(self.builder, focus))
+
+    # -- what comes from outside at any time
+
+    def show_hook(self, content: Content) -> None:
+        """Show what a hook does. A hook that was ended with its turn is shown beside the turns."""
         under_way = TURNS.accepts(self.state.status, TurnSignal.STOP)
-        self.emit(content, Role.SYSTEM, turn=None if under_way else "")
+        self.builder.emit(content, Role.SYSTEM, turn=None if under_way else "")
+
+    def steer(self, steered: Steered) -> None:
+        """Keep words for the model's next step."""
+        self.signal(TurnSignal.STEER)
+        self.builder.update(steers=(*self.state.steers, steered) if steered.message else ())
 
     def stop(self) -> None:
+        """Stop the turn. It ends when all its calls have ended."""
         self.signal(TurnSignal.STOP)
         self.settle()
 
-    def steer(self, steered: Steered) -> None:
-        self.signal(TurnSignal.STEER)
-        self.state = replace(self.state, steers=(*self.state.steers, steered) if steered.message else ())
-
-    def _call_model(self) -> None:
-        self.state = replace(self.state, steps=self.state.steps + 1, retry=None)
-        self._ask()
-
-    def _ask(self) -> None:
-        self._tell_notes()
-        self._tell_steers()
-        self.state = replace(self.state, request=self.state.request + 1, calls=(), indexes=())
-        self.state = replace(self.state, said=False, paused=False)
-        self.emit(ProgressContent(state="running", text="Waiting for the model"), Role.SYSTEM)
-        self.effects.append(CallModel(self.state.request, self.request))
-
-    @property
-    def request(self) -> ModelRequest:
-        """What the model would be sent now."""
-        setup = self.state.setup
-        return ModelRequest(setup.model, setup.system, self.state.history, setup.tools, setup.variant)
-
     def show_notes(self) -> None:
-        """Not in the middle of what the model says: a line there would tear its sentence, or its code."""
+        """Show the reader what happened beside the turns, and keep it for the model."""
+        # Not in the middle of what the model says: a line there would tear its sentence, or its code.
         if self.state.status is TurnStatus.STREAMING and self.state.said:
             return
         for note in self.state.unshown:
-            self.emit(TextContent(text=note.text), Role.SYSTEM, aside=note.words, turn="")
-            self.state = replace(self.state, notes=(*self.state.notes, note.words))
-        self.state = replace(self.state, unshown=()) if self.state.unshown else self.state
+            self.builder.emit(TextContent(text=note.text), Role.SYSTEM, aside=NoteAside(text=note.words), turn="")
+            self.builder.update(notes=(*self.state.notes, note.words))
+        if self.state.unshown:
+            self.builder.update(unshown=())
 
-    def _tell_notes(self) -> None:
-        """To the model, with what it is told anyway."""
-        self.state = replace(self.state, said=False)
+    # -- calling the model
+
+    def _call_model(self) -> None:
+        self._send_notes()
+        self._send_steers()
+        self.builder.update(request=self.state.request + 1, calls=(), indexes=(), said=False, paused=False)
+        self.builder.emit(ProgressContent(state="running", text="Waiting for the model"), Role.SYSTEM)
+        self.builder.effects.append(CallModel(self.state.request, self.builder.model_request))
+
+    def _send_notes(self) -> None:
+        """Tell the model what happened beside the turns, now that it is called anyway."""
+        self.builder.update(said=False)
         self.show_notes()
         if notes := self.state.notes:
-            self.state = replace(self.state, notes=())
+            self.builder.update(notes=())
             progress = ProgressContent(state="running", text=NOTED)
-            self.emit(progress, Role.USER, aside=noted_text(notes))
+            self.builder.emit(progress, Role.USER, aside=NotesSentAside(text=noted_text(notes)))
 
-    def _tell_steers(self) -> None:
-        """Several are one message: the model reads them at once."""
+    def _send_steers(self) -> None:
+        """Tell the model the words of `steer`. Several are one message, since it reads them at once."""
         if steers := self.state.steers:
-            self.state = replace(self.state, steers=())
+            self.builder.update(steers=())
             text = "\n".join(steer.message for steer in steers)
-            self.emit(TextContent(text=text, content_id=steers[0].content_id), Role.USER)
+            self.builder.emit(TextContent(text=text, content_id=steers[0].content_id), Role.USER)
 
-    def _stop_calls(self) -> None:
-        reply.close_reasoning(self)
-        for call in self.state.calls:
-            if not call.terminal:
-                tool_calls.signal(self, call, ToolCallSignal.STOP, reason=RejectReason.STOP)
+    # -- the model's reply ends
 
-    def _end(self, outcome: Outcome) -> None:
-        """Words that the model was not told are dropped with the turn they were for (ECA 1.2, `chat/promptSteer`)."""
-        if outcome is Outcome.STOPPED:
-            self.emit(TextContent(text=STOPPED), Role.SYSTEM)
-        if outcome is Outcome.COMPLETED and not self.state.local:
-            self.state = replace(self.state, planned=self.state.setup.plans)
-        finished = ProgressContent(state="finished", plan=self.state.planned or None)
-        self.emit(finished, Role.SYSTEM, outcome=outcome)
-        self.state = replace(self.state, local=False, steers=(), summing=None)
-
-    def reply_complete(self) -> None:
-        reply.close_reasoning(self)
+    def complete_reply(self) -> None:
+        """Go on to the calls of the reply, to the rest of it, or to the end of the turn."""
+        reply.close_reasoning(self.builder)
         if self.state.calls:
             self.signal(TurnSignal.CALLS)
             self.settle()
             return
         if self.state.goes_on:
-            self.state = replace(self.state, pauses=self.state.pauses + 1)
+            self.builder.update(pauses=self.state.pauses + 1)
             self.signal(TurnSignal.PAUSED)
             return
         if self.state.paused:
-            self.emit(TextContent(text=PAUSED), Role.SYSTEM)
+            self.builder.emit(TextContent(text=PAUSED), Role.SYSTEM)
         elif not (self.state.said or self.state.pauses):
-            self.emit(TextContent(text=NOTHING_SAID), Role.SYSTEM)
+            self.builder.emit(TextContent(text=NOTHING_SAID), Role.SYSTEM)
         self.signal(TurnSignal.ANSWER)
 
+    def take_summary(self, input: compaction_steps.ModelInput) -> None:
+        """Take what the model says to the request for a summary."""
+        if (signal := compaction_steps.take(self.builder, input)) is not None:
+            self.signal(signal)
+
     def fail(self, failed: ModelFailed) -> None:
-        """A request is repeated only while nothing of its answer was shown."""
-        if failed.overflow and compaction_steps.make_room(self):
+        """Make the request shorter, repeat it later, or end the turn."""
+        if failed.overflow and (signal := compaction_steps.make_room(self.builder)) is not None:
+            self.signal(signal)
             return
         last = self.state.retry
+        # A request is repeated only while nothing of its answer was shown.
         retry = None if self.state.said else planned(failed.failure, last)
         if retry is not None:
-            self.state = replace(self.state, retry=retry)
+            self.builder.update(retry=retry)
             self.signal(TurnSignal.RETRY)
             return
-        reply.close_reasoning(self)
+        reply.close_reasoning(self.builder)
         text = f"{failed.message} {RETRIED.format(last.attempt + 1)}" if last else failed.message
         text = TOO_LONG.format(text) if failed.overflow else text
-        self.emit(TextContent(text=text), Role.SYSTEM, aside=NO_IMAGES if failed.images else "")
+        self.builder.emit(TextContent(text=text), Role.SYSTEM, aside=ImagesRefusedAside() if failed.images else None)
         self.signal(TurnSignal.FAIL)
 
     def _wait(self) -> None:
         if retry := self.state.retry:
             what = retry.failure.label or FAILURES[retry.failure.kind]
             text = RETRYING.format(what=what, seconds=ceil(retry.left), attempt=retry.attempt, limit=retry.limit)
-            self.emit(ProgressContent(state="running", text=text), Role.SYSTEM)
-            self.effects.append(Wait(self.state.request, retry.pause))
+            self.builder.emit(ProgressContent(state="running", text=text), Role.SYSTEM)
+            self.builder.effects.append(Wait(self.state.request, retry.pause))
 
-    def waited(self, request: int) -> None:
+    def end_wait(self, request: int) -> None:
+        """Show how much longer it takes, or repeat the request. The wait of an earlier request changes nothing."""
         TURNS.take(self.state.status, TurnSignal.DUE)
         if (retry := self.state.retry) and request == self.state.request:
             left = retry.left - retry.pause
-            self.state = replace(self.state, retry=replace(retry, left=left))
+            self.builder.update(retry=replace(retry, left=left))
             self.signal(TurnSignal.TICK if left > 0 else TurnSignal.DUE)
 
+    # -- the turn goes on, or ends
+
     def settle(self) -> None:
-        """Go on, or end, when nothing of this reply is left to wait for."""
+        """Go on, or end the turn, when no call of this reply is left to wait for."""
         if not all(call.terminal for call in self.state.calls):
             return
         limit = self.state.setup.max_steps
         if limit and self.state.steps >= limit and TURNS.accepts(self.state.status, TurnSignal.EXHAUSTED):
-            self.emit(TextContent(text=EXHAUSTED.format(limit)), Role.SYSTEM)
+            self.builder.emit(TextContent(text=EXHAUSTED.format(limit)), Role.SYSTEM)
             self.signal(TurnSignal.EXHAUSTED)
         elif TURNS.accepts(self.state.status, TurnSignal.SETTLED):
             full = self.state.status is TurnStatus.ACTING and compaction_steps.is_due(self.state)
             self.signal(TurnSignal.FULL if full else TurnSignal.SETTLED)
+
+    def _stop_calls(self) -> None:
+        reply.close_reasoning(self.builder)
+        for call in self.state.calls:
+            if not call.terminal:
+                tool_calls.signal(self.builder, call, ToolCallSignal.STOP, reason=RejectReason.STOP)
+
+    def _end(self, outcome: Outcome) -> None:
+        if outcome is Outcome.STOPPED:
+            self.builder.emit(TextContent(text=STOPPED), Role.SYSTEM)
+        if outcome is Outcome.COMPLETED and not self.state.local:
+            self.builder.update(planned=self.state.setup.plans)
+        finished = ProgressContent(state="finished", plan=self.state.planned or None)
+        self.builder.emit(finished, Role.SYSTEM, outcome=outcome)
+        # Words that the model was not told are dropped with the turn they were for (ECA 1.2, `chat/promptSteer`).
+        self.builder.update(local=False, steers=(), summing=None)

@@ -19,7 +19,7 @@ from jupyter_eca.engine.model.texts import context_text
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from jupyter_eca.engine.model.history import History
+    from jupyter_eca.engine.model.request import History
     from jupyter_eca.protocol.notebook import NotebookInfo
     from jupyter_eca.workspace.ports import Kernel, OpenNotebooks
 

@@ -1,10 +1,16 @@
-"""The Event: the only thing stored, streamed and replayed. What ECA's content cannot say is in this envelope."""
+"""`Event`: the only thing that is stored, streamed and replayed. It is an envelope around ECA's content.
+
+It says what that content cannot: the chat, the turn, the time, and the `Aside`, which is what the content means to the
+model. It must not know what a model makes of it: `engine/model/history` does. The store is in `host/store`.
+"""
 
 from __future__ import annotations
 
 from enum import StrEnum
 from itertools import groupby
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from pydantic import Field
 
 from jupyter_eca.protocol.base import Model
 from jupyter_eca.protocol.content import Content, ReasonTextContent, Role, TextContent, ToolCallPrepareContent
@@ -24,28 +30,137 @@ class Outcome(StrEnum):
     FAILED = "failed"
 
 
-class Event(Model):
-    """A fact about a chat.
+class ContextAside(Model):
+    """The model reads what the prompt points at, and what hooks add to it."""
 
-    `seq` is given by the store: positive, rising over all chats, the cursor of every replay; 0 is "not stored yet".
-    `at` is milliseconds since the epoch. `aside` is what the model is told with this content and a reader is not shown:
-    the text of contexts, why a call was rejected, the signature of a reasoning. What is `local` is between the reader
-    and us (a command and its answer): the model is not told.
-    """
+    kind: Literal["context"] = "context"
+    text: str
+
+
+class DocumentAside(Model):
+    """The model is given a PDF document, whole."""
+
+    kind: Literal["document"] = "document"
+    name: str
+    """What the document is called where it came from."""
+    base64: str
+    """The raw data, without a prefix."""
+
+
+class RewordedAside(Model):
+    """A hook has put other words in the place of the prompt."""
+
+    kind: Literal["reworded"] = "reworded"
+    text: str
+
+
+class WithdrawnAside(Model):
+    """A hook did not let the prompt through: no model ever reads it."""
+
+    kind: Literal["withdrawn"] = "withdrawn"
+
+
+class SummaryAside(Model):
+    """A summary stands for all that was said before it."""
+
+    kind: Literal["summary"] = "summary"
+    text: str
+    """What the model reads: a heading, the summary, the list of tasks."""
+
+
+class PrunedAside(Model):
+    """The older results of tools are left out of requests from here on."""
+
+    kind: Literal["pruned"] = "pruned"
+
+
+class ImagesRefusedAside(Model):
+    """The model's server refused an image or a document. None of those before this event is sent again."""
+
+    kind: Literal["imagesRefused"] = "imagesRefused"
+
+
+class NoteAside(Model):
+    """Something happened beside the turns. The model reads of it with the next request that is made anyway."""
+
+    kind: Literal["note"] = "note"
+    text: str
+
+
+class NotesSentAside(Model):
+    """The model reads all notes that it had not read."""
+
+    kind: Literal["notesSent"] = "notesSent"
+    text: str
+
+
+class SignatureAside(Model):
+    """The vendor's proof that a reasoning or a call is its own. It goes back to the vendor word for word."""
+
+    kind: Literal["signature"] = "signature"
+    signature: str
+
+
+class RejectionAside(Model):
+    """The model reads why its call did not run."""
+
+    kind: Literal["rejection"] = "rejection"
+    text: str
+    """All that the model reads: the reason, and the words."""
+    words: str = ""
+    """What the user, a rule or a hook said about it."""
+
+
+class FetchedRuleAside(Model):
+    """The result of the call is the text of one of the user's rules for paths."""
+
+    kind: Literal["fetchedRule"] = "fetchedRule"
+    id: str
+    """The rule's id."""
+
+
+Aside = Annotated[
+    ContextAside
+    | DocumentAside
+    | RewordedAside
+    | WithdrawnAside
+    | SummaryAside
+    | PrunedAside
+    | ImagesRefusedAside
+    | NoteAside
+    | NotesSentAside
+    | SignatureAside
+    | RejectionAside
+    | FetchedRuleAside,
+    Field(discriminator="kind"),
+]
+
+
+class Event(Model):
+    """A fact about a chat."""
 
     chat: str
+    """The id of the chat."""
     turn: str
+    """The id of the turn; "" for a fact beside the turns."""
     role: Role
+    """Who says it."""
     content: Content
+    """What a reader is shown."""
     at: int = 0
+    """The time in milliseconds since the epoch."""
     seq: int = 0
-    aside: str = ""
+    """Given by the store: positive, rising over all chats, the cursor of every replay; 0 is "not stored yet"."""
+    aside: Aside | None = None
+    """What the content means to the model beyond what the reader is shown. It never leaves the server."""
     outcome: Outcome | None = None
+    """How the turn ended; on its last event only."""
     local: bool = False
+    """Between the reader and us, as a command and its answer are: the model does not read it."""
 
 
 def merged(events: Iterable[Event]) -> list[Event]:
-    """Neighbouring pieces of the same text as one event: what a reader who is behind is given.
+    """Join neighbouring pieces of the same text into one event, for a reader who is behind.
 
     Only pieces of what a model says are joined, of one chat, turn and kind, so order and text are unchanged; what we
     say is whole sentences. The joined event keeps the last `seq`: a replay after it repeats nothing.
@@ -54,12 +169,12 @@ def merged(events: Iterable[Event]) -> list[Event]:
 
 
 def streams(event: Event) -> bool:
-    """Whether it is a piece of what a model says, of which more may follow at once, and which nobody acts on alone."""
+    """Return whether it is a piece of what a model says. More may follow at once, and nobody acts on one alone."""
     return event.role is Role.ASSISTANT and isinstance(event.content, _PIECES) and event.outcome is None
 
 
 def _run(event: Event) -> object:
-    """Equal for neighbours that may be joined; unlike anything else for an event that stands alone."""
+    """Return a key that neighbours share which may be joined. The key of an event that stands alone is unique."""
     if event.role is not Role.ASSISTANT or event.aside or event.outcome:
         return object()
     match event.content:

@@ -293,11 +293,21 @@ class Jobs(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class FetchedRule:
+    """What the model reads when it fetches a rule."""
+
+    text: str
+    """The rule, or that the model has it already."""
+    new: bool
+    """Whether the text is the rule."""
+
+
 class PathRules(Protocol):
     """The user's rules for some files only, of one chat."""
 
-    async def fetch(self, id: str, path: str) -> str:
-        """The text of a rule that is about a file. Raises: ToolError when there is none, or it is about others."""
+    async def fetch(self, id: str, path: str) -> FetchedRule:
+        """Fetch a rule that is about a file. Raises: ToolError when there is none, or it is about others."""
         ...
 
     async def check(self, kind: str, path: str) -> None:

@@ -50,6 +50,8 @@ class ToolResult:
     """How many characters were kept of a text that was too long; None when it was not too long."""
     documents: tuple[DocumentPart, ...] = ()
     """Documents for the reader and the model."""
+    rule: str = ""
+    """The id of the user's rule whose text this is."""
 
 
 def capped(result: ToolResult) -> ToolResult:

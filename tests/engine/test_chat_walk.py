@@ -42,7 +42,7 @@ from tests.engine.talk import FAR, Talk
 
 if TYPE_CHECKING:
     from jupyter_eca.engine.model.delta import Delta
-    from jupyter_eca.engine.model.history import History
+    from jupyter_eca.engine.model.request import History
 
 IMAGE = ImagePart("image/png", "aW1hZ2U=")
 

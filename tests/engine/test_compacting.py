@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import reduce
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,11 +12,12 @@ from jupyter_eca.engine.chat.recovery import restore
 from jupyter_eca.engine.effects import CallModel, CancelModel
 from jupyter_eca.engine.model.compaction import KEPT_RESULTS, MIN_REPLIES, Window, covered, is_due, pruned, weight
 from jupyter_eca.engine.model.delta import ReasoningDelta, UsageDelta
+from jupyter_eca.engine.model.history import remember
 from jupyter_eca.engine.model.request import ChatMessage, ImagePart, TextPart, ToolResultPart
 from jupyter_eca.engine.model.texts import NOTHING_TO_SUMMARISE, PRUNED_RESULT, SUMMARISED, SUMMARY
 from jupyter_eca.engine.turn import TurnStatus
 from jupyter_eca.protocol.content import Role, UsageContent
-from jupyter_eca.protocol.event import Outcome
+from jupyter_eca.protocol.event import Outcome, SummaryAside
 from tests.engine.talk import Talk, call
 
 # Of a window of 1,000 tokens, of four characters each.
@@ -208,3 +211,15 @@ def test_what_is_covered_and_what_is_pruned_is_never_more_than_there_was(history
     assert weight(covered(history)) <= weight(history)
     assert weight(pruned(history)) <= weight(history)
     assert pruned(pruned(history)) == pruned(history)
+
+
+def test_a_summary_is_known_by_its_kind_whatever_its_words_are() -> None:
+    talk = full(Talk()).asks("And now?").says("They spoke of x.").done()
+    assert words(reduce(remember, talk.events, ())) == words(talk.state.history)
+    events = [
+        event.model_copy(update={"aside": SummaryAside(text="Other words: ")})
+        if isinstance(event.aside, SummaryAside)
+        else event
+        for event in talk.events
+    ]
+    assert words(reduce(remember, events, ())) == [("user", "Other words: And now?")]

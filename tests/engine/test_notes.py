@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 from jupyter_eca.engine import inputs
 from jupyter_eca.engine.chat.recovery import restore
 from jupyter_eca.protocol.content import ProgressContent, Role, TextContent
+from jupyter_eca.protocol.event import NotesSentAside
 from tests.engine.talk import Talk, call
 
 if TYPE_CHECKING:
-    from jupyter_eca.engine.model.history import History
+    from jupyter_eca.engine.model.request import History
 
 NOTE = inputs.Noted(5000, "It is done.", "[job-1 is done]")
 
@@ -55,6 +56,6 @@ def test_what_the_model_was_not_told_before_a_crash_it_is_told_after_it() -> Non
 
 def test_no_client_is_shown_that_the_model_was_told() -> None:
     talk = Talk().asks().says("Hello").done().feed(NOTE).asks("And now?")
-    (quiet,) = [e for e in talk.events if e.aside == "\n\n[job-1 is done]"]
+    (quiet,) = [e for e in talk.events if e.aside == NotesSentAside(text="\n\n[job-1 is done]")]
     assert isinstance(quiet.content, ProgressContent)
     assert quiet.role is Role.USER

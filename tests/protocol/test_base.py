@@ -7,7 +7,7 @@ from pydantic import TypeAdapter
 
 from jupyter_eca.protocol.chat import ChatPromptParams
 from jupyter_eca.protocol.content import Content, Role, TextContent, TextOutput, ToolCalledContent
-from jupyter_eca.protocol.event import Event
+from jupyter_eca.protocol.event import ContextAside, Event
 from jupyter_eca.protocol.methods import METHODS
 
 HALF, WHOLE = "\ud83d", "\N{REPLACEMENT CHARACTER}"
@@ -28,7 +28,7 @@ def test_all_other_text_is_left_alone(text: str) -> None:
 def test_every_model_can_be_stored_whatever_it_was_given() -> None:
     outputs = (TextOutput(text=HALF),)
     called = ToolCalledContent(id=HALF, name=HALF, server=HALF, arguments={}, error=True, outputs=outputs)
-    event = Event(chat=HALF, turn=HALF, role=Role.ASSISTANT, content=called, aside=HALF)
+    event = Event(chat=HALF, turn=HALF, role=Role.ASSISTANT, content=called, aside=ContextAside(text=HALF))
     assert Event.model_validate_json(event.model_dump_json()) == event
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import groupby
 from time import perf_counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 import pytest
 from hypothesis import given
@@ -12,10 +12,13 @@ from hypothesis import strategies as st
 
 from jupyter_eca.engine.model.history import remember
 from jupyter_eca.protocol.content import Content, ProgressContent, ReasonTextContent, Role, TextContent
-from jupyter_eca.protocol.event import Event, Outcome, merged
+from jupyter_eca.protocol.event import Aside, ContextAside, Event, Outcome, merged
 
 if TYPE_CHECKING:
-    from jupyter_eca.engine.model.history import History
+    from jupyter_eca.engine.model.request import History
+    from jupyter_eca.protocol.base import Model
+
+ASIDE = ContextAside(text="why")
 
 contents: st.SearchStrategy[Content] = st.one_of(
     st.builds(TextContent, text=st.text(max_size=3), content_id=st.sampled_from([None, None, None, "c"])),
@@ -28,7 +31,7 @@ events = st.builds(
     turn=st.sampled_from(["t1", "t1", "t2"]),
     role=st.sampled_from([Role.ASSISTANT, Role.ASSISTANT, Role.USER, Role.SYSTEM]),
     content=contents,
-    aside=st.sampled_from(["", "", "", "aside"]),
+    aside=st.sampled_from([None, None, None, ASIDE]),
     outcome=st.sampled_from([None, None, None, Outcome.COMPLETED]),
 )
 
@@ -96,7 +99,7 @@ def test_pieces_of_an_answer_become_one() -> None:
     assert one == said("Hello", seq=2, at=5)
 
 
-@pytest.mark.parametrize("difference", [{"chat": "d"}, {"turn": "u"}, {"outcome": Outcome.FAILED}, {"aside": "why"}])
+@pytest.mark.parametrize("difference", [{"chat": "d"}, {"turn": "u"}, {"outcome": Outcome.FAILED}, {"aside": ASIDE}])
 def test_pieces_of_different_things_stay_apart(difference: dict[str, object]) -> None:
     stream = [said("a"), said("b").model_copy(update=difference)]
     assert merged(stream) == stream
@@ -118,3 +121,11 @@ def test_forty_thousand_pieces_are_merged_in_no_time() -> None:
     (one,) = merged(stream)
     assert text_of(one) == "0123456789" * 40_000
     assert perf_counter() - start < 5  # quadratic work would take minutes, this takes 0.1 s
+
+
+@pytest.mark.parametrize("kind", get_args(get_args(Aside)[0]), ids=lambda kind: kind.__name__)
+def test_what_an_event_means_to_the_model_survives_json(kind: type[Model]) -> None:
+    fields = {name: "x" for name in kind.model_fields if name != "kind"}
+    event = said("", Role.SYSTEM, aside=kind(**fields))
+    again = Event.model_validate_json(event.model_dump_json(by_alias=True, exclude_none=True))
+    assert (again, type(again.aside)) == (event, kind)

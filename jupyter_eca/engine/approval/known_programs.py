@@ -1,4 +1,7 @@
-"""What is known about programs by their names: which do many things, and which run whatever they are given."""
+"""What is known about programs by their names: which do many things, and which run whatever they are given.
+
+It must not parse anything: `shell_parser` uses these names.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ def _names(text: str) -> frozenset[str]:
     return frozenset(name for line in text.split(",") if (name := " ".join(line.split())))
 
 
-# `git log` is not `git push`: what these are allowed to do is told by one more word.
+# `git log` is not `git push`: what these programs do depends on one more word, so the word is part of their key.
 MANY: Final = _names("""
 apt, apt-get, aws, aws s3, az, brew, bun, bun run, bundle, cargo, composer, conda, deno, deno task, docker,
 docker compose, docker container, docker image, docker volume, dotnet, gcloud, gem, gh, gh api, gh issue, gh pr,

@@ -1,8 +1,9 @@
-"""Who may call what, and why: ECA's `toolCall.approval` rules, decided from data alone.
+"""Whether a tool call runs, is asked about or is denied, and why: ECA's `toolCall.approval` rules. Pure.
 
 Order (ECA 3.3): a `deny` rule, then what the user remembered for this chat, then `ask`, then `allow`, then the default.
 Trust turns ask into allow at the end, and never lifts a deny. Unlike upstream, what is remembered is the tool of one
-server, never a bare name that two servers could share; of a shell tool it is the commands of the line.
+server, never a bare name that two servers could share; of a shell tool it is the commands of the line. What a shell
+line runs is told by `shell_parser`; the words for a verdict are in `reason`.
 """
 
 from __future__ import annotations
@@ -32,25 +33,30 @@ class Decision(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What is to become of one call. `cause` is what decided, None where no policy was asked; `reason` and `words`
-    are those of a denial."""
+    """What is to become of one call."""
 
     decision: Decision
     reason: RejectReason = RejectReason.CONFIG
+    """Why it is denied."""
     words: str = ""
+    """What the model reads about a denial besides the reason."""
     cause: Cause | None = None
+    """What decided; None where no policy was asked."""
 
 
 @dataclass(frozen=True, slots=True)
 class Adjusted:
-    """What hooks make of a call before it is decided: other arguments, and a decision that counts where it is stricter
-    than that of the rules. `words` are for the model, when it is denied."""
+    """What hooks make of a call before it is decided."""
 
     arguments: dict[str, Any] | None = None
+    """Other arguments; None leaves them."""
     decision: Decision | None = None
+    """A decision that counts where it is stricter than that of the rules."""
     words: str = ""
+    """What the model reads when a hook denies the call."""
 
     def over(self, verdict: Verdict) -> Verdict:
+        """Return the stricter of the verdict and the hooks' decision."""
         order = tuple(Decision)
         if self.decision is None or order.index(self.decision) <= order.index(verdict.decision):
             return verdict
@@ -93,7 +99,7 @@ class Rule(Model):
 
 
 class _Own(Rule):
-    """A rule of an agent's own."""
+    """A rule that is an agent's own."""
 
     agent: str
 
@@ -147,10 +153,12 @@ class _Merged(Policy):
 
 
 def merged(over_all: Policy, agent: Policy, name: str = "") -> Policy:
-    """The rules of the agent of that name beside those for everybody; where both ask or allow by the same selector, the
-    agent's own. The order of `decide` still holds: what is denied to everybody stays denied, whatever an agent
-    allows."""
-    deny, ask, allow = (_owned(rules, name) for rules in (agent.deny, agent.ask, agent.allow))
+    """Return the rules for everybody together with those of the agent of that name.
+
+    Where both ask or allow by the same selector, the agent's own rule counts. The order of `decide` still holds: what
+    is denied to everybody stays denied, whatever an agent allows.
+    """
+    deny, ask, allow = (_own_rules(rules, name) for rules in (agent.deny, agent.ask, agent.allow))
     both = {name: _Either(rules=(rule, deny[name])) for name, rule in over_all.deny.items() if name in deny}
     own = "by_default" in agent.model_fields_set
     return _Merged(
@@ -162,20 +170,20 @@ def merged(over_all: Policy, agent: Policy, name: str = "") -> Policy:
     )
 
 
-def _owned(rules: Rules, agent: str) -> dict[str, Rule]:
+def _own_rules(rules: Rules, agent: str) -> dict[str, Rule]:
     if not agent:
         return dict(rules)
     return {name: _Own(args_matchers=rule.args_matchers, agent=agent) for name, rule in rules.items()}
 
 
 def key(tool: ToolSpec) -> str:
-    """What a rule selects one tool of one server by."""
+    """Return the selector of one tool of one server."""
     own = f"{tool.server}__"
     return tool.name if tool.name.startswith(own) else f"{own}{tool.name}"
 
 
 def keys(tool: ToolSpec, arguments: dict[str, Any]) -> tuple[str | None, ...]:
-    """What "remember for this session" remembers of a call; None in the place of what can not be. Never empty."""
+    """Return what "remember for this session" remembers of a call, None in place of what cannot be. Never empty."""
     if tool.remembers is Remembers.TOOL:
         return (key(tool),)
     return tuple(
@@ -185,50 +193,51 @@ def keys(tool: ToolSpec, arguments: dict[str, Any]) -> tuple[str | None, ...]:
 
 
 def rememberable(tool: ToolSpec, arguments: dict[str, Any]) -> frozenset[str]:
+    """Return what can be remembered of a call."""
     return frozenset(key for key in keys(tool, arguments) if key is not None)
 
 
 def is_remembered(tool: ToolSpec, arguments: dict[str, Any], remembered: frozenset[str]) -> bool:
-    """Whether everything that the call does was remembered."""
+    """Return whether everything that the call does was remembered."""
     return all(key in remembered for key in keys(tool, arguments))
 
 
 def decide(
     policy: Policy, tool: ToolSpec, arguments: dict[str, Any], remembered: frozenset[str], *, trust: bool = False
 ) -> Verdict:
-    """With the cause: the first of what selects the call."""
-    verdict = _decided(policy, tool, arguments, remembered)
+    """Decide about a call. The cause of the verdict is the first thing that selects the call."""
+    verdict = _apply_rules(policy, tool, arguments, remembered)
     if trust and verdict.decision is Decision.ASK and verdict.cause is not None:
         return Verdict(Decision.ALLOW, cause=verdict.cause.model_copy(update={"kind": "trust"}))
     return verdict
 
 
-def _decided(policy: Policy, tool: ToolSpec, arguments: dict[str, Any], remembered: frozenset[str]) -> Verdict:
-    if cause := _hit(policy.deny, tool, arguments):
+def _apply_rules(policy: Policy, tool: ToolSpec, arguments: dict[str, Any], remembered: frozenset[str]) -> Verdict:
+    if cause := _find_cause(policy.deny, tool, arguments):
         return Verdict(Decision.DENY, cause=cause)
     if is_remembered(tool, arguments, remembered):
         return Verdict(Decision.ALLOW, cause=Cause(kind="remembered"))
-    if cause := _hit(policy.ask, tool, arguments):
+    if cause := _find_cause(policy.ask, tool, arguments):
         return Verdict(Decision.ASK, cause=cause)
-    if cause := _hit(policy.allow, tool, arguments):
+    if cause := _find_cause(policy.allow, tool, arguments):
         return Verdict(Decision.ALLOW, cause=cause)
     return Verdict(policy.by_default, cause=Cause(kind="default", agent=policy.default_of))
 
 
 def hidden(policy: Policy, tool: ToolSpec) -> bool:
-    """True when every call would be denied: then the model is not told of the tool at all."""
+    """Return whether every call would be denied. Then the model is not offered the tool at all."""
     return any(rule.always for selector, rule in policy.deny.items() if _selects(selector, tool))
 
 
 def conditional(policy: Policy, tool: ToolSpec) -> Iterator[tuple[Decision, str]]:
-    """The rules about a tool that look at its arguments."""
+    """Yield the rules about a tool that look at its arguments."""
     for decision, rules in ((Decision.DENY, policy.deny), (Decision.ASK, policy.ask), (Decision.ALLOW, policy.allow)):
         for selector, rule in rules.items():
             if _selects(selector, tool) and not rule.always:
                 yield decision, selector
 
 
-def _hit(rules: Rules, tool: ToolSpec, arguments: dict[str, Any]) -> Cause | None:
+def _find_cause(rules: Rules, tool: ToolSpec, arguments: dict[str, Any]) -> Cause | None:
     found = (
         Cause(kind="rule", rule=selector, agent=rule.owner)
         for selector, either in rules.items()

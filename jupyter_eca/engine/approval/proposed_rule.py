@@ -1,7 +1,8 @@
 """What "always" writes for one call: a rule that lets such calls run unasked, no wider than what was approved. Pure.
 
-Of a shell command it is the line as it stands, in the folder where it ran: a pattern like `git.*` would match
-`git status; rm -rf .` too. Quoted characters are those that Java's regular expressions know as well, ECA's own.
+For a shell command it is the line as it stands, in the folder where it ran: a pattern like `git.*` would match
+`git status; rm -rf .` too. Characters are escaped in a way that Java's regular expressions, which are ECA's, know as
+well. It must not write files: the editing of configuration files is in `config`.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ _EXACT = ("command", "working_directory")
 
 
 def proposed(rules: Rules, tool: ToolSpec, arguments: dict[str, Any]) -> tuple[str, Rule] | None:
-    """Selector and rule, to be added to those that `allow`; None where they leave no place for it."""
+    """Return a selector and a rule to add to those that `allow`; None where they leave no place for it."""
     exact = {name: (re.escape(str(arguments.get(name, ""))),) for name in _EXACT}
     added = Rule(args_matchers=exact if tool.remembers is Remembers.COMMANDS else {})
     names = (key(tool), tool.name) if tool.server == "eca" else (key(tool),)
@@ -28,21 +29,24 @@ def proposed(rules: Rules, tool: ToolSpec, arguments: dict[str, Any]) -> tuple[s
 
 
 def both(old: Rule | None, added: Rule) -> Rule | None:
-    """A rule that matches what one of them does, and nothing else; None when there is none."""
+    """Return a rule that matches what one of the two does, and nothing else; None when there is none."""
     if old is None or old == added:
         return added
     before, after = old.args_matchers, added.args_matchers
-    if not before or before.keys() != after.keys() or len(_differing(old, added)) != 1:
+    if not before or before.keys() != after.keys() or len(_find_differences(old, added)) != 1:
         return None
     return Rule(args_matchers={name: tuple(dict.fromkeys((*before[name], *after[name]))) for name in before})
 
 
 def without(old: Rule, gone: Rule) -> Rule | None:
-    """What is left of a rule. Raises: ValueError when `gone` is no part of it."""
+    """Return what is left of a rule without the other, None for nothing.
+
+    Raises: ValueError when `gone` is no part of it.
+    """
     before, after = old.args_matchers, gone.args_matchers
     if before.keys() != after.keys() or any(set(after[name]) - set(before[name]) for name in before):
         raise ValueError("the rule is another one by now")
-    left = _differing(old, gone)
+    left = _find_differences(old, gone)
     if not left:
         return None
     if len(left) > 1:
@@ -51,5 +55,5 @@ def without(old: Rule, gone: Rule) -> Rule | None:
     return Rule(args_matchers=kept)
 
 
-def _differing(one: Rule, other: Rule) -> list[str]:
+def _find_differences(one: Rule, other: Rule) -> list[str]:
     return [name for name, said in one.args_matchers.items() if set(said) != set(other.args_matchers[name])]

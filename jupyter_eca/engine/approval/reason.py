@@ -1,4 +1,7 @@
-"""Why a call was allowed, asked about or forbidden, in words: for the reader of a cell, of a command, and the model."""
+"""Why a call was allowed, asked about or forbidden, in words: for the reader of a cell, of a command, and the model.
+
+It must not decide anything: `policy` does.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ _DONE: Final = {Decision.ALLOW: "Allowed", Decision.ASK: "Asked", Decision.DENY:
 
 
 def told(decision: Decision, cause: Cause | None) -> str:
-    """One line without its full stop; "" where no policy decided."""
+    """Return the reason as a line without its full stop; "" where no policy decided."""
     if cause is None:
         return ""
     whose = f" of the agent `{cause.agent}`" if cause.agent else ""

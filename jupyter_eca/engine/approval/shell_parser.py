@@ -1,9 +1,9 @@
-"""What a shell line runs, as far as that can be told without a shell; and what of it may be remembered as approved.
+"""What a shell line runs, as far as that can be told without a shell, and what of it may be remembered as approved.
 
 The grammar is a table of regular expressions over a small, plain part of the POSIX shell language. A line with anything
 else in it (`$`, backquotes, parentheses, here documents, comments) is not understood, and what is not understood is
 never remembered. Where a word ends must be told exactly as the shell does: a word here that is an operator there would
-let a command through that nobody approved.
+let a command through that nobody approved. Which programs are known is in `known_programs`.
 
 Ruled out: bashlex is under the GPL, tree-sitter and its grammar are 3 MiB of compiled code, and shlex alone cannot tell
 a quoted `;` from an operator. It is used for what it does well, to take the quotes off a word.
@@ -55,11 +55,12 @@ _INSIDE: Final = re.compile(r"(?!.*\.\.)[A-Za-z0-9_.][A-Za-z0-9_./-]*")
 
 @dataclass(frozen=True, slots=True)
 class ParsedCommand:
-    """`key` is what "remember" remembers, None for what must be asked about each time."""
+    """One simple command of a line."""
 
     command: str
     args: tuple[str, ...] = ()
     key: str | None = None
+    """What "remember" remembers; None for what must be asked about each time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +70,8 @@ class _Token:
 
 
 def commands(line: str) -> tuple[ParsedCommand, ...] | None:
-    """The simple commands of a line, in order. None for a line that is not understood."""
-    tokens = _tokens(line)
+    """Return the simple commands of a line, in order. None for a line that is not understood."""
+    tokens = _tokenize(line)
     if tokens is None:
         return None
     parsed: list[ParsedCommand] = []
@@ -81,17 +82,17 @@ def commands(line: str) -> tuple[ParsedCommand, ...] | None:
         elif part:
             if _RESERVED.fullmatch(part[0].raw):
                 return None
-            parsed.append(_command(part))
+            parsed.append(_parse_command(part))
             part = []
     return tuple(parsed)
 
 
 def approval_keys(line: str) -> tuple[str | None, ...]:
-    """One for each command of the line; never empty, and (None,) for a line that is not understood."""
+    """Return the key of each command of a line. Never empty; (None,) for a line that is not understood."""
     return tuple(command.key for command in commands(line) or ()) or (None,)
 
 
-def _tokens(line: str) -> list[_Token] | None:
+def _tokenize(line: str) -> list[_Token] | None:
     tokens: list[_Token] = []
     at = 0
     if len(line) > _MAX_LINE:
@@ -106,7 +107,7 @@ def _tokens(line: str) -> list[_Token] | None:
     return tokens
 
 
-def _command(part: list[_Token]) -> ParsedCommand:
+def _parse_command(part: list[_Token]) -> ParsedCommand:
     words: list[str] = []
     plain = True
     for before, token in zip((_Token("", ""), *part), part, strict=False):
@@ -116,12 +117,13 @@ def _command(part: list[_Token]) -> ParsedCommand:
             words.append(token.raw)
     plain = plain and part[-1].kind == "word"
     bare = [shlex.split(word)[0] for word in words]
-    return ParsedCommand(bare[0] if bare else "", tuple(bare[1:]), _key(words, bare) if plain and words else None)
+    return ParsedCommand(bare[0] if bare else "", tuple(bare[1:]), _build_key(words, bare) if plain and words else None)
 
 
-def _key(raw: list[str], bare: list[str]) -> str | None:
-    """`raw` are the words as they were written: how a program or subcommand is quoted makes no difference to the shell,
-    but nobody quotes one without a reason."""
+def _build_key(raw: list[str], bare: list[str]) -> str | None:
+    """Return the key of a command. `raw` are the words as they were written: to the shell it makes no difference how a
+    program or subcommand is quoted, but nobody quotes one without a reason.
+    """
     program = raw[0]
     name = program.rpartition("/")[2]
     if not _PROGRAM.fullmatch(program) or any(known_programs.RUNS_ANOTHER.fullmatch(word) for word in bare[1:]):
@@ -131,11 +133,11 @@ def _key(raw: list[str], bare: list[str]) -> str | None:
         return " ".join((program, *raw[1:3])) if module else None
     if name in known_programs.WRAPPERS or (name == "cd" and not (len(raw) == 2 and _INSIDE.fullmatch(raw[1]))):
         return None
-    return _with_subcommands(program, name, raw[1:])
+    return _add_subcommands(program, name, raw[1:])
 
 
-def _with_subcommands(program: str, name: str, rest: list[str]) -> str | None:
-    """Options before the subcommand may change what it means (`git -c alias.x=!...`): then there is no key."""
+def _add_subcommands(program: str, name: str, rest: list[str]) -> str | None:
+    """Return the key with the subcommand, None after options: they may change what it means (`git -c alias.x=!...`)."""
     said, key = name, program
     while said in known_programs.MANY:
         if not rest or not _SUBCOMMAND.fullmatch(rest[0]):

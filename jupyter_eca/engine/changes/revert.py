@@ -5,6 +5,8 @@ last one left. One that is as it was before a change needs nothing for that: it 
 
 Places are told by order, not by number: whatever else came, went or was left alone, a cell goes back to behind the
 nearest cell that was before it and stands where it stood.
+
+It must not touch a notebook: `host/operations` does. What a reader is shown of it is worked out in `review`.
 """
 
 from __future__ import annotations
@@ -31,20 +33,26 @@ class Decided(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Touch:
-    """One change of one cell: what takes it back, the source it left (None: no cell), and the ids of the notebook
-    before it in their order, none where they are not known."""
+    """One change of one cell."""
 
     id: int
+    """The number of its checkpoint."""
     turn: str
+    """The turn that made it."""
     cell: str
+    """The id of the cell."""
     undo: CellChange
+    """What takes it back."""
     left: str | None
+    """The source that it left; None for no cell."""
     order: tuple[str, ...] = ()
+    """The ids of the notebook before it in their order; empty where they are not known."""
     decided: Decided | None = None
+    """What the user made of it; None for nothing yet."""
 
     @property
     def before(self) -> str | None:
-        """The source that the cell had."""
+        """The source that the cell had; None for no cell."""
         match self.undo:
             case PutCell(cell=cell) | InsertCell(cell=cell):
                 return cell.source
@@ -57,24 +65,26 @@ class Touch:
 
     @property
     def moves(self) -> bool:
+        """Whether it moved the cell."""
         return isinstance(self.undo, MoveCell)
 
     @property
     def shows(self) -> bool:
-        """Whether it is more than a run: what that put out goes with the source that it ran."""
+        """Whether it is more than a run. What a run put out goes with the source that it ran."""
         return self.moves or self.before != self.left
 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """The changes of one cell that stand. `broken`: somebody else had a hand in it."""
+    """The changes of one cell that stand."""
 
     touches: tuple[Touch, ...]
     broken: bool
+    """Whether somebody else has changed the cell in between."""
 
 
 def standing(touches: Iterable[Touch], now: str | None) -> Standing:
-    """`touches` are all of one cell since some time, `now` its source."""
+    """Return which changes of a cell stand. `touches` are all since some time, `now` is its source."""
     found: list[Touch] = []
     broken = False
     for touch in reversed(list(touches)):
@@ -92,27 +102,32 @@ def standing(touches: Iterable[Touch], now: str | None) -> Standing:
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """What is to be done in a notebook, in this order."""
+    """Works out what is to be done in a notebook."""
 
     document: NotebookDocument
+    """The notebook as it was read."""
     every: Sequence[Touch]
+    """All changes that were ever made to its cells."""
 
     def back(self, chosen: Mapping[str, Sequence[Touch]]) -> list[CellChange]:
-        """`chosen` are the changes to take back, of each cell the newest ones that stand, in their order."""
+        """Return the steps that take changes back, in order.
+
+        `chosen` are these changes: of each cell the newest ones that stand, in their order.
+        """
         now = {cell.id: cell.source for cell in self.document.cells}
         gone = [cell for cell, touches in chosen.items() if touches[0].before is None and cell in now]
         steps: list[CellChange] = [DeleteCell(cell_id=cell, was=now[cell]) for cell in gone]
         for cell, touches in chosen.items():
-            if cell in now and cell not in gone and (content := _content(touches, now[cell])) is not None:
+            if cell in now and cell not in gone and (content := _restore_content(touches, now[cell])) is not None:
                 steps.append(content)
-        homeless = {cell: touches for cell, touches in chosen.items() if self._without_place(cell, touches)}
-        return steps + self._placed(homeless, [id for id in now if id not in gone])
+        homeless = {cell: touches for cell, touches in chosen.items() if self._lacks_place(cell, touches)}
+        return steps + self._restore_places(homeless, [id for id in now if id not in gone])
 
-    def _without_place(self, cell: str, touches: Sequence[Touch]) -> bool:
+    def _lacks_place(self, cell: str, touches: Sequence[Touch]) -> bool:
         there = self.document.cell(cell) is not None
         return touches[0].before is not None and (not there or any(touch.moves for touch in touches))
 
-    def _placed(self, homeless: Mapping[str, Sequence[Touch]], ids: list[str]) -> list[CellChange]:
+    def _restore_places(self, homeless: Mapping[str, Sequence[Touch]], ids: list[str]) -> list[CellChange]:
         taken = {touch.id for touches in homeless.values() for touch in touches}
         moved = {t.cell for t in self.every if t.moves and t.id not in taken and t.decided is not Decided.REVERTED}
         first = original(self.every)
@@ -122,14 +137,14 @@ class Steps:
         steps: list[CellChange] = []
         for cell in order:
             touches = homeless[cell]
-            was = _order_then(touches) if cell in moved else first
+            was = _get_order(touches) if cell in moved else first
             rest = [id for id in ids if id != cell]
             anchors = steady(rest, was, set() if cell in moved else unfit)
-            place = _place(cell, rest, was, anchors)
-            index = _index(touches) if place is None else place
+            place = _find_place(cell, rest, was, anchors)
+            index = _get_index(touches) if place is None else place
             index = min(index, len(rest))
             if cell not in ids:
-                steps.append(PutCell(index=index, cell=_snapshot(touches)))
+                steps.append(PutCell(index=index, cell=_get_snapshot(touches)))
             elif ids.index(cell) != index:
                 steps.append(MoveCell(cell_id=cell, index=index))
             ids = [*rest[:index], cell, *rest[index:]]
@@ -138,7 +153,7 @@ class Steps:
 
 
 def original(every: Iterable[Touch]) -> tuple[str, ...]:
-    """All cells that there were, in the order in which they would stand if none had been moved or deleted."""
+    """Return all cells that there were, in the order in which they would stand if none had been moved or deleted."""
     order: list[str] = []
     moved: set[str] = set()
     for touch in every:
@@ -154,7 +169,7 @@ def original(every: Iterable[Touch]) -> tuple[str, ...]:
 
 
 def steady(ids: Sequence[str], order: Sequence[str], unfit: Collection[str]) -> set[str]:
-    """As many cells as possible that stand in the order in which they were."""
+    """Return as many cells as possible that stand in the order in which they were."""
     rank = {id: place for place, id in enumerate(order)}
     ends: list[int] = []
     runs: list[tuple[str, ...]] = []
@@ -166,8 +181,8 @@ def steady(ids: Sequence[str], order: Sequence[str], unfit: Collection[str]) -> 
     return set(runs[-1]) if runs else set()
 
 
-def _place(cell: str, ids: Sequence[str], order: Sequence[str], anchors: Collection[str]) -> int | None:
-    """None when nothing tells."""
+def _find_place(cell: str, ids: Sequence[str], order: Sequence[str], anchors: Collection[str]) -> int | None:
+    """Return where a cell belongs, None when nothing tells."""
     if cell not in order:
         return None
     rank = order.index(cell)
@@ -178,22 +193,22 @@ def _place(cell: str, ids: Sequence[str], order: Sequence[str], anchors: Collect
     return None if after is None else ids.index(after)
 
 
-def _order_then(touches: Sequence[Touch]) -> tuple[str, ...]:
-    """That of the notebook when the first of these took the cell from its place."""
+def _get_order(touches: Sequence[Touch]) -> tuple[str, ...]:
+    """Return the order of the notebook when the first of these changes took the cell from its place."""
     return next((touch.order for touch in touches if touch.moves or touch.left is None), ())
 
 
-def _index(touches: Sequence[Touch]) -> int:
+def _get_index(touches: Sequence[Touch]) -> int:
     return next((t.undo.index for t in touches if isinstance(t.undo, MoveCell | PutCell)), 0)
 
 
-def _content(touches: Sequence[Touch], now: str) -> CellChange | None:
-    """What puts a cell's source and outputs back."""
+def _restore_content(touches: Sequence[Touch], now: str) -> CellChange | None:
+    """Return what puts a cell's source and outputs back, None when they are as they were."""
     undo = next((touch.undo for touch in touches if isinstance(touch.undo, PutCell | EditCell)), None)
     return None if undo is None else undo.model_copy(update={"was": now})
 
 
-def _snapshot(touches: Sequence[Touch]) -> NotebookCell:
-    """Of a cell that is gone: whoever deleted it kept it; an older source may be that of a smaller copy."""
+def _get_snapshot(touches: Sequence[Touch]) -> NotebookCell:
+    """Return a cell that is gone. Who deleted it kept it whole; an older source may be that of a smaller copy."""
     cell = next(touch.undo.cell for touch in touches if isinstance(touch.undo, PutCell))
     return cell.model_copy(update={"source": touches[0].before or ""})

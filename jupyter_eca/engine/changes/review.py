@@ -1,4 +1,7 @@
-"""One cell under review: what stands of what some turns did to it, and whether that can be taken back alone."""
+"""One cell under review: what stands of what some turns did to it, and whether that can be taken back alone.
+
+It must not touch a notebook: `host/operations` does. How changes are taken back is in `revert`.
+"""
 
 from __future__ import annotations
 
@@ -20,37 +23,46 @@ Kind = Literal["inserted", "edited", "deleted", "moved"]
 
 @dataclass(frozen=True, slots=True)
 class Reviewed:
-    """`touches` is what to take back; `before` and `after` are sources, None for no cell."""
+    """What stands of the changes of some turns to one cell."""
 
     touches: tuple[Touch, ...]
+    """The changes to take back."""
     kind: Kind
+    """What a reader would call it."""
     turn: str
+    """The last turn that had a part in it."""
     before: str | None
+    """The source before the changes; None for no cell."""
     after: str | None
+    """The source after them; None for no cell."""
     refused: str = ""
+    """Why it cannot be taken back alone, empty when it can."""
 
     @property
     def cell_type(self) -> CellType:
-        """Of a cell that is gone."""
+        """The type of a cell that is gone."""
         kept = (touch.undo.cell for touch in self.touches if isinstance(touch.undo, PutCell))
         return next((cell.cell_type for cell in kept), CellType.CODE)
 
     @property
     def left(self) -> str | None:
-        """What the last of them left of the cell, where somebody has gone on from there."""
+        """The source that the last change left, where somebody has changed the cell since."""
         left = self.touches[-1].left
         return None if left == self.after else left
 
     @property
     def place_before(self) -> int | None:
-        """From 1."""
+        """Where the cell stood, counted from 1; None where that is not known."""
         first = self.touches[0]
         known = self.before is not None and first.cell in first.order
         return first.order.index(first.cell) + 1 if known else None
 
 
 def reviewed(of_cell: Sequence[Touch], turns: Collection[str], now: str | None) -> Reviewed | None:
-    """None when nothing stands that a reader would call a change. `of_cell` is all that was ever done to the cell."""
+    """Return what stands of the changes of these turns, None when a reader would call nothing of it a change.
+
+    `of_cell` is all that was ever done to the cell, `now` its source.
+    """
     mine = [touch for touch in of_cell if touch.turn in turns and touch.decided is not Decided.KEPT]
     if not mine:
         return None
@@ -63,13 +75,13 @@ def reviewed(of_cell: Sequence[Touch], turns: Collection[str], now: str | None) 
         return None
     over = any(touch.shows for touch in later)
     before, after = stands[0].before, stands[-1].left if over else now
-    kind = _kind(before, after, moved=any(touch.moves for touch in stands))
+    kind = _classify(before, after, moved=any(touch.moves for touch in stands))
     refused = CHANGED if found.broken else LATER if over else ""
     touches = tuple(stands if over or found.broken else found.touches)
     return Reviewed(touches, kind, stands[-1].turn, before, after, refused) if kind else None
 
 
-def _kind(before: str | None, after: str | None, *, moved: bool) -> Kind | None:
+def _classify(before: str | None, after: str | None, *, moved: bool) -> Kind | None:
     if before is None or after is None:
         return None if before == after else "inserted" if before is None else "deleted"
     return "edited" if before != after else "moved" if moved else None

@@ -1,5 +1,8 @@
-"""Changes in words, for `%eca diff`, `%eca undo` and the commands `/diff` and `/undo`: which are meant, how they look,
-what came of them. Where the words are Markdown, what others wrote stands in blocks of code."""
+"""Changes in words, for `%eca diff`, `%eca undo` and the commands `/diff` and `/undo`.
+
+It reads which changes are meant, and writes how they look and what came of them. Where the words are Markdown, what
+others wrote stands in blocks of code. It must not take anything back: `revert` works that out.
+"""
 
 from __future__ import annotations
 
@@ -15,28 +18,35 @@ if TYPE_CHECKING:
 
     from jupyter_eca.protocol.changes import Change, ChatRevertResult
 
-NOTHING: Final = "Nothing that was changed stands."
+NOTHING: Final = "There are no changes to show or to take back."
 
 _WANTED = re.compile(r"(?P<all>all\b)?(?P<numbers>[\d\s,]*)")
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """No numbers: every change."""
+    """The changes that the user's words name."""
 
     extent: ChangeExtent
+    """Of which turns."""
     numbers: tuple[int, ...]
+    """Which of those that were shown; empty for all."""
 
     def of(self, changes: Iterable[Change]) -> list[Change]:
+        """Return the changes that are named."""
         return [one for one in changes if not self.numbers or one.number in self.numbers]
 
     def missing(self, changes: Iterable[Change]) -> list[int]:
+        """Return the numbers that no change has."""
         there = {one.number for one in changes}
         return [number for number in self.numbers if number not in there]
 
 
 def wanted(words: str) -> Wanted | None:
-    """`all` is the whole chat, else the last turn that changed something. None for other words."""
+    """Parse what follows the command. `all` is the whole chat, else the last turn that changed something is meant.
+
+    None for other words.
+    """
     found = _WANTED.fullmatch(words.strip())
     if found is None:
         return None
@@ -45,31 +55,34 @@ def wanted(words: str) -> Wanted | None:
 
 
 def drawn(changes: Sequence[Change]) -> str:
-    """As Markdown."""
-    return "\n\n".join([f"{_head(one, '`')}\n\n{fenced(_body(one), 'diff')}" for one in changes]) or NOTHING
+    """Return the changes as Markdown."""
+    return (
+        "\n\n".join([f"{_format_head(one, '`')}\n\n{fenced(_format_body(one), 'diff')}" for one in changes]) or NOTHING
+    )
 
 
 def plain(changes: Sequence[Change]) -> str:
-    return "\n\n".join([f"{_head(one)}\n{_body(one)}" for one in changes]) or NOTHING
+    """Return the changes as plain text."""
+    return "\n\n".join([f"{_format_head(one)}\n{_format_body(one)}" for one in changes]) or NOTHING
 
 
 def told(result: ChatRevertResult, missing: Sequence[int] = ()) -> str:
-    """What was put back, and what not."""
+    """Return what was put back, and what was not."""
     lines = [f"Taken back: {one.shown}" for one in result.reverted]
     lines += [f"Left as it is: {one.shown or 'a change'} ({one.why})" for one in result.left]
     lines += [f"There is no change {number} among them." for number in missing]
     return "\n".join(f"- {line}" for line in lines) or NOTHING
 
 
-def _head(change: Change, tick: str = "") -> str:
-    """`tick` is put around names."""
+def _format_head(change: Change, tick: str = "") -> str:
+    """Return the line above a change. `tick` is put around names."""
     counts = f"+{change.text.lines_added} -{change.text.lines_removed}" if change.text else "not shown"
     refused = f"; cannot be taken back: {change.refused}" if change.refused else ""
     path = f"{tick}{change.path.replace('`', '')}{tick}" if tick else change.path
-    return f"{change.number}. {path}{_where(change)}, {change.kind} ({counts}){refused}"
+    return f"{change.number}. {path}{_format_place(change)}, {change.kind} ({counts}){refused}"
 
 
-def _where(change: Change) -> str:
+def _format_place(change: Change) -> str:
     match change:
         case ChangedFile():
             return ""
@@ -83,7 +96,7 @@ def _where(change: Change) -> str:
             return f" cell [{id}]"
 
 
-def _body(change: Change) -> str:
-    """Without the two lines that name the file: it has just been named."""
+def _format_body(change: Change) -> str:
+    """Return the diff without the two lines that name the file: it has just been named."""
     lines = change.text.diff.splitlines()[2:] if change.text else []
     return "\n".join(lines)

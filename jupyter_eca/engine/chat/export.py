@@ -1,4 +1,8 @@
-"""A chat as a Markdown document or as the cells of a notebook, for people. What only the model was told is left out."""
+"""A chat as a Markdown document, or as the cells of a notebook, for people.
+
+What only the model reads is left out: the asides of events are not looked at. Who writes the file is in
+`host/operations`.
+"""
 
 from __future__ import annotations
 
@@ -29,14 +33,15 @@ _CODE = re.compile(r"^```(?:python|py|ipython)[0-9]?[ \t]*\n(?P<code>.*?)\n```[ 
 
 
 def document(title: str, events: Iterable[Event]) -> str:
-    return "\n\n".join(text for _, text in _blocks(title, events)) + "\n"
+    """Return the chat as Markdown."""
+    return "\n\n".join(text for _, text in _split_blocks(title, events)) + "\n"
 
 
 def cells(title: str, events: Iterable[Event]) -> list[tuple[Literal["markdown", "code"], str]]:
-    """For a notebook: the Python of answers as code, which was not run, and all else as Markdown."""
+    """Return the chat as cells: the Python of answers as code, which was not run, and all else as Markdown."""
     found: list[tuple[Literal["markdown", "code"], str]] = []
     words: list[str] = []
-    for role, text in _blocks(title, events):
+    for role, text in _split_blocks(title, events):
         end = 0
         for code in _CODE.finditer(text) if role is Role.ASSISTANT else ():
             words.append(text[end : code.start()].strip("\n"))
@@ -48,20 +53,20 @@ def cells(title: str, events: Iterable[Event]) -> list[tuple[Literal["markdown",
     return [(kind, text) for kind, text in found if text]
 
 
-def _blocks(title: str, events: Iterable[Event]) -> Iterator[tuple[Role, str]]:
+def _split_blocks(title: str, events: Iterable[Event]) -> Iterator[tuple[Role, str]]:
     yield Role.SYSTEM, f"# {' '.join(title.split())}"
     speaker = Role.SYSTEM
     for event in merged(events):
-        if not (text := _text(event.content)):
+        if not (text := _as_text(event.content)):
             continue
         if event.role is not speaker and event.role in _HEADINGS:
             speaker = event.role
             yield Role.SYSTEM, _HEADINGS[speaker]
         said = event.role is Role.ASSISTANT and isinstance(event.content, TextContent)
-        yield (Role.ASSISTANT if said else Role.SYSTEM), _quoted(text) if event.role is Role.SYSTEM else text
+        yield (Role.ASSISTANT if said else Role.SYSTEM), _quote(text) if event.role is Role.SYSTEM else text
 
 
-def _text(content: Content) -> str:
+def _as_text(content: Content) -> str:
     match content:
         case TextContent(text=text):
             return text.strip("\n")
@@ -79,17 +84,17 @@ def _text(content: Content) -> str:
 
 
 def fenced(text: str, language: str = "") -> str:
-    """Inside a fence that is longer than any in the text."""
+    """Return a text inside a fence that is longer than any in the text."""
     longest = max((len(run) for run in re.findall(r"`{3,}", text)), default=2)
     fence = "`" * (longest + 1)
     return f"{fence}{language}\n{text}\n{fence}"
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     return "\n".join(f"> {line}".rstrip() for line in text.splitlines())
 
 
 def file_name(title: str) -> str:
-    """A plain file name for a chat of this title."""
+    """Return a plain file name for a chat of this title."""
     plain = re.sub(r"[^\w]+", "-", title, flags=re.ASCII).strip("-").lower()
     return f"{plain[:40].rstrip('-') or 'chat'}.md"

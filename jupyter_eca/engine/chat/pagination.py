@@ -1,12 +1,14 @@
-"""A window on a chat's events, in whole turns: a tool call is never shown without its beginning. Pure."""
+"""A window on a chat's events, in whole turns: a tool call is never shown without its beginning. Pure.
+
+It must not know where the events come from: the store in `host/store` reads them.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from jupyter_eca.engine.model.compaction import is_summary
-from jupyter_eca.protocol.content import TextContent
+from jupyter_eca.protocol.event import SummaryAside
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,21 +18,26 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """`before` and `after` are the cursors of the pages next to it, None where there is nothing more; `summary` is that
-    of the chat's last summary of itself."""
+    """Some events of a chat, and where the others are."""
 
     events: tuple[Event, ...]
+    """The events of the page."""
     total: int
+    """How many events the chat has."""
     before: int | None
+    """The cursor of the page before it; None where there is nothing more."""
     after: int | None
+    """The cursor of the page after it; None where there is nothing more."""
     summary: int | None = None
+    """The sequence number of the chat's last summary of itself."""
 
 
 def page(
     events: Sequence[Event], limit: int | None = None, before: int | None = None, after: int | None = None
 ) -> Page:
-    """The newest events, at most `limit` and then to the ends of their turns; those before or after a sequence number
-    when one is given."""
+    """Return the newest events, at most `limit`, extended to the ends of their turns. With `before` or `after`, return
+    those before or after a sequence number.
+    """
     first, last = 0, len(events)
     if before is not None:
         last = next((i for i, event in enumerate(events) if event.seq >= before), last)
@@ -42,10 +49,10 @@ def page(
         else:
             last = first + limit
     if after is None:
-        while 0 < first < last and _within(events, first):
+        while 0 < first < last and _is_within_turn(events, first):
             first -= 1
     if before is None:
-        while first < last < len(events) and _within(events, last):
+        while first < last < len(events) and _is_within_turn(events, last):
             last += 1
     shown = tuple(events[first:last])
     return Page(
@@ -58,19 +65,18 @@ def page(
 
 
 def last_summary(events: Sequence[Event]) -> int | None:
-    """The sequence number of the last event that stands for all before it, None when there is none."""
-    summaries = (e.seq for e in reversed(events) if isinstance(e.content, TextContent) and is_summary(e.aside))
-    return next(summaries, None)
+    """Return the sequence number of the last event that stands for all before it, None when there is none."""
+    return next((event.seq for event in reversed(events) if isinstance(event.aside, SummaryAside)), None)
 
 
-def _within(events: Sequence[Event], at: int) -> bool:
-    """Whether a turn has begun before that place and goes on there; another title may stand in the middle of one."""
+def _is_within_turn(events: Sequence[Event], at: int) -> bool:
+    """Return whether a turn has begun before that place and goes on there. Another title may stand in between."""
     here = next((event.turn for event in events[at:] if event.turn), None)
     before = next((event.turn for event in reversed(events[:at]) if event.turn), None)
     return here is not None and here == before
 
 
 def from_message(events: Sequence[Event], content_id: str) -> int | None:
-    """Where the turn begins that has the user's message; None when there is no such message."""
+    """Return the index where the turn begins that has the user's message; None when there is no such message."""
     turn = next((e.turn for e in events if getattr(e.content, "content_id", None) == content_id and e.turn), None)
     return None if turn is None else next(i for i, event in enumerate(events) if event.turn == turn)

@@ -1,9 +1,10 @@
-"""A turn as it is recorded, to be made again without a model: what was said, and what became of the calls.
+"""A turn as it is recorded in a lock file, so that it can be made again without a model.
 
 It is made of the turn's events, and goes back through the engine as a model's deltas would: nothing that shows, stores
 or continues a chat can tell a replayed turn from another. Texts are lists of lines in the file, so that a reviewer can
 read the code that a call ran, and git can show what has changed. Signatures of reasonings are left out: they are a
-vendor's proof for the next minutes, and a reasoning without one is never sent back.
+vendor's proof for the next minutes, and a reasoning without one is never sent back. When a turn is recorded or replayed
+is decided in `host/turn/locked_answers`; the file is `workspace/notebooks/lockfile`'s.
 """
 
 from __future__ import annotations
@@ -22,7 +23,6 @@ from jupyter_eca.engine.model.delta import (
     ToolCallDelta,
     UsageDelta,
 )
-from jupyter_eca.engine.model.texts import REJECTED
 from jupyter_eca.protocol.base import Model
 from jupyter_eca.protocol.content import (
     ImageContent,
@@ -43,6 +43,7 @@ from jupyter_eca.protocol.content import (
     UrlContent,
     UsageContent,
 )
+from jupyter_eca.protocol.event import FetchedRuleAside, RejectionAside
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -53,39 +54,39 @@ if TYPE_CHECKING:
 _PIECE: Final = 200
 
 
-def _lines(text: str) -> list[str]:
+def _split_lines(text: str) -> list[str]:
     return text.splitlines(keepends=True)
 
 
-def _joined(value: object) -> object:
+def _join_lines(value: object) -> object:
     return "".join(cast("list[str]", value)) if isinstance(value, list) else value
 
 
-def _unfolded(arguments: dict[str, Any]) -> dict[str, Any]:
+def _unfold(arguments: dict[str, Any]) -> dict[str, Any]:
     return {
-        name: {"$lines": _lines(value)} if isinstance(value, str) and "\n" in value else value
+        name: {"$lines": _split_lines(value)} if isinstance(value, str) and "\n" in value else value
         for name, value in arguments.items()
     }
 
 
-def _folded(value: object) -> object:
+def _fold(value: object) -> object:
     if not isinstance(value, dict):
         return value
-    return {name: _whole(one) for name, one in cast("dict[str, Any]", value).items()}
+    return {name: _fold_value(one) for name, one in cast("dict[str, Any]", value).items()}
 
 
-def _whole(value: object) -> object:
+def _fold_value(value: object) -> object:
     if isinstance(value, dict) and value.keys() == {"$lines"}:
-        return _joined(cast("dict[str, Any]", value)["$lines"])
+        return _join_lines(cast("dict[str, Any]", value)["$lines"])
     return cast("object", value)
 
 
-Lines = Annotated[str, PlainSerializer(_lines), BeforeValidator(_joined)]
-Arguments = Annotated[dict[str, Any], PlainSerializer(_unfolded), BeforeValidator(_folded)]
+Lines = Annotated[str, PlainSerializer(_split_lines), BeforeValidator(_join_lines)]
+Arguments = Annotated[dict[str, Any], PlainSerializer(_unfold), BeforeValidator(_fold)]
 
 
 class Brief(Model):
-    """Written without what is as it is by default."""
+    """A model that is written without the fields that have their default."""
 
     @model_serializer(mode="wrap")
     def _brief(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
@@ -99,25 +100,29 @@ class Brief(Model):
 
 
 class Said(Brief):
+    """Text of the model."""
+
     type: Literal["text"] = "text"
     text: Lines
 
 
 class Thought(Brief):
+    """A reasoning of the model."""
+
     type: Literal["reasoning"] = "reasoning"
     text: Lines = ""
     took_ms: int = 0
 
 
 class Remarked(Brief):
-    """By the provider, for the reader."""
+    """A remark of the provider, for the reader."""
 
     type: Literal["remark"] = "remark"
     text: Lines
 
 
 class RecordedCall(Brief):
-    """`server` and `origin` are kept for calls of tools that are not there when the turn is made again."""
+    """A tool call. `server` and `origin` are kept for tools that are not there when the turn is made again."""
 
     tool: str
     server: str = "eca"
@@ -127,27 +132,39 @@ class RecordedCall(Brief):
 
 
 class Ran(RecordedCall):
+    """A call that ran, with its result."""
+
     type: Literal["ran"] = "ran"
     output: Lines = ""
     error: bool = False
     took_ms: int = 0
     images: tuple[ImageContent, ...] = ()
     links: tuple[UrlContent, ...] = ()
+    rule: str = ""
+    """The id of the user's rule whose text the output is."""
+
+    @property
+    def fetched_rule(self) -> str:
+        """`rule`, or what it would be. Version 0.1.0 did not record it: there, only such an output begins so."""
+        if self.rule or self.error or self.tool != "fetch_rule" or not self.output.startswith("Rule "):
+            return self.rule
+        return str(self.arguments.get("id"))
 
 
 class Refused(RecordedCall):
-    """`words` are the user's own."""
+    """A call that did not run."""
 
     type: Literal["refused"] = "refused"
     reason: RejectReason
     words: Lines = ""
+    """What the user, a rule or a hook said about it."""
 
 
 Part = Annotated[Said | Thought | Remarked | Ran | Refused, Field(discriminator="type")]
 
 
 class Spent(Brief):
-    """Tokens, once."""
+    """The tokens that a reply used when it was made."""
 
     input: int
     output: int
@@ -155,7 +172,7 @@ class Spent(Brief):
 
 
 class Reply(Brief):
-    """Of one request to the model."""
+    """What the model said to one request."""
 
     parts: tuple[Part, ...] = ()
     usage: Spent | None = None
@@ -169,7 +186,7 @@ class Reply(Brief):
 
 
 class _Draft:
-    """A reply in the making: the parts by an id, in their order."""
+    """A reply in the making."""
 
     def __init__(self) -> None:
         self.parts: dict[str, Part | None] = {}
@@ -196,7 +213,7 @@ class _Draft:
         self.parts[id] = Thought(text=said + text, took_ms=took_ms)
 
     def show(self, content: ImageContent | UrlContent) -> None:
-        """A picture or a link of the call that has just ended."""
+        """Add a picture or a link to the call that has just ended."""
         call = self.parts.get(self.ended)
         if isinstance(call, Ran) and isinstance(content, ImageContent):
             self.parts[self.ended] = call.model_copy(update={"images": (*call.images, content)})
@@ -209,12 +226,14 @@ class _Draft:
 
 
 def replies(events: Iterable[Event]) -> tuple[Reply, ...]:
-    """Of the events of a turn since the model was first asked. The last reply is the one that has no calls."""
+    """Return the replies of a turn, from its events since the model was first asked. The last reply is the one without
+    calls.
+    """
     drafts = [_Draft()]
     for event in events:
         if drafts[-1].running and isinstance(event.content, UsageContent):
             continue
-        if drafts[-1].ended and _is_said(event):
+        if drafts[-1].ended and _is_from_model(event):
             drafts.append(_Draft())
         _take(drafts[-1], event)
     if drafts[-1].ended:
@@ -222,8 +241,8 @@ def replies(events: Iterable[Event]) -> tuple[Reply, ...]:
     return tuple(draft.reply for draft in drafts)
 
 
-def _is_said(event: Event) -> bool:
-    """By the model, or by its provider."""
+def _is_from_model(event: Event) -> bool:
+    """Return whether it is something that the model or its provider said."""
     words = isinstance(event.content, TextContent) and event.role is not Role.USER
     return words or isinstance(event.content, ReasonStartedContent | ToolCallPrepareContent | UsageContent)
 
@@ -247,11 +266,14 @@ def _take(draft: _Draft, event: Event) -> None:
             took = called.total_time_ms
             draft.ended = called.id
             draft.running.discard(called.id)
-            draft.parts[called.id] = Ran(**_about(called), output=output, error=called.error, took_ms=took)
+            rule = event.aside.id if isinstance(event.aside, FetchedRuleAside) else ""
+            draft.parts[called.id] = Ran(
+                **_copy_call(called), output=output, error=called.error, took_ms=took, rule=rule
+            )
         case ToolCallRejectedContent() as rejected:
-            words = event.aside.removeprefix(REJECTED[rejected.reason]).strip()
+            words = event.aside.words if isinstance(event.aside, RejectionAside) else ""
             draft.ended = rejected.id
-            draft.parts[rejected.id] = Refused(**_about(rejected), reason=rejected.reason, words=words)
+            draft.parts[rejected.id] = Refused(**_copy_call(rejected), reason=rejected.reason, words=words)
         case ToolCallContent(id=id) as call:
             if isinstance(call, ToolCallRunningContent):
                 draft.running.add(id)
@@ -262,7 +284,7 @@ def _take(draft: _Draft, event: Event) -> None:
             pass
 
 
-def _about(call: ToolCalledContent | ToolCallRejectedContent) -> dict[str, Any]:
+def _copy_call(call: ToolCalledContent | ToolCallRejectedContent) -> dict[str, Any]:
     return {
         "tool": call.name,
         "server": call.server,
@@ -276,7 +298,7 @@ def _about(call: ToolCalledContent | ToolCallRejectedContent) -> dict[str, Any]:
 
 
 def deltas(reply: Reply, ids: Sequence[str]) -> Iterator[tuple[int, Delta]]:
-    """What a model would say, each with the milliseconds that it took. `ids` are for the calls, in their order."""
+    """Yield what a model would say, each with the milliseconds that it took. `ids` are for the calls, in order."""
     fresh = iter(enumerate(ids))
     for part in reply.parts:
         match part:

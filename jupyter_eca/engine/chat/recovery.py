@@ -1,4 +1,7 @@
-"""A chat from its stored events, and the end of a turn that its server did not live to see."""
+"""A chat made of its stored events, and the end of a turn that its server did not live to see.
+
+It must not know the store. What the model remembers is folded by `model/history`, as in a live turn.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +9,10 @@ from dataclasses import dataclass, replace
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
-from jupyter_eca.engine.model.compaction import Window, is_summary
+from jupyter_eca.engine.model.compaction import Window
 from jupyter_eca.engine.model.history import remember
 from jupyter_eca.engine.model.task_plan import restored
-from jupyter_eca.engine.model.texts import CRASHED_CALL, CRASHED_HOOK, CRASHED_TURN, NOTED, REJECTED
+from jupyter_eca.engine.model.texts import CRASHED_CALL, CRASHED_HOOK, CRASHED_TURN, REJECTED
 from jupyter_eca.engine.state import ChatState
 from jupyter_eca.protocol.content import (
     Content,
@@ -30,27 +33,44 @@ from jupyter_eca.protocol.content import (
     ToolCallRunningContent,
     UsageContent,
 )
-from jupyter_eca.protocol.event import Event, Outcome
+from jupyter_eca.protocol.event import (
+    Event,
+    NoteAside,
+    NotesSentAside,
+    Outcome,
+    RejectionAside,
+    SummaryAside,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from jupyter_eca.protocol.event import Aside
+
 
 @dataclass(frozen=True, slots=True)
 class Restored:
-    """`missing` are events to store after those given: they close what was open."""
+    """A chat as it was left."""
 
     state: ChatState
+    """The chat, with no turn under way."""
     missing: tuple[Event, ...]
+    """Events to store after those that it was made of. They close what was open."""
 
 
 def restore(chat: str, events: Sequence[Event], at: int) -> Restored:
+    """Make the chat of its events. `at` is the time of the events that are missing."""
     calls = frozenset(event.content.id for event in events if isinstance(event.content, ToolCallContent))
     history = reduce(remember, events, ())
     state = ChatState(
-        chat, history=history, call_ids=calls, cost=_cost(events), window=_window(events), notes=_notes(events)
+        chat,
+        history=history,
+        call_ids=calls,
+        cost=_find_cost(events),
+        window=_find_window(events),
+        notes=_find_notes(events),
     )
-    state = replace(state, tasks=restored(event.content for event in events).tasks, planned=_planned(events))
+    state = replace(state, tasks=restored(event.content for event in events).tasks, planned=_is_planned(events))
     # What stands beside the turns (a flag, another title) has none.
     last = next((event for event in reversed(events) if event.turn), None)
     if last is None or last.outcome is not None:
@@ -58,7 +78,7 @@ def restore(chat: str, events: Sequence[Event], at: int) -> Restored:
     turn = last.turn
     state = replace(state, turn=turn)
     missing: list[Event] = []
-    for content, aside in _closings(e for e in events if e.turn == turn):
+    for content, aside in _close_open(e for e in events if e.turn == turn):
         event = Event(chat=chat, turn=turn, role=Role.ASSISTANT, content=content, at=at, aside=aside)
         state = replace(state, history=remember(state.history, event))
         missing.append(event)
@@ -68,48 +88,48 @@ def restore(chat: str, events: Sequence[Event], at: int) -> Restored:
     return Restored(state, (*missing, said, end))
 
 
-def _notes(events: Iterable[Event]) -> tuple[str, ...]:
-    """What ended beside the turns since the model was last told of such things."""
+def _find_notes(events: Iterable[Event]) -> tuple[str, ...]:
+    """Return what happened beside the turns since the model last read of such things."""
     notes: list[str] = []
     for event in events:
-        match event.content:
-            case TextContent() if event.role is Role.SYSTEM and event.aside and not event.turn:
-                notes.append(event.aside)
-            case ProgressContent(text=text) if event.role is Role.USER and text == NOTED:
+        match event.aside:
+            case NoteAside(text=text):
+                notes.append(text)
+            case NotesSentAside():
                 notes.clear()
             case _:
                 pass
     return tuple(notes)
 
 
-def _planned(events: Sequence[Event]) -> bool:
-    """As the last turn left it."""
+def _is_planned(events: Sequence[Event]) -> bool:
+    """Return whether the last turn left a plan."""
     ends = (event.content for event in reversed(events) if event.outcome is not None)
     last = next(ends, None)
     return isinstance(last, ProgressContent) and bool(last.plan)
 
 
-def _cost(events: Iterable[Event]) -> float | None:
+def _find_cost(events: Iterable[Event]) -> float | None:
     costs = [e.content.session_cost for e in events if isinstance(e.content, UsageContent)]
     last = costs[-1] if costs else "0"
     return None if last is None else float(last)
 
 
-def _window(events: Sequence[Event]) -> Window:
-    """As the last reply left it; unknown after a summary until the next one."""
+def _find_window(events: Sequence[Event]) -> Window:
+    """Return how full the window was with the last reply. After a summary it is unknown until the next one."""
     for event in reversed(events):
-        match event.content:
-            case TextContent() if event.role is Role.SYSTEM and is_summary(event.aside):
+        match event.aside, event.content:
+            case SummaryAside(), _:
                 return Window()
-            case UsageContent(session_tokens=used, limit=limit) if limit is not None:
+            case _, UsageContent(session_tokens=used, limit=limit) if limit is not None:
                 return Window(used, limit.context)
             case _:
                 pass
     return Window()
 
 
-def _closings(events: Iterable[Event]) -> list[tuple[Content, str]]:
-    """One terminal content for each call, each reasoning and each hook that has none."""
+def _close_open(events: Iterable[Event]) -> list[tuple[Content, Aside | None]]:
+    """Return one terminal content for each call, each reasoning and each hook that has none."""
     calls: dict[str, ToolCallContent] = {}
     reasonings: dict[str, None] = {}
     hooks: dict[str, str] = {}
@@ -129,16 +149,16 @@ def _closings(events: Iterable[Event]) -> list[tuple[Content, str]]:
                 hooks.pop(id, None)
             case _:
                 pass
-    closed: list[tuple[Content, str]] = [(ReasonFinishedContent(id=id), "") for id in reasonings]
+    closed: list[tuple[Content, Aside | None]] = [(ReasonFinishedContent(id=id), None) for id in reasonings]
     ended = (HookActionFinishedContent(id=id, name=name, status=1, error=CRASHED_HOOK) for id, name in hooks.items())
-    return closed + [(one, "") for one in ended] + [_closing(call) for call in calls.values()]
+    return closed + [(one, None) for one in ended] + [_close_call(call) for call in calls.values()]
 
 
-def _closing(call: ToolCallContent) -> tuple[Content, str]:
+def _close_call(call: ToolCallContent) -> tuple[Content, Aside | None]:
     about: dict[str, Any] = {"id": call.id, "name": call.name, "server": call.server, "origin": call.origin}
     if isinstance(call, ToolCallRunningContent):
         outputs = (TextOutput(text=CRASHED_CALL),)
-        return ToolCalledContent(**about, arguments=call.arguments, error=True, outputs=outputs), ""
+        return ToolCalledContent(**about, arguments=call.arguments, error=True, outputs=outputs), None
     arguments = call.arguments if isinstance(call, ToolCallRunContent) else {}
     reason = RejectReason.STOP
-    return ToolCallRejectedContent(**about, arguments=arguments, reason=reason), REJECTED[reason]
+    return ToolCallRejectedContent(**about, arguments=arguments, reason=reason), RejectionAside(text=REJECTED[reason])

@@ -1,4 +1,7 @@
-"""Subagents as words: what one is asked, what it has said, and what the agent that spawned it reads of that."""
+"""Subagents as words: what one is asked, what it has said, and what the agent that spawned it reads of that.
+
+It must not run one: `host/turn/subagents` does.
+"""
 
 from __future__ import annotations
 
@@ -25,25 +28,33 @@ yourself, and say what you decided. If a call is rejected, go on without it."""
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What a model asks for; `activity` is for the user. An empty `model` or `variant` is the agent's own."""
+    """What a model asks a subagent for."""
 
     agent: str
     task: str
     activity: str = ""
+    """What it does, in a few words for the user."""
     model: str = ""
+    """Another model than the agent's own; empty for that."""
     variant: str = ""
+    """Another variant than the agent's own; empty for that."""
 
 
 @dataclass
 class Heard:
-    """What a subagent has said so far: `last` since its last tool call, `before` until then."""
+    """What a subagent has said so far."""
 
     last: str = ""
+    """Its text since its last tool call."""
     before: str = ""
+    """Its text before that call."""
     remark: str = ""
+    """The last line by the system, such as an error."""
     outcome: Outcome | None = None
+    """How its turn ended; None while it runs."""
 
     def hear(self, event: Event) -> None:
+        """Take over what an event says."""
         match event.content:
             case TextContent(text=text) if event.role is Role.ASSISTANT:
                 self.last += text
@@ -56,7 +67,7 @@ class Heard:
         self.outcome = event.outcome or self.outcome
 
     def result(self, name: str) -> tuple[str, bool]:
-        """What its spawner reads, and whether it is an error."""
+        """Return what its spawner reads, and whether it is an error."""
         if self.outcome is Outcome.COMPLETED:
             return f"## Agent '{name}' Result\n\n{self.last.strip() or NOTHING_SAID}", False
         why = "was stopped by the user" if self.outcome is Outcome.STOPPED else f"failed: {self.remark or 'no answer'}"
@@ -65,13 +76,13 @@ class Heard:
 
 
 def rules(max_steps: int) -> str:
-    """For the subagent, behind the agent's own words."""
+    """Return what the subagent is told behind the agent's own instructions."""
     if not max_steps:
         return _RULES
     return f"{_RULES} You have {max_steps} steps at most: give your answer before they are used up."
 
 
 def described(description: str, agents: Iterable[tuple[str, str]]) -> str:
-    """The tool's description, with those there are to spawn."""
+    """Return the tool's description, with the agents that can be spawned."""
     lines = [f"- {name}: {about}" if about else f"- {name}" for name, about in agents]
     return "\n".join([description, "", "The agents:", *lines])

@@ -1,8 +1,8 @@
 """Whether a request may be paid for: limits in US dollars, and what is said and asked when one would be passed. Pure.
 
 A limit holds for what is known: a model without a price cannot be counted, and whoever is asked is told so. What the
-coming request will cost is estimated by what it sends; the answer comes on top of it, so a limit may be passed by one
-answer, never by two.
+next request will cost is estimated from what it sends. The answer comes on top of it, so a limit may be passed by one
+answer, never by two. It must not know who pays: the ledger in `host/costs` does.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 GO_ON: Final = "Go on once"
 STOP: Final = "Stop"
 
-# What a budget is raised by at least.
+# The least amount by which a budget is raised.
 _STEP: Final = 0.01
 
-# Less than this is told as less.
+# A smaller amount is shown as less than this.
 _LEAST: Final = 0.0001
 
 
@@ -41,29 +41,36 @@ _WORDS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """What may be `spent` of a purse and what was, with the number of requests whose price nobody knows. `raised` is
-    what the user has added to the limit."""
+    """A limit, and what was spent of it."""
 
     purse: Purse
+    """What the limit is for."""
     limit: float
+    """US dollars, from the configuration."""
     spent: float
+    """US dollars so far."""
     unpriced: int = 0
+    """The number of requests whose price nobody knows."""
     raised: float = 0.0
+    """What the user has added to the limit."""
 
     @property
     def most(self) -> float:
+        """What may be spent in all."""
         return self.limit + self.raised
 
 
 @dataclass(frozen=True, slots=True)
 class Over:
-    """A budget that a request would pass. `coming` is what it would cost at least, None where nobody knows."""
+    """A budget that a request would pass."""
 
     budget: Budget
     coming: float | None
+    """What the request would cost at least; None where nobody knows."""
 
     @property
     def told(self) -> str:
+        """What the reader and the model are told, in whole sentences."""
         budget = self.budget
         raised = f", raised by {dollars(budget.raised)}" if budget.raised else ""
         known = f" ({budget.unpriced} more of unknown price)" if budget.unpriced else ""
@@ -75,17 +82,18 @@ class Over:
 
     @property
     def step(self) -> float:
-        """What it is raised by: as much again, and more where this request needs more."""
+        """What the budget is raised by: as much again, and more where this request needs more."""
         missing = self.budget.spent + (self.coming or 0.0) - self.budget.most
         return max(self.budget.limit, 2 * missing, _STEP)
 
     @property
     def refused(self) -> str:
+        """What is said when the request is not sent."""
         return f"{self.told} It was not sent. Raise `budget.{self.budget.purse}` of the configuration to go on."
 
 
 def over(budgets: Iterable[Budget], coming: float | None) -> Over | None:
-    """The first budget that is used up, or would be passed. What costs nothing passes none."""
+    """Return the first budget that is used up, or would be passed. A request that costs nothing passes none."""
     for budget in budgets:
         if coming != 0.0 and (budget.spent >= budget.most or budget.spent + (coming or 0.0) > budget.most):
             return Over(budget, coming)
@@ -93,12 +101,12 @@ def over(budgets: Iterable[Budget], coming: float | None) -> Over | None:
 
 
 def raising(found: Over) -> str:
-    """The answer that raises a budget."""
+    """Return the answer by which the user raises a budget."""
     return f"Raise it by {dollars(found.step)} for this chat today"
 
 
 def dollars(amount: float) -> str:
-    """As exact as it is of use."""
+    """Return an amount with as many digits as are of use."""
     if 0 < amount < _LEAST:
         return f"less than {_LEAST} USD"
     return f"{amount:.4f} USD" if amount < 1 else f"{amount:.2f} USD"

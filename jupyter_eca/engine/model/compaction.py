@@ -1,9 +1,9 @@
-"""A conversation that has become too long for its model: when it is, what the model is asked then, and what stands in
-the place of what was said. Pure; the events stay as they are, so a reader, a rollback and a fork still see all of it.
+"""How a conversation becomes shorter: when a summary is due, what the model is asked for it, and what is left. Pure.
 
-The request for the summary is the next one that would have been made anyway, with one more message at its end: the
-model's cache serves it. Loops are impossible: within one turn there is no second summary before five more replies, at
-most one removal of old results, and none is made of what is too little to be worth it.
+The events stay as they are, so a reader, a rollback and a fork still see all of it. The request for the summary is the
+next one that would have been made anyway, with one more message at its end: the model's cache serves it. Loops are
+impossible: within one turn there is no second summary before five more replies, at most one removal of old results,
+and no summary of what is too little to be worth it. How a step uses this is in `engine/compaction_steps`.
 """
 
 from __future__ import annotations
@@ -22,47 +22,54 @@ from jupyter_eca.engine.model.request import (
     ToolResultPart,
     ToolUsePart,
 )
-from jupyter_eca.engine.model.texts import CONTEXT, PRUNED, PRUNED_RESULT, SUMMARISE, SUMMARY, SUMMARY_FOCUS, UNANSWERED
+from jupyter_eca.engine.model.texts import CONTEXT, PRUNED_RESULT, SUMMARISE, SUMMARY_FOCUS, UNANSWERED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from jupyter_eca.engine.model.history import History
+    from jupyter_eca.engine.model.request import History
 
 # What stays of the results of tools when a model's server says that the request is too long; ECA keeps as much.
 KEPT_RESULTS: Final = 40_000 * CHARS_PER_TOKEN
 
-# Between two summaries in one turn.
+# How many replies there must be between two summaries in one turn.
 MIN_REPLIES: Final = 5
 
-# Of the window. A summary of less frees nothing: then it is the tools and the instructions that fill it.
+# The share of the window that a summary must be made of. A summary of less frees nothing: then it is the tools and the
+# instructions that fill the window.
 _WORTH: Final = 0.25
 
-# Of each result and text, when even the request for a summary must be short.
+# How many characters are sent of each result and text, when even the request for a summary must be short.
 _SHORT: Final = 2_000
 
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """`used` tokens of `limit`, as the vendor counted them for the last reply; 0 is unknown."""
+    """How full the model's context window is, as the vendor counted for the last reply; 0 is unknown."""
 
     used: int = 0
+    """Tokens that are used."""
     limit: int = 0
+    """Tokens that there is room for."""
 
 
 @dataclass(frozen=True, slots=True)
 class Summing:
-    """A summary in the making. `forced`: the request was refused as too long, so there is no going on without one.
-    `focus` is what the user wants kept above all."""
+    """A summary that is being made."""
 
     text: str = ""
+    """What the model has written of it."""
     forced: bool = False
+    """Whether a request was refused as too long, so that the turn cannot go on without the summary."""
     focus: str = ""
+    """What the user wants kept above all."""
 
 
 def is_due(window: Window, share: int, history: History, last: int | None, steps: int) -> bool:
-    """Whether the next request would leave less than it should; `share` is in percent, 0 for never. `last` is the step
-    of this turn before which the last summary was made."""
+    """Return whether the next request would leave less room than it should.
+
+    `share` is in percent, 0 for never. `last` is the step of this turn before which the last summary was made.
+    """
     if not share or not window.limit or window.used * 100 < window.limit * share:
         return False
     if last is not None and steps - last < MIN_REPLIES:
@@ -71,40 +78,42 @@ def is_due(window: Window, share: int, history: History, last: int | None, steps
 
 
 def weight(history: History) -> int:
-    """In tokens, estimated."""
-    return sum(len(text) for message in history for part in message.parts for text in _texts(part)) // CHARS_PER_TOKEN
+    """Estimate the tokens of a conversation."""
+    return (
+        sum(len(text) for message in history for part in message.parts for text in _list_texts(part)) // CHARS_PER_TOKEN
+    )
 
 
 def covered(history: History) -> History:
-    """What a summary is made of: all but a prompt that was not answered yet."""
-    if not _prompt(history):
+    """Return what a summary is made of: all but a prompt that was not answered yet."""
+    if not _unanswered_prompt(history):
         return history
     results = tuple(part for part in history[-1].parts if isinstance(part, ToolResultPart))
     return (*history[:-1], replace(history[-1], parts=results)) if results else history[:-1]
 
 
 def asking(history: History, summing: Summing) -> History:
-    """What the model is asked for a summary."""
+    """Return the messages by which the model is asked for a summary."""
     words = SUMMARISE + (SUMMARY_FOCUS.format(summing.focus) if summing.focus else "")
     before = covered(history)
     if summing.forced:
-        before = tuple(replace(message, parts=tuple(map(_shortened, message.parts))) for message in before)
+        before = tuple(replace(message, parts=tuple(map(_shorten, message.parts))) for message in before)
     if before and before[-1].role == "user":
         return (*before[:-1], replace(before[-1], parts=(*before[-1].parts, TextPart(words))))
     return (*before, ChatMessage("user", (TextPart(words),)))
 
 
 def compacted(history: History, summary: str) -> History:
-    """What a model is given afterwards: the summary, and the prompt that it is to answer yet, word for word."""
-    parts: tuple[Part, ...] = (TextPart(summary), *_prompt(history))
+    """Return what is left after a summary: its text, and the prompt that is still to be answered, word for word."""
+    parts: tuple[Part, ...] = (TextPart(summary), *_unanswered_prompt(history))
     if len(parts) == 1 and history and history[-1].role == "user":
-        earlier = (_words(history[:end]) for end in range(len(history), 0, -1))
+        earlier = (_get_words(history[:end]) for end in range(len(history), 0, -1))
         parts = (*parts, TextPart(UNANSWERED.format(next(filter(None, earlier), ""))))
     return (ChatMessage("user", parts),)
 
 
 def pruned(history: History) -> History:
-    """Without the results of tools that are older than the last ones, which may be as long as `KEPT_RESULTS`."""
+    """Leave out the results of tools, but for the last ones, which together may be as long as `KEPT_RESULTS`."""
     room = KEPT_RESULTS
     messages: list[ChatMessage] = []
     for message in reversed(history):
@@ -113,35 +122,28 @@ def pruned(history: History) -> History:
             if isinstance(part, ToolResultPart):
                 room -= len(part.text)
                 if room < 0 and len(part.text) > len(PRUNED_RESULT):
-                    part = replace(part, text=PRUNED_RESULT)
+                    part = replace(part, text=PRUNED_RESULT, rule="")
             parts.append(part)
         messages.append(replace(message, parts=tuple(reversed(parts))))
     made = tuple(reversed(messages))
     return history if made == history else made
 
 
-def is_summary(aside: str) -> bool:
-    return aside.startswith(SUMMARY)
-
-
-def is_pruning(aside: str) -> bool:
-    return aside == PRUNED
-
-
-def _prompt(history: History) -> tuple[Part, ...]:
-    """What the user said and the model has not answered. A turn that was stopped leaves results before it."""
+def _unanswered_prompt(history: History) -> tuple[Part, ...]:
+    """Return what the user said and the model has not answered. A turn that was stopped leaves results before it."""
     if not history or history[-1].role != "user":
         return ()
     said = tuple(part for part in history[-1].parts if not isinstance(part, ToolResultPart))
     return said if any(isinstance(part, TextPart) for part in said) else ()
 
 
-def _words(history: History) -> str:
-    texts = (part.text for part in _prompt(history) if isinstance(part, TextPart))
+def _get_words(history: History) -> str:
+    """Return the user's words of an unanswered prompt, without the contexts beside them."""
+    texts = (part.text for part in _unanswered_prompt(history) if isinstance(part, TextPart))
     return CONTEXT.sub("", "\n".join(texts)).strip()
 
 
-def _texts(part: Part) -> Iterable[str]:
+def _list_texts(part: Part) -> Iterable[str]:
     match part:
         case TextPart(text=text) | ReasoningPart(text=text) | ToolResultPart(text=text):
             yield text
@@ -152,7 +154,7 @@ def _texts(part: Part) -> Iterable[str]:
             pass
 
 
-def _shortened(part: Part) -> Part:
+def _shorten(part: Part) -> Part:
     match part:
         case TextPart(text=text) | ToolResultPart(text=text) if len(text) > _SHORT:
             return replace(part, text=f"{text[: _SHORT // 2]}\n[...]\n{text[-_SHORT // 2 :]}")

@@ -1,4 +1,7 @@
-"""What fills a model's context window: estimated from the request, put right by what the vendor counted."""
+"""What fills a model's context window: estimated from the request, corrected by what the vendor counted. Pure.
+
+It must not know how room is made: `compaction` does.
+"""
 
 from __future__ import annotations
 
@@ -41,9 +44,12 @@ BAR_SQUARES = 20
 
 
 def breakdown(request: ModelRequest, usage: UsageContent | None = None) -> ContextBreakdown:
-    """`usage` is the chat's last one: its sum is the truth, which the estimates then only divide."""
+    """Divide the context window among its categories.
+
+    `usage` is the chat's last one. Its sum is exact; the estimates only divide it.
+    """
     characters = dict.fromkeys(EMOJI, 0)
-    for name, text in _pieces(request):
+    for name, text in _list_pieces(request):
         characters[name] += len(text)
     estimated = {name: -(-count // CHARS_PER_TOKEN) for name, count in characters.items()}
     whole = sum(estimated.values())
@@ -62,7 +68,7 @@ def breakdown(request: ModelRequest, usage: UsageContent | None = None) -> Conte
     )
 
 
-def _pieces(request: ModelRequest) -> Iterator[tuple[str, str]]:
+def _list_pieces(request: ModelRequest) -> Iterator[tuple[str, str]]:
     yield "System prompt", request.system
     for tool in request.tools:
         yield "Tools", f"{tool.name}{tool.description}{json.dumps(tool.parameters)}"
@@ -84,8 +90,10 @@ def _pieces(request: ModelRequest) -> Iterator[tuple[str, str]]:
 
 
 def drawn(parts: ContextBreakdown, system: Sequence[Section] = ()) -> str:
-    """Markdown: a bar, and a table of shares of the window (of what is used, when its size is not known). Of the system
-    prompt, what each of its sections takes."""
+    """Return Markdown: a bar, and a table of shares of the window, or of what is used when its size is not known.
+
+    `system` are the sections of the system prompt. Each has a line of its own.
+    """
     whole = parts.context_limit or parts.used_tokens or 1
     rows = [(one.emoji, one.name, one.tokens) for one in parts.categories]
     if parts.free_tokens is not None:
@@ -98,13 +106,13 @@ def drawn(parts: ContextBreakdown, system: Sequence[Section] = ()) -> str:
     for emoji, name, tokens in rows:
         lines.append(f"| {emoji} | {name} | {tokens:,} | {tokens / whole:.0%} |")
         if name == "System prompt":
-            lines += [f"| ↳ | {source} | {part:,} | {part / whole:.0%} |" for source, part in _divided(system, tokens)]
+            lines += [f"| ↳ | {source} | {part:,} | {part / whole:.0%} |" for source, part in _divide(system, tokens)]
     head = f"About {parts.used_tokens:,}{size} tokens are used."
     return "\n".join([head, "", bar[:BAR_SQUARES], "", "| | | tokens | share |", "|---|---|---:|---:|", *lines])
 
 
-def _divided(sections: Sequence[Section], tokens: int) -> Iterator[tuple[str, int]]:
-    """Exactly, as above."""
+def _divide(sections: Sequence[Section], tokens: int) -> Iterator[tuple[str, int]]:
+    """Divide the tokens of the system prompt among its sections, so that the parts are exactly the whole."""
     ends = list(accumulate((len(section.text) for section in sections), initial=0))
     shares = pairwise(round(end * tokens / (ends[-1] or 1)) for end in ends)
     for section, (start, end) in zip(sections, shares, strict=True):

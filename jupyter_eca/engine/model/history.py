@@ -1,14 +1,19 @@
-"""What the model remembers, as a fold over events. A live turn and a restart use the same fold, so they agree."""
+"""`remember`: what a model knows of a chat, as a fold over its events.
+
+A live turn and a restart use the same fold, so they agree. It goes by the kinds of `Aside`, never by the wording of a
+text. The parts that it makes are in `request`; how a conversation becomes shorter is in `compaction`.
+"""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from jupyter_eca.engine.model.compaction import compacted, is_pruning, is_summary, pruned
+from jupyter_eca.engine.model.compaction import compacted, pruned
 from jupyter_eca.engine.model.request import (
     ChatMessage,
     DocumentPart,
+    History,
     ImagePart,
     Part,
     ReasoningPart,
@@ -16,10 +21,9 @@ from jupyter_eca.engine.model.request import (
     ToolResultPart,
     ToolUsePart,
 )
-from jupyter_eca.engine.model.texts import NO_DOCUMENT, NO_IMAGES, REWORDED, UNSAID, document_of
+from jupyter_eca.engine.model.texts import NO_DOCUMENT, NO_IMAGES
 from jupyter_eca.protocol.content import (
     ImageContent,
-    ProgressContent,
     ReasonFinishedContent,
     ReasonTextContent,
     Role,
@@ -28,60 +32,86 @@ from jupyter_eca.protocol.content import (
     ToolCallRejectedContent,
     ToolCallRunContent,
 )
+from jupyter_eca.protocol.event import (
+    ContextAside,
+    DocumentAside,
+    FetchedRuleAside,
+    ImagesRefusedAside,
+    NoteAside,
+    NotesSentAside,
+    PrunedAside,
+    RejectionAside,
+    RewordedAside,
+    SignatureAside,
+    SummaryAside,
+    WithdrawnAside,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from jupyter_eca.protocol.event import Event
-
-History = tuple[ChatMessage, ...]
+    from jupyter_eca.protocol.content import Content
+    from jupyter_eca.protocol.event import Aside, Event
 
 
 def remember(history: History, event: Event) -> History:
-    """Events that the model has no business with (progress, usage, system texts, what is local) change nothing. What
-    it is told beside the turns is read with the next prompt."""
+    """Return the conversation with an event added.
+
+    Events that the model has no business with (progress, usage, texts by the system, what is local) change nothing.
+    """
     if event.local:
         return history
-    match event.content:
+    match event.aside:
+        case SummaryAside(text=text):
+            return compacted(history, text)
+        case PrunedAside():
+            return pruned(history)
+        case ImagesRefusedAside():
+            return _without_images(history)
+        case WithdrawnAside():
+            return _replace_prompt(history)
+        case RewordedAside(text=text):
+            return _replace_prompt(history, TextPart(text))
+        case DocumentAside(name=name, base64=base64):
+            return _add(history, "user", DocumentPart(name, base64))
+        case ContextAside(text=text) | NotesSentAside(text=text):
+            history = _remember_content(history, event.content, event.role, None)
+            return _grow(history, TextPart(text), lambda p: isinstance(p, TextPart), "user")
+        case SignatureAside() | RejectionAside() | FetchedRuleAside() | NoteAside() | None:
+            return _remember_content(history, event.content, event.role, event.aside)
+
+
+def _remember_content(history: History, content: Content, role: Role, aside: Aside | None) -> History:
+    match content:
         case ImageContent(media_type=media_type, base64=base64):
             return _add(history, "user", ImagePart(media_type, base64))
-        case ProgressContent(text=text) if event.role is Role.USER and text == REWORDED:
-            return _reworded(history, TextPart(event.aside))
-        case ProgressContent() if event.role is Role.USER and (document := document_of(event.aside)):
-            return _add(history, "user", document)
-        case ProgressContent() if event.role is Role.USER and event.aside:
-            return _grow(history, TextPart(event.aside), lambda p: isinstance(p, TextPart), "user")
-        case TextContent(text=text) if event.role is Role.USER:
-            return _add(history, "user", TextPart(text + event.aside))
-        case TextContent() if event.role is Role.SYSTEM and event.aside:
-            return _made_shorter(history, event.aside)
-        case TextContent(text=text) if event.role is Role.ASSISTANT:
+        case TextContent(text=text) if role is Role.USER:
+            return _add(history, "user", TextPart(text))
+        case TextContent(text=text) if role is Role.ASSISTANT:
             return _grow(history, TextPart(text), lambda p: isinstance(p, TextPart))
         case ReasonTextContent(id=id, text=text):
             return _grow(history, ReasoningPart(id, text), lambda p: isinstance(p, ReasoningPart) and p.id == id)
         case ReasonFinishedContent(id=id):
-            return _sign(history, id, event.aside)
+            return _sign(history, id, _signature_of(aside))
         case ToolCallRunContent(id=id, name=name, arguments=arguments):
-            return _add(history, "assistant", ToolUsePart(id, name, arguments, event.aside))
+            return _add(history, "assistant", ToolUsePart(id, name, arguments, _signature_of(aside)))
         case ToolCalledContent(id=id, error=error, outputs=outputs):
-            return _add(history, "user", ToolResultPart(id, "\n".join(o.text for o in outputs), error))
+            rule = aside.id if isinstance(aside, FetchedRuleAside) else ""
+            return _add(history, "user", ToolResultPart(id, "\n".join(o.text for o in outputs), error, rule))
         case ToolCallRejectedContent(id=id) if uses(history, id):
             # A call that was stopped while its arguments were still being written was never part of a reply.
-            return _add(history, "user", ToolResultPart(id, event.aside, error=True))
+            why = aside.text if isinstance(aside, RejectionAside) else ""
+            return _add(history, "user", ToolResultPart(id, why, error=True))
         case _:
             return history
 
 
-def _made_shorter(history: History, aside: str) -> History:
-    if aside == NO_IMAGES:
-        return _without_images(history)
-    if aside == UNSAID:
-        return _reworded(history)
-    return compacted(history, aside) if is_summary(aside) else pruned(history) if is_pruning(aside) else history
+def _signature_of(aside: Aside | None) -> str:
+    return aside.signature if isinstance(aside, SignatureAside) else ""
 
 
-def _reworded(history: History, *parts: TextPart) -> History:
-    """With these in the place of the prompt, which is the last that was said."""
+def _replace_prompt(history: History, *parts: TextPart) -> History:
+    """Put these in the place of the prompt, which is the last that was said."""
     if not (history and isinstance(history[-1].parts[-1], TextPart)):
         return history
     said = (*history[-1].parts[:-1], *parts)
@@ -89,11 +119,11 @@ def _reworded(history: History, *parts: TextPart) -> History:
 
 
 def _without_images(history: History) -> History:
-    """One that a server refuses is refused with every later request, so none is sent again (ECA 6.1, class 11)."""
-    return tuple(replace(m, parts=tuple(map(_unseen, m.parts))) for m in history)
+    """Leave out what a server refuses: it is refused with every later request too (ECA 6.1, class 11)."""
+    return tuple(replace(m, parts=tuple(map(_replace_media, m.parts))) for m in history)
 
 
-def _unseen(part: Part) -> Part:
+def _replace_media(part: Part) -> Part:
     match part:
         case ImagePart():
             return TextPart(NO_IMAGES)
@@ -104,7 +134,7 @@ def _unseen(part: Part) -> Part:
 
 
 def uses(history: History, id: str) -> bool:
-    """Whether the model has made a call of this id."""
+    """Return whether the model has made a call of this id."""
     return any(isinstance(part, ToolUsePart) and part.id == id for message in history for part in message.parts)
 
 

@@ -1,4 +1,8 @@
-"""What a turn is made with: the neutral request to a model and its parts. Providers put it in their vendor's words."""
+"""The neutral request to a model, and the parts of a conversation.
+
+It must not know any vendor: the modules of `plugins/providers` put it in their vendor's words. How a conversation is
+made of events is in `history`.
+"""
 
 from __future__ import annotations
 
@@ -18,65 +22,83 @@ class Remembers(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ToolSpec:
-    """A tool as the model sees it. `parameters` is a JSON schema. `name` is unique over all servers.
-
-    `summary` is a line for the reader with `{argument}` in it: "Reading {path}".
-    """
+    """A tool as the model sees it."""
 
     name: str
+    """Unique over all servers."""
     description: str
+    """What the model reads about it."""
     parameters: dict[str, Any]
+    """A JSON schema."""
     server: str = "eca"
+    """The server that offers it; `eca` is ours."""
     origin: Origin = Origin.NATIVE
+    """Where it comes from."""
     summary: str = ""
+    """A line for the reader with `{argument}` in it: "Reading {path}"."""
     remembers: Remembers = Remembers.TOOL
+    """What an approval for the session remembers of a call."""
 
 
 @dataclass(frozen=True, slots=True)
 class TextPart:
+    """Text of the user or of the model."""
+
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class ReasoningPart:
-    """`signature` is the vendor's proof that the text is its own; without it the part must not be sent back."""
+    """What the model thought."""
 
     id: str
     text: str
     signature: str = ""
+    """The vendor's proof that the text is its own. Without it the part must not be sent back."""
 
 
 @dataclass(frozen=True, slots=True)
 class ImagePart:
-    """`base64` is the raw data, without a prefix."""
+    """A picture."""
 
     media_type: str
     base64: str
+    """The raw data, without a prefix."""
 
 
 @dataclass(frozen=True, slots=True)
 class DocumentPart:
-    """A PDF, whole. `base64` is as with images; `name` is what it is called where it came from."""
+    """A PDF document, whole."""
 
     name: str
+    """What it is called where it came from."""
     base64: str
+    """The raw data, without a prefix."""
 
 
 @dataclass(frozen=True, slots=True)
 class ToolUsePart:
-    """`signature` is what the vendor wants back with the call, word for word."""
+    """A call that the model made."""
 
     id: str
     name: str
     arguments: dict[str, Any]
     signature: str = ""
+    """What the vendor wants back with the call, word for word."""
 
 
 @dataclass(frozen=True, slots=True)
 class ToolResultPart:
+    """What a tool answered."""
+
     id: str
+    """The id of the call."""
     text: str
+    """What the model reads."""
     error: bool = False
+    """Whether the call failed, or did not run."""
+    rule: str = ""
+    """The id of the user's rule whose text this is. It is for our own use, and not sent."""
 
 
 Part = TextPart | ReasoningPart | ImagePart | DocumentPart | ToolUsePart | ToolResultPart
@@ -84,22 +106,33 @@ Part = TextPart | ReasoningPart | ImagePart | DocumentPart | ToolUsePart | ToolR
 
 @dataclass(frozen=True, slots=True)
 class ChatMessage:
-    """`role` is `user` (text, images, documents and tool results) or `assistant` (text, reasoning, tool uses)."""
+    """One message of a conversation."""
 
     role: str
+    """`user` (text, images, documents and tool results) or `assistant` (text, reasoning, tool uses)."""
     parts: tuple[Part, ...]
 
     @property
     def text(self) -> str:
+        """The text of all its text parts."""
         return "".join(part.text for part in self.parts if isinstance(part, TextPart))
+
+
+# What a model remembers of a chat. `history.remember` makes it of the events.
+History = tuple[ChatMessage, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class ModelRequest:
-    """`model` is the full `provider/model` name; `variant` one of those its configuration has (a reasoning effort)."""
+    """What is sent to a model."""
 
     model: str
+    """The full name `provider/model`."""
     system: str
+    """The system prompt."""
     messages: tuple[ChatMessage, ...]
+    """The conversation."""
     tools: tuple[ToolSpec, ...] = field(default=())
+    """What the model may call."""
     variant: str = ""
+    """One of those that the model's configuration has, such as a reasoning effort."""

@@ -2,6 +2,7 @@
 
 A wait doubles with each attempt. Half of it is left to chance, so that many chats that failed at once do not come back
 at once. A server that says when to come back is not asked before; one that says "in an hour" is not waited for.
+Which errors may be repeated is decided in `plugins/providers`.
 """
 
 from __future__ import annotations
@@ -26,36 +27,45 @@ _COARSE_STEP = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Of a request that may be repeated, at most `limit` times. `jitter` is drawn from 0 to 1; a server that wants to
-    be left alone for longer than `max_wait` is not asked again. `label` is what the reader is shown of it."""
+    """A failure of a request that may be repeated."""
 
     kind: FailureKind = FailureKind.OTHER
+    """What went wrong."""
     label: str = ""
+    """What the reader is shown of it; empty for the words of its kind."""
     retry_after: float | None = None
+    """Seconds after which the server wants to be asked again; None when it does not say."""
     jitter: float = 0.0
+    """Drawn from 0 to 1."""
     limit: int = MAX_RETRIES
+    """How often the request is repeated at most."""
     max_wait: float = MAX_WAIT_SECONDS
+    """A server that wants to be left alone for longer, in seconds, is not asked again."""
 
 
 @dataclass(frozen=True, slots=True)
 class Retry:
-    """The `attempt`th of `limit` repetitions, `left` seconds from now."""
+    """A repetition that is waited for."""
 
     attempt: int
+    """Its number, from 1."""
     limit: int
+    """How many there are at most."""
     left: float
+    """Seconds until then."""
     failure: Failure
+    """What it repeats."""
 
     @property
     def pause(self) -> float:
-        """Until the reader is shown another number, or it is time."""
+        """Seconds until the reader is shown another number, or it is time."""
         if self.left > _COARSE_SECONDS:
             return self.left - _COARSE_STEP * (ceil(self.left / _COARSE_STEP) - 1)
         return self.left - max(ceil(self.left) - 1, 0)
 
 
 def planned(failure: Failure | None, last: Retry | None) -> Retry | None:
-    """The repetition after a failure, None when it is not worth one. `last` is the one that has just failed."""
+    """Return the repetition after a failure, None when it is not worth one. `last` is the one that has just failed."""
     if failure is None:
         return None
     attempt = last.attempt + 1 if last else 1

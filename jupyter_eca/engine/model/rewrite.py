@@ -1,4 +1,7 @@
-"""Help at the cursor, in words: what a model is asked, and what of its answer is meant. Knows no stream."""
+"""Help at the cursor of an editor: the request to rewrite or complete, and the text that is meant by the answer.
+
+It must not know any stream. The providers send the request; the fronts put the text in its place.
+"""
 
 from __future__ import annotations
 
@@ -29,41 +32,44 @@ _FENCE = "```"
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """`place` tells where the text is from, empty when that is not known."""
+    """A piece of text that is to be rewritten."""
 
     text: str
     instruction: str
     place: str = ""
+    """Where the text is from; empty when that is not known."""
 
 
 def place_of(path: str | None, lines: tuple[int, int] | None) -> str:
-    """`lines` are the first and the last, counted from 0."""
+    """Return a place in words. `lines` are the first and the last, counted from 0."""
     return f"{path}, lines {lines[0] + 1} to {lines[1] + 1}" if path and lines else path or ""
 
 
 def rewriting(model: str, selection: Selection) -> ModelRequest:
+    """Return the request to rewrite a selection."""
     place = f"From: {selection.place}\n\n" if selection.place else ""
     asked = f"{place}<selection>\n{selection.text}\n</selection>\n\nInstruction: {selection.instruction}"
-    return _request(model, _REWRITE, asked)
+    return _build_request(model, _REWRITE, asked)
 
 
 def completing(model: str, before: str, after: str) -> ModelRequest:
+    """Return the request to complete text at the cursor."""
     asked = f"<before>{before[-BEFORE_CHARS:]}</before>\n<after>{after[:AFTER_CHARS]}</after>"
-    return _request(model, _COMPLETE, asked)
+    return _build_request(model, _COMPLETE, asked)
 
 
-def _request(model: str, system: str, asked: str) -> ModelRequest:
+def _build_request(model: str, system: str, asked: str) -> ModelRequest:
     return ModelRequest(model, system, (ChatMessage("user", (TextPart(asked),)),))
 
 
 def replacement(original: str, answer: str) -> str:
-    """The answer without the fence that a model put around it; a selection's last line break is kept."""
+    """Return the answer without the fence that a model put around it. A selection's last line break is kept."""
     text = answer if original.lstrip().startswith(_FENCE) else unfenced(answer)
     return f"{text}\n" if original.endswith("\n") and not text.endswith("\n") else text
 
 
 def unfenced(text: str) -> str:
-    """What is inside of a single fence around everything; a text with more than that one is left alone."""
+    """Return what is inside of a single fence around everything. A text with more than one fence stays as it is."""
     lines = text.strip().split("\n")
     fence = lines[0][: len(lines[0]) - len(lines[0].lstrip("`"))]
     inside = [line.strip() for line in lines[1:-1]]
@@ -74,7 +80,7 @@ def unfenced(text: str) -> str:
 
 
 def split(text: str, line: int, character: int) -> tuple[str, str]:
-    """What is before and after a position, counted from 0; one outside of the text is moved to its nearest end."""
+    """Return what is before and after a position, counted from 0. One outside of the text becomes its nearest end."""
     lines = text.split("\n")
     if line >= len(lines):
         return text, ""
@@ -84,7 +90,7 @@ def split(text: str, line: int, character: int) -> tuple[str, str]:
 
 
 def insertion(before: str, answer: str) -> str:
-    """The answer without a fence, and without the beginning of the line that many models say again."""
+    """Return the answer without a fence, and without the beginning of the line that many models repeat."""
     text = unfenced(answer)
     line = before.rpartition("\n")[2]
     text = text.removeprefix(line) if line.strip() else text

@@ -1,7 +1,7 @@
-"""A chat's plan: a short list of tasks that the model keeps, and the reader sees; and what it is told to carry one out.
-Pure but for its one holder.
+"""A chat's plan: a short list of tasks that the model keeps and the reader sees. Pure but for its one holder, `Plan`.
 
 It is stored nowhere of its own: each change is shown as the details of a tool call, and the last of these is the plan.
+The tool `task` changes it, in `plugins/tools`.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ _LIST: Final = "(The list of tasks as it stands now, word for word. The tool `ta
 
 @dataclass
 class Plan:
-    """Held for a chat while it is live; the calls of one turn change it one after the other."""
+    """The plan of a chat while the chat is live. The calls of one turn change it one after the other."""
 
     tasks: Tasks = ()
     active_summary: str | None = None
 
 
 def restored(contents: Iterable[Content]) -> Plan:
-    """The plan of a chat by what was shown in it."""
+    """Return the plan of a chat from what was shown in it."""
     plan = Plan()
     for content in contents:
         if isinstance(content, ToolCalledContent) and isinstance(content.details, TaskDetails) and not content.error:
@@ -47,16 +47,18 @@ def restored(contents: Iterable[Content]) -> Plan:
 
 
 def added(tasks: Tasks, subjects: Iterable[str]) -> Tasks:
-    """Ids count on from the highest one."""
+    """Return the tasks with more at the end. Ids count on from the highest one."""
     first = max((int(task.id) for task in tasks if task.id.isdecimal()), default=0) + 1
     return (*tasks, *(Task(id=str(id), subject=subject) for id, subject in enumerate(subjects, first)))
 
 
 def marked(tasks: Tasks, ids: frozenset[str], status: TaskStatus) -> Tasks:
+    """Return the tasks with another status for some of them."""
     return tuple(task.model_copy(update={"status": status}) if task.id in ids else task for task in tasks)
 
 
 def details(plan: Plan) -> TaskDetails:
+    """Return a plan as the details of a tool call."""
     ids = {status: tuple(task.id for task in plan.tasks if task.status is status) for status in TaskStatus}
     return TaskDetails(
         tasks=plan.tasks,
@@ -72,10 +74,10 @@ def details(plan: Plan) -> TaskDetails:
 
 
 def told(tasks: Tasks) -> str:
-    """For the model."""
+    """Return the tasks as the model reads them."""
     return "\n".join(f"[{_BOX[one.status]}] {one.id}. {one.subject}" for one in tasks)
 
 
 def summarised(tasks: Tasks) -> str:
-    """Behind a summary, whatever that says of the list; "" for none."""
+    """Return the tasks as they stand behind a summary, whatever that says of them; "" for none."""
     return f"\n\n{_LIST}\n{told(tasks)}" if tasks else ""

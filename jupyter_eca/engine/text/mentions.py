@@ -1,5 +1,8 @@
-"""What a message points at, `@` or `#` before it. Whether there is such a thing is found out elsewhere: an e-mail
-address, a decorator or a heading may look like a mention, and stays what it is when nothing has that name."""
+"""What a message points at, with `@` or `#` before it.
+
+It must not know whether there is such a thing: the plugs of `plugins/contexts` find out. An e-mail address, a decorator
+or a heading may look like a mention, and stays what it is when nothing has that name.
+"""
 
 from __future__ import annotations
 
@@ -25,26 +28,30 @@ _BRACKETS = {")": "(", "]": "[", "}": "{", ">": "<"}
 
 @dataclass(frozen=True, slots=True)
 class Live:
-    """Something of a notebook or its kernel; `name` is empty where the kind says it all."""
+    """A part of a notebook or its kernel that a mention names."""
 
     kind: str
     name: str = ""
+    """Which one; empty where the kind says it all."""
 
 
 def mentions(message: str, signs: str = "@#") -> list[str]:
-    """Paths (with `:L10-20` when they have lines), addresses and words of `live`, each once, in order."""
+    """Return what a message mentions, each once, in order.
+
+    These are paths (with `:L10-20` when they have lines), addresses, and words that `live` knows.
+    """
     found: dict[str, None] = {}
     for match in _MENTION.finditer(_CODE.sub(" ", message)):
         sign, quoted, quoted_lines, plain = match.groups()
         if sign not in signs:
             continue
-        if mention := f"{quoted}{quoted_lines or ''}" if quoted else _trimmed(plain):
+        if mention := f"{quoted}{quoted_lines or ''}" if quoted else _trim(plain):
             found[mention] = None
     return list(found)
 
 
 def live(mention: str) -> Live | None:
-    """What it names in a notebook, if it does."""
+    """Return what a mention names in a notebook, None when it names nothing there."""
     if (match := _LIVE.fullmatch(mention)) is None:
         return None
     kind = match[1] or match[3] or match[5] or match[7]
@@ -52,7 +59,7 @@ def live(mention: str) -> Live | None:
 
 
 def split(mention: str) -> tuple[str, int, int]:
-    """The path, its first and its last line: 0 and 0 when all of it is meant."""
+    """Return the path, its first and its last line. The lines are 0 and 0 when all of it is meant."""
     match = _LINES.fullmatch(mention)
     if match is None or not 0 < int(match[2]) < 10**9:
         return mention, 0, 0
@@ -60,8 +67,8 @@ def split(mention: str) -> tuple[str, int, int]:
     return match[1], min(start, end), max(start, end)
 
 
-def _trimmed(word: str) -> str:
-    """Without the punctuation of the sentence around it; brackets that are opened in it are its own."""
+def _trim(word: str) -> str:
+    """Return a word without the punctuation of the sentence around it. Brackets that it opens are its own."""
     while word:
         last = word[-1]
         opening = _BRACKETS.get(last)

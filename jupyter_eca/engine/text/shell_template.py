@@ -2,8 +2,10 @@
 
 The words of a custom tool's `command` are its author's, the arguments are a model's. What has to be done to one depends
 on what is around its place: nothing, quotes of either kind, a here document. So the line is read once as a shell reads
-it, and each place remembers which. Ruled out: one way of quoting for all places, which breaks `"{{text}}"` and here
-documents; and variables of the environment, which nothing puts into a quoted here document.
+it, and each place remembers which. It must not run the line: `host/tools` has the custom tools.
+
+Ruled out: one way of quoting for all places, which breaks `"{{text}}"` and here documents; and variables of the
+environment, which nothing puts into a quoted here document.
 """
 
 from __future__ import annotations
@@ -38,9 +40,14 @@ class Around(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Place:
+    """A place for an argument."""
+
     name: str
+    """The argument."""
     around: Around
+    """What it stands in."""
     line: int
+    """Its line in the command, for error messages."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +63,9 @@ Part = str | Place | Document
 
 
 def parse(command: str, names: Collection[str]) -> tuple[Part, ...]:
-    """`names` are those of arguments; anything else in double braces is the command's own.
+    """Find the places of a command.
+
+    `names` are those of arguments; anything else in double braces is the command's own.
 
     Raises: ValueError, with the line, where it cannot be told what a place stands in, or nothing is only text there.
     """
@@ -69,18 +78,21 @@ def parse(command: str, names: Collection[str]) -> tuple[Part, ...]:
 
 
 def fill(parts: tuple[Part, ...], values: Mapping[str, Any]) -> str:
-    """What has no value is left out. Raises: ValueError for a value that cannot stand in its place."""
-    return "".join(_filled(part, values) for part in parts)
+    """Return the command with its arguments. A place without a value becomes empty.
+
+    Raises: ValueError for a value that cannot stand in its place.
+    """
+    return "".join(_fill_part(part, values) for part in parts)
 
 
-def _filled(part: Part, values: Mapping[str, Any]) -> str:
+def _fill_part(part: Part, values: Mapping[str, Any]) -> str:
     match part:
         case str():
             return part
         case Place():
-            return _quoted(values[part.name], part.around) if values.get(part.name) is not None else ""
+            return _quote(values[part.name], part.around) if values.get(part.name) is not None else ""
         case Document():
-            body = "".join(_filled(one, values) for one in part.parts)
+            body = "".join(_fill_part(one, values) for one in part.parts)
             joined = (body, body.replace("\\\n", ""))
             lines = [line.lstrip("\t") if part.tabs else line for text in joined for line in text.split("\n")]
             if part.delimiter in lines:
@@ -88,9 +100,9 @@ def _filled(part: Part, values: Mapping[str, Any]) -> str:
             return body
 
 
-def _quoted(value: Any, around: Around) -> str:
+def _quote(value: Any, around: Around) -> str:
     if isinstance(value, list) and around is Around.NOTHING:
-        return " ".join(_quoted(one, around) for one in cast("list[Any]", value))
+        return " ".join(_quote(one, around) for one in cast("list[Any]", value))
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     if "\0" in text:
         raise ValueError("an argument may not hold a NUL character")
@@ -118,7 +130,7 @@ class _Reader:
     _waiting: list[tuple[str, bool, bool]] = field(default_factory=list[tuple[str, bool, bool]])
 
     def plain(self, end: str) -> None:
-        """Outside of quotes, to the `end` of a substitution or of the text."""
+        """Read what is outside of quotes, to the `end` of a substitution or of the text."""
         while self.at < len(self.text):
             if self._place(Around.NOTHING) or self._dollar():
                 continue
@@ -167,7 +179,7 @@ class _Reader:
         return self.text.count("\n", 0, self.at) + 1
 
     def _dollar(self) -> bool:
-        """What a `$` begins, in and out of double quotes."""
+        """Read what a `$` begins, in and out of double quotes."""
         rest = self.text[self.at : self.at + 3]
         if rest == "$((":
             self._take(3)
@@ -208,14 +220,14 @@ class _Reader:
                 self._closed("`", "backquotes")
 
     def _inside(self) -> None:
-        """Parentheses. The patterns of a `case` have one that closes nothing."""
+        """Read parentheses. The patterns of a `case` have one that closes nothing."""
         begin = self.at
         self.plain(")")
         if re.search(r"\bcase\b", self.text[begin : self.at]):
             raise self._unclear("a case in parentheses")
 
     def _closed(self, end: str, what: str) -> None:
-        """A stretch without places, which is passed over."""
+        """Pass over a stretch without places."""
         stop = self.text.find(end, self.at)
         if stop < 0 or not _SIMPLE.fullmatch(self.text, self.at, stop):
             raise self._unclear(what)

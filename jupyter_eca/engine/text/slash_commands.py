@@ -1,4 +1,7 @@
-"""The `/` commands of a chat as words: what is one, which there are, and what a custom one says. Runs none of them."""
+"""The `/` commands of a chat as words: what is one, which there are, and what a custom one says.
+
+It must not run one: `host/commands` does.
+"""
 
 from __future__ import annotations
 
@@ -23,15 +26,17 @@ _NAMED = re.compile(r"(?P<name>[A-Za-z_][\w-]*)=(?P<value>.*)", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class Called:
-    """`text` is everything behind the name, as it was written; `arguments` are its words."""
+    """A message that is a command."""
 
     name: str
     text: str = ""
+    """Everything behind the name, as it was written."""
     arguments: tuple[str, ...] = ()
+    """The words of the text."""
 
 
 def parse(message: str) -> Called | None:
-    """None for a message that is no command; whether there is one of that name is not known here."""
+    """Parse a message. None when it is no command; whether there is one of that name is not known here."""
     found = _COMMAND.fullmatch(message.strip())
     if found is None:
         return None
@@ -40,74 +45,73 @@ def parse(message: str) -> Called | None:
 
 
 def words(text: str) -> tuple[str, ...]:
-    """Split as a shell does; a text with a lone quote in it ("don't") at its spaces."""
+    """Split a text as a shell does. A text with a lone quote in it ("don't") is split at its spaces."""
     try:
         return tuple(shlex.split(text))
     except ValueError:
         return tuple(text.split())
 
 
-def _native(name: str, description: str, *arguments: tuple[str, str]) -> ChatCommand:
+def _make_native(name: str, description: str, *arguments: tuple[str, str]) -> ChatCommand:
     described = tuple(CommandArgument(name=name, description=about) for name, about in arguments)
     return ChatCommand(name=name, description=description, arguments=described)
 
 
 NATIVE: Final = (
-    _native("init", "Have AGENTS.md written, or improved: what an assistant must know of this project"),
-    _native("login", "Sign in to a model provider", ("provider", "which one; asked for when left out")),
-    _native("model", "Show or choose the model of this chat", ("name", "PROVIDER/MODEL")),
-    _native("costs", "Tokens and costs of this chat and of this session"),
-    _native("context", "Show what fills the model's context window"),
-    _native(
+    _make_native("init", "Have AGENTS.md written, or improved: what an assistant must know of this project"),
+    _make_native("login", "Sign in to a model provider", ("provider", "which one; asked for when left out")),
+    _make_native("model", "Show or choose the model of this chat", ("name", "PROVIDER/MODEL")),
+    _make_native("costs", "Tokens and costs of this chat and of this session"),
+    _make_native("context", "Show what fills the model's context window"),
+    _make_native(
         "compact", "Go on with a summary of this chat, to make room", ("focus", "what the summary must keep above all")
     ),
-    _native(
+    _make_native(
         "go", "Carry the plan out: switch from plan mode to an agent that acts", ("words", "what to mind on the way")
     ),
-    _native("approvals", "Show which tools run unasked, ask or are forbidden here, and by which rule"),
-    _native("resume", "List earlier chats, or go on with one", ("chat", "its number in the list, or its id")),
-    _native(
+    _make_native("approvals", "Show which tools run unasked, ask or are forbidden here, and by which rule"),
+    _make_native("resume", "List earlier chats, or go on with one", ("chat", "its number in the list, or its id")),
+    _make_native(
         "diff", "Show what the last turn that changed something changed", ("all", "for what the whole chat changed")
     ),
-    _native("undo", "Take changes back", ("numbers", "which of those that /diff shows; all: of the whole chat")),
-    _native("rules", "Show the rules that hold here, and the files they are from"),
-    _native("sync-system-prompt", "Tell the model the instructions and rules as they are now"),
-    _native("subagents", "List the agents that can be spawned"),
-    _native("config", "Show the configuration that holds, and the files it is from"),
-    _native("hooks", "List the hooks there are, where each is from, and whether it is in force"),
-    _native("doctor", "Show what is set up, what is missing and what to do about it"),
-    _native("prompt-show", "Show the exact request a model would get", ("message", "what would be asked")),
-    _native(
+    _make_native("undo", "Take changes back", ("numbers", "which of those that /diff shows; all: of the whole chat")),
+    _make_native("rules", "Show the rules that hold here, and the files they are from"),
+    _make_native("sync-system-prompt", "Tell the model the instructions and rules as they are now"),
+    _make_native("subagents", "List the agents that can be spawned"),
+    _make_native("config", "Show the configuration that holds, and the files it is from"),
+    _make_native("hooks", "List the hooks there are, where each is from, and whether it is in force"),
+    _make_native("doctor", "Show what is set up, what is missing and what to do about it"),
+    _make_native("prompt-show", "Show the exact request a model would get", ("message", "what would be asked")),
+    _make_native(
         "export",
         "Write this chat to a Markdown file, or a notebook (.ipynb)",
         ("file", "in the workspace; must not be there yet"),
     ),
-    _native("skills", "List the skills: instructions that the model loads when they fit"),
-    _native(
+    _make_native("skills", "List the skills: instructions that the model loads when they fit"),
+    _make_native(
         "skill-create",
         "Have a skill written for this project",
         ("name", "small letters, digits and hyphens"),
         ("purpose", "what it is for; taken from this chat when left out"),
     ),
-    _native("help", "List the commands"),
+    _make_native("help", "List the commands"),
 )
 
 
 def matching(commands: Iterable[ChatCommand], query: str) -> tuple[ChatCommand, ...]:
-    """Those with the query in their name or description."""
+    """Return the commands with the query in their name or description."""
     wanted = query.strip().removeprefix("/").casefold()
     return tuple(one for one in commands if wanted in one.name.casefold() or wanted in one.description.casefold())
 
 
 def meant(name: str, names: Iterable[str]) -> str:
-    """The command that a mistyped name was meant to be, "" when it looks like none."""
+    """Return the command that a mistyped name was meant to be, "" when it looks like none."""
     # Two thirds alike: `cost` and `modle` are found, `opt`, `tmp` and `data` are not.
     return next(iter(get_close_matches(name, names, n=1, cutoff=0.67)), "")
 
 
 def shown(message: str) -> str:
-    """A message as it may be kept: whatever stands behind the provider of a `/login` is a key that does not belong
-    there."""
+    """Return a message as it may be kept: what stands behind the provider of a `/login` is a key, and is left out."""
     called = parse(message)
     if called is None or called.name != "login" or len(called.arguments) < 2:
         return message
@@ -115,7 +119,10 @@ def shown(message: str) -> str:
 
 
 def mixed(template: str) -> int:
-    """The line on which places by name and by position first meet, 0 if they do not: which word would be whose?"""
+    """Return the line on which places by name and by position first meet, 0 if they do not.
+
+    Where they meet, it is not known which word is meant for which.
+    """
     kinds = set[bool]()
     for match in _PLACE.finditer(template):
         kinds.add(match["name"] is None)
@@ -125,13 +132,16 @@ def mixed(template: str) -> int:
 
 
 def placeholders(template: str, declared: Any = None) -> tuple[CommandArgument, ...]:
-    """The arguments a custom command has, in the order in which they are filled. `declared` is what its front matter
-    says of them: by name, or by position for those that have none. Those by name are required unless it says no."""
+    """Return the arguments of a custom command, in the order in which they are filled.
+
+    `declared` is what its front matter says of them: by name, or by position for those that have none. Those by name
+    are required unless it says no.
+    """
     found = list(_PLACE.finditer(template))
     numbers = sorted({int(match["number"]) for match in found if match["number"]})
     names = list(dict.fromkeys(match["name"] for match in found if match["name"]))
     every = ["args"] if any(match["number"] is match["name"] is None for match in found) else []
-    known = [_declared(one) for one in cast("list[Any]", declared)] if isinstance(declared, list) else []
+    known = [_parse_declared(one) for one in cast("list[Any]", declared)] if isinstance(declared, list) else []
     by_name = {one.name: one for one in known if one is not None}
     placed = [(str(number), known[number - 1] if number <= len(known) else None) for number in numbers]
     whole = known[0] if every and not numbers and len(known) == 1 else None
@@ -142,7 +152,7 @@ def placeholders(template: str, declared: Any = None) -> tuple[CommandArgument, 
     )
 
 
-def _declared(one: Any) -> CommandArgument | None:
+def _parse_declared(one: Any) -> CommandArgument | None:
     given: dict[str, Any] = cast("dict[str, Any]", one) if isinstance(one, dict) else {}
     name, about = given.get("name"), given.get("description")
     if not isinstance(name, str) or not name:
@@ -152,7 +162,10 @@ def _declared(one: Any) -> CommandArgument | None:
 
 
 def expand(template: str, called: Called) -> str:
-    """The prompt a custom command stands for. A template without a place for arguments gets them at its end."""
+    """Return the prompt that a custom command stands for.
+
+    A template without a place for arguments gets them at its end.
+    """
     names = [match["name"] for match in _PLACE.finditer(template) if match["name"]]
     values = bound(tuple(dict.fromkeys(names)), called.arguments)
 
@@ -170,8 +183,11 @@ def expand(template: str, called: Called) -> str:
 
 
 def bound(names: Sequence[str], arguments: Sequence[str]) -> dict[str, str]:
-    """Arguments by name: `name=value` goes to its name, the others to the names that are left, in order; the last one
-    takes all the words that remain."""
+    """Return the arguments by name.
+
+    `name=value` goes to its name, the others to the names that are left, in order; the last one takes all the words
+    that remain.
+    """
     values: dict[str, str] = {}
     loose: list[str] = []
     for argument in arguments:

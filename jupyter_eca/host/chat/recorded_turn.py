@@ -61,7 +61,7 @@ class Replay:
         if not isinstance(call, Ran):
             return ToolResult("")
         images = tuple(ImagePart(image.media_type, image.base64) for image in call.images)
-        return ToolResult(call.output, call.error, call.details, images, call.links)
+        return ToolResult(call.output, call.error, call.details, images, call.links, rule=call.fetched_rule)
 
     def ended(self, id: str, fresh: ToolResult, started: int) -> tuple[int, ToolResult]:
         """When a call that began then has ended, and with what: with what was recorded, unless it fails now."""

@@ -123,7 +123,7 @@ class TurnHooks:
         more = _describe_call(effect.tool, effect.call, effect.arguments) | response
         made = await self._fire(chat, HookType.POST_TOOL_CALL, more)
         if made.output is not None:
-            result = replace(result, text=made.output, images=(), links=())
+            result = replace(result, text=made.output, images=(), links=(), rule="")
         if made.context:
             result = capped(replace(result, text=(result.text + made.context).lstrip("\n")))
         if made.stopped is not None:

@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from jupyter_eca.engine.chat.pagination import Page, from_message, last_summary, page
-from jupyter_eca.engine.model.texts import SUMMARY, forked, restored_text, reverted_text
+from jupyter_eca.engine.model.texts import forked, restored_text, reverted_text
 from jupyter_eca.engine.state import ChatState
 from jupyter_eca.errors import BusyError, LocalError
 from jupyter_eca.host.chat.live_chat import LiveChat, chosen, now
@@ -27,7 +27,7 @@ from jupyter_eca.protocol.content import (
     ToolCallRunningContent,
     UsageContent,
 )
-from jupyter_eca.protocol.event import merged
+from jupyter_eca.protocol.event import NoteAside, merged
 from jupyter_eca.workspace.shielded import whole
 
 if TYPE_CHECKING:
@@ -197,7 +197,7 @@ class Archive:
                 # What the files are like now is what the user wanted to keep.
                 await self._services.checkpoints.forget(id, turns)
                 # What the model was told of changes goes with them.
-                about = [event.seq for event in gone if event.aside and not event.turn]
+                about = [event.seq for event in gone if isinstance(event.aside, NoteAside)]
                 chat = await self._cut_events(chat, _seqs(events, turns) + about)
             if aside:
                 self._turns.note(id, report, aside)
@@ -296,7 +296,7 @@ def _window(id: str, wanted: int, before: int | None, tables: Tables) -> Window:
     if before is not None and not tables.has(id, before):
         raise CursorExpired(_GONE)
     events, earlier = tables.newest(id, wanted, before)
-    return Window(events, earlier, tables.total(id), tables.last_with(id, SUMMARY))
+    return Window(events, earlier, tables.total(id), tables.last_summary(id))
 
 
 def merged_between(events: Sequence[Event], *cursors: int | None) -> list[Event]:

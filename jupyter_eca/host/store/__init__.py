@@ -1,4 +1,4 @@
-"""Chats on disk."""
+"""The store: chats on disk, in one SQLite file."""
 
 from jupyter_eca.host.store.rows import UNKEPT, CellCheckpoint, ChatRow, Checkpoint, Selection
 from jupyter_eca.host.store.spending import Extent, Spending, Total

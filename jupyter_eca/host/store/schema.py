@@ -1,4 +1,7 @@
-"""The tables of the file, and how an older file becomes one of today."""
+"""The tables of the file, and how an older file becomes one of today.
+
+It must not read or write rows: `tables` does. What one migration needs besides SQL is in `old_asides`.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ import time
 from typing import TYPE_CHECKING, Final
 
 from jupyter_eca.errors import ConfigError
+from jupyter_eca.host.store.old_asides import mark_aside
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -85,6 +89,10 @@ MIGRATIONS: Final = (
     );
     CREATE INDEX asked_in_of_chat ON asked_in (chat);
     """,
+    """
+    UPDATE events SET aside = mark_aside(turn, role, content, aside)
+        WHERE aside != '' OR content LIKE '%"fetch_rule"%';
+    """,
 )
 """Each is run once, in order; `PRAGMA user_version` counts those that were. Never change one that was released."""
 
@@ -93,7 +101,10 @@ BUSY_SECONDS = 5.0
 
 
 def connect(path: Path) -> sqlite3.Connection:
-    """Raises: ConfigError for the file of a newer version; OSError, sqlite3.Error."""
+    """Open the file, and bring it up to date.
+
+    Raises: ConfigError for the file of a newer version; OSError, sqlite3.Error.
+    """
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     path.touch(mode=0o600)
     db = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
@@ -110,6 +121,7 @@ def _migrate(db: sqlite3.Connection, path: Path) -> None:
     if done > len(MIGRATIONS):
         raise ConfigError(f"{path} is a newer jupyter-eca's. Install that version, or move the file away.")
     _use_wal(db)
+    db.create_function("mark_aside", 4, mark_aside)
     db.execute("BEGIN IMMEDIATE")
     (done,) = db.execute("PRAGMA user_version").fetchone()
     for number, script in enumerate(MIGRATIONS[done:], done + 1):
@@ -120,7 +132,9 @@ def _migrate(db: sqlite3.Connection, path: Path) -> None:
 
 
 def _use_wal(db: sqlite3.Connection) -> None:
-    """SQLite does not wait when two processes do this at the same moment, whatever the timeout (measured)."""
+    """Switch to write-ahead logging. SQLite does not wait when two processes do this at the same moment, whatever the
+    timeout (measured).
+    """
     latest = time.monotonic() + BUSY_SECONDS
     while True:
         try:

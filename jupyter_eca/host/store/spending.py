@@ -1,4 +1,7 @@
-"""What models were paid: one row for each request, which stays when its chat is deleted or cut back."""
+"""What models were paid: one row for each request, which stays when its chat is deleted or cut back.
+
+It must not know prices or limits: `host/costs` does.
+"""
 
 from __future__ import annotations
 
@@ -13,47 +16,58 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Spending:
-    """One request to a model. `at` is in milliseconds since the epoch; the `chat` is the one that pays for it, the
-    `notebook` the path of the one that it was asked in; empty where there was none. `tokens_cached` are those of
-    `tokens_in` that the vendor had kept. A `cost` of None is a price that is not known, in US dollars else."""
+    """One request to a model."""
 
     at: int
+    """Milliseconds since the epoch."""
     chat: str
+    """The chat that pays for it."""
     turn: str
+    """The turn of that chat."""
     notebook: str
+    """The path of the notebook that it was asked in; empty where there was none."""
     model: str
+    """The full name `provider/model`."""
     tokens_in: int
+    """Tokens that were read."""
     tokens_cached: int
+    """Those of `tokens_in` that the vendor's cache served."""
     tokens_out: int
+    """Tokens that were written."""
     cost: float | None
+    """US dollars; None is an unknown price."""
 
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """Of a chat, of a turn of it, of a notebook, since a moment; what is not said is no bound. Of all workspaces."""
+    """Which requests are summed, in all workspaces. What is None is no bound."""
 
     chat: str | None = None
     turn: str | None = None
     notebook: str | None = None
     since: int = 0
+    """Milliseconds since the epoch."""
 
 
 @dataclass(frozen=True, slots=True)
 class Total:
-    """`cost` leaves out the requests whose price is not known; `unpriced` counts them."""
+    """A sum of requests."""
 
     requests: int = 0
     tokens_in: int = 0
     tokens_cached: int = 0
     tokens_out: int = 0
     cost: float = 0.0
+    """US dollars, without the requests whose price is unknown."""
     unpriced: int = 0
+    """How many requests have an unknown price."""
 
     def __add__(self, other: Total) -> Total:
         return Total(*map(add, astuple(self), astuple(other)))
 
 
 def note(db: sqlite3.Connection, spent: Sequence[Spending]) -> None:
+    """Add rows."""
     db.executemany(
         "INSERT INTO spending (at, chat, turn, notebook, model, tokens_in, tokens_cached, tokens_out, cost)"
         " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -62,6 +76,7 @@ def note(db: sqlite3.Connection, spent: Sequence[Spending]) -> None:
 
 
 def total(db: sqlite3.Connection, extent: Extent) -> Total:
+    """Sum the requests of an extent."""
     every = (
         ("at >= ?", extent.since),
         ("chat = ?", extent.chat),

@@ -1,9 +1,10 @@
-"""An append-only table of events in SQLite, replayed by sequence number. Knows no engine.
+"""The store: an append-only table of events in SQLite, replayed by sequence number.
 
 Events are committed before anybody is shown them, so what had been shown is there after a crash of the server. All
 SQLite work is on one thread; appends that come while a commit is under way are committed together by the next one, and
 neighbouring pieces of text in it become one event. So do the pieces of an answer that follow each other closely: only
-its first, and what comes after a rest, is committed and published at once.
+its first, and what comes after a rest, is committed and published at once. It must not know the engine; the statements
+are in `tables`.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ PACE: Final = 0.04
 
 
 class Store:
-    """One file may serve several processes: `workspace` tells whose chats are listed, `owner` who is answering."""
+    """Serves one file. Several processes may: `workspace` tells whose chats are listed, `owner` who is answering."""
 
     def __init__(self, path: Path, workspace: str, publish: Callable[[list[Event]], None]) -> None:
         """`publish` is called on the event loop with events that are committed, in order, `seq` filled in."""
@@ -75,7 +76,7 @@ class Store:
             await self.settled()
 
     async def _rest(self) -> None:
-        """Between two pieces of an answer, unless something else comes."""
+        """Wait between two pieces of an answer, unless something else comes."""
         left = self._streamed + PACE - asyncio.get_running_loop().time()
         if left > 0:
             # Not `wait_for`, which in Python 3.11 can take a cancellation for the end of the time.
@@ -84,11 +85,13 @@ class Store:
                     await self._pressing.wait()
 
     async def close(self) -> None:
+        """Commit what is left, and close the file."""
         await self.settled()
         await self._run(self._db.close)
         self._thread.shutdown()
 
     def append(self, events: Sequence[Event]) -> None:
+        """Store events soon, and publish them then."""
         if events:
             self._pending += events
             self._wake.set()
@@ -96,35 +99,36 @@ class Store:
                 self._pressing.set()
 
     def select(self, chat: str, selected: Selection) -> None:
-        """What the turns of a chat are run with from now on. A chat that nobody asked in yet is not noted."""
+        """Store what the turns of a chat are run with from now on. Nothing is stored for a chat without a prompt."""
         self._selected[chat] = selected
         self._wake.set()
 
     def spend(self, spending: Spending) -> None:
-        """Committed with what is appended next, if that comes at once: what was said and what it cost belong
-        together."""
+        """Store what a request cost, with what is appended next if that comes at once: both belong together."""
         self._spent.append(spending)
         self._wake.set()
 
     async def settled(self) -> None:
-        """Returns once everything appended so far is committed and published."""
+        """Return once everything appended so far is committed and published."""
         # Whoever waits here may be cancelled; the commit may not, or what is in it would never be shown. It ends by
         # itself, and `close` waits for the lock that it holds.
         await asyncio.shield(self._commit())
 
     async def do(self, work: Callable[[Tables], T]) -> T:
-        """Something with the tables, on their thread, after everything appended so far."""
+        """Run some work with the tables, on their thread, after everything appended so far."""
         await self.settled()
         return await self._run(partial(work, self._tables))
 
     async def events(self, chat: str, after: int = 0) -> list[Event]:
+        """Return the events of a chat after a sequence number."""
         return await self._run(partial(self._tables.events, chat, after))
 
     async def chat(self, chat: str) -> ChatRow | None:
+        """Return the row of a chat, None when there is none."""
         return await self._run(partial(self._tables.chat, chat))
 
     async def chats(self) -> list[ChatRow]:
-        """Those of this workspace, the last used first."""
+        """Return the chats of this workspace, the last used first."""
         return await self._run(self._tables.chats)
 
     async def _run(self, work: Callable[[], T]) -> T:
@@ -149,7 +153,7 @@ class Store:
 
 
 def alive(owner: str | None) -> bool:
-    """Whether the process that claimed a chat still runs on this machine."""
+    """Return whether the process that claimed a chat still runs on this machine."""
     import psutil
 
     return owner is not None and psutil.pid_exists(int(owner.partition(":")[0]))

@@ -1,4 +1,7 @@
-"""What is written to the tables and read from them. Synchronous, on the store's own thread."""
+"""The statements that write to the tables and read from them. Synchronous, on the store's own thread.
+
+They must not know threads or subscribers: `store` does. The tables are made in `schema`.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from jupyter_eca.engine.changes.revert import Decided
 from jupyter_eca.host.store.rows import CHANGED, UNKEPT, CellCheckpoint, ChatRow, Checkpoint, Selection
 from jupyter_eca.host.store.spending import note, total
 from jupyter_eca.protocol.content import Content, MetadataContent, Role
-from jupyter_eca.protocol.event import Event, Outcome
+from jupyter_eca.protocol.event import Aside, Event, Outcome
 
 if TYPE_CHECKING:
     import sqlite3
@@ -20,6 +23,10 @@ if TYPE_CHECKING:
     from jupyter_eca.host.store.spending import Extent, Spending, Total
 
 _CONTENT: Final[TypeAdapter[Content]] = TypeAdapter(Content)
+_ASIDE: Final[TypeAdapter[Aside]] = TypeAdapter(Aside)
+
+# How the aside of a summary begins.
+_SUMMARY: Final = '{"kind":"summary"'
 
 # Behind every event.
 _NEVER: Final = 2**62
@@ -34,6 +41,8 @@ _ROWS: Final = """
 
 
 class Tables:
+    """Reads and writes one file, in the name of one process."""
+
     def __init__(self, db: sqlite3.Connection, workspace: str, owner: str) -> None:
         self._db = db
         self._workspace = workspace
@@ -54,7 +63,7 @@ class Tables:
     def write(
         self, events: list[Event], selected: Mapping[str, Selection], spent: Sequence[Spending] = ()
     ) -> list[Event]:
-        """Gives the events with their sequence numbers."""
+        """Store events, and return them with their sequence numbers."""
         stored: list[Event] = []
         with self._all_or_nothing():
             for event in events:
@@ -69,7 +78,7 @@ class Tables:
                         event.role,
                         event.at,
                         _json(event),
-                        event.aside,
+                        _ASIDE.dump_json(event.aside, by_alias=True).decode() if event.aside else "",
                         event.outcome,
                         event.local,
                     ),
@@ -95,12 +104,13 @@ class Tables:
         )
 
     def _select(self, chat: str, selected: Selection) -> None:
-        """All of it: the variant of another model must not stay."""
+        """Store all of it: the variant of another model must not stay."""
         self._db.execute(
             "UPDATE chats SET model = ?, agent = ?, variant = ?, trust = ? WHERE id = ?", (*_columns(selected), chat)
         )
 
     def events(self, chat: str, after: int, before: int | None = None) -> list[Event]:
+        """Return the events between two sequence numbers, in order, without these two."""
         rows = self._db.execute(
             "SELECT seq, turn, role, at, content, aside, outcome, local FROM events WHERE chat = ? AND seq > ?"
             " AND seq < ? ORDER BY seq",
@@ -114,7 +124,7 @@ class Tables:
                 content=_CONTENT.validate_json(content),
                 at=at,
                 seq=seq,
-                aside=aside,
+                aside=_ASIDE.validate_json(aside) if aside else None,
                 outcome=outcome and Outcome(outcome),
                 local=bool(local),
             )
@@ -122,8 +132,10 @@ class Tables:
         ]
 
     def newest(self, chat: str, limit: int, before: int | None) -> tuple[list[Event], int]:
-        """The newest events, or those next to a place: as many as that, back to where a turn begins, and how many come
-        before them."""
+        """Return the newest events, or those before a place, and how many come before them.
+
+        There are as many as `limit`, and more back to where a turn begins.
+        """
         place = self._db.execute(
             "SELECT seq, turn FROM events WHERE chat = ? AND seq < ? ORDER BY seq DESC LIMIT 1 OFFSET ?",
             (chat, before or _NEVER, limit - 1),
@@ -138,29 +150,34 @@ class Tables:
         return self.events(chat, first - 1, before), earlier
 
     def total(self, chat: str) -> int:
+        """Return how many events a chat has."""
         return self._db.execute("SELECT count(*) FROM events WHERE chat = ?", (chat,)).fetchone()[0]
 
     def has(self, chat: str, seq: int) -> bool:
+        """Return whether a chat has an event of this sequence number."""
         return self._db.execute("SELECT 1 FROM events WHERE chat = ? AND seq = ?", (chat, seq)).fetchone() is not None
 
-    def last_with(self, chat: str, aside: str) -> int | None:
-        """The place of the last event whose aside begins so."""
-        asked = "SELECT max(seq) FROM events WHERE chat = ? AND substr(aside, 1, ?) = ?"
-        return self._db.execute(asked, (chat, len(aside), aside)).fetchone()[0]
+    def last_summary(self, chat: str) -> int | None:
+        """Return the sequence number of the last event that stands for all before it."""
+        # The kind comes first as we write it. Parsing the JSON would read whole documents.
+        query = "SELECT max(seq) FROM events WHERE chat = ? AND substr(aside, 1, ?) = ?"
+        return self._db.execute(query, (chat, len(_SUMMARY), _SUMMARY)).fetchone()[0]
 
     def flags(self, chat: str) -> list[Event]:
+        """Return the events that are flags."""
         asked = "SELECT seq FROM events WHERE chat = ? AND json_extract(content, '$.type') = 'flag' ORDER BY seq"
         return [self.events(chat, seq - 1, seq + 1)[0] for (seq,) in self._db.execute(asked, (chat,)).fetchall()]
 
     def chat(self, id: str) -> ChatRow | None:
+        """Return the row of a chat, None when there is none."""
         return next(iter(self._rows("WHERE id = ?", id)), None)
 
     def chats(self) -> list[ChatRow]:
-        """Without those of subagents."""
+        """Return the chats of this workspace, the last used first, without those of subagents."""
         return self._rows("WHERE workspace = ? AND parent IS NULL ORDER BY updated DESC", self._workspace)
 
     def adopt(self, chat: str, parent: str, at: int) -> bool:
-        """Make a subagent's chat; False when there is one of that id already."""
+        """Make a subagent's chat. False when there is one of that id already."""
         made = self._db.execute(
             "INSERT OR IGNORE INTO chats (id, workspace, created, updated, parent) VALUES (?, ?, ?, ?, ?)",
             (chat, self._workspace, at, at, parent),
@@ -168,10 +185,11 @@ class Tables:
         return made.rowcount == 1
 
     def subagents(self, parent: str) -> list[ChatRow]:
+        """Return the chats of a chat's subagents, the oldest first."""
         return self._rows("WHERE parent = ? ORDER BY created", parent)
 
     def known(self) -> list[str]:
-        """The ids of all chats, of whatever workspace."""
+        """Return the ids of all chats, of whatever workspace."""
         return [chat for (chat,) in self._db.execute("SELECT id FROM chats")]
 
     def _rows(self, where: str, value: str) -> list[ChatRow]:
@@ -180,7 +198,7 @@ class Tables:
     # -- taking back
 
     def cut(self, chat: str, seqs: Collection[int]) -> None:
-        """Events go for good."""
+        """Delete events for good."""
         if not seqs:
             return
         with self._all_or_nothing():
@@ -192,7 +210,7 @@ class Tables:
             self._db.executemany("DELETE FROM events WHERE chat = ? AND seq = ?", ((chat, seq) for seq in seqs))
 
     def delete(self, chat: str) -> None:
-        """With the chats of its subagents."""
+        """Delete a chat with the chats of its subagents."""
         for row in self.subagents(chat):
             self.delete(row.id)
         with self._all_or_nothing():
@@ -208,8 +226,10 @@ class Tables:
                 self._db.execute(statement, (chat,))
 
     def expire(self, before: int, alive: Callable[[str | None], bool]) -> list[str]:
-        """Chats of this workspace that were last used before then, in milliseconds since the epoch. Those that somebody
-        `alive` answers in stay. Gives those that are gone."""
+        """Delete the chats of this workspace that were last used before then, and return their ids.
+
+        `before` is in milliseconds since the epoch. Chats in which somebody `alive` answers stay.
+        """
         old = "SELECT id, owner FROM chats WHERE workspace = ? AND updated < ? AND parent IS NULL"
         rows = self._db.execute(old, (self._workspace, before)).fetchall()
         gone = [chat for chat, owner in rows if not alive(owner)]
@@ -218,7 +238,7 @@ class Tables:
         return gone
 
     def copy(self, chat: str, last: int, new: str, title: str, at: int) -> None:
-        """A chat with the events of another up to `last`, and a title of its own."""
+        """Make a chat with the events of another up to `last`, and a title of its own."""
         with self._all_or_nothing():
             self._db.execute(
                 "INSERT INTO chats (id, workspace, created, updated, title, model, agent, variant, trust)"
@@ -244,22 +264,26 @@ class Tables:
     # -- what the model was told at the beginning
 
     def pin(self, chat: str, made_for: str, sections: str) -> None:
+        """Keep the system prompt that a chat began with."""
         self._db.execute("INSERT OR REPLACE INTO system_prompts VALUES (?, ?, ?)", (chat, made_for, sections))
 
     def pinned(self, chat: str) -> tuple[str, str] | None:
-        """What it was made for, and its sections."""
+        """Return what the kept system prompt was made for, and its sections. None when there is none."""
         return self._db.execute("SELECT made_for, sections FROM system_prompts WHERE chat = ?", (chat,)).fetchone()
 
     # -- what was spent
 
     def spent(self, extent: Extent) -> Total:
+        """Sum what was spent."""
         return total(self._db, extent)
 
     # -- what a front keeps
 
     def reserve(self, name: str, least: int, many: int) -> int:
-        """The first of so many numbers that nobody else is given, in this or in another process, and none of which is
-        below `least`."""
+        """Return the first of so many numbers that nobody else is given, in this or in another process.
+
+        None of them is below `least`.
+        """
         (value,) = self._db.execute(
             "INSERT INTO counters (name, value) VALUES (?1, ?2 + ?3)"
             " ON CONFLICT (name) DO UPDATE SET value = max(value, ?2) + ?3 RETURNING value",
@@ -268,7 +292,7 @@ class Tables:
         return value - many
 
     def note(self, chat: str, note: str) -> None:
-        """What a front knows of a chat beside its events; the chat may be still to begin."""
+        """Keep what a front knows of a chat beside its events. The chat may be still to begin."""
         self._db.execute(
             "INSERT INTO notes (chat, workspace, note) VALUES (?, ?, ?)"
             " ON CONFLICT (chat) DO UPDATE SET note = excluded.note",
@@ -276,36 +300,37 @@ class Tables:
         )
 
     def notes(self) -> dict[str, str]:
-        """Those of this workspace, by chat."""
+        """Return what fronts keep in this workspace, by chat."""
         rows = self._db.execute("SELECT chat, note FROM notes WHERE workspace = ?", (self._workspace,))
         return dict(rows.fetchall())
 
     def ask_in(self, notebook: str, chat: str) -> None:
-        """A kernel of the notebook asks in a chat, which may be still to begin."""
+        """Keep that a kernel of the notebook asks in a chat, which may be still to begin."""
         self._db.execute("INSERT OR IGNORE INTO asked_in VALUES (?, ?, ?)", (self._workspace, notebook, chat))
 
     def asked_in(self, notebook: str) -> list[str]:
-        """The chats, where they are not gone."""
+        """Return the chats that kernels of the notebook ask in, where they are not gone."""
         asked = "SELECT chat FROM asked_in JOIN chats ON id = chat WHERE asked_in.workspace = ? AND notebook = ?"
         return [chat for (chat,) in self._db.execute(asked, (self._workspace, notebook))]
 
     # -- files as they were
 
     def keep(self, chat: str, checkpoint: Checkpoint) -> None:
-        """The first one of a turn counts: it is what the turn found."""
+        """Keep a file as it was. The first one of a turn counts: it is what the turn found."""
         self._db.execute(
             "INSERT OR IGNORE INTO checkpoints (chat, turn, path, before, after) VALUES (?, ?, ?, ?, ?)",
             (chat, checkpoint.turn, checkpoint.path, checkpoint.before, checkpoint.after),
         )
 
     def found(self, chat: str, turn: str, path: str, now: str) -> None:
-        """The digest of a file before a turn changes it once more: it must be what the turn left."""
+        """Compare a file before a turn changes it once more with what the turn left. `now` is its digest."""
         self._db.execute(
             "UPDATE checkpoints SET after = ? WHERE chat = ? AND turn = ? AND path = ? AND after NOT IN (?, ?)",
             (CHANGED, chat, turn, path, now, UNKEPT),
         )
 
     def left(self, chat: str, turn: str, path: str, after: str) -> None:
+        """Keep the digest of what a turn left of a file."""
         self._db.execute(
             "UPDATE checkpoints SET after = ? WHERE chat = ? AND turn = ? AND path = ?"
             " AND coalesce(after, '') NOT IN (?, ?)",
@@ -313,19 +338,19 @@ class Tables:
         )
 
     def checkpoints(self, chat: str) -> list[Checkpoint]:
-        """In the order in which they were made."""
+        """Return the checkpoints of files, in the order in which they were made."""
         rows = self._db.execute(
             "SELECT turn, path, before, after, decided FROM checkpoints WHERE chat = ? ORDER BY id", (chat,)
         )
         return [Checkpoint(*row, decided=decided and Decided(decided)) for *row, decided in rows]
 
     def decide(self, chat: str, path: str, turns: Collection[str], decided: Decided) -> None:
-        """What comes of a file that these turns changed."""
+        """Keep what comes of a file that these turns changed."""
         of_turn = "UPDATE checkpoints SET decided = ? WHERE chat = ? AND path = ? AND turn = ?"
         self._db.executemany(of_turn, [(decided, chat, path, turn) for turn in turns])
 
     def turns(self, chat: str) -> list[str]:
-        """In the order in which they began."""
+        """Return the turns of a chat in the order in which they began."""
         rows = self._db.execute(
             "SELECT turn FROM events WHERE chat = ? AND turn != '' GROUP BY turn ORDER BY min(seq)", (chat,)
         )
@@ -360,7 +385,7 @@ class Tables:
         return [left for (left,) in self._db.execute(of_turn, (chat, turn, path))]
 
     def cell_checkpoints(self, chat: str) -> list[CellCheckpoint]:
-        """In the order in which they were made."""
+        """Return the checkpoints of cells, in the order in which they were made."""
         rows = self._db.execute(
             'SELECT turn, path, undo, sources, "order", decided, id FROM cell_checkpoints WHERE chat = ? ORDER BY id',
             (chat,),
@@ -368,7 +393,7 @@ class Tables:
         return [CellCheckpoint(*row) for row in rows]
 
     def decide_cell(self, ids: Collection[int], cell: str, decided: Decided) -> None:
-        """What comes of a cell that the checkpoints with these ids are about."""
+        """Keep what comes of a cell that the checkpoints with these ids are about."""
         patch = "UPDATE cell_checkpoints SET decided = json_patch(decided, json_object(?, ?)) WHERE id = ?"
         self._db.executemany(patch, [(cell, decided, id) for id in ids])
 

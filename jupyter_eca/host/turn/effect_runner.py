@@ -351,6 +351,7 @@ class EffectRunner:
             result.links,
             result.whole,
             documents=result.documents,
+            rule=result.rule,
         )
 
 

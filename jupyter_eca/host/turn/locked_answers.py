@@ -128,7 +128,7 @@ class LockedAnswers:
             for root in self._services.workspace.files.roots:
                 text = text.replace(str(root), ".")
             pictures = "".join(image.base64 for image in one.images)
-            digests[one.label] = "" if text.startswith("(not readable:") else digest(text + pictures)
+            digests[one.label] = digest(text + pictures) if one.readable else ""
         return digests
 
     async def setup(self, chat: LiveChat, replay: Replay) -> Setup:

@@ -10,15 +10,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from jupyter_eca.engine.approval.policy import key
-from jupyter_eca.engine.model.request import ToolResultPart, ToolUsePart
+from jupyter_eca.engine.model.request import ToolResultPart
 from jupyter_eca.errors import ToolError
 from jupyter_eca.instructions import rules
 from jupyter_eca.instructions.base import facts
+from jupyter_eca.workspace.ports import FetchedRule
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from jupyter_eca.engine.model.history import History
+    from jupyter_eca.engine.model.request import History
     from jupyter_eca.host.chat.registry import Chats
     from jupyter_eca.host.services import Current
     from jupyter_eca.instructions.rules import Rule
@@ -43,7 +44,7 @@ class Ruling:
         self._warn = warn
         self._chat = chat
 
-    async def fetch(self, id: str, path: str) -> str:
+    async def fetch(self, id: str, path: str) -> FetchedRule:
         rule = next((one for one in await self._rules() if one.id == id), None)
         if rule is None:
             raise ToolError(f"There is no rule {id!r} for paths.", "Take the exact id from the list of rules.")
@@ -54,12 +55,12 @@ class Ruling:
             within = f" in {rule.root}" if rule.root else ""
             raise ToolError(f"The rule is not about {path}: it is for {', '.join(rule.paths)}{within}. {_GLOBS}")
         if id in self._list_fetched():
-            return _AGAIN.format(rule.name)
+            return FetchedRule(_AGAIN.format(rule.name), new=False)
         try:
             text = rule.filled(self._facts)
         except ValueError:
             text = rule.text
-        return _HEAD.format(rule.name, pattern) + (text or _EMPTY)
+        return FetchedRule(_HEAD.format(rule.name, pattern) + (text or _EMPTY), new=True)
 
     async def check(self, kind: str, path: str) -> None:
         real = self._current.workspace.files.resolve(path)
@@ -100,18 +101,8 @@ class Ruling:
 
 def fetched(history: History) -> frozenset[str]:
     """The ids of the rules whose text stands in a conversation."""
-    parts = [part for message in history for part in message.parts]
-    asked = {
-        part.id: str(part.arguments.get("id"))
-        for part in parts
-        if isinstance(part, ToolUsePart) and part.name == rules.FETCH
-    }
-    start = _HEAD.partition("{")[0]
-    return frozenset(
-        asked[part.id]
-        for part in parts
-        if isinstance(part, ToolResultPart) and part.id in asked and not part.error and part.text.startswith(start)
-    )
+    parts = (part for message in history for part in message.parts)
+    return frozenset(part.rule for part in parts if isinstance(part, ToolResultPart) and part.rule)
 
 
 async def check(context: ToolContext, tool: Tool, arguments: dict[str, object]) -> None:

@@ -51,6 +51,8 @@ class Material:
     text: str = ""
     images: tuple[ImagePart, ...] = ()
     documents: tuple[DocumentPart, ...] = ()
+    readable: bool = True
+    """False when `text` only says why it could not be read."""
 
 
 class Context(Protocol):

@@ -147,12 +147,12 @@ async def _material(surroundings: Surroundings, context: ChatContext) -> Materia
         async with asyncio.timeout(_RESOLVE_S):
             return await _plug(context).resolve(surroundings, context)
     except ToolError as error:
-        return Material(label, f"(not readable: {error})")
+        return Material(label, f"(not readable: {error})", readable=False)
     except TimeoutError:
-        return Material(label, f"(not readable: it took more than {_RESOLVE_S:g} s)")
+        return Material(label, f"(not readable: it took more than {_RESOLVE_S:g} s)", readable=False)
     except Exception as error:  # noqa: BLE001  # the boundary to plugs: the prompt must not be lost
         _log.exception("the context %s cannot be read", label)
-        return Material(label, f"(not readable: {error!r})")
+        return Material(label, f"(not readable: {error!r})", readable=False)
 
 
 def _plug(context: ChatContext) -> Context:

@@ -9,21 +9,22 @@ from typing import Annotated
 from pydantic import Field
 
 from jupyter_eca.errors import ToolError
-from jupyter_eca.plugins.tools.base import Need, ToolContext, tool
+from jupyter_eca.plugins.tools.base import Need, ToolContext, ToolResult, tool
 
 Id = Annotated[str, Field(description="The exact id of the rule, as it is listed.")]
 Path = Annotated[str, Field(description="The absolute path of the file or folder that you are about to work on.")]
 
 
 @tool(reads=True, needs=[Need.RULES], summary="Fetching the rule {id}")
-async def fetch_rule(context: ToolContext, id: Id, path: Path) -> str:
+async def fetch_rule(context: ToolContext, id: Id, path: Path) -> ToolResult:
     """Get the text of a rule of the user's that is for some files only, before you work on one of them.
 
     Once for each rule: what you were given holds for all files that it matches.
     """
     if context.rules is None:
         raise ToolError("There are no rules for paths here.")
-    return await context.rules.fetch(id, path)
+    fetched = await context.rules.fetch(id, path)
+    return ToolResult(fetched.text, rule=id if fetched.new else "")
 
 
 TOOLS = (fetch_rule,)

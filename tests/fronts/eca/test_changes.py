@@ -276,5 +276,5 @@ async def test_the_commands_show_and_undo_by_number(tmp_path: Path) -> None:
         assert await told("/undo") == f"Restored: {PATH} cell 4- Taken back: {PATH} cell 4"
         assert f"- Taken back: {PATH} cell 2" in await told("/undo")
         assert there.page.books[PATH] == list(CELLS)
-        assert await told("/undo") == "Nothing that was changed stands."
+        assert await told("/undo") == "There are no changes to show or to take back."
         assert "Write `/undo`" in await told("/undo everything")

@@ -25,7 +25,7 @@ from jupyter_eca.protocol.content import (
     ToolCallRunContent,
     UsageContent,
 )
-from jupyter_eca.protocol.event import Event, Outcome
+from jupyter_eca.protocol.event import ContextAside, Event, Outcome
 from tests.support.timeouts import PATIENCE
 
 if TYPE_CHECKING:
@@ -133,7 +133,8 @@ async def test_events_survive_the_process(path: Path) -> None:
     run = ToolCallRunContent(id="1", name="n", server="eca", arguments={"a": [None, 0.5, "é"]}, manual_approval=True)
     usage = UsageContent(session_tokens=1, message_input_tokens=1, message_output_tokens=0)
     async with opened(path) as book:
-        book.store.append([asked(), event("Hello", aside="[aside]"), event(run), event(usage), ended()])
+        hello = event("Hello", aside=ContextAside(text="[aside]"))
+        book.store.append([asked(), hello, event(run), event(usage), ended()])
     async with opened(path) as again:
         assert await again.store.events("c") == book.shown
     assert [found.seq for found in book.shown] == [1, 2, 3, 4, 5]

@@ -18,7 +18,7 @@ from jupyter_eca.protocol.content import (
     UrlContent,
     UsageContent,
 )
-from jupyter_eca.protocol.event import Event, Outcome
+from jupyter_eca.protocol.event import Event, Outcome, RejectionAside
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -91,7 +91,8 @@ class Projection:
         turn, content = event.turn, event.content
         match content:
             case ToolCallContent():
-                yield from self._calls.actions(turn, content, event.aside)
+                words = event.aside.text if isinstance(event.aside, RejectionAside) else ""
+                yield from self._calls.actions(turn, content, words)
             case TextContent(text=text) if event.role is Role.ASSISTANT or event.local:
                 yield from self._text(turn, "markdown", "", text)
             case TextContent(text=text):

@@ -1,0 +1,83 @@
+"""The function that turns the asides of version 0.1.0 into marks. They were sentences, told apart by their wording.
+
+It must not import the sentences that are said today: those may change, and what stands here may not. How an aside is
+stored since is in `tables`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any, Final
+from urllib.parse import unquote
+
+_REWORDED: Final = "A hook has reworded the prompt"
+_NOTES_SENT: Final = "Read what has ended in the background"
+_KINDS: Final = {
+    "(The last prompt was not let through.)": "withdrawn",
+    "(An image stood here. It was refused, so it is no longer sent.)": "imagesRefused",
+    "The request was too long for the model: the older results of tools are left out of it from now on.": "pruned",
+}
+_SUMMARY: Final = "(A summary of the conversation until now, made because it had become too long.)\n\n"
+_DOCUMENT: Final = re.compile(r"data:application/pdf;name=([^;,]*);base64,(.*)", re.DOTALL)
+_RULE: Final = "Rule "
+_REJECTED: Final = {
+    "user-choice": "The user rejected this call. It did not run; nothing was changed.",
+    "user-config": "The user's rules forbid this call. It did not run; nothing was changed. Do not try it again.",
+    "user-stop": "The user stopped the turn before this call ran. Nothing was changed.",
+    "nobody-to-ask": "This call needs approval and nobody is there to give it. It did not run; nothing changed.",
+    "hook-rejected": "A hook of the user's forbids this call. It did not run; nothing was changed.",
+}
+
+
+def mark_aside(turn: str, role: str, content: str, aside: str) -> str:
+    """Return an aside of version 0.1.0 as JSON with its kind, "" for none. The migration calls it for each event."""
+    mark = _mark(turn, role, json.loads(content), aside)
+    return json.dumps(mark, ensure_ascii=False, separators=(",", ":")) if mark else ""
+
+
+def _mark(turn: str, role: str, content: dict[str, Any], aside: str) -> dict[str, str] | None:
+    match content["type"], role:
+        case "toolCalled", _:
+            return _mark_of_result(content)
+        case _ if not aside:
+            return None
+        case (("reasonFinished" | "toolCallRun"), _):
+            return {"kind": "signature", "signature": aside}
+        case "toolCallRejected", _:
+            words = aside.removeprefix(_REJECTED.get(content["reason"], "")).strip()
+            return {"kind": "rejection", "text": aside, "words": words}
+        case "progress", "user":
+            return _mark_of_material(content.get("text", ""), aside)
+        case "text", "user":
+            return {"kind": "context", "text": aside}
+        case "text", "system":
+            return _mark_of_remark(turn, aside)
+        case _:
+            return None
+
+
+def _mark_of_result(content: dict[str, Any]) -> dict[str, str] | None:
+    outputs = content.get("outputs") or [{}]
+    if content["name"] != "fetch_rule" or content.get("error") or not outputs[0].get("text", "").startswith(_RULE):
+        return None
+    return {"kind": "fetchedRule", "id": str(content.get("arguments", {}).get("id"))}
+
+
+def _mark_of_material(shown: str, aside: str) -> dict[str, str]:
+    if shown == _REWORDED:
+        return {"kind": "reworded", "text": aside}
+    if shown == _NOTES_SENT:
+        return {"kind": "notesSent", "text": aside}
+    if document := _DOCUMENT.fullmatch(aside):
+        return {"kind": "document", "name": unquote(document[1]), "base64": document[2]}
+    return {"kind": "context", "text": aside}
+
+
+def _mark_of_remark(turn: str, aside: str) -> dict[str, str] | None:
+    if kind := _KINDS.get(aside):
+        return {"kind": kind}
+    if aside.startswith(_SUMMARY):
+        return {"kind": "summary", "text": aside}
+    # Only what stands beside the turns is a note.
+    return None if turn else {"kind": "note", "text": aside}
