@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from jupyter_eca.errors import BusyError, LocalError, RemoteError, ToolError
 from jupyter_eca.fronts.eca.client_ports import LinkEditor, LinkKernel, LinkNotebooks
 from jupyter_eca.fronts.eca.cursor_help import Assist
-from jupyter_eca.fronts.eca.methods.jobs import shown
+from jupyter_eca.fronts.eca.job_view import shown
 from jupyter_eca.fronts.eca.parse import BEFORE_INITIALIZE, SHOWN_FIRST, parsed
 from jupyter_eca.fronts.eca.projection import arranged, opened_chat, project, woven
 from jupyter_eca.fronts.eca.send_queue import MAX_BEHIND, Item, compact, put, runs
