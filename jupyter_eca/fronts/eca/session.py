@@ -14,8 +14,8 @@ from pydantic import ValidationError
 
 from jupyter_eca.errors import BusyError, LocalError, RemoteError, ToolError
 from jupyter_eca.fronts.eca.client_ports import LinkEditor, LinkKernel, LinkNotebooks
-from jupyter_eca.fronts.eca.cursor_help import Assist
-from jupyter_eca.fronts.eca.job_view import shown
+from jupyter_eca.fronts.eca.cursor_help import CursorHelp
+from jupyter_eca.fronts.eca.job_view import list_visible
 from jupyter_eca.fronts.eca.parse import BEFORE_INITIALIZE, SHOWN_FIRST, parsed
 from jupyter_eca.fronts.eca.projection import arranged, opened_chat, project, woven
 from jupyter_eca.fronts.eca.send_queue import MAX_BEHIND, Item, compact, put, runs
@@ -90,7 +90,7 @@ class EcaSession:
         self.agent = ""
         self._link = link
         self.peer = Peer(link, self._answer, self._heed)
-        self.assist = Assist(self)
+        self.cursor_help = CursorHelp(self)
         self.asking: set[str] | None = set() if quiet else None
         self._working: set[asyncio.Task[None]] = set()
         self._host: Host | None = None
@@ -233,7 +233,7 @@ class EcaSession:
     async def _send(self, item: Item) -> None:
         match item:
             case Notice(method=method, params=JobsListResult(jobs=jobs)):
-                await self.notify(method, await shown(self, jobs))
+                await self.notify(method, await list_visible(self, jobs))
             case Notice(method=method, params=ToolServerUpdatedParams() as server):
                 await self.notify(method, self.seen(server))
             case Notice(method=method, params=params, chat=chat):
