@@ -1,9 +1,13 @@
-"""What can be asked for: one table, a function each. What raises is answered with an error."""
+"""Owns the protocol's commands: one table, a function each. What a function raises is answered as an error.
+
+It must not know the connection that a command came over; `CommandCaller` is all it needs of one. `connection.py` reads
+and answers the requests.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from jupyter_eca.errors import RemoteError
 from jupyter_eca.fronts.ahp import completions as completing
@@ -18,7 +22,6 @@ from jupyter_eca.protocol.ahp.commands import Code
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
-    from jupyter_eca.fronts.ahp.connection import Connection
     from jupyter_eca.fronts.ahp.front import Front
     from jupyter_eca.fronts.ahp.reducers.base import Json
     from jupyter_eca.fronts.ahp.session.session import Session
@@ -29,13 +32,39 @@ TURNS: Final = 50
 MOST_TURNS: Final = 100
 
 
+class CommandCaller(Protocol):
+    """The connection that a command came over."""
+
+    @property
+    def front(self) -> Front: ...
+
+    @property
+    def client(self) -> str:
+        """The id of the client."""
+        ...
+
+    @property
+    def chats(self) -> list[str]:
+        """The chats whose sessions the client is subscribed to."""
+        ...
+
+    async def add(self, uri: str) -> bool:
+        """Subscribe the client to a resource. Return False if there is no such resource."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Command:
-    """With `aside` it does not hold up what the client says next."""
+    """One row of the table."""
 
     params: type[Ahp]
-    run: Callable[[Connection, Any], Awaitable[Json | None]]
-    aside: bool = False
+    """The model of the parameters."""
+
+    run: Callable[[CommandCaller, Any], Awaitable[Json | None]]
+    """The function that answers."""
+
+    is_concurrent: bool = False
+    """Whether the client's next message is handled before this command is answered."""
 
 
 async def _known(front: Front, uri: str) -> Session:
@@ -49,19 +78,19 @@ def _provider(name: str | None) -> None:
         raise RemoteError(f"There is no provider {name!r}; there is {PROVIDER!r}.", Code.PROVIDER_NOT_FOUND)
 
 
-async def subscribe(to: Connection, params: asked.Subscribe) -> Json:
-    if not await to.add(params.resource):
+async def subscribe(caller: CommandCaller, params: asked.Subscribe) -> Json:
+    if not await caller.add(params.resource):
         raise RemoteError(f"There is nothing to subscribe at {params.resource}.", Code.SESSION_NOT_FOUND)
-    return {"snapshot": snapped(to.front.hub.snapshot(params.resource))}
+    return {"snapshot": snapped(caller.front.hub.snapshot(params.resource))}
 
 
-async def create_session(to: Connection, params: asked.CreateSession) -> None:
-    front, uri = to.front, params.session
+async def create_session(caller: CommandCaller, params: asked.CreateSession) -> None:
+    front, uri = caller.front, params.session
     _provider(params.provider)
     chat = chat_of(uri)
     if chat is None:
         raise RemoteError(f"{uri} is no address of a session: eca:/ID is.", Code.INVALID_PARAMS)
-    if params.active_client is not None and params.active_client.client_id != to.client:
+    if params.active_client is not None and params.active_client.client_id != caller.client:
         raise RemoteError("activeClient: that is another client.", Code.INVALID_PARAMS)
     if await front.exists(uri):
         raise RemoteError(f"{uri} exists.", Code.SESSION_ALREADY_EXISTS)
@@ -86,37 +115,37 @@ async def _fork(front: Front, source: asked.ForkSource, chat: str) -> None:
     await front.host.archive.copy(origin.chat, source.turn_id, chat)
 
 
-async def dispose_session(to: Connection, params: asked.DisposeSession) -> None:
-    await to.front.dispose(await _known(to.front, params.session))
+async def dispose_session(caller: CommandCaller, params: asked.DisposeSession) -> None:
+    await caller.front.dispose(await _known(caller.front, params.session))
 
 
-async def list_sessions(to: Connection, params: asked.ListSessions) -> Json:  # noqa: ARG001  # its filter means nothing yet
-    return {"items": await to.front.summaries()}
+async def list_sessions(caller: CommandCaller, params: asked.ListSessions) -> Json:  # noqa: ARG001  # its filter means nothing yet
+    return {"items": await caller.front.summaries()}
 
 
-async def fetch_turns(to: Connection, params: asked.FetchTurns) -> Json:
+async def fetch_turns(caller: CommandCaller, params: asked.FetchTurns) -> Json:
     """A turn that is not known is no bound."""
-    turns = items((await _known(to.front, params.session)).state, "turns")
+    turns = items((await _known(caller.front, params.session)).state, "turns")
     end = next((at for at, turn in enumerate(turns) if turn["id"] == params.before), len(turns))
     limit = TURNS if params.limit is None else min(max(params.limit, 0), MOST_TURNS)
     start = max(0, end - limit)
     return {"turns": turns[start:end], "hasMore": start > 0}
 
 
-async def completions(to: Connection, params: asked.Completions) -> Json:
-    session = await _known(to.front, params.session)
-    return {"items": await completing.items(to.front.host, session.chat, params.text, params.offset)}
+async def completions(caller: CommandCaller, params: asked.Completions) -> Json:
+    session = await _known(caller.front, params.session)
+    return {"items": await completing.items(caller.front.host, session.chat, params.text, params.offset)}
 
 
-async def resolve_config(to: Connection, params: asked.ResolveSessionConfig) -> Json:
+async def resolve_config(caller: CommandCaller, params: asked.ResolveSessionConfig) -> Json:
     _provider(params.provider)
-    host = to.front.host
+    host = caller.front.host
     described = config.schema(host, await host.catalog.default())
     return {"schema": described, "values": config.completed(described, params.config or {})}
 
 
-async def config_completions(to: Connection, params: asked.SessionConfigCompletions) -> Json:
-    resolved = await resolve_config(to, params)
+async def config_completions(caller: CommandCaller, params: asked.SessionConfigCompletions) -> Json:
+    resolved = await resolve_config(caller, params)
     schema = record(record(resolved["schema"], "properties"), params.property)
     if not schema:
         raise RemoteError(f"There is no property {params.property!r}.", Code.INVALID_PARAMS)
@@ -126,20 +155,20 @@ async def config_completions(to: Connection, params: asked.SessionConfigCompleti
     return {"items": [one for one in found if query in one["label"].casefold() or query in one["value"].casefold()]}
 
 
-async def authenticate(to: Connection, params: asked.Authenticate) -> Json:  # noqa: ARG001
+async def authenticate(caller: CommandCaller, params: asked.Authenticate) -> Json:  # noqa: ARG001
     raise RemoteError(f"No agent here asks for {params.resource}.", Code.INVALID_PARAMS)
 
 
-async def create_terminal(to: Connection, params: asked.CreateTerminal) -> None:
-    await to.front.terminals.create(params, to.client)
+async def create_terminal(caller: CommandCaller, params: asked.CreateTerminal) -> None:
+    await caller.front.terminals.create(params, caller.client)
 
 
-async def dispose_terminal(to: Connection, params: asked.DisposeTerminal) -> None:
-    await to.front.terminals.dispose(params.terminal)
+async def dispose_terminal(caller: CommandCaller, params: asked.DisposeTerminal) -> None:
+    await caller.front.terminals.dispose(params.terminal)
 
 
-async def resource_request(to: Connection, params: asked.ResourceRequest) -> Json:
-    return await to.front.resources.request(params, to.client, to.chats)
+async def resource_request(caller: CommandCaller, params: asked.ResourceRequest) -> Json:
+    return await caller.front.resources.request(params, caller.client, caller.chats)
 
 
 COMMANDS: Final[Mapping[str, Command]] = {
@@ -148,17 +177,29 @@ COMMANDS: Final[Mapping[str, Command]] = {
     "disposeSession": Command(asked.DisposeSession, dispose_session),
     "listSessions": Command(asked.ListSessions, list_sessions),
     "fetchTurns": Command(asked.FetchTurns, fetch_turns),
-    "completions": Command(asked.Completions, completions, aside=True),
-    "resolveSessionConfig": Command(asked.ResolveSessionConfig, resolve_config, aside=True),
-    "sessionConfigCompletions": Command(asked.SessionConfigCompletions, config_completions, aside=True),
+    "completions": Command(asked.Completions, completions, is_concurrent=True),
+    "resolveSessionConfig": Command(asked.ResolveSessionConfig, resolve_config, is_concurrent=True),
+    "sessionConfigCompletions": Command(asked.SessionConfigCompletions, config_completions, is_concurrent=True),
     "authenticate": Command(asked.Authenticate, authenticate),
     "createTerminal": Command(asked.CreateTerminal, create_terminal),
     "disposeTerminal": Command(asked.DisposeTerminal, dispose_terminal),
-    "resourceRead": Command(asked.ResourceRead, lambda to, p: to.front.resources.read(p, to.client)),
-    "resourceWrite": Command(asked.ResourceWrite, lambda to, p: to.front.resources.write(p, to.client)),
-    "resourceList": Command(asked.ResourceList, lambda to, p: to.front.resources.list(p, to.client)),
-    "resourceCopy": Command(asked.ResourceCopy, lambda to, p: to.front.resources.copy(p, to.client)),
-    "resourceMove": Command(asked.ResourceMove, lambda to, p: to.front.resources.move(p, to.client)),
-    "resourceDelete": Command(asked.ResourceDelete, lambda to, p: to.front.resources.delete(p, to.client)),
-    "resourceRequest": Command(asked.ResourceRequest, resource_request, aside=True),
+    "resourceRead": Command(
+        asked.ResourceRead, lambda caller, params: caller.front.resources.read(params, caller.client)
+    ),
+    "resourceWrite": Command(
+        asked.ResourceWrite, lambda caller, params: caller.front.resources.write(params, caller.client)
+    ),
+    "resourceList": Command(
+        asked.ResourceList, lambda caller, params: caller.front.resources.list(params, caller.client)
+    ),
+    "resourceCopy": Command(
+        asked.ResourceCopy, lambda caller, params: caller.front.resources.copy(params, caller.client)
+    ),
+    "resourceMove": Command(
+        asked.ResourceMove, lambda caller, params: caller.front.resources.move(params, caller.client)
+    ),
+    "resourceDelete": Command(
+        asked.ResourceDelete, lambda caller, params: caller.front.resources.delete(params, caller.client)
+    ),
+    "resourceRequest": Command(asked.ResourceRequest, resource_request, is_concurrent=True),
 }

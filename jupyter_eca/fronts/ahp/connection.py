@@ -170,7 +170,7 @@ class Connection:
             message = await self._heard.get()
             if isinstance(message, Notification):
                 await self._heed(message)
-            elif (command := COMMANDS.get(message.method)) and command.aside:
+            elif (command := COMMANDS.get(message.method)) and command.is_concurrent:
                 task = self._tasks.create_task(self._answer(message))
                 self._aside.add(task)
                 task.add_done_callback(self._aside.discard)

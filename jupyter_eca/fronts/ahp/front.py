@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Coroutine
     from typing import Any
 
+    from jupyter_eca.fronts.ahp.ports import NotedSession
     from jupyter_eca.fronts.ahp.terminals.terminals import Shells
     from jupyter_eca.host.host import Host
     from jupyter_eca.host.store import ChatRow
@@ -158,8 +159,8 @@ class Front:
             session.opened.set()
             self._unused(session)
 
-    def added(self, session: Session, state: Json) -> None:
-        self.hub.add_session(session.uri, notes.applied(state, self._keeping.notes.get(session.chat, {})))
+    def add_to_hub(self, session: NotedSession, state: Json) -> None:
+        self.hub.add_session(session_uri(session.chat), notes.applied(state, self._keeping.notes.get(session.chat, {})))
 
     async def _state(self, uri: str, row: ChatRow | None, note: Json) -> Json:
         summary = notes.summary(uri, PROVIDER, row, note)
@@ -237,7 +238,7 @@ class Front:
         await self.terminals.disposed(session.uri)
         await self.host.archive.delete(session.chat)
 
-    def keep(self, session: Session) -> None:
+    def keep(self, session: NotedSession) -> None:
         self._keeping.keep(session)
 
     def _more(self) -> int:

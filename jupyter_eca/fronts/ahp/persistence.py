@@ -12,8 +12,8 @@ from jupyter_eca.workspace.shielded import whole
 if TYPE_CHECKING:
     from collections.abc import Coroutine
 
+    from jupyter_eca.fronts.ahp.ports import NotedSession
     from jupyter_eca.fronts.ahp.reducers.base import Json
-    from jupyter_eca.fronts.ahp.session.session import Session
     from jupyter_eca.host.store import Store
 
 # Numbers that are set aside at a time: a server that dies goes on behind them.
@@ -25,7 +25,7 @@ class Keeping:
     def __init__(self, store: Store) -> None:
         self.notes: dict[str, Json] = {}
         self._store = store
-        self._changed: dict[str, Session | None] = {}
+        self._changed: dict[str, NotedSession | None] = {}
         self._wake = asyncio.Event()
         self._reserved = 0
 
@@ -43,7 +43,7 @@ class Keeping:
             self._wake.clear()
             await self.save()
 
-    def keep(self, session: Session) -> None:
+    def keep(self, session: NotedSession) -> None:
         """Its state as it will be when it is written."""
         self._changed[session.chat] = session
         self._wake.set()
@@ -53,7 +53,7 @@ class Keeping:
         self._changed[chat] = None
         self._wake.set()
 
-    def settle(self, session: Session) -> None:
+    def settle(self, session: NotedSession) -> None:
         """It will not be there when this is written."""
         if session.chat in self._changed:
             self.note(session.chat, notes.of(session.state, session.messages))

@@ -36,9 +36,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterable
     from typing import Any
 
-    from jupyter_eca.fronts.ahp.front import Front
     from jupyter_eca.fronts.ahp.hub import Origin
     from jupyter_eca.fronts.ahp.locales import Words
+    from jupyter_eca.fronts.ahp.ports import SessionFront
     from jupyter_eca.fronts.ahp.resources.at_client import Ask
     from jupyter_eca.protocol.event import Event
 
@@ -52,7 +52,7 @@ class Session:
     """`live.Asker` of the turns that its clients begin. `messages` are those with attachments, by turn. While events
     are read from the store, those that come meanwhile wait in `_behind`."""
 
-    def __init__(self, front: Front, chat: str, messages: dict[str, Json] | None = None) -> None:
+    def __init__(self, front: SessionFront, chat: str, messages: dict[str, Json] | None = None) -> None:
         self.chat = chat
         self.uri = session_uri(chat)
         self.messages = messages or {}
@@ -118,7 +118,7 @@ class Session:
                 self._draft = reduce_session(self._draft, action, event.at)
         modified = max(state["summary"]["modifiedAt"], self._draft["summary"]["modifiedAt"])
         self._draft = put(self._draft, summary=put(self._draft["summary"], modifiedAt=modified))
-        self._front.added(self, self._draft)
+        self._front.add_to_hub(self, self._draft)
         self._catch_up(events)
         self.look()
 

@@ -20,8 +20,8 @@ from jupyter_eca.workspace.paths import path_of
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from jupyter_eca.fronts.ahp.front import Front
     from jupyter_eca.fronts.ahp.hub import Origin
+    from jupyter_eca.fronts.ahp.ports import TerminalFront
     from jupyter_eca.protocol.ahp import commands
 
 # Characters of output that are kept for who looks later; then the older half goes. A terminal may run for weeks.
@@ -52,7 +52,7 @@ class Shells(Protocol):
 class Terminals:
     """Of all clients. Without `_shells` there are none, and the root does not mention them."""
 
-    _front: Front
+    _front: TerminalFront
     _shells: Shells | None
     _open: dict[str, Shell] = field(default_factory=dict[str, Shell])
 
