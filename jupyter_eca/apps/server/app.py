@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from starlette.types import ASGIApp
 
-    from jupyter_eca.apps.server.notebook_chats import Owned
+    from jupyter_eca.apps.server.notebook_chats import KernelChats
     from jupyter_eca.fronts.ahp.front import Front as AhpFront
     from jupyter_eca.host.host import Host
     from jupyter_eca.mcp_client.sign_in import Arrivals, Landing
@@ -173,7 +173,7 @@ class Rooms:
         interrupt: Callable[[], Awaitable[None]] | None = None,
         kernel: str | None = None,
         origin: str | None = None,
-        owned: Callable[[], Awaitable[Owned]] | None = None,
+        owned: Callable[[], Awaitable[KernelChats]] | None = None,
         *,
         quiet: bool = False,
     ) -> None:
@@ -193,7 +193,7 @@ class Rooms:
         interrupt: Callable[[], Awaitable[None]] | None = None,
         kernel: str | None = None,
         origin: str | None = None,
-        owned: Callable[[], Awaitable[Owned]] | None = None,
+        owned: Callable[[], Awaitable[KernelChats]] | None = None,
         *,
         quiet: bool = False,
     ) -> None:

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any, Final
 import zmq
 from jupyter_client.session import Session
 
-from jupyter_eca.apps.server.notebook_chats import Books
+from jupyter_eca.apps.server.notebook_chats import NotebookChats
 from jupyter_eca.transport.comm import HELLO, TARGET, TOPIC, CommLink
 
 if TYPE_CHECKING:
     from jupyter_eca.apps.server.app import Rooms
-    from jupyter_eca.apps.server.notebook_chats import Owned
+    from jupyter_eca.apps.server.notebook_chats import KernelChats
 
 KERNEL_ACTIONS = "https://events.jupyter.org/jupyter_server/kernel_actions/v1"
 
@@ -37,7 +37,7 @@ class KernelWatch:
         self._kernels = serverapp.kernel_manager
         self._rooms = rooms
         self._ears: dict[str, KernelEar] = {}
-        self._books = Books(rooms)
+        self._notebook_chats = NotebookChats(rooms.host, rooms.child)
 
     def start(self) -> None:
         self._serverapp.event_logger.add_listener(schema_id=KERNEL_ACTIONS, listener=self._heard)
@@ -70,10 +70,10 @@ class KernelWatch:
         for event in ("restart", "dead"):
             self._kernels.add_restart_callback(kernel, ear.lost, event)
 
-    async def _owned(self, kernel: str) -> Owned:
+    async def _owned(self, kernel: str) -> KernelChats:
         sessions = await self._serverapp.session_manager.list_sessions()
         paths = (session["path"] for session in sessions if session["kernel"]["id"] == kernel)
-        return await self._books.owned(next(paths, ""), kernel)
+        return await self._notebook_chats.of_kernel(next(paths, ""), kernel)
 
     async def _interrupt(self, kernel: str) -> None:
         if kernel in self._kernels:
