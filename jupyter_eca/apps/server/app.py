@@ -110,8 +110,8 @@ class Rooms:
         """Those of other packages. Raises: ConfigError."""
         host = await self.host()
         if self._fronts is None:
-            await asyncio.to_thread(importlib.import_module, "jupyter_eca.fronts.plugin_mount")
-            from jupyter_eca.fronts.plugin_mount import Plugged
+            await asyncio.to_thread(importlib.import_module, "jupyter_eca.fronts.mount")
+            from jupyter_eca.fronts.mount import Plugged
 
             made = await asyncio.to_thread(Plugged, host)
             self._fronts = self._fronts or made

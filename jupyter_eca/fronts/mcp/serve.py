@@ -17,10 +17,10 @@ from starlette.routing import Route
 from jupyter_eca import __version__
 from jupyter_eca.errors import ConfigError
 from jupyter_eca.fronts.asgi_server import serve as serve_http
+from jupyter_eca.fronts.gate import Gate, named
 from jupyter_eca.fronts.mcp.http import application
 from jupyter_eca.fronts.mcp.server import Front
 from jupyter_eca.fronts.mcp.stdio import streams
-from jupyter_eca.fronts.rest.guard import Gate, named
 
 if TYPE_CHECKING:
     from starlette.requests import Request
