@@ -227,8 +227,8 @@ async def ask(folder: Path, only: Path | None, question: str, model: str, agent:
 
 async def rest(folder: Path, only: Path | None, given: argparse.Namespace) -> int:
     """The MCP chat front on a port, until a signal."""
-    from jupyter_eca.fronts.asgi_server import serve
-    from jupyter_eca.fronts.gate import Gate, named
+    from jupyter_eca.fronts.http.gate import Gate, named
+    from jupyter_eca.fronts.http.server import serve
     from jupyter_eca.fronts.rest.app import application
     from jupyter_eca.fronts.rest.front import Approve, Front
 

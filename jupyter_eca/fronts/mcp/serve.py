@@ -16,8 +16,8 @@ from starlette.routing import Route
 
 from jupyter_eca import __version__
 from jupyter_eca.errors import ConfigError
-from jupyter_eca.fronts.asgi_server import serve as serve_http
-from jupyter_eca.fronts.gate import Gate, named
+from jupyter_eca.fronts.http.gate import Gate, named
+from jupyter_eca.fronts.http.server import serve as serve_http
 from jupyter_eca.fronts.mcp.http import application
 from jupyter_eca.fronts.mcp.server import Front
 from jupyter_eca.fronts.mcp.stdio import streams

@@ -11,7 +11,7 @@ import httpx2
 import pytest
 
 from jupyter_eca.errors import ConfigError
-from jupyter_eca.fronts.gate import Gate
+from jupyter_eca.fronts.http.gate import Gate
 from tests.fronts.rest.served import START, environment, running
 
 if TYPE_CHECKING:

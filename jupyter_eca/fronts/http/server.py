@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Final
 import uvicorn
 
 from jupyter_eca.errors import ConfigError
-from jupyter_eca.fronts.gate import guarded
+from jupyter_eca.fronts.http.gate import guarded
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from starlette.types import ASGIApp
 
-    from jupyter_eca.fronts.gate import Gate
+    from jupyter_eca.fronts.http.gate import Gate
 
 # Connections that wait to be taken: hundreds of pages may open at once.
 BACKLOG: Final = 2048
