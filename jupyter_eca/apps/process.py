@@ -7,7 +7,7 @@ import importlib
 import signal
 import sys
 import uuid
-from contextlib import asynccontextmanager, closing, contextmanager, suppress
+from contextlib import asynccontextmanager, contextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Generator, Sequence
     from pathlib import Path
 
+    from jupyter_eca.fronts.base import ProgramFront
     from jupyter_eca.protocol.lifecycle import InitializeParams
     from jupyter_eca.protocol.question import ChatAskQuestionParams, ChatAskQuestionResult
     from jupyter_eca.transport.eca_client import Answers
@@ -225,39 +226,10 @@ async def ask(folder: Path, only: Path | None, question: str, model: str, agent:
     return 0 if transcript.outcome is Outcome.COMPLETED else 1
 
 
-async def rest(folder: Path, only: Path | None, given: argparse.Namespace) -> int:
-    """The MCP chat front on a port, until a signal."""
-    from jupyter_eca.fronts.http.gate import Gate, named
-    from jupyter_eca.fronts.http.server import serve
-    from jupyter_eca.fronts.rest.app import application
-    from jupyter_eca.fronts.rest.front import Approve, Front
-
-    gate = Gate(given.host, named(given.cors_origin), given.token)
-
-    def ready(address: str) -> None:
-        print(f"The MCP chat API is at {address} (described at {address}/docs).", flush=True)  # noqa: T201
-
-    async with running([folder], only) as host:
-        front = Front(host, Approve(given.approve))
-        with closing(front):
-            await serve(application(front), gate, given.port, ready)
-    return 0
-
-
-async def mcp(folder: Path, only: Path | None, backend: str) -> int:
-    """The MCP front on this process' own streams, or on a loopback port, until its client leaves or a signal."""
-    from jupyter_eca.fronts.mcp.assistant import Assistant
-    from jupyter_eca.fronts.mcp.serve import serve
-
-    if backend == "opencode":
-        from jupyter_eca.fronts.mcp.opencode import opened
-
-        async with opened(folder) as opencode:
-            await serve(opencode)
-        return 0
-    async with running([folder], only) as host:
-        with closing(Assistant(host, panel=False)) as assistant:
-            await serve(assistant)
+async def run_front(name: str, folder: Path, only: Path | None, options: argparse.Namespace) -> int:
+    """Run the front of that name as a program, until its client leaves or a signal."""
+    front: ProgramFront = loader.find("fronts", "FRONT")[name]
+    await front.run(options, folder, partial(running, [folder], only))
     return 0
 
 

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import importlib
-from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from jupyter_eca.fronts.mount import FrontMount
+
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine, Sequence
 
-    from starlette.types import ASGIApp
-
     from jupyter_eca.apps.server.notebook_chats import KernelChats
-    from jupyter_eca.fronts.ahp.front import Front as AhpFront
+    from jupyter_eca.fronts.base import Shells
     from jupyter_eca.host.host import Host
     from jupyter_eca.mcp_client.sign_in import Arrivals, Landing
     from jupyter_eca.protocol.lifecycle import InitializeParams
@@ -34,15 +33,9 @@ class Rooms:
         self._making = asyncio.Lock()
         self._kernels: ServerKernels | None = None
         self._running: asyncio.Task[None] | None = None
-        self._rest: ASGIApp | None = None
-        self._fronts: ASGIApp | None = None
-        self._mcp: ASGIApp | None = None
-        self._mcp_making = asyncio.Lock()
         self._sessions: set[asyncio.Task[None]] = set()
         self._arrivals: Arrivals | None = None
-        self._ahp: AhpFront | None = None
-        self._ahp_running: asyncio.Task[None] | None = None
-        self._ahp_making = asyncio.Lock()
+        self.fronts = FrontMount(self.host, self._shells)
 
     async def host(self) -> Host:
         """Raises: ConfigError; the next client tries again, with what the file says then."""
@@ -95,77 +88,12 @@ class Rooms:
         live = self._host.live(chat) if self._host is not None else None
         return live.kernel.id if live is not None and live.kernel is not None else None
 
-    async def rest(self) -> ASGIApp:
-        """The MCP chat front: one for all its clients, as its contract wants. Raises: ConfigError."""
-        host = await self.host()
-        await asyncio.to_thread(importlib.import_module, "jupyter_eca.fronts.rest.app")
-        from jupyter_eca.fronts.rest.app import application
-        from jupyter_eca.fronts.rest.front import Front
+    def _shells(self) -> Shells | None:
+        """Return what starts terminals, if Jupyter has its terminals enabled."""
+        from jupyter_eca.apps.server.terminals import ServerShells
 
-        if self._rest is None:
-            self._rest = application(Front(host))
-        return self._rest
-
-    async def fronts(self) -> ASGIApp:
-        """Those of other packages. Raises: ConfigError."""
-        host = await self.host()
-        if self._fronts is None:
-            await asyncio.to_thread(importlib.import_module, "jupyter_eca.fronts.mount")
-            from jupyter_eca.fronts.mount import Plugged
-
-            made = await asyncio.to_thread(Plugged, host)
-            self._fronts = self._fronts or made
-        return self._fronts
-
-    async def mcp(self) -> ASGIApp:
-        """The assistant as an MCP server, for as long as this server runs. Raises: ConfigError."""
-        async with self._mcp_making:
-            if self._mcp is None:
-                host = await self.host()
-                await asyncio.to_thread(importlib.import_module, "jupyter_eca.fronts.mcp.http")
-                made: asyncio.Future[ASGIApp] = asyncio.get_running_loop().create_future()
-                serving = self.child(self._serve_mcp(host, made))
-                await asyncio.wait((serving, made), return_when=asyncio.FIRST_COMPLETED)
-                if serving.done():
-                    serving.result()
-                self._mcp = await made
-            return self._mcp
-
-    async def _serve_mcp(self, host: Host, made: asyncio.Future[ASGIApp]) -> None:
-        from jupyter_eca.fronts.mcp.assistant import Assistant
-        from jupyter_eca.fronts.mcp.http import application, end_of_streams_is_ours
-
-        end_of_streams_is_ours()
-        with closing(Assistant(host, panel=True)) as assistant:
-            async with application(assistant) as mcp:
-                made.set_result(mcp)
-                await asyncio.Event().wait()
-
-    async def ahp(self) -> AhpFront:
-        """The Agent Host Protocol's front: one for all its clients. Raises: ConfigError."""
-        host = await self.host()
-        async with self._ahp_making:
-            if self._ahp is None:
-                await asyncio.to_thread(importlib.import_module, "jupyter_eca.fronts.ahp.front")
-                from jupyter_eca.apps.server.terminals import ServerShells
-                from jupyter_eca.fronts.ahp.front import Front
-
-                manager = self._serverapp.web_app.settings.get("terminal_manager")
-                front = Front(host, ServerShells(manager) if manager is not None else None)
-                running = self._ahp_running = asyncio.get_running_loop().create_task(front.run())
-                await _ready(front.ready, running)
-                self._ahp = front
-            return self._ahp
-
-    async def _serve_ahp(self, link: Link) -> None:
-        await asyncio.to_thread(importlib.import_module, "jupyter_eca.fronts.ahp.connection")
-        from jupyter_eca.fronts.ahp.connection import Connection
-
-        await Connection(link, self.ahp).run()
-
-    def start_ahp(self, link: Link) -> None:
-        """A client of the Agent Host Protocol; `close` ends it."""
-        self.child(self._serve_ahp(link))
+        manager = self._serverapp.web_app.settings.get("terminal_manager")
+        return ServerShells(manager) if manager is not None else None
 
     async def serve(
         self,
@@ -220,9 +148,7 @@ class Rooms:
         for task in self._sessions:
             task.cancel()
         await asyncio.gather(*self._sessions, return_exceptions=True)
-        if self._ahp is not None and self._ahp_running is not None:
-            self._ahp.close()
-            await self._ahp_running
+        await self.fronts.close()
         if self._host is not None and self._running is not None:
             self._host.close()
             await self._running

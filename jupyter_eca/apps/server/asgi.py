@@ -14,11 +14,12 @@ from tornado.iostream import StreamClosedError
 from tornado.web import HTTPError
 
 from jupyter_eca.errors import ConfigError
+from jupyter_eca.fronts.mount import UnknownFront
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, MutableMapping
+    from collections.abc import MutableMapping
 
-    from starlette.types import ASGIApp
+    from jupyter_eca.fronts.mount import FrontMount
 
     Message = MutableMapping[str, Any]
 
@@ -28,9 +29,8 @@ class AsgiHandler(APIHandler):
 
     auth_resource = "eca"
 
-    def initialize(self, root: str, opened: Callable[[], Awaitable[ASGIApp]]) -> None:
-        self._root = root
-        self._opened = opened
+    def initialize(self, fronts: FrontMount) -> None:
+        self._fronts = fronts
         self._left = asyncio.Event()
         self._body: bytes | None = self.request.body
 
@@ -47,12 +47,14 @@ class AsgiHandler(APIHandler):
         ):
             raise HTTPError(403)
 
-    async def get(self, *_args: str, **_kwargs: str) -> None:
+    async def get(self, front: str, *_args: str, **_kwargs: str) -> None:
         try:
-            application = await self._opened()
+            application = await self._fronts.application(front)
+        except UnknownFront as error:
+            raise HTTPError(404, str(error)) from error
         except ConfigError as error:
             raise HTTPError(503, str(error).replace("%", "%%")) from error
-        await application(self._scope(), self._receive, self._send)
+        await application(self._scope(front), self._receive, self._send)
 
     head = post = put = patch = delete = get
 
@@ -71,7 +73,7 @@ class AsgiHandler(APIHandler):
 
     # -- ASGI
 
-    def _scope(self) -> Message:
+    def _scope(self, front: str) -> Message:
         request = self.request
         host, _, port = request.host.rpartition(":")
         return {
@@ -82,7 +84,7 @@ class AsgiHandler(APIHandler):
             "scheme": request.protocol,
             "path": unquote(request.path),
             "raw_path": request.path.encode("latin-1"),
-            "root_path": unquote(self.base_url) + self._root,
+            "root_path": f"{unquote(self.base_url)}eca/{front}",
             "query_string": request.query.encode("latin-1"),
             "headers": [
                 (name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in request.headers.get_all()

@@ -10,7 +10,7 @@ from jupyter_eca.apps.server.app import CALLBACK, Rooms
 from jupyter_eca.apps.server.asgi import AsgiHandler
 from jupyter_eca.apps.server.callback import SignedIn
 from jupyter_eca.apps.server.file_events import declare
-from jupyter_eca.apps.server.handlers import AhpWebSocket, EcaWebSocket
+from jupyter_eca.apps.server.handlers import EcaWebSocket, FrontWebSocket
 from jupyter_eca.apps.server.kernel_comms import KernelWatch
 
 
@@ -26,12 +26,11 @@ class EcaApp(ExtensionApp):
         self.watch.start()
         doors: list[tuple[str, type, dict[str, Any]]] = [
             (r"/eca/ws", EcaWebSocket, {"rooms": self.rooms}),
-            (r"/eca/ahp", AhpWebSocket, {"rooms": self.rooms}),
+            # Tornado chooses a handler by the path, so a front with WebSockets is named here.
+            (r"/eca/(ahp)", FrontWebSocket, {"rooms": self.rooms}),
             (rf"/{CALLBACK}", SignedIn, {"rooms": self.rooms}),
-            (r"/eca/rest(?:/.*)?", AsgiHandler, {"root": "eca/rest", "opened": self.rooms.rest}),
-            (r"/eca/mcp/?", AsgiHandler, {"root": "eca/mcp", "opened": self.rooms.mcp}),
-            # The last one: a plug takes no place of ours.
-            (r"/eca/[\w-]+(?:/.*)?", AsgiHandler, {"root": "eca", "opened": self.rooms.fronts}),
+            # The last one: a front takes no address of ours.
+            (r"/eca/([\w-]+)(?:/.*)?", AsgiHandler, {"fronts": self.rooms.fronts}),
         ]
         self.handlers.extend(doors)  # pyright: ignore[reportUnknownMemberType]
 

@@ -82,12 +82,12 @@ class EcaWebSocket(WebSocketMixin, WebSocketHandler, JupyterHandler):  # pyright
 LARGEST_FRAME = 48 * 1024 * 1024
 
 
-class AhpWebSocket(EcaWebSocket):  # pyright: ignore[reportIncompatibleMethodOverride]  # as above
-    """`<base_url>eca/ahp`: the Agent Host Protocol, through the same door."""
+class FrontWebSocket(EcaWebSocket):  # pyright: ignore[reportIncompatibleMethodOverride]  # as above
+    """`<base_url>eca/NAME`: a front whose clients hold a WebSocket, through the same door."""
 
     @property
     def max_message_size(self) -> int:
         return LARGEST_FRAME
 
     def _begin(self) -> None:
-        self._rooms.start_ahp(self._link)
+        self._rooms.child(self._rooms.fronts.serve(self.path_args[0], self._link))

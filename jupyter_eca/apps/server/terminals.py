@@ -1,4 +1,4 @@
-"""Jupyter's own terminals, for clients that share them: `fronts.ahp.terminals.Shells`."""
+"""Jupyter's own terminals, for clients that share them: `fronts.base.Shells`."""
 
 from __future__ import annotations
 
@@ -37,7 +37,12 @@ class ServerShells:
         self._manager = manager
 
     def open(
-        self, folder: Path, cols: int, rows: int, said: Callable[[str], None], ended: Callable[[int | None], None]
+        self,
+        folder: Path,
+        cols: int,
+        rows: int,
+        on_output: Callable[[str], None],
+        on_exit: Callable[[int | None], None],
     ) -> ServerShell:
         """Raises: LocalError."""
         try:
@@ -45,7 +50,7 @@ class ServerShells:
             name = self._manager.create(**about)["name"]
         except (OSError, ValueError) as error:
             raise LocalError(f"A terminal cannot be started: {error}.") from error
-        return ServerShell(self._manager, name, (rows, cols), said, ended)
+        return ServerShell(self._manager, name, (rows, cols), on_output, on_exit)
 
     def _integration(self) -> dict[str, str]:
         shell = self._manager.shell_command
@@ -63,24 +68,24 @@ class ServerShell:
         manager: Any,
         name: str,
         size: tuple[int, int],
-        said: Callable[[str], None],
-        ended: Callable[[int | None], None],
+        on_output: Callable[[str], None],
+        on_exit: Callable[[int | None], None],
     ) -> None:
         self.size = size
         self._manager = manager
         self._name = name
         self._terminal = manager.get_terminal(name)
-        self._said = said
-        self._ended = ended
+        self._on_output = on_output
+        self._on_exit = on_exit
         self._terminal.clients.append(self)
         self._terminal.resize_to_smallest()
 
     def on_pty_read(self, text: str) -> None:
         self._used()
-        self._said(text)
+        self._on_output(text)
 
     def on_pty_died(self) -> None:
-        self._ended(self._terminal.ptyproc.exitstatus)
+        self._on_exit(self._terminal.ptyproc.exitstatus)
 
     def write(self, data: str) -> None:
         """Not on the loop: a process that does not read fills its buffer."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Final
 
 from jupyter_eca.errors import RemoteError
@@ -27,11 +28,11 @@ from jupyter_eca.protocol.lifecycle import ConfigUpdatedParams
 from jupyter_eca.protocol.mcp import ToolServerRemovedParams, ToolServerUpdatedParams
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine
+    from collections.abc import AsyncGenerator, Coroutine
     from typing import Any
 
     from jupyter_eca.fronts.ahp.ports import NotedSession
-    from jupyter_eca.fronts.ahp.terminals.terminals import Shells
+    from jupyter_eca.fronts.base import Shells
     from jupyter_eca.host.host import Host
     from jupyter_eca.host.store import ChatRow
     from jupyter_eca.host.subscribers import Again
@@ -62,7 +63,6 @@ class Front:
         self.sessions: dict[str, Session] = {}
         self.taken: dict[str, int] = {}
         self.languages: dict[str, str] = {}
-        self.ready = asyncio.Event()
         # What drops sessions that nobody looks at, should it stay so.
         self.dropping: dict[str, asyncio.Task[None]] = {}
         self.terminals = Terminals(self, shells)
@@ -71,11 +71,12 @@ class Front:
         self._chats: set[str] = set()
         self._summaries: dict[str, Json] = {}
         self._summary = asyncio.Event()
-        self._ended = asyncio.Event()
+        self._has_ended = False
         self._running: set[asyncio.Task[None]] = set()
 
-    async def run(self) -> None:
-        """Until `close`; what is to be kept is kept."""
+    @asynccontextmanager
+    async def running(self) -> AsyncGenerator[None]:
+        """Serve for as long as this context lasts, then write what is to be kept."""
         start = await self._keeping.open()
         self._chats = {row.id for row in await self.host.chats()} | self._keeping.notes.keys()
         root: Json = {"agents": await settings.agent_infos(self.host), "activeSessions": len(self._chats)}
@@ -88,18 +89,17 @@ class Front:
             async with asyncio.TaskGroup() as self._tasks:
                 self.start(self._keeping.run())
                 self.start(self._tell_summaries())
-                self.ready.set()
-                await self._ended.wait()
-                for task in self._running:
-                    task.cancel()
+                try:
+                    yield
+                finally:
+                    self._has_ended = True
+                    for task in self._running:
+                        task.cancel()
         finally:
             self.host.changes.decided.remove(self._look)
             self.host.leave(self)
             await self.terminals.close()
             await self._keeping.save()
-
-    def close(self) -> None:
-        self._ended.set()
 
     def start(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[None]:
         """Work that ends with the front at the latest; what goes wrong in it is logged, and ends nothing else."""
@@ -324,7 +324,7 @@ class Front:
 
     def unwatched(self, uri: str) -> None:
         """A client no longer looks at a session; perhaps it was the last."""
-        if self._ended.is_set():
+        if self._has_ended:
             return
         if (session := self.sessions.get(uri)) and not self.hub.watched(uri):
             self.host.unattended(session.chat)

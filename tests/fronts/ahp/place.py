@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable
     from pathlib import Path
 
-    from jupyter_eca.fronts.ahp.terminals.terminals import Shells
+    from jupyter_eca.fronts.base import Shells
     from jupyter_eca.protocol.jsonrpc import Message
     from jupyter_eca.transport.memory import MemoryLink
 
@@ -293,14 +293,13 @@ async def place(
     async with asyncio.timeout(PATIENCE * 3), asyncio.TaskGroup() as tasks:
         running = tasks.create_task(host.run())
         await host.ready.wait()
-        serving = tasks.create_task(front.run())
-        await front.ready.wait()
-        at = Place(host, tasks, folder, front=front)
         try:
-            yield at
+            async with front.running():
+                at = Place(host, tasks, folder, front=front)
+                try:
+                    yield at
+                finally:
+                    await at.close()
         finally:
-            await at.close()
-            front.close()
-            await serving
             host.close()
             await running

@@ -6,7 +6,7 @@ import uuid
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 from jupyter_eca.errors import LocalError, RemoteError
 from jupyter_eca.fronts.ahp.reducers.base import Json, items, present
@@ -18,34 +18,13 @@ from jupyter_eca.protocol.ahp.commands import Code
 from jupyter_eca.workspace.paths import path_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from jupyter_eca.fronts.ahp.hub import Origin
     from jupyter_eca.fronts.ahp.ports import TerminalFront
+    from jupyter_eca.fronts.base import Shell, Shells
     from jupyter_eca.protocol.ahp import commands
 
 # Characters of output that are kept for who looks later; then the older half goes. A terminal may run for weeks.
 MOST: Final = 1_000_000
-
-
-class Shell(Protocol):
-    """A process with a terminal."""
-
-    def write(self, data: str) -> None: ...
-
-    def resize(self, cols: int, rows: int) -> None: ...
-
-    async def end(self) -> None: ...
-
-
-class Shells(Protocol):
-    """Where terminals come from."""
-
-    def open(
-        self, folder: Path, cols: int, rows: int, said: Callable[[str], None], ended: Callable[[int | None], None]
-    ) -> Shell:
-        """Raises: LocalError when it cannot be started."""
-        ...
 
 
 @dataclass
@@ -54,7 +33,7 @@ class Terminals:
 
     _front: TerminalFront
     _shells: Shells | None
-    _open: dict[str, Shell] = field(default_factory=dict[str, Shell])
+    _open: dict[str, Shell] = field(default_factory=dict[str, "Shell"])
 
     @property
     def there(self) -> bool:
