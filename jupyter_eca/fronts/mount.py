@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import AbstractAsyncContextManager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from jupyter_eca.errors import LocalError
 from jupyter_eca.fronts.base import Front, LinkFront
@@ -50,7 +50,8 @@ class FrontMount:
         front = await self._find(name)
         if not isinstance(front, LinkFront):
             raise UnknownFront(f"There is no front {name!r}.")
-        await front.serve(link, lambda: self._opened(name, lambda host: front.open(host, self._shells())))
+        plug = cast("LinkFront[Any]", front)
+        await plug.serve(link, lambda: self._opened(name, lambda host: plug.open(host, self._shells())))
 
     async def close(self) -> None:
         """Close all fronts. Their clients must have been cancelled before."""
@@ -78,7 +79,7 @@ class FrontMount:
             if not isinstance(opened, AbstractAsyncContextManager):
                 return opened
             given = asyncio.get_running_loop().create_future()
-            task = self._run(self._keep_open(opened, given))
+            task = self._run(self._keep_open(cast("AbstractAsyncContextManager[Any]", opened), given))
             await asyncio.wait((task, given), return_when=asyncio.FIRST_COMPLETED)
             return given.result() if given.done() else task.result()
         except BaseException:
