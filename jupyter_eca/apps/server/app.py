@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 CALLBACK = "eca/oauth/callback"
 
 
-class Rooms:
+class EcaServer:
     def __init__(self, serverapp: Any) -> None:
         self._serverapp = serverapp
         self._host: Host | None = None
@@ -67,9 +67,9 @@ class Rooms:
         host = Host(settings, workspace, database(), read)
         running = self._running = asyncio.get_running_loop().create_task(host.run())
         await _ready(host.ready, running)
-        from jupyter_eca.apps.server.file_events import Touched
+        from jupyter_eca.apps.server.file_events import FileEventEmitter
 
-        Touched(app.event_logger).follow(host)
+        FileEventEmitter(app.event_logger).follow(host)
         return host
 
     def _notebooks(self, files: Files) -> Notebooks:
@@ -169,7 +169,7 @@ class ServerBrowser:
     """A `callback.Browser` that comes back to Jupyter's own door, which works wherever Jupyter does: behind a proxy, on
     a Hub. Nothing is opened from here: the user sits elsewhere."""
 
-    def __init__(self, rooms: Rooms, address: str) -> None:
+    def __init__(self, rooms: EcaServer, address: str) -> None:
         self._rooms = rooms
         self._address = address
 
@@ -183,7 +183,7 @@ class ServerDoor:
     """What a session asks of the server it is in."""
 
     def __init__(
-        self, rooms: Rooms, interrupt: Callable[[], Awaitable[None]] | None, kernel: str | None, address: str
+        self, rooms: EcaServer, interrupt: Callable[[], Awaitable[None]] | None, kernel: str | None, address: str
     ) -> None:
         self._rooms = rooms
         self._interrupt = interrupt

@@ -14,16 +14,16 @@ from jupyter_eca.apps.server.handlers import may_execute
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from jupyter_eca.apps.server.app import Rooms
+    from jupyter_eca.apps.server.app import EcaServer
     from jupyter_eca.mcp_client.sign_in import Arrivals
 
 
-class SignedIn(JupyterHandler):
+class SignInCallback(JupyterHandler):
     """`<base_url>eca/oauth/callback`. Whoever has no session here is sent to Jupyter's login, and from there back."""
 
     auth_resource = "eca"
 
-    def initialize(self, rooms: Rooms) -> None:
+    def initialize(self, rooms: EcaServer) -> None:
         self._rooms = rooms
 
     @allow_unauthenticated  # it does nothing but keep what `_answer` needs after the login

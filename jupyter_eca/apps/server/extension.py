@@ -6,9 +6,9 @@ from typing import Any
 
 from jupyter_server.extension.application import ExtensionApp
 
-from jupyter_eca.apps.server.app import CALLBACK, Rooms
+from jupyter_eca.apps.server.app import CALLBACK, EcaServer
 from jupyter_eca.apps.server.asgi import AsgiHandler
-from jupyter_eca.apps.server.callback import SignedIn
+from jupyter_eca.apps.server.callback import SignInCallback
 from jupyter_eca.apps.server.file_events import declare
 from jupyter_eca.apps.server.handlers import EcaWebSocket, FrontWebSocket
 from jupyter_eca.apps.server.kernel_comms import KernelWatch
@@ -21,14 +21,14 @@ class EcaApp(ExtensionApp):
 
     def initialize_handlers(self) -> None:
         declare(self.serverapp)
-        self.rooms = Rooms(self.serverapp)
+        self.rooms = EcaServer(self.serverapp)
         self.watch = KernelWatch(self.serverapp, self.rooms)
         self.watch.start()
         doors: list[tuple[str, type, dict[str, Any]]] = [
             (r"/eca/ws", EcaWebSocket, {"rooms": self.rooms}),
             # Tornado chooses a handler by the path, so a front with WebSockets is named here.
             (r"/eca/(ahp)", FrontWebSocket, {"rooms": self.rooms}),
-            (rf"/{CALLBACK}", SignedIn, {"rooms": self.rooms}),
+            (rf"/{CALLBACK}", SignInCallback, {"rooms": self.rooms}),
             # The last one: a front takes no address of ours.
             (r"/eca/([\w-]+)(?:/.*)?", AsgiHandler, {"fronts": self.rooms.fronts}),
         ]

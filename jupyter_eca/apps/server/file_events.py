@@ -36,7 +36,7 @@ def declare(serverapp: Any) -> None:
     serverapp.event_logger.register_event_schema(_SCHEMA)
 
 
-class Touched:
+class FileEventEmitter:
     """An audience of the host that is shown every chat and only listens for what may have changed a file."""
 
     def __init__(self, event_logger: Any) -> None:

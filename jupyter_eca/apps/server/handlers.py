@@ -15,7 +15,7 @@ from tornado.websocket import WebSocketClosedError, WebSocketHandler
 from jupyter_eca.transport.websocket import WebSocketLink
 
 if TYPE_CHECKING:
-    from jupyter_eca.apps.server.app import Rooms
+    from jupyter_eca.apps.server.app import EcaServer
 
 
 async def may_execute(handler: JupyterHandler) -> bool:
@@ -33,7 +33,7 @@ class EcaWebSocket(WebSocketMixin, WebSocketHandler, JupyterHandler):  # pyright
 
     auth_resource = "eca"
 
-    def initialize(self, rooms: Rooms) -> None:
+    def initialize(self, rooms: EcaServer) -> None:
         self._rooms = rooms
 
     def set_default_headers(self) -> None:

@@ -18,7 +18,7 @@ from jupyter_eca.apps.server.notebook_chats import NotebookChats
 from jupyter_eca.transport.comm import HELLO, TARGET, TOPIC, CommLink
 
 if TYPE_CHECKING:
-    from jupyter_eca.apps.server.app import Rooms
+    from jupyter_eca.apps.server.app import EcaServer
     from jupyter_eca.apps.server.notebook_chats import KernelChats
 
 KERNEL_ACTIONS = "https://events.jupyter.org/jupyter_server/kernel_actions/v1"
@@ -32,11 +32,11 @@ PREFIX = "eca-"
 
 
 class KernelWatch:
-    def __init__(self, serverapp: Any, rooms: Rooms) -> None:
+    def __init__(self, serverapp: Any, rooms: EcaServer) -> None:
         self._serverapp = serverapp
         self._kernels = serverapp.kernel_manager
         self._rooms = rooms
-        self._ears: dict[str, KernelEar] = {}
+        self._ears: dict[str, KernelComms] = {}
         self._notebook_chats = NotebookChats(rooms.host, rooms.child)
 
     def start(self) -> None:
@@ -63,7 +63,7 @@ class KernelWatch:
         manager = self._kernels.get_kernel(kernel)
         if kernel in self._ears or not hasattr(manager, "connect_iopub"):
             return
-        ear = self._ears[kernel] = KernelEar(
+        ear = self._ears[kernel] = KernelComms(
             manager, self._rooms, partial(self._interrupt, kernel), kernel, partial(self._owned, kernel)
         )
         # A kernel that dies and comes back is another kernel.
@@ -81,7 +81,7 @@ class KernelWatch:
 
 
 @dataclass
-class _Line:
+class _KernelComm:
     """One comm to a kernel: that of its cells or, `beside` it, that of a panel's page."""
 
     caller: str
@@ -90,10 +90,10 @@ class _Line:
     serving: bool = False
 
 
-class KernelEar:
+class KernelComms:
     """One kernel's hello, and the links to it."""
 
-    def __init__(self, manager: Any, rooms: Rooms, interrupt: Any, kernel: str, owned: Any) -> None:
+    def __init__(self, manager: Any, rooms: EcaServer, interrupt: Any, kernel: str, owned: Any) -> None:
         """`owned` is awaited for the chats that sessions of this kernel share."""
         self._rooms = rooms
         self._interrupt = interrupt
@@ -107,7 +107,7 @@ class KernelEar:
         self._iopub.socket.setsockopt(zmq.SUBSCRIBE, TOPIC)
         self._iopub.socket.setsockopt(zmq.SUBSCRIBE, f"comm-{PREFIX}".encode())
         self._iopub.on_recv(self._take)
-        self._lines: dict[str, _Line] = {}
+        self._lines: dict[str, _KernelComm] = {}
 
     def _take(self, frames: list[bytes]) -> None:
         _, rest = self._session.feed_identities(frames)
@@ -131,11 +131,11 @@ class KernelEar:
                 self._lost(comm)
         comm = PREFIX + uuid.uuid4().hex
         link = CommLink(partial(self._write, comm), partial(self._lost, comm), PACE)
-        self._lines[comm] = _Line(caller, link, beside)
+        self._lines[comm] = _KernelComm(caller, link, beside)
         data = {"for": caller}
         self._session.send(self._shell, "comm_open", {"comm_id": comm, "target_name": TARGET, "data": data})
 
-    def _hear(self, line: _Line, data: Any) -> None:
+    def _hear(self, line: _KernelComm, data: Any) -> None:
         """The session begins with the first message, so that a kernel that only loads us costs nothing."""
         line.link.received(data)
         if not line.serving:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable
 
-    from jupyter_eca.fronts.ahp.front import Front
+    from jupyter_eca.fronts.ahp.front import AhpFront
     from jupyter_eca.fronts.base import Shells
     from jupyter_eca.host.host import Host
     from jupyter_eca.transport.link import Link
@@ -26,20 +26,20 @@ class AhpPlug:
     """`base.LinkFront`. Its imports wait for the first client."""
 
     @asynccontextmanager
-    async def open(self, host: Host, shells: Shells | None) -> AsyncGenerator[Front]:
+    async def open(self, host: Host, shells: Shells | None) -> AsyncGenerator[AhpFront]:
         """One front for all clients: they share its state."""
         await asyncio.to_thread(importlib.import_module, "jupyter_eca.fronts.ahp.front")
-        from jupyter_eca.fronts.ahp.front import Front
+        from jupyter_eca.fronts.ahp.front import AhpFront
 
-        front = Front(host, shells)
+        front = AhpFront(host, shells)
         async with front.running():
             yield front
 
-    async def serve(self, link: Link, shared: Callable[[], Awaitable[Front]]) -> None:
+    async def serve(self, link: Link, shared: Callable[[], Awaitable[AhpFront]]) -> None:
         await asyncio.to_thread(importlib.import_module, "jupyter_eca.fronts.ahp.connection")
-        from jupyter_eca.fronts.ahp.connection import Connection
+        from jupyter_eca.fronts.ahp.connection import AhpConnection
 
-        await Connection(link, shared).run()
+        await AhpConnection(link, shared).run()
 
 
 FRONT = AhpPlug()

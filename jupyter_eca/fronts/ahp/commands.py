@@ -17,14 +17,14 @@ from jupyter_eca.fronts.ahp.session import config
 from jupyter_eca.fronts.ahp.session.action_rules import configured
 from jupyter_eca.protocol.ahp import PROVIDER
 from jupyter_eca.protocol.ahp import commands as asked
-from jupyter_eca.protocol.ahp.commands import Code
+from jupyter_eca.protocol.ahp.commands import AhpErrorCode
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
-    from jupyter_eca.fronts.ahp.front import Front
+    from jupyter_eca.fronts.ahp.front import AhpFront
     from jupyter_eca.fronts.ahp.reducers.base import Json
-    from jupyter_eca.fronts.ahp.session.session import Session
+    from jupyter_eca.fronts.ahp.session.session import AhpSession
     from jupyter_eca.protocol.ahp.base import Ahp
 
 # Turns of one answer, where none and where too many are asked for: those of the protocol's own host.
@@ -36,7 +36,7 @@ class CommandCaller(Protocol):
     """The connection that a command came over."""
 
     @property
-    def front(self) -> Front: ...
+    def front(self) -> AhpFront: ...
 
     @property
     def client(self) -> str:
@@ -54,7 +54,7 @@ class CommandCaller(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Command:
+class AhpCommand:
     """One row of the table."""
 
     params: type[Ahp]
@@ -67,20 +67,20 @@ class Command:
     """Whether the client's next message is handled before this command is answered."""
 
 
-async def _known(front: Front, uri: str) -> Session:
+async def _known(front: AhpFront, uri: str) -> AhpSession:
     if (session := await front.session(uri)) is None:
-        raise RemoteError(f"There is no session {uri}.", Code.SESSION_NOT_FOUND)
+        raise RemoteError(f"There is no session {uri}.", AhpErrorCode.SESSION_NOT_FOUND)
     return session
 
 
 def _provider(name: str | None) -> None:
     if name not in {None, PROVIDER}:
-        raise RemoteError(f"There is no provider {name!r}; there is {PROVIDER!r}.", Code.PROVIDER_NOT_FOUND)
+        raise RemoteError(f"There is no provider {name!r}; there is {PROVIDER!r}.", AhpErrorCode.PROVIDER_NOT_FOUND)
 
 
 async def subscribe(caller: CommandCaller, params: asked.Subscribe) -> Json:
     if not await caller.add(params.resource):
-        raise RemoteError(f"There is nothing to subscribe at {params.resource}.", Code.SESSION_NOT_FOUND)
+        raise RemoteError(f"There is nothing to subscribe at {params.resource}.", AhpErrorCode.SESSION_NOT_FOUND)
     return {"snapshot": snapped(caller.front.hub.snapshot(params.resource))}
 
 
@@ -89,14 +89,14 @@ async def create_session(caller: CommandCaller, params: asked.CreateSession) -> 
     _provider(params.provider)
     chat = chat_of(uri)
     if chat is None:
-        raise RemoteError(f"{uri} is no address of a session: eca:/ID is.", Code.INVALID_PARAMS)
+        raise RemoteError(f"{uri} is no address of a session: eca:/ID is.", AhpErrorCode.INVALID_PARAMS)
     if params.active_client is not None and params.active_client.client_id != caller.client:
-        raise RemoteError("activeClient: that is another client.", Code.INVALID_PARAMS)
+        raise RemoteError("activeClient: that is another client.", AhpErrorCode.INVALID_PARAMS)
     if await front.exists(uri):
-        raise RemoteError(f"{uri} exists.", Code.SESSION_ALREADY_EXISTS)
+        raise RemoteError(f"{uri} exists.", AhpErrorCode.SESSION_ALREADY_EXISTS)
     described = config.schema(front.host, params.model.id if params.model else "")
     if params.config and (reason := configured({"schema": described}, params.config)):
-        raise RemoteError(reason, Code.INVALID_PARAMS)
+        raise RemoteError(reason, AhpErrorCode.INVALID_PARAMS)
     if params.fork is not None:
         await _fork(front, params.fork, chat)
     session = await _known(front, uri) if params.fork else await front.create(params)
@@ -107,11 +107,11 @@ async def create_session(caller: CommandCaller, params: asked.CreateSession) -> 
         session.look()
 
 
-async def _fork(front: Front, source: asked.ForkSource, chat: str) -> None:
+async def _fork(front: AhpFront, source: asked.ForkSource, chat: str) -> None:
     """What was said up to the end of a turn; what was chosen comes with it."""
     origin = await _known(front, source.session)
     if not any(turn["id"] == source.turn_id for turn in items(origin.state, "turns")):
-        raise RemoteError(f"There is no turn {source.turn_id!r} in {source.session}.", Code.SESSION_NOT_FOUND)
+        raise RemoteError(f"There is no turn {source.turn_id!r} in {source.session}.", AhpErrorCode.SESSION_NOT_FOUND)
     await front.host.archive.copy(origin.chat, source.turn_id, chat)
 
 
@@ -148,7 +148,7 @@ async def config_completions(caller: CommandCaller, params: asked.SessionConfigC
     resolved = await resolve_config(caller, params)
     schema = record(record(resolved["schema"], "properties"), params.property)
     if not schema:
-        raise RemoteError(f"There is no property {params.property!r}.", Code.INVALID_PARAMS)
+        raise RemoteError(f"There is no property {params.property!r}.", AhpErrorCode.INVALID_PARAMS)
     labels = schema.get("enumLabels") or schema["enum"]
     query = (params.query or "").casefold()
     found = [{"value": value, "label": label} for value, label in zip(schema["enum"], labels, strict=True)]
@@ -156,7 +156,7 @@ async def config_completions(caller: CommandCaller, params: asked.SessionConfigC
 
 
 async def authenticate(caller: CommandCaller, params: asked.Authenticate) -> Json:  # noqa: ARG001
-    raise RemoteError(f"No agent here asks for {params.resource}.", Code.INVALID_PARAMS)
+    raise RemoteError(f"No agent here asks for {params.resource}.", AhpErrorCode.INVALID_PARAMS)
 
 
 async def create_terminal(caller: CommandCaller, params: asked.CreateTerminal) -> None:
@@ -171,35 +171,35 @@ async def resource_request(caller: CommandCaller, params: asked.ResourceRequest)
     return await caller.front.resources.request(params, caller.client, caller.chats)
 
 
-COMMANDS: Final[Mapping[str, Command]] = {
-    "subscribe": Command(asked.Subscribe, subscribe),
-    "createSession": Command(asked.CreateSession, create_session),
-    "disposeSession": Command(asked.DisposeSession, dispose_session),
-    "listSessions": Command(asked.ListSessions, list_sessions),
-    "fetchTurns": Command(asked.FetchTurns, fetch_turns),
-    "completions": Command(asked.Completions, completions, is_concurrent=True),
-    "resolveSessionConfig": Command(asked.ResolveSessionConfig, resolve_config, is_concurrent=True),
-    "sessionConfigCompletions": Command(asked.SessionConfigCompletions, config_completions, is_concurrent=True),
-    "authenticate": Command(asked.Authenticate, authenticate),
-    "createTerminal": Command(asked.CreateTerminal, create_terminal),
-    "disposeTerminal": Command(asked.DisposeTerminal, dispose_terminal),
-    "resourceRead": Command(
+COMMANDS: Final[Mapping[str, AhpCommand]] = {
+    "subscribe": AhpCommand(asked.Subscribe, subscribe),
+    "createSession": AhpCommand(asked.CreateSession, create_session),
+    "disposeSession": AhpCommand(asked.DisposeSession, dispose_session),
+    "listSessions": AhpCommand(asked.ListSessions, list_sessions),
+    "fetchTurns": AhpCommand(asked.FetchTurns, fetch_turns),
+    "completions": AhpCommand(asked.Completions, completions, is_concurrent=True),
+    "resolveSessionConfig": AhpCommand(asked.ResolveSessionConfig, resolve_config, is_concurrent=True),
+    "sessionConfigCompletions": AhpCommand(asked.SessionConfigCompletions, config_completions, is_concurrent=True),
+    "authenticate": AhpCommand(asked.Authenticate, authenticate),
+    "createTerminal": AhpCommand(asked.CreateTerminal, create_terminal),
+    "disposeTerminal": AhpCommand(asked.DisposeTerminal, dispose_terminal),
+    "resourceRead": AhpCommand(
         asked.ResourceRead, lambda caller, params: caller.front.resources.read(params, caller.client)
     ),
-    "resourceWrite": Command(
+    "resourceWrite": AhpCommand(
         asked.ResourceWrite, lambda caller, params: caller.front.resources.write(params, caller.client)
     ),
-    "resourceList": Command(
+    "resourceList": AhpCommand(
         asked.ResourceList, lambda caller, params: caller.front.resources.list(params, caller.client)
     ),
-    "resourceCopy": Command(
+    "resourceCopy": AhpCommand(
         asked.ResourceCopy, lambda caller, params: caller.front.resources.copy(params, caller.client)
     ),
-    "resourceMove": Command(
+    "resourceMove": AhpCommand(
         asked.ResourceMove, lambda caller, params: caller.front.resources.move(params, caller.client)
     ),
-    "resourceDelete": Command(
+    "resourceDelete": AhpCommand(
         asked.ResourceDelete, lambda caller, params: caller.front.resources.delete(params, caller.client)
     ),
-    "resourceRequest": Command(asked.ResourceRequest, resource_request, is_concurrent=True),
+    "resourceRequest": AhpCommand(asked.ResourceRequest, resource_request, is_concurrent=True),
 }

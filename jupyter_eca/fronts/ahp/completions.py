@@ -11,7 +11,7 @@ from jupyter_eca.fronts.ahp.resources import attachments
 from jupyter_eca.host.commands import offered as commands
 from jupyter_eca.host.turn import tool_context
 from jupyter_eca.plugins.contexts.resolve import offered
-from jupyter_eca.protocol.ahp.commands import Code
+from jupyter_eca.protocol.ahp.commands import AhpErrorCode
 from jupyter_eca.protocol.context import CursorContext, DirectoryContext, FileContext
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ async def items(host: Host, chat: str, text: str, offset: int) -> list[Json]:
     """`offset` counts UTF-16 code units, as do the ranges. Raises: RemoteError when it is not in the text."""
     units = text.encode("utf-16-le", "surrogatepass")
     if not 0 <= offset <= len(units) // 2:
-        raise RemoteError("The offset is outside of the text.", Code.INVALID_PARAMS)
+        raise RemoteError("The offset is outside of the text.", AhpErrorCode.INVALID_PARAMS)
     typed = units[: 2 * offset].decode("utf-16-le", "surrogatepass")
     if found := _COMMAND.fullmatch(typed):
         named = matching(await commands(host), found["query"])

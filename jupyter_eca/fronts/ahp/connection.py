@@ -14,16 +14,16 @@ from jupyter_eca.errors import BusyError, EcaError, FrameError, RemoteError, Unk
 from jupyter_eca.fronts.ahp import dialect, locales
 from jupyter_eca.fronts.ahp.commands import COMMANDS
 from jupyter_eca.fronts.ahp.completions import TRIGGERS
-from jupyter_eca.fronts.ahp.hub import Envelope, Origin
+from jupyter_eca.fronts.ahp.hub import ActionOrigin, Envelope
 from jupyter_eca.protocol.ahp import ROOT, VERSION, actions
 from jupyter_eca.protocol.ahp import commands as asked
-from jupyter_eca.protocol.ahp.commands import Code
+from jupyter_eca.protocol.ahp.commands import AhpErrorCode
 from jupyter_eca.protocol.jsonrpc import Failure, Id, Message, Notification, Request, Result
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable
 
-    from jupyter_eca.fronts.ahp.front import Front
+    from jupyter_eca.fronts.ahp.front import AhpFront
     from jupyter_eca.fronts.ahp.reducers.base import Json
     from jupyter_eca.protocol.ahp.base import Ahp
     from jupyter_eca.transport.link import Link
@@ -37,21 +37,21 @@ MAX_BEHIND: Final = 20_000
 # Clients whose last number is remembered for when they come back.
 MOST_CLIENTS: Final = 1_000
 
-_CODES: Final[dict[type[EcaError], Code]] = {
-    BusyError: Code.TURN_IN_PROGRESS,
-    UnknownChat: Code.SESSION_NOT_FOUND,
+_CODES: Final[dict[type[EcaError], AhpErrorCode]] = {
+    BusyError: AhpErrorCode.TURN_IN_PROGRESS,
+    UnknownChat: AhpErrorCode.SESSION_NOT_FOUND,
 }
 
 
-class Connection:
-    """`hub.Listener`. `opened` gives the front, which is made for the first client."""
+class AhpConnection:
+    """`hub.HubClient`. `opened` gives the front, which is made for the first client."""
 
-    def __init__(self, link: Link, opened: Callable[[], Awaitable[Front]]) -> None:
+    def __init__(self, link: Link, opened: Callable[[], Awaitable[AhpFront]]) -> None:
         self.client = ""
         self.subscriptions: set[str] = set()
         self._link = link
         self._opened = opened
-        self._front: Front | None = None
+        self._front: AhpFront | None = None
         self._heard: asyncio.Queue[Request | Notification] = asyncio.Queue()
         self._out: deque[Message | Envelope] = deque()
         self._wake = asyncio.Event()
@@ -62,9 +62,9 @@ class Connection:
         self._questions = 0
 
     @property
-    def front(self) -> Front:
+    def front(self) -> AhpFront:
         if self._front is None:
-            raise RemoteError("Say `initialize` first.", Code.INVALID_REQUEST)
+            raise RemoteError("Say `initialize` first.", AhpErrorCode.INVALID_REQUEST)
         return self._front
 
     @property
@@ -184,11 +184,13 @@ class Connection:
         except RemoteError as error:
             answer = Failure(request.id, error.code, redaction.hide(str(error)), error.data)
         except EcaError as error:
-            code = next((code for kind, code in _CODES.items() if isinstance(error, kind)), Code.INTERNAL)
+            code = next((code for kind, code in _CODES.items() if isinstance(error, kind)), AhpErrorCode.INTERNAL)
             answer = Failure(request.id, code, redaction.hide(str(error)))
         except Exception as error:  # noqa: BLE001  # the boundary to a peer: a bug of ours must be answered, not hang it
             _log.exception("%s failed", request.method)
-            answer = Failure(request.id, Code.INTERNAL, redaction.hide(f"{request.method} failed inside: {error!r}"))
+            answer = Failure(
+                request.id, AhpErrorCode.INTERNAL, redaction.hide(f"{request.method} failed inside: {error!r}")
+            )
         self._push(answer)
 
     def _result(self, request: Request) -> Awaitable[Json | None]:
@@ -202,15 +204,15 @@ class Connection:
                 command = COMMANDS[method]
                 return command.run(self, _parsed(command.params, given))
             case method:
-                raise RemoteError(f"There is no request {method!r}.", Code.METHOD_NOT_FOUND)
+                raise RemoteError(f"There is no request {method!r}.", AhpErrorCode.METHOD_NOT_FOUND)
 
-    async def _open(self, client: str) -> Front:
+    async def _open(self, client: str) -> AhpFront:
         if self._front is not None:
-            raise RemoteError("This connection is open already.", Code.INVALID_REQUEST)
+            raise RemoteError("This connection is open already.", AhpErrorCode.INVALID_REQUEST)
         front = await self._opened()
         self.client = client
         before = front.hub.join(self)
-        if isinstance(before, Connection):
+        if isinstance(before, AhpConnection):
             before.replaced()
         self._front = front
         return front
@@ -220,7 +222,7 @@ class Connection:
         if version is None and self._front is None:
             self._closing = True  # once this is answered
             supported = {"supportedVersions": [VERSION]}
-            raise RemoteError(f"We speak {VERSION}.", Code.UNSUPPORTED_PROTOCOL_VERSION, supported)
+            raise RemoteError(f"We speak {VERSION}.", AhpErrorCode.UNSUPPORTED_PROTOCOL_VERSION, supported)
         front = await self._open(params.client_id)
         # A client that begins anew counts anew.
         front.taken.pop(self.client, None)
@@ -286,7 +288,7 @@ class Connection:
         except Exception:  # noqa: BLE001  # the boundary to a peer: a bug costs one notification, not the session
             _log.exception("%s failed", message.method)
 
-    async def _dispatch(self, front: Front, params: asked.DispatchAction) -> None:
+    async def _dispatch(self, front: AhpFront, params: asked.DispatchAction) -> None:
         """Sent again after a connection was lost, an action has been looked at already."""
         if params.client_seq <= front.taken.get(self.client, -1):
             return
@@ -294,7 +296,7 @@ class Connection:
         front.taken[self.client] = params.client_seq
         if len(front.taken) > MOST_CLIENTS:
             del front.taken[next(iter(front.taken))]
-        raw, origin = params.action, Origin(self.client, params.client_seq)
+        raw, origin = params.action, ActionOrigin(self.client, params.client_seq)
         uri = dialect.resource_of(raw)
         if uri != ROOT and not await self._there(uri):
             return
@@ -307,9 +309,9 @@ class Connection:
         match action:
             case actions.RootConfigChanged():
                 front.hub.refuse(ROOT, raw, origin, "There is nothing to configure here.")
-            case actions.OfTerminal() if front.terminals.has(uri):
+            case actions.TerminalScoped() if front.terminals.has(uri):
                 front.terminals.take(raw, action, origin)
-            case actions.OfSession() if session := front.sessions.get(uri):
+            case actions.SessionScoped() if session := front.sessions.get(uri):
                 session.take(raw, action, origin)
             case _:
                 pass
@@ -333,7 +335,7 @@ def _parsed(model: type[T], params: Any) -> T:
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         place = ".".join(map(str, first["loc"])) or "params"
-        raise RemoteError(f"{place}: {first['msg']}", Code.INVALID_PARAMS) from error
+        raise RemoteError(f"{place}: {first['msg']}", AhpErrorCode.INVALID_PARAMS) from error
 
 
 def _why(raw: Json, error: ValidationError) -> str:

@@ -12,7 +12,7 @@ from jupyter_eca.protocol.jsonrpc import Notification
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from jupyter_eca.fronts.ahp.hub import Envelope, Replay, Snapshot
+    from jupyter_eca.fronts.ahp.hub import Envelope, MissedActions, Snapshot
     from jupyter_eca.fronts.ahp.reducers.base import Json
 
 _SCHEME: Final = f"{PROVIDER}:/"
@@ -71,7 +71,7 @@ def snapped(snapshot: Snapshot) -> Json:
     return {"resource": snapshot.resource, "state": snapshot.state, "fromSeq": snapshot.seq}
 
 
-def replayed(replay: Replay) -> Json:
+def replayed(replay: MissedActions) -> Json:
     actions = [enveloped(envelope) for envelope in replay.envelopes]
     return {"type": "replay", "actions": actions, "missing": list(replay.missing)}
 

@@ -11,18 +11,18 @@ from jupyter_eca.errors import RemoteError
 from jupyter_eca.fronts.ahp.customizations import customizations
 from jupyter_eca.fronts.ahp.dialect import chat_of, session_uri
 from jupyter_eca.fronts.ahp.hub import Hub
-from jupyter_eca.fronts.ahp.persistence import Keeping
+from jupyter_eca.fronts.ahp.persistence import NoteStore
 from jupyter_eca.fronts.ahp.reducers.base import Json, present, record
 from jupyter_eca.fronts.ahp.resources.files import Resources
 from jupyter_eca.fronts.ahp.session import config as settings
 from jupyter_eca.fronts.ahp.session import notes
 from jupyter_eca.fronts.ahp.session.extras import tools, with_switches
-from jupyter_eca.fronts.ahp.session.session import Session
+from jupyter_eca.fronts.ahp.session.session import AhpSession
 from jupyter_eca.fronts.ahp.terminals.terminals import Terminals
 from jupyter_eca.host.subscribers import Notice
 from jupyter_eca.host.turn.effect_runner import now
 from jupyter_eca.protocol.ahp import PROVIDER, ROOT
-from jupyter_eca.protocol.ahp.commands import Code
+from jupyter_eca.protocol.ahp.commands import AhpErrorCode
 from jupyter_eca.protocol.chat import SUBAGENT
 from jupyter_eca.protocol.lifecycle import ConfigUpdatedParams
 from jupyter_eca.protocol.mcp import ToolServerRemovedParams, ToolServerUpdatedParams
@@ -49,7 +49,7 @@ SUMMARY_EVERY: Final = 0.1
 _MUTABLE: Final = ("title", "status", "activity", "modifiedAt", "model", "project", "workingDirectory", "diffs")
 
 
-class Front:
+class AhpFront:
     """`audience.Audience`. `taken` is the number of the last action of each client that was looked at,
     `languages` those of clients that do not speak English."""
 
@@ -60,14 +60,14 @@ class Front:
 
     def __init__(self, host: Host, shells: Shells | None = None) -> None:
         self.host = host
-        self.sessions: dict[str, Session] = {}
+        self.sessions: dict[str, AhpSession] = {}
         self.taken: dict[str, int] = {}
         self.languages: dict[str, str] = {}
         # What drops sessions that nobody looks at, should it stay so.
         self.dropping: dict[str, asyncio.Task[None]] = {}
         self.terminals = Terminals(self, shells)
         self.resources = Resources(host)
-        self._keeping = Keeping(host.store)
+        self._keeping = NoteStore(host.store)
         self._chats: set[str] = set()
         self._summaries: dict[str, Json] = {}
         self._summary = asyncio.Event()
@@ -121,7 +121,7 @@ class Front:
 
     # -- sessions
 
-    async def session(self, uri: str) -> Session | None:
+    async def session(self, uri: str) -> AhpSession | None:
         """The session of an address, read from the store when it has to be; None for one that is not there."""
         found = self.sessions.get(uri)
         if found is None:
@@ -139,15 +139,15 @@ class Front:
         await found.opened.wait()
         return found if self.hub.has(uri) else None
 
-    def _open(self, chat: str) -> Session:
+    def _open(self, chat: str) -> AhpSession:
         """Events that come from now on are told behind those of the store."""
         note = self._keeping.notes.get(chat, {})
-        session = Session(self, chat, dict(record(note, "messages")))
+        session = AhpSession(self, chat, dict(record(note, "messages")))
         self.sessions[session.uri] = session
         self.start(self._read(session, note))
         return session
 
-    async def _read(self, session: Session, note: Json) -> None:
+    async def _read(self, session: AhpSession, note: Json) -> None:
         try:
             await self.host.store.settled()
             row = await self.host.chat(session.chat)
@@ -173,17 +173,17 @@ class Front:
         state |= {"customizations": offered}
         return {**state, "serverTools": tools(self.host, chat_of(uri) or "", state)}
 
-    async def create(self, params: commands.CreateSession) -> Session:
+    async def create(self, params: commands.CreateSession) -> AhpSession:
         """A session without a turn: of our chats there is none yet. Raises: RemoteError when another client was
         quicker."""
         chat, at = chat_of(params.session) or "", now()
         if chat in self._keeping.notes:
-            raise RemoteError(f"{params.session} exists.", Code.SESSION_ALREADY_EXISTS)
+            raise RemoteError(f"{params.session} exists.", AhpErrorCode.SESSION_ALREADY_EXISTS)
         model = params.model.wire() if params.model else None
         about = {"created": at, "modified": at, "title": "", "folder": params.working_directory}
         note = present(**about, model=model, values=params.config)
         self._keeping.note(chat, note)
-        session = Session(self, chat)
+        session = AhpSession(self, chat)
         state = await self._state(session.uri, None, note)
         self.sessions[session.uri] = session
         self.hub.add_session(session.uri, {**state, "lifecycle": "creating"})
@@ -194,7 +194,7 @@ class Front:
         await self._keeping.save()
         return session
 
-    def _tell_added(self, session: Session) -> None:
+    def _tell_added(self, session: AhpSession) -> None:
         if session.chat not in self._chats:
             self._chats.add(session.chat)
             self.hub.notify({"type": "notify/sessionAdded", "summary": session.state["summary"]})
@@ -233,7 +233,7 @@ class Front:
         chat = chat_of(uri) or ""
         return uri in self.sessions or chat in self._keeping.notes or await self.host.chat(chat) is not None
 
-    async def dispose(self, session: Session) -> None:
+    async def dispose(self, session: AhpSession) -> None:
         """Raises: BusyError, when another program answers in the chat."""
         await self.terminals.disposed(session.uri)
         await self.host.archive.delete(session.chat)
@@ -330,11 +330,11 @@ class Front:
             self.host.unattended(session.chat)
             self._unused(session)
 
-    def _unused(self, session: Session) -> None:
+    def _unused(self, session: AhpSession) -> None:
         if session.uri not in self.dropping:
             self.dropping[session.uri] = self.start(self._drop(session))
 
-    async def _drop(self, session: Session) -> None:
+    async def _drop(self, session: AhpSession) -> None:
         """A session that nobody looks at and in which nothing goes on is not kept in memory: it is loaded anew."""
         uri = session.uri
         try:

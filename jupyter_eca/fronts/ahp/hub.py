@@ -23,7 +23,7 @@ KEPT: Final = 2_000
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
+class ActionOrigin:
     """Which client sent an action, as its how-manyeth."""
 
     client: str
@@ -38,7 +38,7 @@ class Envelope:
     resource: str
     action: Json
     seq: int
-    origin: Origin | None = None
+    origin: ActionOrigin | None = None
     refused: str | None = None
 
     def is_for(self, client: str) -> bool:
@@ -53,14 +53,14 @@ class Snapshot:
 
 
 @dataclass(frozen=True, slots=True)
-class Replay:
+class MissedActions:
     """What was missed. `missing` are subscriptions to what is no longer there."""
 
     envelopes: tuple[Envelope, ...]
     missing: tuple[str, ...]
 
 
-class Listener(Protocol):
+class HubClient(Protocol):
     """A client that is connected. Both must not wait."""
 
     @property
@@ -97,7 +97,7 @@ class Hub:
         self._forgotten: dict[str, int] = {}  # the same for single resources
         self._states: dict[str, Json] = {ROOT: root}
         self._reducers: dict[str, Reducer] = {ROOT: reduce_root}
-        self._listeners: dict[str, Listener] = {}
+        self._listeners: dict[str, HubClient] = {}
         self._changed = changed
 
     # -- resources
@@ -132,20 +132,20 @@ class Hub:
 
     # -- clients
 
-    def join(self, listener: Listener) -> Listener | None:
+    def join(self, listener: HubClient) -> HubClient | None:
         """Gives the one of the same client that it stands in for."""
         before = self._listeners.get(listener.client)
         self._listeners[listener.client] = listener
         return before
 
-    def leave(self, listener: Listener) -> bool:
+    def leave(self, listener: HubClient) -> bool:
         """Whether the client has gone: its next connection may have come before this one ended."""
         if self._listeners.get(listener.client) is not listener:
             return False
         del self._listeners[listener.client]
         return True
 
-    def listener(self, client: str) -> Listener | None:
+    def listener(self, client: str) -> HubClient | None:
         return self._listeners.get(client)
 
     def watched(self, uri: str) -> bool:
@@ -162,7 +162,7 @@ class Hub:
 
     # -- actions
 
-    def dispatch(self, uri: str, action: Json, at: int, origin: Origin | None = None) -> None:
+    def dispatch(self, uri: str, action: Json, at: int, origin: ActionOrigin | None = None) -> None:
         """To all who subscribed to the resource, the sender among them."""
         before = self._states[uri]
         after = self._states[uri] = self._reducers[uri](before, action, at)
@@ -173,12 +173,12 @@ class Hub:
         if after is not before:
             self._changed(uri, before)
 
-    def refuse(self, uri: str, action: Json, origin: Origin, reason: str) -> None:
+    def refuse(self, uri: str, action: Json, origin: ActionOrigin, reason: str) -> None:
         envelope = self._number(uri, action, origin, reason)
         if listener := self._listeners.get(origin.client):
             listener.send(envelope)
 
-    def _number(self, uri: str, action: Json, origin: Origin | None, refused: str | None) -> Envelope:
+    def _number(self, uri: str, action: Json, origin: ActionOrigin | None, refused: str | None) -> Envelope:
         envelope = Envelope(uri, action, self._next(), origin, refused)
         self._kept.append(envelope)
         if len(self._kept) > KEPT:
@@ -191,7 +191,7 @@ class Hub:
             self.mark = self._more()
         return self.seq
 
-    def replay(self, client: str, after: int, uris: Iterable[str]) -> Replay | None:
+    def replay(self, client: str, after: int, uris: Iterable[str]) -> MissedActions | None:
         """What a client has missed; None when that is no longer known."""
         if not self._floor <= after <= self.seq:
             return None
@@ -200,4 +200,4 @@ class Hub:
             return None
         there = {uri for uri in wanted if uri in self._states}
         missed = (one for one in self._kept if one.seq > after and one.resource in there and one.is_for(client))
-        return Replay(tuple(missed), tuple(uri for uri in wanted if uri not in there))
+        return MissedActions(tuple(missed), tuple(uri for uri in wanted if uri not in there))

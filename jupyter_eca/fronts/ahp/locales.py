@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class Wording:
     """The labels of what can be chosen for a call, and why one was denied."""
 
     allow: str
@@ -22,8 +22,8 @@ class Words:
 
 
 ENGLISH: Final = "en"
-LANGUAGES: Final[Mapping[str, Words]] = {
-    ENGLISH: Words(
+LANGUAGES: Final[Mapping[str, Wording]] = {
+    ENGLISH: Wording(
         "Allow",
         "Allow in this session",
         "Deny",
@@ -31,7 +31,7 @@ LANGUAGES: Final[Mapping[str, Words]] = {
         "Nobody was there to approve the call.",
         "A hook forbids this call.",
     ),
-    "de": Words(
+    "de": Wording(
         "Erlauben",
         "In dieser Sitzung erlauben",
         "Ablehnen",
@@ -39,7 +39,7 @@ LANGUAGES: Final[Mapping[str, Words]] = {
         "Niemand war da, um den Aufruf zu erlauben.",
         "Ein Hook verbietet diesen Aufruf.",
     ),
-    "es": Words(
+    "es": Wording(
         "Permitir",
         "Permitir en esta sesión",
         "Denegar",
@@ -47,7 +47,7 @@ LANGUAGES: Final[Mapping[str, Words]] = {
         "No había nadie para aprobar la llamada.",
         "Un hook prohíbe esta llamada.",
     ),
-    "fr": Words(
+    "fr": Wording(
         "Autoriser",
         "Autoriser dans cette session",
         "Refuser",
@@ -55,7 +55,7 @@ LANGUAGES: Final[Mapping[str, Words]] = {
         "Personne n'était là pour autoriser l'appel.",
         "Un hook interdit cet appel.",
     ),
-    "ja": Words(
+    "ja": Wording(
         "許可",
         "このセッションで許可",
         "拒否",
@@ -63,7 +63,9 @@ LANGUAGES: Final[Mapping[str, Words]] = {
         "呼び出しを承認する人がいませんでした。",
         "フックにより、この呼び出しは禁止されています。",
     ),
-    "zh": Words("允许", "在此会话中允许", "拒绝", "配置规则禁止此调用。", "没有人可以批准此调用。", "钩子禁止此调用。"),
+    "zh": Wording(
+        "允许", "在此会话中允许", "拒绝", "配置规则禁止此调用。", "没有人可以批准此调用。", "钩子禁止此调用。"
+    ),
 }
 
 

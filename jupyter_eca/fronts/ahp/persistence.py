@@ -21,7 +21,7 @@ RESERVED: Final = 65_536
 _COUNTER: Final = "ahp.serverSeq"
 
 
-class Keeping:
+class NoteStore:
     def __init__(self, store: Store) -> None:
         self.notes: dict[str, Json] = {}
         self._store = store

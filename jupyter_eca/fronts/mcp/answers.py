@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 import mcp_types as types
 from mcp_types.version import is_version_at_least
 
-from jupyter_eca.fronts.mcp.offers_base import Answer, Refused
+from jupyter_eca.fronts.mcp.offers_base import RefusedCall, ToolAnswer
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -24,7 +24,7 @@ STRUCTURED: Final = "2025-06-18"
 _READ_ON: Final = "Read the message: it says what was wrong with this call."
 
 
-def result(answer: Answer, version: str) -> types.CallToolResult:
+def result(answer: ToolAnswer, version: str) -> types.CallToolResult:
     data: dict[str, Any] = dict(answer.data)
     newer = is_version_at_least(version, STRUCTURED)
     if answer.images and not newer:
@@ -36,15 +36,15 @@ def result(answer: Answer, version: str) -> types.CallToolResult:
 
 
 def failure(error: ToolError, version: str) -> types.CallToolResult:
-    suggestions = error.suggestions if isinstance(error, Refused) else (error.fix,) if error.fix else ()
+    suggestions = error.suggestions if isinstance(error, RefusedCall) else (error.fix,) if error.fix else ()
     said = str(error)
     if error.fix and said.endswith(error.fix):
         said = said[: -len(error.fix)].strip()
     return result(failed(said, suggestions), version)
 
 
-def failed(message: str, suggestions: Sequence[str] = ()) -> Answer:
-    return Answer({"error": message, "suggestions": list(suggestions) or [_READ_ON]}, failed=True)
+def failed(message: str, suggestions: Sequence[str] = ()) -> ToolAnswer:
+    return ToolAnswer({"error": message, "suggestions": list(suggestions) or [_READ_ON]}, failed=True)
 
 
 def text(data: Mapping[str, Any]) -> str:

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, Final
 from jupyter_eca.engine.model.request import ToolSpec
 from jupyter_eca.errors import ToolError
 from jupyter_eca.fronts.mcp import approval, native_tools
-from jupyter_eca.fronts.mcp.offers_base import About, Answer, Offers, Refused
-from jupyter_eca.fronts.mcp.turn_listeners import Listeners
-from jupyter_eca.fronts.mcp.turn_result import FAILED, STOPPED, Told, refusal
+from jupyter_eca.fronts.mcp.offers_base import About, Offers, RefusedCall, ToolAnswer
+from jupyter_eca.fronts.mcp.turn_listeners import TurnListeners
+from jupyter_eca.fronts.mcp.turn_result import FAILED, STOPPED, TurnResult, refusal
 from jupyter_eca.host.turn import direct_calls
 from jupyter_eca.plugins import loader
 from jupyter_eca.plugins.tools.base import ToolResult, capped
@@ -26,8 +26,8 @@ from jupyter_eca.protocol.content import MetadataContent, ToolCallRunContent
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from jupyter_eca.fronts.mcp.offers_base import Call, Caller, Changed, Offer, Outcome
-    from jupyter_eca.fronts.mcp.turn_listeners import Listener
+    from jupyter_eca.fronts.mcp.offers_base import Caller, Changed, Offer, OfferCall, Outcome
+    from jupyter_eca.fronts.mcp.turn_listeners import TurnListener
     from jupyter_eca.host.chat.live_chat import Choice, Prompt
     from jupyter_eca.host.host import Host
     from jupyter_eca.plugins.tools.base import Need, Preview, Tool, ToolContext
@@ -59,7 +59,7 @@ class Assistant:
         self._panel = panel
         self.drafts: dict[str, Draft] = {}
         self._heard: list[Changed] = []
-        self._listeners = Listeners(self._changed)
+        self._listeners = TurnListeners(self._changed)
         self._plugs = tuple(loader.find("fronts.mcp.offers", "OFFERS").values())
         self._chats: defaultdict[str, list[str]] = defaultdict(list)
         self._taken: set[str] = set()
@@ -90,10 +90,10 @@ class Assistant:
 
     # -- calls
 
-    async def call(self, offer: Offer, call: Call[Any], arguments: dict[str, Any]) -> Outcome:
+    async def call(self, offer: Offer, call: OfferCall[Any], arguments: dict[str, Any]) -> Outcome:
         return await (self._govern(offer, call, arguments) if offer.governed else offer.run(call, arguments))
 
-    async def _govern(self, offer: Offer, call: Call[Any], arguments: dict[str, Any]) -> Outcome:
+    async def _govern(self, offer: Offer, call: OfferCall[Any], arguments: dict[str, Any]) -> Outcome:
         """An offer that is no native tool, asked about as one is."""
         outcome: list[Outcome] = []
 
@@ -106,7 +106,7 @@ class Assistant:
         await self.use(_Errand(spec, run), call.caller, arguments)
         return outcome[0]
 
-    async def use(self, tool: Tool, caller: Caller, arguments: dict[str, Any]) -> Answer:
+    async def use(self, tool: Tool, caller: Caller, arguments: dict[str, Any]) -> ToolAnswer:
         """Run a tool, if the engine has it run. Raises: ToolError when it did not run, or failed."""
         name = caller.name or "A program"
         witness = _Witness(tool)
@@ -116,7 +116,7 @@ class Assistant:
                 message = f"{name} calls {tool.spec.name} over MCP"
                 try:
                     live = await direct_calls.call(self.host, direct_calls.Request(chat, witness, arguments, message))
-                    told = Told(live.state.turn)
+                    told = TurnResult(live.state.turn)
                     await self._follow(listener, told)
                 except asyncio.CancelledError:
                     self.host.stop(chat)
@@ -127,12 +127,12 @@ class Assistant:
             raise refusal(told.rejected[0], panel=self._panel)
         return witness.answer()
 
-    async def prompt(self, prompt: Prompt, caller: Caller) -> Answer:
-        """Ask the assistant, and wait for the answer. Raises: BusyError; Refused when there is no answer."""
+    async def prompt(self, prompt: Prompt, caller: Caller) -> ToolAnswer:
+        """Ask the assistant, and wait for the answer. Raises: BusyError; RefusedCall when there is no answer."""
         with self._listeners.listening(prompt.chat, caller) as listener:
             begun = await self.host.prompt(prompt)
             live = self.host.live(prompt.chat)
-            told = Told(live.state.turn if live else "")
+            told = TurnResult(live.state.turn if live else "")
             draft = self.drafts.pop(prompt.chat, None)
             if live and draft and draft.title:
                 self.host.mark(live, MetadataContent(title=draft.title))
@@ -155,7 +155,7 @@ class Assistant:
         self._taken.add(chat)
         return chat
 
-    async def _follow(self, listener: Listener, told: Told) -> None:
+    async def _follow(self, listener: TurnListener, told: TurnResult) -> None:
         """To the end of the turn."""
         async with asyncio.TaskGroup() as tasks:
             asking: list[asyncio.Task[None]] = []
@@ -170,7 +170,7 @@ class Assistant:
             for task in asking:
                 task.cancel()
 
-    async def _approve(self, listener: Listener, call: ToolCallRunContent) -> None:
+    async def _approve(self, listener: TurnListener, call: ToolCallRunContent) -> None:
         """The caller's user is one of those who may answer."""
         if not listener.caller.can_ask:
             return
@@ -221,14 +221,14 @@ class _Witness:
         self._result = capped(result)
         return result
 
-    def answer(self) -> Answer:
+    def answer(self) -> ToolAnswer:
         """Raises: ToolError when it did not come to a result."""
         if self._error is not None:
             raise self._error
         if self._result is None:
-            raise Refused(*STOPPED)
+            raise RefusedCall(*STOPPED)
         result = self._result
         if result.error:
-            raise Refused(result.text, FAILED)
+            raise RefusedCall(result.text, FAILED)
         links = [{"title": link.title, "url": link.url} for link in result.links]
-        return Answer({"text": result.text, **({"links": links} if links else {})}, result.images)
+        return ToolAnswer({"text": result.text, **({"links": links} if links else {})}, result.images)

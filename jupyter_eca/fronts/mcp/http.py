@@ -10,7 +10,7 @@ from mcp.server.auth.provider import AccessToken
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from sse_starlette import sse
 
-from jupyter_eca.fronts.mcp.server import Front
+from jupyter_eca.fronts.mcp.server import McpFront
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -30,7 +30,7 @@ def end_of_streams_is_ours() -> None:
 @asynccontextmanager
 async def application(backend: Backend) -> AsyncGenerator[ASGIApp]:
     """Sessions and calls end with it."""
-    front = Front(backend)
+    front = McpFront(backend)
     manager = StreamableHTTPSessionManager(front.server)
     async with front.running(), manager.run():
         yield Application(manager)

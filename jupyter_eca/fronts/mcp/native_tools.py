@@ -13,7 +13,7 @@ from jupyter_eca.host.turn import tool_context
 from jupyter_eca.protocol.content import Origin
 
 if TYPE_CHECKING:
-    from jupyter_eca.fronts.mcp.offers_base import Answer, Call
+    from jupyter_eca.fronts.mcp.offers_base import OfferCall, ToolAnswer
     from jupyter_eca.host.host import Host
     from jupyter_eca.plugins.tools.base import Tool
 
@@ -53,7 +53,7 @@ def offers(host: Host) -> list[Offer]:
 
 
 def _offer(tool: Tool) -> Offer:
-    async def run(call: Call[Any], arguments: dict[str, Any], /) -> Answer:
+    async def run(call: OfferCall[Any], arguments: dict[str, Any], /) -> ToolAnswer:
         return await call.backend.use(tool, call.caller, arguments)
 
     name = tool.spec.name

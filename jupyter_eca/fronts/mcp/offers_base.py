@@ -44,7 +44,7 @@ class Hints(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ToolAnswer:
     """`data` is told as JSON. `failed`: it is about something that went wrong."""
 
     data: Mapping[str, Any]
@@ -52,7 +52,7 @@ class Answer:
     failed: bool = False
 
 
-class Refused(ToolError):
+class RefusedCall(ToolError):
     """A call that came to nothing, with what the caller may do about it."""
 
     def __init__(self, message: str, *suggestions: str) -> None:
@@ -77,7 +77,7 @@ class Caller(Protocol):
         ...
 
     async def progress(self, done: float, total: float | None = None, message: str | None = None) -> None:
-        """Told to those who asked for it."""
+        """Report to the clients that asked for progress."""
         ...
 
     async def ask(self, question: types.ElicitRequestFormParams) -> types.ElicitResult | None:
@@ -86,7 +86,7 @@ class Caller(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Call(Generic[B]):
+class OfferCall(Generic[B]):
     """One call of a tool. `backend` is what the tool works on; `params` are as they came; `changed` is to be told what
     the call changes of the server itself."""
 
@@ -102,12 +102,12 @@ Changed = Callable[[str], None]
 TOOLS: Final = "tools"
 PROMPTS: Final = "prompts"
 
-Outcome = Answer | types.CallToolResult | types.InputRequiredResult
+Outcome = ToolAnswer | types.CallToolResult | types.InputRequiredResult
 """An answer is put as the caller's version wants it; the SDK's own results are passed on as they are."""
 
 
 class Run(Protocol):
-    def __call__(self, call: Call[Any], arguments: dict[str, Any], /) -> Awaitable[Outcome]:
+    def __call__(self, call: OfferCall[Any], arguments: dict[str, Any], /) -> Awaitable[Outcome]:
         """Raises: ToolError."""
         ...
 
@@ -127,17 +127,17 @@ class Offer:
 def offer(
     name: str, hints: Hints, *, governed: bool = False, parameters: dict[str, Any] | None = None
 ) -> Callable[[Callable[..., Awaitable[Any]]], Offer]:
-    """Make an offer of `async def f(call: Call[...], argument: Annotated[str, Field(description=...)])`, which gives an
+    """Make an offer of `async def f(call: OfferCall[...], argument: Annotated[str, Field(description=...)])`, which gives an
     outcome, or just its data. With `parameters`, that is the schema, and the function takes the arguments whole.
     """
 
     def make(function: Callable[..., Awaitable[Any]]) -> Offer:
         model = None if parameters is not None else arguments_of(function)
 
-        async def run(call: Call[Any], arguments: dict[str, Any], /) -> Outcome:
+        async def run(call: OfferCall[Any], arguments: dict[str, Any], /) -> Outcome:
             given = {"arguments": arguments} if model is None else validated(model, arguments)
             found = await function(call, **given)
-            return found if isinstance(found, Outcome) else Answer(found)
+            return found if isinstance(found, Outcome) else ToolAnswer(found)
 
         schema = _schema(model) if parameters is None else parameters
         return Offer(name, inspect.getdoc(function) or "", schema, hints, run, governed)
@@ -149,7 +149,7 @@ def _schema(model: type[BaseModel] | None) -> dict[str, Any]:
     return schema_of(model) if model is not None else {"type": "object"}
 
 
-class Shelf(Protocol):
+class ResourceShelf(Protocol):
     """Resources of one kind."""
 
     async def list(self, backend: Any, /) -> Sequence[types.Resource]: ...
@@ -178,7 +178,7 @@ class Prompts(Protocol):
 @dataclass(frozen=True, slots=True)
 class Offers:
     tools: tuple[Offer, ...] = ()
-    shelves: tuple[Shelf, ...] = ()
+    shelves: tuple[ResourceShelf, ...] = ()
     prompts: tuple[Prompts, ...] = ()
 
 
@@ -201,7 +201,7 @@ class Backend(Protocol):
         """As they are now."""
         ...
 
-    async def call(self, offer: Offer, call: Call[Any], arguments: dict[str, Any]) -> Outcome:
+    async def call(self, offer: Offer, call: OfferCall[Any], arguments: dict[str, Any]) -> Outcome:
         """Raises: ToolError."""
         ...
 

@@ -31,10 +31,12 @@ PATIENCE: Final = 300.0
 _QUESTION: Final = "question"
 
 
-class Round:
+class CallInProgress:
     """`base.Caller`: a call of a tool, over all the requests that it takes."""
 
-    def __init__(self, context: Context, work: Callable[[Round], Awaitable[Outcome]], tasks: asyncio.TaskGroup) -> None:
+    def __init__(
+        self, context: Context, work: Callable[[CallInProgress], Awaitable[Outcome]], tasks: asyncio.TaskGroup
+    ) -> None:
         self.id = uuid.uuid4().hex
         self.context = context
         self._question: types.ElicitRequestFormParams | None = None
@@ -91,7 +93,7 @@ class Round:
 
     # -- its requests
 
-    async def _run(self, work: Callable[[Round], Awaitable[Outcome]]) -> Outcome | Exception:
+    async def _run(self, work: Callable[[CallInProgress], Awaitable[Outcome]]) -> Outcome | Exception:
         try:
             return await work(self)
         except Exception as error:  # noqa: BLE001  # it is raised by the request that waits for it
@@ -127,23 +129,23 @@ class Round:
         await asyncio.wait((self.work,))
 
 
-class Rounds:
+class CallsInProgress:
     """All that are under way, as children of `tasks`."""
 
     def __init__(self, tasks: asyncio.TaskGroup) -> None:
         self._tasks = tasks
-        self._waiting: dict[str, Round] = {}
+        self._waiting: dict[str, CallInProgress] = {}
 
     async def request(
         self,
         context: Context,
         params: types.CallToolRequestParams,
-        work: Callable[[Round], Awaitable[Outcome]],
+        work: Callable[[CallInProgress], Awaitable[Outcome]],
     ) -> Outcome:
         """`work` is begun, or was by an earlier request of the same call."""
         round = self._waiting.get(params.request_state or "")
         if round is None:
-            round = Round(context, work, self._tasks)
+            round = CallInProgress(context, work, self._tasks)
             id, self._waiting[round.id] = round.id, round
             round.work.add_done_callback(lambda _: self._waiting.pop(id, None))
         return await round.request(context, params)

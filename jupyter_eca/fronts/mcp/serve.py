@@ -19,7 +19,7 @@ from jupyter_eca.errors import ConfigError
 from jupyter_eca.fronts.http.gate import Gate, named
 from jupyter_eca.fronts.http.server import serve as serve_http
 from jupyter_eca.fronts.mcp.http import application
-from jupyter_eca.fronts.mcp.server import Front
+from jupyter_eca.fronts.mcp.server import McpFront
 from jupyter_eca.fronts.mcp.stdio import streams
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ async def serve(backend: Backend) -> None:
 
 async def _on_stdio(backend: Backend) -> None:
     """Until the end of stdin, or a signal: clients send one soon after that."""
-    front = Front(backend)
+    front = McpFront(backend)
 
     async def run() -> None:
         async with front.running(), streams() as (heard, says):

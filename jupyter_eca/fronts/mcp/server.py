@@ -22,8 +22,8 @@ from mcp.shared.exceptions import MCPError
 from jupyter_eca import __version__
 from jupyter_eca.errors import EcaError, ToolError
 from jupyter_eca.fronts.mcp import answers, offers_base
-from jupyter_eca.fronts.mcp.offers_base import Answer, Call
-from jupyter_eca.fronts.mcp.pending_calls import PATIENCE, Rounds
+from jupyter_eca.fronts.mcp.offers_base import OfferCall, ToolAnswer
+from jupyter_eca.fronts.mcp.pending_calls import PATIENCE, CallsInProgress
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from mcp.server.session import ServerSession
 
     from jupyter_eca.fronts.mcp.offers_base import Backend, Changed, Offer, Offers, Outcome
-    from jupyter_eca.fronts.mcp.pending_calls import Round
+    from jupyter_eca.fronts.mcp.pending_calls import CallInProgress
 
     Context = ServerRequestContext[Any, Any]
 
@@ -44,10 +44,10 @@ MOST_SUBSCRIPTIONS: Final = 10_000
 MOST_COMPLETIONS: Final = 100
 
 
-class Front:
+class McpFront:
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
-        self._rounds: Rounds | None = None
+        self._rounds: CallsInProgress | None = None
         self._note: Changed = _told_nobody
         self._subscribed: dict[str, dict[int, ServerSession]] = {}
         self._bus = InMemorySubscriptionBus()
@@ -79,7 +79,7 @@ class Front:
     async def running(self) -> AsyncGenerator[None]:
         """Calls are taken for as long as this lasts; those under way at its end are cancelled."""
         async with asyncio.TaskGroup() as tasks:
-            rounds = self._rounds = Rounds(tasks)
+            rounds = self._rounds = CallsInProgress(tasks)
             self._note = lambda what: _ignore(tasks.create_task(self._changed(what)))
             unlisten = self._backend.listen(self._note)
             try:
@@ -103,9 +103,9 @@ class Front:
         if offer is None:
             raise MCPError(types.INVALID_PARAMS, f"Unknown tool: {params.name}")
 
-        async def work(round: Round) -> Outcome:
+        async def work(round: CallInProgress) -> Outcome:
             return await self._backend.call(
-                offer, Call(self._backend, round, params, self._note), params.arguments or {}
+                offer, OfferCall(self._backend, round, params, self._note), params.arguments or {}
             )
 
         version = context.protocol_version
@@ -122,7 +122,7 @@ class Front:
         except Exception as error:  # noqa: BLE001  # a plug boundary: the connection must live on
             _log.exception("the tool %s failed", offer.name)
             return answers.result(answers.failed(f"{offer.name} failed inside: {error!r}"), version)
-        return answers.result(outcome, version) if isinstance(outcome, Answer) else outcome
+        return answers.result(outcome, version) if isinstance(outcome, ToolAnswer) else outcome
 
     # -- resources
 

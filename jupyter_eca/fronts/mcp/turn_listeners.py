@@ -27,7 +27,7 @@ CHAT: Final = "eca://chat/{id}"
 
 
 @dataclass(eq=False)
-class Listener:
+class TurnListener:
     """`silent`: its caller was asked, and did not answer."""
 
     chat: str
@@ -36,7 +36,7 @@ class Listener:
     events: asyncio.Queue[Event] = field(default_factory=asyncio.Queue["Event"])
 
 
-class Listeners:
+class TurnListeners:
     """`audience.Audience`. `changed` is told of each chat whose turn ends, or that is gone, and of other tools."""
 
     def __init__(self, changed: Changed) -> None:
@@ -44,11 +44,11 @@ class Listeners:
         self.editor: Editor | None = None
         self.notebooks: Notebooks | None = None
         self._changed = changed
-        self._by_chat: dict[str, list[Listener]] = {}
+        self._by_chat: dict[str, list[TurnListener]] = {}
 
     @contextmanager
-    def listening(self, chat: str, caller: Caller) -> Generator[Listener]:
-        listener = Listener(chat, caller)
+    def listening(self, chat: str, caller: Caller) -> Generator[TurnListener]:
+        listener = TurnListener(chat, caller)
         self._by_chat.setdefault(chat, []).append(listener)
         try:
             yield listener

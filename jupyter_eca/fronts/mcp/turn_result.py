@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from jupyter_eca.engine.model.request import ImagePart
-from jupyter_eca.fronts.mcp.offers_base import Answer, Refused
+from jupyter_eca.fronts.mcp.offers_base import RefusedCall, ToolAnswer
 from jupyter_eca.protocol.content import (
     ImageContent,
     ProgressContent,
@@ -40,15 +40,15 @@ STOPPED: Final = ("The call was stopped while it ran; it may have been carried o
 FAILED: Final = "The message is what the tool said. Correct what you asked for, and call it again."
 
 
-def refusal(rejected: ToolCallRejectedContent, *, panel: bool) -> Refused:
+def refusal(rejected: ToolCallRejectedContent, *, panel: bool) -> RefusedCall:
     message, *suggestions = REFUSALS[rejected.reason]
     if panel and rejected.reason is RejectReason.NOBODY:
         suggestions.insert(0, _PANEL)
-    return Refused(message, *(one.replace("NAME", rejected.name) for one in suggestions))
+    return RefusedCall(message, *(one.replace("NAME", rejected.name) for one in suggestions))
 
 
 @dataclass
-class Told:
+class TurnResult:
     """`steps` counts what has happened; `now` is what goes on."""
 
     turn: str
@@ -91,16 +91,16 @@ class Told:
         self.steps += news
         return news
 
-    def answer(self, session: str, model: str) -> Answer:
-        """Of a prompt. Raises: Refused when there is none."""
+    def answer(self, session: str, model: str) -> ToolAnswer:
+        """Of a prompt. Raises: RefusedCall when there is none."""
         remarks = "\n".join(self._remarks)
         if self.outcome is not Outcome.COMPLETED:
             again = f'Ask again in the same session: eca_session_prompt with sessionId "{session}".'
-            raise Refused(remarks or f"The answer was {self.outcome}.", again)
+            raise RefusedCall(remarks or f"The answer was {self.outcome}.", again)
         data = {
             "sessionId": session,
             "model": model,
             "text": "".join(self._texts) or remarks,
             "toolCalls": self._calls,
         }
-        return Answer(data, tuple(self._images))
+        return ToolAnswer(data, tuple(self._images))

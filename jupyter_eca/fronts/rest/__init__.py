@@ -30,9 +30,9 @@ class RestPlug:
         """One front for all clients, as the contract wants it."""
         await asyncio.to_thread(importlib.import_module, "jupyter_eca.fronts.rest.app")
         from jupyter_eca.fronts.rest.app import application
-        from jupyter_eca.fronts.rest.front import Front
+        from jupyter_eca.fronts.rest.front import RestFront
 
-        with closing(Front(host)) as front:
+        with closing(RestFront(host)) as front:
             yield application(front)
 
     async def run(
@@ -43,7 +43,7 @@ class RestPlug:
         from jupyter_eca.fronts.http.gate import Gate, named
         from jupyter_eca.fronts.http.server import serve
         from jupyter_eca.fronts.rest.app import application
-        from jupyter_eca.fronts.rest.front import Approve, Front
+        from jupyter_eca.fronts.rest.front import Approve, RestFront
 
         gate = Gate(options.host, named(options.cors_origin), options.token)
 
@@ -51,7 +51,7 @@ class RestPlug:
             print(f"The MCP chat API is at {address} (described at {address}/docs).", flush=True)  # noqa: T201
 
         async with start_host() as host:
-            with closing(Front(host, Approve(options.approve))) as front:
+            with closing(RestFront(host, Approve(options.approve))) as front:
                 await serve(application(front), gate, options.port, print_address)
 
 

@@ -16,7 +16,7 @@ from jupyter_eca import __version__
 from jupyter_eca.errors import BusyError, EcaError, UnknownChat
 from jupyter_eca.fronts.rest.document import Operation, openapi, page
 from jupyter_eca.fronts.rest.front import NotConnected, UnknownServer
-from jupyter_eca.fronts.rest.projection import Failed
+from jupyter_eca.fronts.rest.projection import TurnFailed
 from jupyter_eca.fronts.rest.stream import EventStream, unless_left
 from jupyter_eca.protocol import rest
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from starlette.requests import Request
 
-    from jupyter_eca.fronts.rest.front import Front, Turn
+    from jupyter_eca.fronts.rest.front import RestFront, RestTurn
 
 T = TypeVar("T", bound=rest.Wire)
 
@@ -36,7 +36,7 @@ _STATUS: Final[dict[type[EcaError], int]] = {UnknownServer: 404, UnknownChat: 40
 
 
 class Handlers:
-    def __init__(self, front: Front) -> None:
+    def __init__(self, front: RestFront) -> None:
         self._front = front
 
     # -- the contract
@@ -84,7 +84,7 @@ class Handlers:
 
     # -- how
 
-    async def _turn(self, request: Request) -> Turn:
+    async def _turn(self, request: Request) -> RestTurn:
         asked = await _body(request, rest.ChatRequest)
         chat = asked.chat_id or self._front.default_chat
         after = request.headers.get("last-event-id", "")
@@ -94,11 +94,11 @@ class Handlers:
             raise HTTPException(422, "Last-Event-ID: this is no id of ours")
         return await self._front.resume(chat, int(after))
 
-    async def _whole(self, turn: Turn) -> Response:
+    async def _whole(self, turn: RestTurn) -> Response:
         texts: list[str] = []
         async with aclosing(self._front.items(turn, 3600.0)) as items:
             async for item in items:
-                if item is not None and isinstance(item.what, Failed):
+                if item is not None and isinstance(item.what, TurnFailed):
                     raise HTTPException(502, item.what.message)
                 if item is not None and isinstance(item.what, rest.Text):
                     texts.append(item.what.content)
@@ -159,7 +159,7 @@ def operations(handlers: Handlers) -> Sequence[Operation]:
     )
 
 
-def application(front: Front) -> Starlette:
+def application(front: RestFront) -> Starlette:
     known = operations(Handlers(front))
     description = openapi(known)
 

@@ -12,8 +12,8 @@ from urllib.parse import urlsplit
 
 from jupyter_eca.engine.approval.policy import Decision, Policy
 from jupyter_eca.errors import EcaError, UnknownChat
-from jupyter_eca.fronts.rest.projection import Item, Projection
-from jupyter_eca.fronts.rest.readers import Reader, Readers
+from jupyter_eca.fronts.rest.projection import RestProjection, StreamItem
+from jupyter_eca.fronts.rest.readers import TurnReader, TurnReaders
 from jupyter_eca.host import notifications
 from jupyter_eca.host.chat.live_chat import Bounds, Choice, Prompt
 from jupyter_eca.mcp_client.tool_names import tool_name
@@ -51,23 +51,23 @@ class NotConnected(EcaError):
 
 
 @dataclass(eq=False)
-class Turn:
+class RestTurn:
     """One that is being read: what has been said of it before, then what comes. `after` is what is known already."""
 
     chat: str
-    projection: Projection
-    reader: Reader
-    past: list[Item] = field(default_factory=list[Item])
+    projection: RestProjection
+    reader: TurnReader
+    past: list[StreamItem] = field(default_factory=list[StreamItem])
     after: int = 0
 
 
-class Front:
+class RestFront:
     """`connected` is the one server whose tools the chats have; what this front started, it stops."""
 
     def __init__(self, host: Host, approve: Approve = Approve.RULES) -> None:
         self._host = host
         self._approve = approve
-        self._readers = Readers()
+        self._readers = TurnReaders()
         self._connecting = asyncio.Lock()
         self._connected = ""
         self._started = False
@@ -193,7 +193,7 @@ class Front:
     # -- turns
 
     @contextmanager
-    def reading(self, turn: Turn) -> Generator[None]:
+    def reading(self, turn: RestTurn) -> Generator[None]:
         """A turn that is left by all who read it is stopped."""
         try:
             yield
@@ -203,14 +203,14 @@ class Front:
             if last and not turn.projection.ended and live is not None and live.state.turn == turn.reader.turn:
                 self._host.stop(turn.reader.chat)
 
-    async def ask(self, message: str, chat: str) -> Turn:
+    async def ask(self, message: str, chat: str) -> RestTurn:
         """To be read with `reading`, at once. Raises: BusyError."""
         id = PREFIX + chat
         await self._host.prompt(Prompt(id, message, self._choice, bounds=self._bounds))
         # From the prompt to here nothing was awaited: what the turn has said is not told yet.
         return self._turn(id, chat)
 
-    async def resume(self, chat: str, after: int) -> Turn:
+    async def resume(self, chat: str, after: int) -> RestTurn:
         """The turn of an event, from behind it on. To be read with `reading`, at once. Raises: UnknownChat."""
         id = PREFIX + chat
         await self._host.load(id, must_exist=True)
@@ -229,18 +229,18 @@ class Front:
         turn.reader.known = events[-1].seq
         return turn
 
-    def _turn(self, id: str, chat: str, after: int = 0) -> Turn:
+    def _turn(self, id: str, chat: str, after: int = 0) -> RestTurn:
         live = self._host.live(id)
         if live is None:
             raise UnknownChat(f"There is no chat {chat!r}.")
         server = self._server(self._connected)
         tools = (server.tools or ()) if server else ()
         names = {tool_name(self._connected, tool.name): tool.name for tool in tools}
-        reader = Reader(id, live.state.turn)
+        reader = TurnReader(id, live.state.turn)
         self._readers.add(reader)
-        return Turn(chat, Projection(names, at_once=not live.state.setup.tools), reader, after=after)
+        return RestTurn(chat, RestProjection(names, at_once=not live.state.setup.tools), reader, after=after)
 
-    async def items(self, turn: Turn, pause: float) -> AsyncGenerator[Item | None]:
+    async def items(self, turn: RestTurn, pause: float) -> AsyncGenerator[StreamItem | None]:
         """To the end of the turn; None when nothing has come for that many seconds."""
         for item in turn.past:
             if item.seq > turn.after:

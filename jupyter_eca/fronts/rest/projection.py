@@ -26,25 +26,25 @@ PIECE: Final = 1_000
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
+class TurnCompleted:
     """The turn is complete."""
 
 
 @dataclass(frozen=True, slots=True)
-class Failed:
+class TurnFailed:
     message: str
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class StreamItem:
     """`seq` is that of the event it came from: each event becomes one item at most."""
 
     seq: int
-    what: rest.StreamEvent | Done | Failed
+    what: rest.StreamEvent | TurnCompleted | TurnFailed
 
 
 @dataclass
-class Projection:
+class RestProjection:
     """One turn from its beginning. `names` are the tools' own names by those that models use. With `at_once` text goes
     out as it comes: right for a turn without tools only, since whether a text is the final answer is known when no tool
     call has followed it. Replayed from the store it gives the same items."""
@@ -53,20 +53,20 @@ class Projection:
     at_once: bool = False
     calls: list[rest.CalledTool] = field(default_factory=list[rest.CalledTool])
     ended: bool = False
-    _held: list[Item] = field(default_factory=list[Item])
+    _held: list[StreamItem] = field(default_factory=list[StreamItem])
     _started: set[str] = field(default_factory=set[str])
-    _remarks: list[Item] = field(default_factory=list[Item])
+    _remarks: list[StreamItem] = field(default_factory=list[StreamItem])
     _said: bool = False
 
-    def items(self, event: Event) -> Iterator[Item]:
+    def items(self, event: Event) -> Iterator[StreamItem]:
         match event.content:
             case TextContent(text=text) if event.role is Role.ASSISTANT:
                 self._said = True
-                self._held.append(Item(event.seq, rest.Text(content=text)))
+                self._held.append(StreamItem(event.seq, rest.Text(content=text)))
                 if self.at_once:
                     yield from self._released()
             case TextContent(text=text) if event.role is Role.SYSTEM:
-                self._remarks.append(Item(event.seq, rest.Text(content=text)))
+                self._remarks.append(StreamItem(event.seq, rest.Text(content=text)))
             case ToolCallContent() as call:
                 self._held, self._said = [], False
                 self._remarks = []
@@ -76,33 +76,33 @@ class Projection:
         if event.outcome is not None:
             yield from self._end(event.seq, event.outcome)
 
-    def _call(self, seq: int, call: ToolCallContent) -> Iterator[Item]:
+    def _call(self, seq: int, call: ToolCallContent) -> Iterator[StreamItem]:
         """A call that was refused, or could not be tried, never began: nobody is told of its end either."""
         name = self.names.get(call.name) or call.name.removeprefix(f"{call.server}__")
         if isinstance(call, ToolCallRunningContent):
             self._started.add(call.id)
-            yield Item(seq, rest.ToolStart(id=call.id, name=name, args=call.arguments))
+            yield StreamItem(seq, rest.ToolStart(id=call.id, name=name, args=call.arguments))
         elif isinstance(call, ToolCalledContent) and call.id in self._started:
             result = "\n".join(output.text for output in call.outputs)
             self.calls.append(rest.CalledTool(name=name, args=call.arguments, result=result))
-            yield Item(seq, rest.ToolEnd(id=call.id, name=name))
+            yield StreamItem(seq, rest.ToolEnd(id=call.id, name=name))
 
-    def _end(self, seq: int, outcome: Outcome) -> Iterator[Item]:
+    def _end(self, seq: int, outcome: Outcome) -> Iterator[StreamItem]:
         """What we have to say ourselves is the answer where the model gave none: to a command of ours."""
         self.ended = True
         if outcome is not Outcome.COMPLETED:
             reasons = (item.what.content for item in self._remarks if isinstance(item.what, rest.Text))
-            yield Item(seq, Failed(" ".join(reasons) or f"The answer is {outcome.value}."))
+            yield StreamItem(seq, TurnFailed(" ".join(reasons) or f"The answer is {outcome.value}."))
             return
         yield from self._released() if self._said else self._remarks
-        yield Item(seq, Done())
+        yield StreamItem(seq, TurnCompleted())
 
-    def _released(self) -> Iterator[Item]:
+    def _released(self) -> Iterator[StreamItem]:
         held, self._held = self._held, []
         yield from held
 
 
-def frames(item: Item, *, ids: bool) -> Iterator[bytes]:
+def frames(item: StreamItem, *, ids: bool) -> Iterator[bytes]:
     """Each is one event. Of a text in several pieces only the last one has the id: who has not got it wants all.
 
     The id comes behind the data: there are clients that look at the beginning of an event only.
@@ -114,12 +114,12 @@ def frames(item: Item, *, ids: bool) -> Iterator[bytes]:
     yield f"data: {last}{id}\n\n".encode()
 
 
-def _said(what: rest.StreamEvent | Done | Failed) -> list[str]:
+def _said(what: rest.StreamEvent | TurnCompleted | TurnFailed) -> list[str]:
     """JSON in ASCII: cut anywhere, it is still characters."""
     match what:
-        case Done():
+        case TurnCompleted():
             return ["[DONE]"]
-        case Failed(message=message):
+        case TurnFailed(message=message):
             return [f"[ERROR] {' '.join(message.split())}"]
         case rest.Text(content=text):
             pieces = [text[at : at + PIECE] for at in range(0, len(text), PIECE)] or [""]

@@ -23,7 +23,7 @@ MAX_BEHIND: Final = 1_000
 
 
 @dataclass(eq=False)
-class Reader:
+class TurnReader:
     """Of one turn, from behind what is `known`. `gone`: the chat was deleted."""
 
     chat: str
@@ -61,20 +61,20 @@ class Reader:
         return [event for event in behind if not 0 < event.seq <= self.known]
 
 
-class Readers:
+class TurnReaders:
     """`audience.Audience`: one look per event however many read. Hears of tool servers too, for who waits for one."""
 
     def __init__(self) -> None:
         self.kernel: Kernel | None = None
         self.editor: Editor | None = None
         self.notebooks: Notebooks | None = None
-        self._by_chat: dict[str, list[Reader]] = {}
+        self._by_chat: dict[str, list[TurnReader]] = {}
         self._waiting: set[asyncio.Queue[ToolServerUpdatedParams | ToolServerRemovedParams]] = set()
 
-    def add(self, reader: Reader) -> None:
+    def add(self, reader: TurnReader) -> None:
         self._by_chat.setdefault(reader.chat, []).append(reader)
 
-    def remove(self, reader: Reader) -> bool:
+    def remove(self, reader: TurnReader) -> bool:
         """Whether it was the last one of its chat."""
         readers = self._by_chat[reader.chat]
         readers.remove(reader)

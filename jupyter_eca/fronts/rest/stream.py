@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from starlette.responses import Response
 
 from jupyter_eca.errors import EcaError
-from jupyter_eca.fronts.rest.projection import Failed, Item, frames
+from jupyter_eca.fronts.rest.projection import StreamItem, TurnFailed, frames
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine
 
     from starlette.types import Receive, Scope, Send
 
-    from jupyter_eca.fronts.rest.front import Front, Turn
+    from jupyter_eca.fronts.rest.front import RestFront, RestTurn
 
 T = TypeVar("T")
 
@@ -52,7 +52,7 @@ class EventStream(Response):
         "x-accel-buffering": "no",
     }
 
-    def __init__(self, front: Front, turn: Turn, *, ids: bool, heartbeat: float = HEARTBEAT) -> None:
+    def __init__(self, front: RestFront, turn: RestTurn, *, ids: bool, heartbeat: float = HEARTBEAT) -> None:
         self._front = front
         self._turn = turn
         self._ids = ids
@@ -73,6 +73,6 @@ class EventStream(Response):
                     for frame in (SILENCE,) if item is None else frames(item, ids=self._ids):
                         await send({"type": "http.response.body", "body": frame, "more_body": True})
         except EcaError as error:
-            (frame,) = frames(Item(0, Failed(str(error))), ids=False)
+            (frame,) = frames(StreamItem(0, TurnFailed(str(error))), ids=False)
             await send({"type": "http.response.body", "body": frame, "more_body": True})
         await send({"type": "http.response.body", "body": b"", "more_body": False})

@@ -13,15 +13,15 @@ Id = Annotated[str, Field(min_length=1, max_length=200)]
 """Of the client's making: it becomes a part of what we store and send."""
 
 
-class OfSession(Ahp):
+class SessionScoped(Ahp):
     session: Uri
 
 
-class OfTurn(OfSession):
+class TurnScoped(SessionScoped):
     turn_id: Id
 
 
-class OfCall(OfTurn):
+class CallScoped(TurnScoped):
     tool_call_id: str
 
 
@@ -31,13 +31,13 @@ class RootConfigChanged(Ahp):
     replace: bool = False
 
 
-class TurnStarted(OfTurn):
+class TurnStarted(TurnScoped):
     type: Literal["session/turnStarted"]
     user_message: content.UserMessage
     queued_message_id: str | None = None
 
 
-class Approved(OfCall):
+class ToolCallApproved(CallScoped):
     type: Literal["session/toolCallConfirmed"]
     approved: Literal[True]
     confirmed: content.Confirmed
@@ -45,151 +45,151 @@ class Approved(OfCall):
     selected_option_id: str | None = None
 
 
-class Denied(OfCall):
+class ToolCallDenied(CallScoped):
     type: Literal["session/toolCallConfirmed"]
     approved: Literal[False]
     reason: Literal["denied", "skipped"]
     user_suggestion: content.UserMessage | None = None
-    reason_message: content.Words | None = None
+    reason_message: content.MarkdownText | None = None
     selected_option_id: str | None = None
 
 
-class CallComplete(OfCall):
+class ToolCallComplete(CallScoped):
     type: Literal["session/toolCallComplete"]
-    result: content.ToolResult
+    result: content.AhpToolResult
     requires_result_confirmation: bool | None = None
 
 
-class ResultConfirmed(OfCall):
+class ToolCallResultConfirmed(CallScoped):
     type: Literal["session/toolCallResultConfirmed"]
     approved: bool
 
 
-class ContentChanged(OfCall):
+class ToolCallContentChanged(CallScoped):
     type: Literal["session/toolCallContentChanged"]
     content: tuple[content.ToolContent, ...]
 
 
-class TurnCancelled(OfTurn):
+class TurnCancelled(TurnScoped):
     type: Literal["session/turnCancelled"]
 
 
-class TitleChanged(OfSession):
+class TitleChanged(SessionScoped):
     type: Literal["session/titleChanged"]
     title: str
 
 
-class ModelChanged(OfSession):
+class ModelChanged(SessionScoped):
     type: Literal["session/modelChanged"]
     model: content.ModelSelection
 
 
-class IsReadChanged(OfSession):
+class IsReadChanged(SessionScoped):
     type: Literal["session/isReadChanged"]
     is_read: bool
 
 
-class IsArchivedChanged(OfSession):
+class IsArchivedChanged(SessionScoped):
     type: Literal["session/isArchivedChanged"]
     is_archived: bool
 
 
-class ActiveClientChanged(OfSession):
+class ActiveClientChanged(SessionScoped):
     type: Literal["session/activeClientChanged"]
     active_client: state.ActiveClient | None = None
 
 
-class ActiveClientToolsChanged(OfSession):
+class ActiveClientToolsChanged(SessionScoped):
     type: Literal["session/activeClientToolsChanged"]
     tools: tuple[content.ToolDefinition, ...]
 
 
-class CustomizationToggled(OfSession):
+class CustomizationToggled(SessionScoped):
     type: Literal["session/customizationToggled"]
     uri: Uri
     enabled: bool
 
 
-class ConfigChanged(OfSession):
+class ConfigChanged(SessionScoped):
     type: Literal["session/configChanged"]
     config: Json
     replace: bool = False
 
 
-class Truncated(OfSession):
+class Truncated(SessionScoped):
     type: Literal["session/truncated"]
     turn_id: str | None = None
 
 
-class PendingMessageSet(OfSession):
+class PendingMessageSet(SessionScoped):
     type: Literal["session/pendingMessageSet"]
     kind: Literal["steering", "queued"]
     id: Id
     user_message: content.UserMessage
 
 
-class PendingMessageRemoved(OfSession):
+class PendingMessageRemoved(SessionScoped):
     type: Literal["session/pendingMessageRemoved"]
     kind: Literal["steering", "queued"]
     id: str
 
 
-class QueuedMessagesReordered(OfSession):
+class QueuedMessagesReordered(SessionScoped):
     type: Literal["session/queuedMessagesReordered"]
     order: tuple[str, ...]
 
 
-class InputAnswerChanged(OfSession):
+class InputAnswerChanged(SessionScoped):
     type: Literal["session/inputAnswerChanged"]
     request_id: str
     question_id: str
     answer: content.Answer | None = None
 
 
-class InputCompleted(OfSession):
+class InputCompleted(SessionScoped):
     type: Literal["session/inputCompleted"]
     request_id: str
     response: Literal["accept", "decline", "cancel"]
     answers: dict[str, content.Answer] | None = None
 
 
-class OfTerminal(Ahp):
+class TerminalScoped(Ahp):
     terminal: Uri
 
 
-class TerminalInput(OfTerminal):
+class TerminalInput(TerminalScoped):
     type: Literal["terminal/input"]
     data: str
 
 
-class TerminalResized(OfTerminal):
+class TerminalResized(TerminalScoped):
     type: Literal["terminal/resized"]
     cols: int = Field(gt=0, le=10_000)
     rows: int = Field(gt=0, le=10_000)
 
 
-class TerminalClaimed(OfTerminal):
+class TerminalClaimed(TerminalScoped):
     type: Literal["terminal/claimed"]
     claim: state.TerminalClaim
 
 
-class TerminalTitleChanged(OfTerminal):
+class TerminalTitleChanged(TerminalScoped):
     type: Literal["terminal/titleChanged"]
     title: str
 
 
-class TerminalCleared(OfTerminal):
+class TerminalCleared(TerminalScoped):
     type: Literal["terminal/cleared"]
 
 
-ToolCallConfirmed = Annotated[Approved | Denied, Field(discriminator="approved")]
+ToolCallConfirmed = Annotated[ToolCallApproved | ToolCallDenied, Field(discriminator="approved")]
 
 SessionAction = (
     TurnStarted
     | ToolCallConfirmed
-    | CallComplete
-    | ResultConfirmed
-    | ContentChanged
+    | ToolCallComplete
+    | ToolCallResultConfirmed
+    | ToolCallContentChanged
     | TurnCancelled
     | TitleChanged
     | ModelChanged

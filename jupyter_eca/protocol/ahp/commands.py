@@ -12,7 +12,7 @@ from jupyter_eca.protocol.ahp.content import ModelSelection
 from jupyter_eca.protocol.ahp.state import ActiveClient, TerminalClaim
 
 
-class Code(IntEnum):
+class AhpErrorCode(IntEnum):
     """The protocol's own, beside JSON-RPC's."""
 
     INVALID_REQUEST = -32600
@@ -144,7 +144,7 @@ class ResourceWrite(Ahp):
     create_only: bool = False
 
 
-class Read(Ahp):
+class ResourceContent(Ahp):
     """What a client answers when it is asked for a resource of its own."""
 
     data: str
@@ -152,15 +152,15 @@ class Read(Ahp):
     content_type: str | None = None
 
 
-class Entry(Ahp):
+class DirectoryEntry(Ahp):
     name: str
     type: Literal["file", "directory"]
 
 
-class Listed(Ahp):
-    """As `Read`, of a folder."""
+class ResourceListing(Ahp):
+    """As `ResourceContent`, of a folder."""
 
-    entries: tuple[Entry, ...]
+    entries: tuple[DirectoryEntry, ...]
 
 
 class ResourceList(Ahp):

@@ -9,13 +9,13 @@ from pydantic import Field
 from jupyter_eca.protocol.ahp.base import Ahp, Json, Meta, Uri
 from jupyter_eca.protocol.ahp.content import (
     ActiveTurn,
+    AhpTurn,
     ErrorInfo,
     FileEdit,
     InputRequest,
     ModelSelection,
     PendingMessage,
     ToolDefinition,
-    Turn,
 )
 
 
@@ -41,7 +41,7 @@ class ConfigSchema(Ahp):
     required: tuple[str, ...] | None = None
 
 
-class Config(Ahp):
+class AhpConfig(Ahp):
     schema_: ConfigSchema = Field(alias="schema")
     values: Json
 
@@ -101,12 +101,12 @@ class SessionState(Meta):
     creation_error: ErrorInfo | None = None
     server_tools: tuple[ToolDefinition, ...] | None = None
     active_client: ActiveClient | None = None
-    turns: tuple[Turn, ...]
+    turns: tuple[AhpTurn, ...]
     active_turn: ActiveTurn | None = None
     steering_message: PendingMessage | None = None
     queued_messages: tuple[PendingMessage, ...] | None = None
     input_requests: tuple[InputRequest, ...] | None = None
-    config: Config | None = None
+    config: AhpConfig | None = None
     customizations: tuple[Customization, ...] | None = None
 
 
@@ -133,7 +133,7 @@ class Unclassified(Ahp):
     value: str
 
 
-class Command(Ahp):
+class TerminalCommand(Ahp):
     type: Literal["command"] = "command"
     command_id: str
     command_line: str
@@ -147,7 +147,7 @@ class Command(Ahp):
 class TerminalState(Ahp):
     title: str
     claim: TerminalClaim
-    content: tuple[Annotated[Unclassified | Command, Field(discriminator="type")], ...]
+    content: tuple[Annotated[Unclassified | TerminalCommand, Field(discriminator="type")], ...]
     cwd: Uri | None = None
     cols: int | None = None
     rows: int | None = None
@@ -187,4 +187,4 @@ class RootState(Ahp):
     agents: tuple[AgentInfo, ...]
     active_sessions: int | None = None
     terminals: tuple[TerminalInfo, ...] | None = None
-    config: Config | None = None
+    config: AhpConfig | None = None

@@ -11,7 +11,7 @@ import pytest
 
 from jupyter_eca.config import Config
 from jupyter_eca.fronts.ahp.hub import Hub
-from jupyter_eca.fronts.ahp.persistence import RESERVED, Keeping
+from jupyter_eca.fronts.ahp.persistence import RESERVED, NoteStore
 from jupyter_eca.fronts.ahp.resources.unified_diff import patched, side
 from jupyter_eca.host.store import Store
 from jupyter_eca.protocol.ahp import ROOT
@@ -73,7 +73,7 @@ async def test_numbers_of_two_servers_on_one_file_and_of_those_after_them_never_
     stores = [Store(tmp_path / "chats.db", "w", lambda _: None) for _ in range(2)]
     for store in stores:
         await store.open()
-    one, two = (Keeping(store) for store in stores)
+    one, two = (NoteStore(store) for store in stores)
     first, second = await one.open(), await two.open()
     assert second >= first + RESERVED
     widened: list[asyncio.Task[int]] = []
@@ -91,7 +91,7 @@ async def test_numbers_of_two_servers_on_one_file_and_of_those_after_them_never_
         await store.close()
     last = Store(tmp_path / "chats.db", "w", lambda _: None)
     await last.open()
-    assert await Keeping(last).open() > hub.seq
+    assert await NoteStore(last).open() > hub.seq
     await last.close()
 
 

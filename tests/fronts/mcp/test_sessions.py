@@ -127,10 +127,10 @@ async def test_whoever_listens_hears_that_a_chat_went_on(tmp_path: Path) -> None
 async def test_a_picture_is_an_item_for_newer_versions_and_base64_for_the_oldest(tmp_path: Path) -> None:
     from jupyter_eca.engine.model.request import ImagePart
     from jupyter_eca.fronts.mcp import answers
-    from jupyter_eca.fronts.mcp.offers_base import Answer
+    from jupyter_eca.fronts.mcp.offers_base import ToolAnswer
 
     del tmp_path
-    answered = Answer({"text": "A plot."}, (ImagePart("image/png", "aW1hZ2U="),))
+    answered = ToolAnswer({"text": "A plot."}, (ImagePart("image/png", "aW1hZ2U="),))
     new = answers.result(answered, "2025-06-18")
     assert [item.type for item in new.content] == ["text", "image"]
     assert new.structured_content == {"text": "A plot."}

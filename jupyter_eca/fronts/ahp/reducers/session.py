@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from jupyter_eca.fronts.ahp.reducers import turns, waiting
 from jupyter_eca.fronts.ahp.reducers.base import Json, items, merged, put, record
-from jupyter_eca.fronts.ahp.reducers.status import Status, flagged, touched
+from jupyter_eca.fronts.ahp.reducers.status import SessionStatus, flagged, touched
 from jupyter_eca.fronts.ahp.reducers.toolcall import CHANGES, reduce_tool_call
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ def reduce_session(state: Json, action: Json, now: int) -> Json:
 
 def _ready(state: Json, action: Json, now: int) -> Json:  # noqa: ARG001
     """Whatever the status was, flags too."""
-    return put(state, lifecycle="ready", summary=put(state["summary"], status=int(Status.IDLE)))
+    return put(state, lifecycle="ready", summary=put(state["summary"], status=int(SessionStatus.IDLE)))
 
 
 def _summary(name: str, state: Json, action: Json, now: int) -> Json:  # noqa: ARG001
@@ -77,9 +77,11 @@ _CHANGES: Final[Mapping[str, Reducer]] = {
     "session/titleChanged": lambda state, action, now: touched(state, now, title=action.get("title")),
     "session/usage": turns.usage,
     "session/modelChanged": lambda state, action, now: touched(state, now, model=action.get("model")),
-    "session/isReadChanged": lambda state, action, _: flagged(state, Status.IS_READ, on=bool(action.get("isRead"))),
+    "session/isReadChanged": lambda state, action, _: flagged(
+        state, SessionStatus.IS_READ, on=bool(action.get("isRead"))
+    ),
     "session/isArchivedChanged": lambda state, action, _: flagged(
-        state, Status.IS_ARCHIVED, on=bool(action.get("isArchived"))
+        state, SessionStatus.IS_ARCHIVED, on=bool(action.get("isArchived"))
     ),
     "session/activityChanged": partial(_summary, "activity"),
     "session/diffsChanged": partial(_summary, "diffs"),

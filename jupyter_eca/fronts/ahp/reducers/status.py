@@ -8,7 +8,7 @@ from typing import Final
 from jupyter_eca.fronts.ahp.reducers.base import Json, items, put
 
 
-class Status(IntFlag):
+class SessionStatus(IntFlag):
     IDLE = 1
     ERROR = 2
     IN_PROGRESS = 8
@@ -28,14 +28,14 @@ def calls(turn: Json) -> list[Json]:
     return [part["toolCall"] for part in parts if part.get("kind") == "toolCall" and part.get("toolCall")]
 
 
-def settled(state: Json, activity: Status | None = None) -> Json:
+def settled(state: Json, activity: SessionStatus | None = None) -> Json:
     """With the status that its content means; `activity` is one that the content does not tell."""
     turn = state.get("activeTurn")
     if activity is None:
         if state.get("inputRequests") or (turn and any(call.get("status") in WAITING for call in calls(turn))):
-            activity = Status.INPUT_NEEDED
+            activity = SessionStatus.INPUT_NEEDED
         else:
-            activity = Status.IN_PROGRESS if turn else Status.IDLE
+            activity = SessionStatus.IN_PROGRESS if turn else SessionStatus.IDLE
     before = int(state["summary"].get("status") or 0)
     return put(state, summary=put(state["summary"], status=int(before & ~ACTIVITY | activity)))
 
@@ -44,6 +44,6 @@ def touched(state: Json, now: int, **fields: object) -> Json:
     return put(state, summary=put(state["summary"], modifiedAt=now, **fields))
 
 
-def flagged(state: Json, flag: Status, *, on: bool) -> Json:
+def flagged(state: Json, flag: SessionStatus, *, on: bool) -> Json:
     before = int(state["summary"].get("status") or 0)
     return put(state, summary=put(state["summary"], status=int(before | flag if on else before & ~flag)))

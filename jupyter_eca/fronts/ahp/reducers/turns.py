@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from jupyter_eca.fronts.ahp.reducers.base import Json, items, present, put, record
-from jupyter_eca.fronts.ahp.reducers.status import Status, flagged, settled, touched
+from jupyter_eca.fronts.ahp.reducers.status import SessionStatus, flagged, settled, touched
 from jupyter_eca.fronts.ahp.reducers.toolcall import cancelled
 
 
@@ -17,7 +17,7 @@ def started(state: Json, action: Json, now: int) -> Json:
         if state.get("queuedMessages"):
             left = [one for one in items(state, "queuedMessages") if one.get("id") != queued]
             state = put(state, queuedMessages=left or None)
-    return touched(flagged(settled(state), Status.IS_READ, on=False), now)
+    return touched(flagged(settled(state), SessionStatus.IS_READ, on=False), now)
 
 
 def active(state: Json, action: Json) -> Json | None:
@@ -72,7 +72,7 @@ def ended(how: str, state: Json, action: Json, now: int) -> Json:
         error=action.get("error") if how == "error" else None,
     )
     state = put(state, turns=[*items(state, "turns"), done], activeTurn=None, inputRequests=None)
-    return settled(touched(state, now), Status.ERROR if how == "error" else None)
+    return settled(touched(state, now), SessionStatus.ERROR if how == "error" else None)
 
 
 def _closed(part: Json) -> Json:

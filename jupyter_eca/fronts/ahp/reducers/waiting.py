@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from jupyter_eca.fronts.ahp.reducers.base import Json, items, present, put, record
-from jupyter_eca.fronts.ahp.reducers.status import Status, flagged, settled, touched
+from jupyter_eca.fronts.ahp.reducers.status import SessionStatus, flagged, settled, touched
 
 
 def message_set(state: Json, action: Json, now: int) -> Json:  # noqa: ARG001
@@ -47,7 +47,7 @@ def requested(state: Json, action: Json, now: int) -> Json:
         new = put(request, answers=request.get("answers") or old.get("answers"))
         open_ones = [new if one is old else one for one in open_ones]
     state = settled(put(state, inputRequests=open_ones))
-    return touched(flagged(state, Status.IS_READ, on=False), now)
+    return touched(flagged(state, SessionStatus.IS_READ, on=False), now)
 
 
 def answered(state: Json, action: Json, now: int) -> Json:

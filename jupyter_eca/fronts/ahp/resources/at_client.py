@@ -15,7 +15,7 @@ from jupyter_eca.fronts.ahp.customizations import switched_off
 from jupyter_eca.fronts.ahp.reducers.base import Json, items, present
 from jupyter_eca.fronts.ahp.resources import attachments
 from jupyter_eca.fronts.ahp.resources.files import MOST
-from jupyter_eca.protocol.ahp.commands import Code, Listed, Read
+from jupyter_eca.protocol.ahp.commands import AhpErrorCode, Read, ResourceListing
 from jupyter_eca.protocol.ahp.content import ResourceAttachment
 from jupyter_eca.protocol.context import ImageContext, TextContext
 from jupyter_eca.workspace.paths import path_of
@@ -42,7 +42,7 @@ async def read(ask: Ask, uri: str) -> tuple[bytes, str]:
     try:
         found = await _asked(ask, ANSWER_S, "resourceRead", uri=uri)
     except RemoteError as error:
-        if error.code != Code.PERMISSION_DENIED:
+        if error.code != AhpErrorCode.PERMISSION_DENIED:
             raise
         await _asked(ask, LEAVE_S, "resourceRequest", uri=uri, read=True)
         found = await _asked(ask, ANSWER_S, "resourceRead", uri=uri)
@@ -97,7 +97,7 @@ async def _context(ask: Ask, one: ResourceAttachment) -> ChatContext:
     return TextContext(label=one.label, content=text)
 
 
-class Brought:
+class ClientCustomizations:
     """What the active client of a session customizes it with: Markdown files, which the model reads once. `state` gives
     what the session is now, `tell` has an action dispatched."""
 
@@ -154,7 +154,7 @@ async def _markdown(ask: Ask, uri: str) -> str:
     """Of a file, or of all such files in a folder. Raises: RemoteError."""
     try:
         listed = await _asked(ask, ANSWER_S, "resourceList", uri=uri)
-        names = [one.name for one in Listed.model_validate(listed).entries if one.name.endswith(".md")]
+        names = [one.name for one in ResourceListing.model_validate(listed).entries if one.name.endswith(".md")]
         files = [f"{uri.rstrip('/')}/{name}" for name in sorted(names)[:_MOST_FILES]]
     except (RemoteError, ValidationError):
         files = [uri]  # it is none

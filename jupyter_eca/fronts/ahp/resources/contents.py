@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from jupyter_eca.errors import RemoteError, ToolError
 from jupyter_eca.fronts.ahp.dialect import chat_of
 from jupyter_eca.fronts.ahp.resources import unified_diff, uris
-from jupyter_eca.protocol.ahp.commands import Code
+from jupyter_eca.protocol.ahp.commands import AhpErrorCode
 from jupyter_eca.protocol.changes import ChangeExtent
 from jupyter_eca.protocol.content import FileChangeDetails, ImageContent, ToolCallContent, ToolCalledContent
 
@@ -41,14 +41,14 @@ async def read(host: Host, uri: str) -> tuple[bytes, str] | None:
             return shown.encode("utf-8"), "text/plain"
     elif "/content/" not in uri:
         return None
-    raise RemoteError(f"There is no content {uri}.", Code.CONTENT_NOT_FOUND)
+    raise RemoteError(f"There is no content {uri}.", AhpErrorCode.CONTENT_NOT_FOUND)
 
 
 async def _events(host: Host, session: str) -> list[Event]:
     chat = chat_of(session)
     row = await host.chat(chat) if chat else None
     if row is None or row.workspace != host.store.workspace:
-        raise RemoteError(f"There is no session {session}.", Code.CONTENT_NOT_FOUND)
+        raise RemoteError(f"There is no session {session}.", AhpErrorCode.CONTENT_NOT_FOUND)
     return await host.stored(row.id)
 
 

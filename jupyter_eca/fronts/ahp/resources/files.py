@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 from jupyter_eca.errors import RemoteError, ToolError
 from jupyter_eca.fronts.ahp.reducers.base import Json, present
 from jupyter_eca.fronts.ahp.resources import contents
-from jupyter_eca.protocol.ahp.commands import Code
+from jupyter_eca.protocol.ahp.commands import AhpErrorCode
 from jupyter_eca.protocol.question import ChatAskQuestionParams, QuestionOption
 from jupyter_eca.workspace.files import atomic_write
 from jupyter_eca.workspace.paths import path_of
@@ -33,7 +33,7 @@ _ALLOW: Final = "Allow"
 
 
 @dataclass(frozen=True, slots=True)
-class Grant:
+class ResourceGrant:
     """What a user let a client have: a file, or a folder with all that is in it."""
 
     path: Path
@@ -45,7 +45,7 @@ class Resources:
     """Of all clients; `_grants` by client."""
 
     _host: Host
-    _grants: dict[str, list[Grant]] = field(default_factory=dict[str, list[Grant]])
+    _grants: dict[str, list[ResourceGrant]] = field(default_factory=dict[str, list[ResourceGrant]])
 
     async def read(self, params: commands.ResourceRead, client: str) -> Json:
         found = await contents.read(self._host, params.uri)
@@ -58,7 +58,7 @@ class Resources:
 
     async def write(self, params: commands.ResourceWrite, client: str) -> Json:
         if len(params.data) > MOST * 4 // 3 + 4:
-            raise RemoteError(f"The content has more than {MOST} bytes.", Code.INVALID_PARAMS)
+            raise RemoteError(f"The content has more than {MOST} bytes.", AhpErrorCode.INVALID_PARAMS)
         path = self._path(params.uri, client, write=True)
         data = _decoded(params.data, params.encoding)
         await asyncio.to_thread(_write, path, data, params.uri, create_only=params.create_only)
@@ -94,7 +94,7 @@ class Resources:
             return {}
         for chat in chats:
             if await self._asked(chat, client, real, write=write):
-                self._grants.setdefault(client, []).append(Grant(real, write))
+                self._grants.setdefault(client, []).append(ResourceGrant(real, write))
                 return {}
             break
         raise _denied(params.uri, write=write, read=bool(params.read) or not write)
@@ -122,17 +122,17 @@ class Resources:
         if write and any(
             root.resolve().is_relative_to(one) for root in self._host.workspace.files.roots for one in (entry, real)
         ):
-            raise RemoteError(f"{uri} is the workspace itself.", Code.PERMISSION_DENIED)
+            raise RemoteError(f"{uri} is the workspace itself.", AhpErrorCode.PERMISSION_DENIED)
         return entry
 
     def _real(self, uri: str) -> Path:
         path = path_of(uri)
         try:
             if path is None:
-                raise RemoteError(f"{uri} is no file.", Code.NOT_FOUND)
+                raise RemoteError(f"{uri} is no file.", AhpErrorCode.NOT_FOUND)
             return path.resolve()
         except (OSError, RuntimeError, ValueError) as error:
-            raise RemoteError(f"{uri} is no usable path.", Code.NOT_FOUND) from error
+            raise RemoteError(f"{uri} is no usable path.", AhpErrorCode.NOT_FOUND) from error
 
     def _may(self, real: Path, client: str, *, write: bool) -> bool:
         try:
@@ -146,11 +146,11 @@ class Resources:
 def _denied(uri: str, *, write: bool, read: bool) -> RemoteError:
     """With the request that would unlock it."""
     data = {"request": present(uri=uri, read=read or None, write=write or None)}
-    return RemoteError(f"{uri} is outside of the workspace.", Code.PERMISSION_DENIED, data)
+    return RemoteError(f"{uri} is outside of the workspace.", AhpErrorCode.PERMISSION_DENIED, data)
 
 
 def _not_found(uri: str, error: OSError | None = None) -> RemoteError:
-    return RemoteError(f"{uri}: {(error and error.strerror) or 'it is not there'}.", Code.NOT_FOUND)
+    return RemoteError(f"{uri}: {(error and error.strerror) or 'it is not there'}.", AhpErrorCode.NOT_FOUND)
 
 
 def _encoded(data: bytes, wished: str | None, kind: str) -> Json:
@@ -167,7 +167,7 @@ def _decoded(data: str, encoding: str) -> bytes:
     try:
         return base64.b64decode(data, validate=True) if encoding == "base64" else data.encode("utf-8")
     except (binascii.Error, ValueError) as error:
-        raise RemoteError(f"The content is not {encoding}: {error}.", Code.INVALID_PARAMS) from error
+        raise RemoteError(f"The content is not {encoding}: {error}.", AhpErrorCode.INVALID_PARAMS) from error
 
 
 def _read(path: Path, uri: str) -> bytes:
@@ -175,7 +175,7 @@ def _read(path: Path, uri: str) -> bytes:
         if not path.is_file():
             raise _not_found(uri)
         if path.stat().st_size > MOST:
-            raise RemoteError(f"{uri} has more than {MOST} bytes.", Code.INTERNAL)
+            raise RemoteError(f"{uri} has more than {MOST} bytes.", AhpErrorCode.INTERNAL)
         return path.read_bytes()
     except OSError as error:
         raise _not_found(uri, error) from error
@@ -191,7 +191,7 @@ def _write(path: Path, data: bytes, uri: str, *, create_only: bool) -> None:
         else:
             atomic_write.put(path, data)
     except FileExistsError as error:
-        raise RemoteError(f"{uri} exists.", Code.ALREADY_EXISTS) from error
+        raise RemoteError(f"{uri} exists.", AhpErrorCode.ALREADY_EXISTS) from error
     except OSError as error:
         raise _not_found(uri, error) from error
 
@@ -209,13 +209,13 @@ def _transferred(source: Path, destination: Path, params: commands.ResourceCopy,
     if not source.exists():
         raise _not_found(params.source)
     if destination.exists() and params.fail_if_exists:
-        raise RemoteError(f"{params.destination} exists.", Code.ALREADY_EXISTS)
+        raise RemoteError(f"{params.destination} exists.", AhpErrorCode.ALREADY_EXISTS)
     if not destination.parent.is_dir():
         raise _not_found(params.destination)
     if source == destination:
         return
     if destination.is_relative_to(source) or source.is_relative_to(destination):
-        raise RemoteError("One of them is inside of the other.", Code.INVALID_PARAMS)
+        raise RemoteError("One of them is inside of the other.", AhpErrorCode.INVALID_PARAMS)
     new = destination.with_name(f".eca-{secrets.token_hex(8)}")
     try:
         if move:
@@ -228,7 +228,7 @@ def _transferred(source: Path, destination: Path, params: commands.ResourceCopy,
             shutil.rmtree(destination)
         new.replace(destination)
     except (OSError, shutil.Error) as error:
-        raise RemoteError(f"{params.destination}: {error}.", Code.INTERNAL) from error
+        raise RemoteError(f"{params.destination}: {error}.", AhpErrorCode.INTERNAL) from error
 
 
 def _delete(path: Path, params: commands.ResourceDelete) -> None:
@@ -240,7 +240,7 @@ def _delete(path: Path, params: commands.ResourceDelete) -> None:
         elif params.recursive:
             shutil.rmtree(path)
         elif any(path.iterdir()):
-            raise RemoteError(f"{params.uri} is not empty.", Code.INVALID_PARAMS)
+            raise RemoteError(f"{params.uri} is not empty.", AhpErrorCode.INVALID_PARAMS)
         else:
             path.rmdir()
     except OSError as error:

@@ -8,7 +8,7 @@ from jupyter_eca.fronts.ahp.reducers.base import Json, items, record
 from jupyter_eca.fronts.ahp.reducers.status import calls
 from jupyter_eca.fronts.ahp.session.tool_calls import OPTIONS
 from jupyter_eca.protocol.ahp import actions
-from jupyter_eca.protocol.ahp.content import Given
+from jupyter_eca.protocol.ahp.content import FilledAnswer
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -41,11 +41,11 @@ def session_refusal(state: Json, action: actions.SessionAction, client: str) -> 
             return _turn_started(state, action)
         case actions.TurnCancelled(turn_id=turn):
             return None if record(state, "activeTurn").get("id") == turn else "That turn is not under way."
-        case actions.Approved() | actions.Denied():
+        case actions.ToolCallApproved() | actions.ToolCallDenied():
             return _confirmed(state, action)
-        case actions.CallComplete() | actions.ContentChanged():
+        case actions.ToolCallComplete() | actions.ToolCallContentChanged():
             return _owned(state, action, client)
-        case actions.ResultConfirmed():
+        case actions.ToolCallResultConfirmed():
             found = _call(state, action)
             waits = found is not None and found["status"] == "pending-result-confirmation"
             return None if waits else "The result of that call waits for nobody."
@@ -99,33 +99,33 @@ def _message(message: UserMessage) -> str | None:
     return None if size <= MOST else f"The message is longer than {MOST} characters."
 
 
-def _call(state: Json, action: actions.OfCall) -> Json | None:
+def _call(state: Json, action: actions.CallScoped) -> Json | None:
     turn = record(state, "activeTurn")
     if turn.get("id") != action.turn_id:
         return None
     return next((call for call in calls(turn) if call["toolCallId"] == action.tool_call_id), None)
 
 
-def _confirmed(state: Json, action: actions.Approved | actions.Denied) -> str | None:
+def _confirmed(state: Json, action: actions.ToolCallApproved | actions.ToolCallDenied) -> str | None:
     found = _call(state, action)
     if found is None or found["status"] != "pending-confirmation":
         return "That call does not wait for a confirmation."
     option = action.selected_option_id
-    kind = "approve" if isinstance(action, actions.Approved) else "deny"
+    kind = "approve" if isinstance(action, actions.ToolCallApproved) else "deny"
     if option is not None and OPTIONS.get(option) != kind:
         return "There is no such option."
-    if isinstance(action, actions.Approved) and action.edited_tool_input is not None:
+    if isinstance(action, actions.ToolCallApproved) and action.edited_tool_input is not None:
         return "The input of this call cannot be edited."
     return None
 
 
-def _owned(state: Json, action: actions.CallComplete | actions.ContentChanged, client: str) -> str | None:
+def _owned(state: Json, action: actions.ToolCallComplete | actions.ToolCallContentChanged, client: str) -> str | None:
     found = _call(state, action)
     if found is None or found["status"] != "running":
         return "That call is not running."
     if found.get("toolClientId") != client:
         return "That call belongs to another."
-    if isinstance(action, actions.CallComplete) and action.requires_result_confirmation:
+    if isinstance(action, actions.ToolCallComplete) and action.requires_result_confirmation:
         return "Results are not confirmed here."
     return None
 
@@ -192,7 +192,7 @@ def _complete(questions: Mapping[str, Json], before: Json, now: Mapping[str, Ans
 def _fits(question: Json | None, answer: Answer) -> str | None:
     if question is None:
         return "There is no such question."
-    if not isinstance(answer, Given):
+    if not isinstance(answer, FilledAnswer):
         return None
     kind, value = answer.value.kind, answer.value.value
     fitting = kind == _VALUES.get(str(question["kind"])) and isinstance(value, _PYTHON[kind])

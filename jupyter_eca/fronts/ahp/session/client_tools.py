@@ -15,8 +15,7 @@ from jupyter_eca.fronts.ahp.reducers.status import calls
 from jupyter_eca.fronts.ahp.session.config import CLIENT
 from jupyter_eca.fronts.ahp.session.tool_calls import LENT, why
 from jupyter_eca.plugins.tools.base import Plain, ToolResult
-from jupyter_eca.protocol.ahp.content import EmbeddedResult, Markdown, TextResult
-from jupyter_eca.protocol.ahp.content import ToolResult as Carried
+from jupyter_eca.protocol.ahp.content import AhpToolResult, EmbeddedResult, Markdown, TextResult
 from jupyter_eca.protocol.content import JsonOutputsDetails, Origin
 
 if TYPE_CHECKING:
@@ -34,18 +33,18 @@ GRACE: Final = 30.0
 
 
 @dataclass
-class Lending:
+class ClientTools:
     """Of one session: `owner` is the client that has the tools, "" for none."""
 
     owner: str = ""
     waiting: dict[str, asyncio.Future[ToolResult]] = field(default_factory=dict[str, "asyncio.Future[ToolResult]"])
     gone: bool = False
 
-    def tools(self, definitions: Iterable[content.ToolDefinition]) -> tuple[LentTool, ...]:
+    def tools(self, definitions: Iterable[content.ToolDefinition]) -> tuple[ClientTool, ...]:
         """What has no usable name is left out."""
-        return tuple(LentTool(self, spec(one)) for one in definitions if _NAME.fullmatch(one.name))
+        return tuple(ClientTool(self, spec(one)) for one in definitions if _NAME.fullmatch(one.name))
 
-    def done(self, call: str, result: content.ToolResult) -> None:
+    def done(self, call: str, result: content.AhpToolResult) -> None:
         if (future := self.waiting.get(call)) and not future.done():
             future.set_result(_result(result))
 
@@ -71,10 +70,10 @@ def _left() -> ToolError:
 
 
 @dataclass(frozen=True, slots=True)
-class LentTool(Plain):
+class ClientTool(Plain):
     """`tools.base.Tool`. Whether it changes anything is not known, so plan mode does not have it."""
 
-    lending: Lending
+    lending: ClientTools
     spec: ToolSpec
 
     async def run(self, context: ToolContext, arguments: dict[str, Any]) -> ToolResult:  # noqa: ARG002  # the client has them
@@ -87,7 +86,7 @@ def spec(one: content.ToolDefinition) -> ToolSpec:
     return ToolSpec(f"{LENT}{one.name}", one.description or one.title or one.name, schema, CLIENT, Origin.UNKNOWN)
 
 
-def declined(state: Json, action: actions.Denied, client: str) -> content.ToolResult | None:
+def declined(state: Json, action: actions.ToolCallDenied, client: str) -> content.AhpToolResult | None:
     """A client that does not know its own tool denies the call, which runs already: as an action that is refused, but
     nobody else will ever end the call (specification, section 14)."""
     turn = record(state, "activeTurn")
@@ -95,12 +94,12 @@ def declined(state: Json, action: actions.Denied, client: str) -> content.ToolRe
     if turn.get("id") != action.turn_id or not any(own.items() <= call.items() for call in calls(turn)):
         return None
     reason = why(action) or "The client will not carry it out."
-    return Carried.model_validate(
+    return AhpToolResult.model_validate(
         {"success": False, "pastTenseMessage": "It did not run", "error": {"message": reason}}
     )
 
 
-def _result(result: content.ToolResult) -> ToolResult:
+def _result(result: content.AhpToolResult) -> ToolResult:
     texts = [one.text for one in result.content or () if isinstance(one, TextResult)]
     images = tuple(
         ImagePart(one.content_type, one.data)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from jupyter_eca.protocol.changes import Change
 
 
-class Beside:
+class SessionExtras:
     """Of one session; `state` gives what it is now, `tell` has an action dispatched."""
 
     def __init__(

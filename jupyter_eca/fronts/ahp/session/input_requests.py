@@ -20,7 +20,7 @@ _ONE: Final = "answer"
 _KINDS: Final = {FieldKind.ONE: "single-select", FieldKind.SEVERAL: "multi-select"}
 
 
-class Questions:
+class InputRequests:
     """Of one session; `state` gives what it is now, `tell` has an action dispatched."""
 
     def __init__(self, session: str, state: Callable[[], Json], tell: Callable[[Json], None]) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, cast
 
 from jupyter_eca.fronts.ahp.customizations import switched_off
 from jupyter_eca.fronts.ahp.reducers.base import Json, present, put, record
-from jupyter_eca.fronts.ahp.reducers.status import ACTIVITY, Status
+from jupyter_eca.fronts.ahp.reducers.status import ACTIVITY, SessionStatus
 
 if TYPE_CHECKING:
     from jupyter_eca.host.store import ChatRow
@@ -68,7 +68,7 @@ def summary(uri: str, provider: str, row: ChatRow | None, note: Json) -> Json:
         resource=uri,
         provider=provider,
         title=(row and row.title) or note.get("title", ""),
-        status=int(Status.IDLE) | int(note.get("flags", 0)),
+        status=int(SessionStatus.IDLE) | int(note.get("flags", 0)),
         createdAt=note.get("created", row.created if row else 0),  # it never changes
         modifiedAt=max(row.updated if row else 0, note.get("modified", 0)),
         model=model,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from jupyter_eca.fronts.ahp.reducers.base import Json, items, present
 from jupyter_eca.fronts.ahp.resources import uris
-from jupyter_eca.fronts.ahp.session.tool_calls import Calls
+from jupyter_eca.fronts.ahp.session.tool_calls import ToolCallProjection
 from jupyter_eca.protocol.content import (
     ImageContent,
     MetadataContent,
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from jupyter_eca.fronts.ahp.locales import Words
+    from jupyter_eca.fronts.ahp.locales import Wording
 
 
-class Projection:
+class SessionProjection:
     """Of one session; `state` gives what it is now. `messages` has those of turns that a client of the protocol began,
     with their attachments, by turn: the store keeps only their text."""
 
@@ -38,12 +38,12 @@ class Projection:
         root: Path,
         messages: dict[str, Json],
         owner: Callable[[], str],
-        words: Callable[[], Words],
+        words: Callable[[], Wording],
     ) -> None:
         self._session = session
         self._state = state
         self._messages = messages
-        self._calls = Calls(session, state, root, owner, words)
+        self._calls = ToolCallProjection(session, state, root, owner, words)
         self._asked = ""  # the last turn whose prompt was seen
         self._remark = ""  # the last thing that we said ourselves: why a turn failed
 

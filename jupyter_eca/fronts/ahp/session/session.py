@@ -15,14 +15,14 @@ from jupyter_eca.fronts.ahp.locales import ENGLISH, LANGUAGES
 from jupyter_eca.fronts.ahp.reducers import reduce_session
 from jupyter_eca.fronts.ahp.reducers.base import Json, items, put, record
 from jupyter_eca.fronts.ahp.resources import at_client
-from jupyter_eca.fronts.ahp.resources.at_client import Brought
+from jupyter_eca.fronts.ahp.resources.at_client import ClientCustomizations
 from jupyter_eca.fronts.ahp.session import config
 from jupyter_eca.fronts.ahp.session.action_rules import session_refusal
-from jupyter_eca.fronts.ahp.session.client_tools import GRACE, Lending, declined
-from jupyter_eca.fronts.ahp.session.extras import Beside
-from jupyter_eca.fronts.ahp.session.input_requests import Questions
+from jupyter_eca.fronts.ahp.session.client_tools import GRACE, ClientTools, declined
+from jupyter_eca.fronts.ahp.session.extras import SessionExtras
+from jupyter_eca.fronts.ahp.session.input_requests import InputRequests
 from jupyter_eca.fronts.ahp.session.notes import NOTED
-from jupyter_eca.fronts.ahp.session.projection import Projection
+from jupyter_eca.fronts.ahp.session.projection import SessionProjection
 from jupyter_eca.fronts.ahp.session.tool_calls import REMEMBER, why
 from jupyter_eca.host.chat.live_chat import Prompt
 from jupyter_eca.host.turn.effect_runner import now
@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterable
     from typing import Any
 
-    from jupyter_eca.fronts.ahp.hub import Origin
-    from jupyter_eca.fronts.ahp.locales import Words
+    from jupyter_eca.fronts.ahp.hub import ActionOrigin
+    from jupyter_eca.fronts.ahp.locales import Wording
     from jupyter_eca.fronts.ahp.ports import SessionFront
     from jupyter_eca.fronts.ahp.resources.at_client import Ask
     from jupyter_eca.protocol.event import Event
@@ -48,7 +48,7 @@ _log = logging.getLogger(__name__)
 _SET_UP: Final = (actions.ConfigChanged, actions.CustomizationToggled, actions.ActiveClientChanged)
 
 
-class Session:
+class AhpSession:
     """`live.Asker` of the turns that its clients begin. `messages` are those with attachments, by turn. While events
     are read from the store, those that come meanwhile wait in `_behind`."""
 
@@ -56,7 +56,7 @@ class Session:
         self.chat = chat
         self.uri = session_uri(chat)
         self.messages = messages or {}
-        self.lending = Lending()
+        self.lending = ClientTools()
         self.opened = asyncio.Event()
         self.wanted = False
         self._front = front
@@ -69,13 +69,13 @@ class Session:
         # Turns of clients that the chat has said nothing of: refused ones never reach the store.
         self._unseen: set[str] = set()
         self._starting: dict[str, asyncio.Task[None]] = {}
-        self.questions = Questions(self.uri, lambda: self.state, self.dispatch)
+        self.questions = InputRequests(self.uri, lambda: self.state, self.dispatch)
         self._leaving: asyncio.Task[None] | None = None
         self._looking = False
-        self._beside = Beside(front.host, chat, self.uri, lambda: self.state, self.dispatch)
-        self._brought = Brought(self.uri, lambda: self.state, self.dispatch)
+        self._beside = SessionExtras(front.host, chat, self.uri, lambda: self.state, self.dispatch)
+        self._brought = ClientCustomizations(self.uri, lambda: self.state, self.dispatch)
         root = front.host.workspace.files.roots[0]
-        self._projection = Projection(
+        self._projection = SessionProjection(
             self.uri, lambda: self.state, root, self.messages, lambda: self.lending.owner, self._words
         )
 
@@ -95,7 +95,7 @@ class Session:
         """The one under way, "" for none."""
         return str(record(self.state, "activeTurn").get("id", ""))
 
-    def _words(self) -> Words:
+    def _words(self) -> Wording:
         return LANGUAGES[self._front.hub.language(self.uri) or ENGLISH]
 
     # -- from the chat
@@ -186,7 +186,7 @@ class Session:
             kept.append(id)
         return None
 
-    def dispatch(self, action: Json, at: int | None = None, origin: Origin | None = None) -> None:
+    def dispatch(self, action: Json, at: int | None = None, origin: ActionOrigin | None = None) -> None:
         self._front.hub.dispatch(self.uri, action, now() if at is None else at, origin)
         if str(action["type"]) in NOTED:
             self._front.keep(self)
@@ -210,10 +210,10 @@ class Session:
 
     # -- from a client
 
-    def take(self, raw: Json, action: actions.SessionAction, origin: Origin) -> None:
+    def take(self, raw: Json, action: actions.SessionAction, origin: ActionOrigin) -> None:
         if reason := session_refusal(self.state, action, origin.client):
             self._front.hub.refuse(self.uri, raw, origin, reason)
-            if isinstance(action, actions.Denied) and (failed := declined(self.state, action, origin.client)):
+            if isinstance(action, actions.ToolCallDenied) and (failed := declined(self.state, action, origin.client)):
                 about = {"session": self.uri, "turnId": action.turn_id, "toolCallId": action.tool_call_id}
                 self.dispatch({"type": "session/toolCallComplete", **about, "result": failed.wire()})
                 self.lending.done(action.tool_call_id, failed)
@@ -232,11 +232,11 @@ class Session:
                 self._begin(turn, raw["userMessage"], client)
             case actions.TurnCancelled(turn_id=turn):
                 self._cancel(turn)
-            case actions.Approved(tool_call_id=call, selected_option_id=option):
+            case actions.ToolCallApproved(tool_call_id=call, selected_option_id=option):
                 self._host.approve(self.chat, call, remember=option == REMEMBER)
-            case actions.Denied(tool_call_id=call):
+            case actions.ToolCallDenied(tool_call_id=call):
                 self._host.reject(self.chat, call, why(action))
-            case actions.CallComplete(tool_call_id=call, result=result):
+            case actions.ToolCallComplete(tool_call_id=call, result=result):
                 self.lending.done(call, result)
             case actions.TitleChanged(title=title):
                 self._start(partial(self._rename, title))

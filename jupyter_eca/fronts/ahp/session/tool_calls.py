@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from jupyter_eca.fronts.ahp.locales import Words
-    from jupyter_eca.protocol.ahp.actions import Denied
+    from jupyter_eca.fronts.ahp.locales import Wording
+    from jupyter_eca.protocol.ahp.actions import ToolCallDenied
 
 # What the tools of clients are called among ours.
 LENT: Final = "client__"
@@ -35,18 +35,23 @@ REMEMBER: Final = "allow-session"
 OPTIONS: Final = {"allow": "approve", REMEMBER: "approve", "deny": "deny"}
 
 
-def options(words: Words) -> list[Json]:
+def options(words: Wording) -> list[Json]:
     """The order is that of the buttons, the groups have a line between them."""
     labels = zip(OPTIONS.items(), (words.allow, words.remember, words.deny), strict=True)
     return [{"id": id, "label": label, "kind": kind, "group": int(kind == "deny")} for (id, kind), label in labels]
 
 
-class Calls:
+class ToolCallProjection:
     """Of one session. `owner` is the client whose tools the session has now, "" for none; `words` are in the language
     of who looks at it."""
 
     def __init__(
-        self, session: str, state: Callable[[], Json], root: Path, owner: Callable[[], str], words: Callable[[], Words]
+        self,
+        session: str,
+        state: Callable[[], Json],
+        root: Path,
+        owner: Callable[[], str],
+        words: Callable[[], Wording],
     ) -> None:
         self._session = session
         self._state = state
@@ -174,7 +179,7 @@ def _structured(content: ToolCalledContent) -> Json | None:
     return None
 
 
-def why(action: Denied) -> str:
+def why(action: ToolCallDenied) -> str:
     """What the model is told of a refusal."""
     reason = action.reason_message
     said = reason.markdown if isinstance(reason, Markdown) else reason or ""

@@ -21,34 +21,34 @@ _DRAWN: Final = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|[\x00-\x08\x0b-\x1f\x7f]"
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class OutputText:
     text: str
 
 
 @dataclass(frozen=True, slots=True)
-class Prompting:
+class PromptStarted:
     """The shell has an integration."""
 
 
 @dataclass(frozen=True, slots=True)
-class Executed:
+class CommandStarted:
     line: str
 
 
 @dataclass(frozen=True, slots=True)
-class Finished:
+class CommandFinished:
     code: int | None
 
 
 @dataclass(frozen=True, slots=True)
-class Moved:
+class FolderChanged:
     folder: str
 
 
-Said = Shown | Prompting | Executed | Finished | Moved
+Said = OutputText | PromptStarted | CommandStarted | CommandFinished | FolderChanged
 
 
-class Detecting:
+class OutputParser:
     """Of one terminal."""
 
     def __init__(self) -> None:
@@ -72,31 +72,31 @@ class Detecting:
         if text:
             if self._typed is not None:
                 self._typed += text
-            yield Shown(text)
+            yield OutputText(text)
 
     def _marked(self, kind: str, words: str) -> Iterator[Said]:
         name, _, rest = words.partition(";")
         match kind, name:
             case "133" | "633", "A":
-                yield Prompting()
+                yield PromptStarted()
             case "133" | "633", "B":
                 self._typed = ""
-                yield Prompting()
+                yield PromptStarted()
             case "633", "E":
                 self._line = _plain(rest.partition(";")[0])
             case "133" | "633", "C":
                 line = self._line or _DRAWN.sub("", self._typed or "").strip()
                 self._line, self._typed = "", None
-                yield Executed(line)
+                yield CommandStarted(line)
             case "133" | "633", "D":
                 code = rest.partition(";")[0]
-                yield Finished(int(code) if code.isascii() and code.isdecimal() else None)
+                yield CommandFinished(int(code) if code.isascii() and code.isdecimal() else None)
             case "633" | "1337", _:
                 key, _, value = rest.partition("=") if name == "P" else words.partition("=")
                 if key in {"Cwd", "CurrentDir"}:
-                    yield Moved(_plain(value))
+                    yield FolderChanged(_plain(value))
             case "7", _:
-                yield Moved(unquote(urlsplit(words).path))
+                yield FolderChanged(unquote(urlsplit(words).path))
             case _:
                 pass
 

@@ -11,14 +11,21 @@ from typing import TYPE_CHECKING, Final
 from jupyter_eca.errors import LocalError, RemoteError
 from jupyter_eca.fronts.ahp.reducers.base import Json, items, present
 from jupyter_eca.fronts.ahp.session.action_rules import terminal_refusal
-from jupyter_eca.fronts.ahp.terminals.shell_integration import Detecting, Executed, Finished, Moved, Prompting, Shown
+from jupyter_eca.fronts.ahp.terminals.shell_integration import (
+    CommandFinished,
+    CommandStarted,
+    FolderChanged,
+    OutputParser,
+    OutputText,
+    PromptStarted,
+)
 from jupyter_eca.host.turn.effect_runner import now
 from jupyter_eca.protocol.ahp import ROOT, actions
-from jupyter_eca.protocol.ahp.commands import Code
+from jupyter_eca.protocol.ahp.commands import AhpErrorCode
 from jupyter_eca.workspace.paths import path_of
 
 if TYPE_CHECKING:
-    from jupyter_eca.fronts.ahp.hub import Origin
+    from jupyter_eca.fronts.ahp.hub import ActionOrigin
     from jupyter_eca.fronts.ahp.ports import TerminalFront
     from jupyter_eca.fronts.base import Shell, Shells
     from jupyter_eca.protocol.ahp import commands
@@ -46,22 +53,22 @@ class Terminals:
         """Raises: RemoteError."""
         hub, uri = self._front.hub, params.terminal
         if self._shells is None:
-            raise RemoteError("This server has no terminals.", Code.METHOD_NOT_FOUND)
+            raise RemoteError("This server has no terminals.", AhpErrorCode.METHOD_NOT_FOUND)
         if hub.has(uri) or uri.startswith(("eca:", "agenthost:")):
-            raise RemoteError(f"{uri} is taken.", Code.ALREADY_EXISTS)
+            raise RemoteError(f"{uri} is taken.", AhpErrorCode.ALREADY_EXISTS)
         claim = params.claim.wire()
         if claim.get("clientId", client) != client:
-            raise RemoteError("A terminal can be claimed for yourself or for a session.", Code.INVALID_PARAMS)
+            raise RemoteError("A terminal can be claimed for yourself or for a session.", AhpErrorCode.INVALID_PARAMS)
         folder = self._folder(params.cwd)
         cols, rows = params.cols or 80, params.rows or 24
         state: Json = {"title": params.name or "Terminal", "claim": claim, "content": [], "cwd": folder.as_uri()}
         hub.add_terminal(uri, {**state, "cols": cols, "rows": rows})
-        said = partial(self._said, uri, Detecting())
+        said = partial(self._said, uri, OutputParser())
         try:
             self._open[uri] = self._shells.open(folder, cols, rows, said, lambda code: self._ended(uri, code))
         except LocalError as error:
             hub.remove(uri)
-            raise RemoteError(str(error), Code.INTERNAL) from error
+            raise RemoteError(str(error), AhpErrorCode.INTERNAL) from error
         self._tell()
 
     def _folder(self, uri: str | None) -> Path:
@@ -70,14 +77,14 @@ class Terminals:
             return files.roots[0]
         path = path_of(uri)
         if path is None or not path.is_dir():
-            raise RemoteError(f"{uri} is no folder.", Code.NOT_FOUND)
+            raise RemoteError(f"{uri} is no folder.", AhpErrorCode.NOT_FOUND)
         return path
 
     async def dispose(self, uri: str) -> None:
         """Raises: RemoteError."""
         shell = self._open.pop(uri, None)
         if shell is None:
-            raise RemoteError(f"There is no terminal {uri}.", Code.NOT_FOUND)
+            raise RemoteError(f"There is no terminal {uri}.", AhpErrorCode.NOT_FOUND)
         self._front.hub.remove(uri)
         self._tell()
         await shell.end()
@@ -92,7 +99,7 @@ class Terminals:
         for uri in list(self._open):
             await self._open.pop(uri).end()
 
-    def take(self, raw: Json, action: actions.TerminalAction, origin: Origin) -> None:
+    def take(self, raw: Json, action: actions.TerminalAction, origin: ActionOrigin) -> None:
         hub, uri = self._front.hub, action.terminal
         if reason := terminal_refusal(hub.state(uri), action, origin.client):
             hub.refuse(uri, raw, origin, reason)
@@ -108,21 +115,21 @@ class Terminals:
             case _:
                 pass
 
-    def _said(self, uri: str, detecting: Detecting, data: str) -> None:
+    def _said(self, uri: str, detecting: OutputParser, data: str) -> None:
         for one in detecting.said(data):
             if not self._front.hub.has(uri):
                 return
             match one:
-                case Shown(text):
+                case OutputText(text):
                     self._shown(uri, text)
-                case Prompting():
+                case PromptStarted():
                     if not self._front.hub.state(uri).get("supportsCommandDetection"):
                         self._do(uri, "commandDetectionAvailable")
-                case Executed(line):
+                case CommandStarted(line):
                     self._do(uri, "commandExecuted", commandId=uuid.uuid4().hex, commandLine=line, timestamp=now())
-                case Finished(code):
+                case CommandFinished(code):
                     self._finished(uri, code)
-                case Moved(folder) if Path(folder).is_absolute():
+                case FolderChanged(folder) if Path(folder).is_absolute():
                     cwd = Path(folder).as_uri()
                     if cwd != self._front.hub.state(uri).get("cwd"):
                         self._do(uri, "cwdChanged", cwd=cwd)

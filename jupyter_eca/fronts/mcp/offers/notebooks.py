@@ -9,7 +9,7 @@ from urllib.parse import quote, unquote
 import mcp_types as types
 
 from jupyter_eca.fronts.mcp import answers
-from jupyter_eca.fronts.mcp.offers_base import Offers, Refused
+from jupyter_eca.fronts.mcp.offers_base import Offers, RefusedCall
 from jupyter_eca.fronts.mcp.turn_listeners import CHAT
 from jupyter_eca.host.turn import tool_context
 from jupyter_eca.protocol.content import (
@@ -38,7 +38,7 @@ _ADDRESS: Final = re.compile(r"eca://(?P<kind>notebook|kernel|chat)/(?P<name>[^/
 
 
 class Library:
-    """`base.Shelf`. The `/` in a path is written %2F."""
+    """`base.ResourceShelf`. The `/` in a path is written %2F."""
 
     async def list(self, backend: Assistant) -> list[types.Resource]:
         opened = await _opened(backend)
@@ -111,7 +111,7 @@ def _resource(template: str, path: str, description: str) -> types.Resource:
 def _notebooks(backend: Assistant) -> Notebooks:
     there = tool_context.notebooks(backend.host, "")
     if there is None:
-        raise Refused("There are no notebooks here.")
+        raise RefusedCall("There are no notebooks here.")
     return there
 
 
@@ -126,7 +126,7 @@ async def _notebook(backend: Assistant, path: str, cell: str | None) -> dict[str
         return {**document.wire(), "cells": [_told(document, one) for one in document.cells]}
     one = document.cell(cell)
     if one is None:
-        raise Refused(f"{path} has no cell {cell!r}.")
+        raise RefusedCall(f"{path} has no cell {cell!r}.")
     return _told(document, one)
 
 
@@ -140,7 +140,7 @@ async def _kernel(backend: Assistant, path: str) -> dict[str, Any]:
     kernels = tool_context.kernels(backend.host, None)
     kernel = await kernels.of(path) if kernels is not None else backend.host.workspace.kernel
     if kernel is None:
-        raise Refused("There is no kernel here.")
+        raise RefusedCall("There is no kernel here.")
     state = await kernel.state()
     told = {"notebook": path, "id": kernel.id, **state.wire()}
     if state.status != "idle":
@@ -154,7 +154,7 @@ async def _chat(backend: Assistant, id: str) -> dict[str, Any]:
     await host.store.settled()
     row = await host.chat(id)
     if row is None or row.workspace != host.store.workspace:
-        raise Refused(f"There is no chat {id!r}.")
+        raise RefusedCall(f"There is no chat {id!r}.")
     said = [line for event in merged(await host.stored(id)) if (line := _line(event))]
     return {"sessionId": id, "title": row.title, "status": host.status(id).value, "said": said}
 

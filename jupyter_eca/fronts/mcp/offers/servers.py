@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field
 
-from jupyter_eca.fronts.mcp.offers_base import Call, Hints, Offers, Refused, offer
+from jupyter_eca.fronts.mcp.offers_base import Hints, OfferCall, Offers, RefusedCall, offer
 from jupyter_eca.host.turn import setup, tool_context
 
 if TYPE_CHECKING:
     from jupyter_eca.fronts.mcp.assistant import Assistant
 
-    Assisted = Call[Assistant]
+    Assisted = OfferCall[Assistant]
 
 
 @offer("eca_mcp_list", Hints.READS)
@@ -41,7 +41,7 @@ async def enable(
     manager = call.backend.host.mcp
     if name not in {server.name for server in manager.servers()}:
         known = ", ".join(server.name for server in manager.servers()) or "none"
-        raise Refused(f"There is no server {name!r}.", f"There are: {known}.")
+        raise RefusedCall(f"There is no server {name!r}.", f"There are: {known}.")
     await manager.enable(name, enabled=enabled)
     return {"name": name, "enabled": enabled}
 

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import Field
 
 from jupyter_eca.fronts.mcp.assistant import Draft
-from jupyter_eca.fronts.mcp.offers_base import Call, Hints, Offers, Refused, offer
+from jupyter_eca.fronts.mcp.offers_base import Hints, OfferCall, Offers, RefusedCall, offer
 from jupyter_eca.host.chat.live_chat import Choice, Prompt
 from jupyter_eca.protocol.content import Role, TextContent
 from jupyter_eca.protocol.context import FileContext
 
 if TYPE_CHECKING:
     from jupyter_eca.fronts.mcp.assistant import Assistant
-    from jupyter_eca.fronts.mcp.offers_base import Answer
+    from jupyter_eca.fronts.mcp.offers_base import ToolAnswer
     from jupyter_eca.host.store import ChatRow
 
-    Assisted = Call[Assistant]
+    Assisted = OfferCall[Assistant]
 
 Message = Annotated[str, Field(min_length=1, description="What is to be done or answered, in full sentences.")]
 Session = Annotated[str, Field(min_length=1, description="Id of a session, from eca_session_list or a create.")]
@@ -35,7 +35,7 @@ async def run(
     model: Model_ = "",
     agent: Agent = "",
     files: Files = [],  # noqa: B006  # read only
-) -> Answer:
+) -> ToolAnswer:
     """Hand a task to the Jupyter assistant, in a new session. It can read, edit and run the user's open notebooks, look
     at the variables of their kernels, and use files and a shell; what changes something may have to be approved.
 
@@ -60,7 +60,7 @@ async def prompt(
     model: Model_ = "",
     agent: Agent = "",
     files: Files = [],  # noqa: B006  # read only
-) -> Answer:
+) -> ToolAnswer:
     """Ask the assistant something in a session that it remembers. Answers when it is done."""
     chosen = Choice(model, agent)
     if draft := call.backend.drafts.get(sessionId):
@@ -114,7 +114,7 @@ async def abort(call: Assisted, sessionId: Session) -> dict[str, Any]:
 async def fork(call: Assisted, sessionId: Session) -> dict[str, Any]:
     """Begin a new session that goes on from the end of another, which stays as it is."""
     if sessionId in call.backend.drafts:
-        raise Refused("Nothing was said in this session yet.", "Prompt it first, or create another session.")
+        raise RefusedCall("Nothing was said in this session yet.", "Prompt it first, or create another session.")
     row = await _known(call, sessionId)
     host = call.backend.host
     said = [
@@ -123,7 +123,7 @@ async def fork(call: Assisted, sessionId: Session) -> dict[str, Any]:
         if event.role is Role.USER and isinstance(event.content, TextContent) and event.content.content_id
     ]
     if not said:
-        raise Refused("There is no prompt in this session to go on from.", "Prompt it first.")
+        raise RefusedCall("There is no prompt in this session to go on from.", "Prompt it first.")
     new = uuid.uuid4().hex
     await host.archive.fork(row.id, said[-1], new)
     return {"sessionId": new, "from": row.id}
@@ -141,5 +141,5 @@ async def _known(call: Assisted, session: str) -> ChatRow:
     await host.store.settled()
     row = await host.chat(session)
     if row is None or row.workspace != host.store.workspace:
-        raise Refused(f"There is no session {session!r}.", "Take a sessionId from eca_session_list.")
+        raise RefusedCall(f"There is no session {session!r}.", "Take a sessionId from eca_session_list.")
     return row

@@ -10,7 +10,7 @@ import mcp_types as types
 from pydantic import Field
 
 from jupyter_eca.engine.text.slash_commands import Called, expand, placeholders
-from jupyter_eca.fronts.mcp.offers_base import Call, Hints, Offers, Refused, offer
+from jupyter_eca.fronts.mcp.offers_base import Hints, OfferCall, Offers, RefusedCall, offer
 from jupyter_eca.host.commands import markdown_commands
 from jupyter_eca.host.commands import skills as own
 from jupyter_eca.protocol.command import CommandKind
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from jupyter_eca.host.host import Host
     from jupyter_eca.protocol.command import ChatCommand, CommandArgument
 
-    Assisted = Call[Assistant]
+    Assisted = OfferCall[Assistant]
 
 
 @offer("eca_skill_list", Hints.READS)
@@ -55,11 +55,11 @@ async def create(
     path = files.resolve(f".eca/commands/{name}.md")
     line = " ".join(description.split())
     if not await asyncio.to_thread(_put, path, f"---\ndescription: {line}\n---\n{content}\n"):
-        raise Refused(f"There is a skill {name!r} already; nothing was written.", "Choose another name.")
+        raise RefusedCall(f"There is a skill {name!r} already; nothing was written.", "Choose another name.")
     return {"name": name, "file": files.shown(path)}
 
 
-class Written:
+class WrittenPrompts:
     """`base.Prompts`."""
 
     async def list(self, backend: Assistant) -> list[types.Prompt]:
@@ -90,7 +90,7 @@ class Written:
         return None
 
 
-OFFERS = Offers((skills, create), prompts=(Written(),))
+OFFERS = Offers((skills, create), prompts=(WrittenPrompts(),))
 
 
 async def _written(host: Host) -> Mapping[str, markdown_commands.CustomCommand]:

@@ -9,14 +9,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from jupyter_eca.fronts.mcp.offers_base import About, Offers, Refused
+from jupyter_eca.fronts.mcp.offers_base import About, Offers, RefusedCall
 from jupyter_eca.fronts.mcp.opencode.api import Api
 from jupyter_eca.plugins import loader
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Mapping
 
-    from jupyter_eca.fronts.mcp.offers_base import Call, Changed, Offer, Outcome
+    from jupyter_eca.fronts.mcp.offers_base import Changed, Offer, OfferCall, Outcome
 
 _ABOUT: Final = About(
     "opencode",
@@ -63,16 +63,16 @@ class OpenCode:
         del changed
         return lambda: None
 
-    async def call(self, offer: Offer, call: Call[Any], arguments: dict[str, Any]) -> Outcome:
+    async def call(self, offer: Offer, call: OfferCall[Any], arguments: dict[str, Any]) -> Outcome:
         """OpenCode asks for permissions itself."""
         return await offer.run(call, arguments)
 
     async def folder(self, given: str = "") -> Folder:
-        """Raises: Refused when there is no such folder."""
+        """Raises: RefusedCall when there is no such folder."""
         found = await asyncio.to_thread(_chosen, given, self._project, self._folder)
         if found is None:
             named = given or self._project
-            raise Refused(f"There is no folder {named}.", "Give the absolute path of a project.")
+            raise RefusedCall(f"There is no folder {named}.", "Give the absolute path of a project.")
         return found
 
 

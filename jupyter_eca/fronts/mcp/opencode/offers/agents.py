@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field
 
-from jupyter_eca.fronts.mcp.offers_base import Call, Hints, Offers, offer
+from jupyter_eca.fronts.mcp.offers_base import Hints, OfferCall, Offers, offer
 from jupyter_eca.fronts.mcp.opencode.offers.run import message, of, said
 
 if TYPE_CHECKING:
     from jupyter_eca.fronts.mcp.opencode.backend import OpenCode
 
-    Coded = Call[OpenCode]
+    Coded = OfferCall[OpenCode]
 
 
 @offer("opencode_agent_list", Hints.READS)

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, cast
 
 from pydantic import Field
 
-from jupyter_eca.fronts.mcp.offers_base import Call, Hints, Offers, Refused, offer
+from jupyter_eca.fronts.mcp.offers_base import Hints, OfferCall, Offers, RefusedCall, offer
 from jupyter_eca.fronts.mcp.opencode.offers.run import known_agent, known_model
 
 if TYPE_CHECKING:
     from jupyter_eca.fronts.mcp.opencode.backend import Folder, OpenCode
 
-    Coded = Call[OpenCode]
+    Coded = OfferCall[OpenCode]
 
 Model_ = Annotated[str, Field(description="PROVIDER/MODEL; empty to leave it as it is.")]
 
@@ -30,7 +30,7 @@ async def models(
     del refresh
     folder, found = await _providers(call)
     if provider and provider not in {one["id"] for one in found["providers"]}:
-        raise Refused(f"There is no provider {provider!r}.", "Take one from opencode_provider_list.")
+        raise RefusedCall(f"There is no provider {provider!r}.", "Take one from opencode_provider_list.")
     names = [
         f"{one['id']}/{name}"
         for one in found["providers"]
@@ -89,7 +89,7 @@ async def update(
     given = {"model": model, "small_model": smallModel, "default_agent": defaultAgent}
     change = {name: value for name, value in given.items() if value}
     if not change:
-        raise Refused("Nothing was to be changed.", "Give a model, a smallModel or a defaultAgent.")
+        raise RefusedCall("Nothing was to be changed.", "Give a model, a smallModel or a defaultAgent.")
     await call.backend.api.patch("/config", change, directory=folder.path)
     return {"changed": change, **folder.told}
 

@@ -10,12 +10,12 @@ from urllib.parse import quote, urlsplit
 
 from pydantic import Field
 
-from jupyter_eca.fronts.mcp.offers_base import Call, Hints, Offers, Refused, offer
+from jupyter_eca.fronts.mcp.offers_base import Hints, OfferCall, Offers, RefusedCall, offer
 
 if TYPE_CHECKING:
     from jupyter_eca.fronts.mcp.opencode.backend import OpenCode
 
-    Coded = Call[OpenCode]
+    Coded = OfferCall[OpenCode]
 
 
 @offer("opencode_skill_list", Hints.READS)
@@ -37,14 +37,14 @@ async def create(
 ) -> dict[str, Any]:
     """Write a skill for the agents of the project, or of all projects. Overwrites none."""
     if not _here(call.backend.api.url):
-        raise Refused("The OpenCode server is on another machine, and its API writes no skills.", "Write it there.")
+        raise RefusedCall("The OpenCode server is on another machine, and its API writes no skills.", "Write it there.")
     folder = await call.backend.folder()
     paths = await call.backend.api.get("/path", directory=folder.path)
     root = Path(paths["config"]) if everywhere else Path(folder.path) / ".opencode"
     file = root / "skills" / name / "SKILL.md"
     line = " ".join(description.split())
     if not await asyncio.to_thread(_written, file, f"---\nname: {name}\ndescription: {line}\n---\n\n{content}\n"):
-        raise Refused(f"There is a skill {name!r} already; nothing was written.", "Choose another name.")
+        raise RefusedCall(f"There is a skill {name!r} already; nothing was written.", "Choose another name.")
     return {"name": name, "file": str(file), **folder.told}
 
 
@@ -71,7 +71,7 @@ async def enable(
     api = call.backend.api
     known = await api.get("/mcp", directory=folder.path)
     if name not in known:
-        raise Refused(f"There is no MCP server {name!r}.", f"There are: {', '.join(known) or 'none'}.")
+        raise RefusedCall(f"There is no MCP server {name!r}.", f"There are: {', '.join(known) or 'none'}.")
     verb = "connect" if enabled else "disconnect"
     await api.post(f"/mcp/{quote(name, safe='')}/{verb}", directory=folder.path)
     state = (await api.get("/mcp", directory=folder.path)).get(name, {})
@@ -88,7 +88,7 @@ async def tools(
     folder = await call.backend.folder()
     api = call.backend.api
     if bool(provider) != bool(model):
-        raise Refused("A provider goes with a model.", "Give both, or none for the names of all tools.")
+        raise RefusedCall("A provider goes with a model.", "Give both, or none for the names of all tools.")
     if not provider:
         return {"tools": await api.get("/experimental/tool/ids", directory=folder.path), **folder.told}
     found = await api.get("/experimental/tool", directory=folder.path, provider=provider, model=model)

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field
 
-from jupyter_eca.fronts.mcp.offers_base import Call, Hints, Offers, Refused, offer
+from jupyter_eca.fronts.mcp.offers_base import Hints, OfferCall, Offers, RefusedCall, offer
 
 if TYPE_CHECKING:
     from jupyter_eca.fronts.mcp.opencode.backend import OpenCode
 
-    Coded = Call[OpenCode]
+    Coded = OfferCall[OpenCode]
 
 
 @offer("opencode_file_read", Hints.READS)
@@ -23,14 +23,14 @@ async def read(
     folder = await call.backend.folder()
     name = PurePosixPath(path)
     if name.is_absolute() or ".." in name.parts:
-        raise Refused(f"{path} is not in the project.", "Give a path from the project's folder on.")
+        raise RefusedCall(f"{path} is not in the project.", "Give a path from the project's folder on.")
     api = call.backend.api
     found = await api.get("/file/content", directory=folder.path, path=path)
     # OpenCode answers with an empty text for a file that is not there.
     if not found.get("content"):
         beside = await api.get("/file", directory=folder.path, path=str(name.parent))
         if name.name not in {one["name"] for one in beside}:
-            raise Refused(f"There is no file {path} in {folder.path}.", "Look for it with opencode_find_files.")
+            raise RefusedCall(f"There is no file {path} in {folder.path}.", "Look for it with opencode_find_files.")
     told = {"path": path, "content": found.get("content", ""), "type": found.get("type"), **folder.told}
     return {**told, "encoding": found["encoding"]} if found.get("encoding") else told
 

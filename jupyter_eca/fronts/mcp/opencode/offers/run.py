@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field
 
-from jupyter_eca.fronts.mcp.offers_base import Call, Hints, Offers, Refused, offer
+from jupyter_eca.fronts.mcp.offers_base import Hints, OfferCall, Offers, RefusedCall, offer
 
 if TYPE_CHECKING:
     from jupyter_eca.fronts.mcp.opencode.backend import Folder, OpenCode
 
-    Coded = Call[OpenCode]
+    Coded = OfferCall[OpenCode]
 
 Message = Annotated[str, Field(min_length=1, description="What the agent is to do.")]
 Session = Annotated[str, Field(min_length=1, description="Id of a session, from opencode_session_list or a create.")]
@@ -102,16 +102,16 @@ OFFERS = Offers((run, create, prompt, sessions, abort))
 
 
 async def of(call: Coded, session: str) -> Folder:
-    """The folder of a session. Raises: Refused when there is none of that id."""
+    """The folder of a session. Raises: RefusedCall when there is none of that id."""
     from jupyter_eca.fronts.mcp.opencode.backend import Folder
 
     again = "Take a sessionId from opencode_session_list, or make one with opencode_session_create."
     if not session.isascii() or not session.replace("_", "").isalnum():
-        raise Refused(f"{session!r} is no id of a session.", again)
+        raise RefusedCall(f"{session!r} is no id of a session.", again)
     try:
         found = await call.backend.api.get(f"/session/{session}")
-    except Refused as error:
-        raise Refused(str(error), again) from error
+    except RefusedCall as error:
+        raise RefusedCall(str(error), again) from error
     return Folder(str(found["directory"]), "session")
 
 
@@ -119,7 +119,7 @@ async def known_agent(call: Coded, folder: Folder, name: str) -> str:
     """OpenCode answers to an unknown one with an error that says nothing."""
     names = [one["name"] for one in await call.backend.api.get("/agent", directory=folder.path)]
     if name not in names:
-        raise Refused(f"There is no agent {name!r}.", f"There are: {', '.join(names)}.")
+        raise RefusedCall(f"There is no agent {name!r}.", f"There are: {', '.join(names)}.")
     return name
 
 
@@ -128,7 +128,7 @@ async def known_model(call: Coded, folder: Folder, name: str) -> dict[str, str]:
     found = await call.backend.api.get("/config/providers", directory=folder.path)
     models = {one["id"]: one.get("models", {}) for one in found["providers"]}
     if model not in models.get(provider, {}):
-        raise Refused(f"There is no model {name!r}.", "Take one from opencode_model_list, as PROVIDER/MODEL.")
+        raise RefusedCall(f"There is no model {name!r}.", "Take one from opencode_model_list, as PROVIDER/MODEL.")
     return {"providerID": provider, "modelID": model}
 
 
@@ -139,7 +139,7 @@ async def message(
     for name in files:
         path = Path(folder.path) / name
         if not await asyncio.to_thread(path.is_file):
-            raise Refused(f"There is no file {name} in {folder.path}.", "Look for it with opencode_find_files.")
+            raise RefusedCall(f"There is no file {name} in {folder.path}.", "Look for it with opencode_find_files.")
         url = path.resolve().as_uri()
         parts.append({"type": "file", "mime": "text/plain", "filename": path.name, "url": url})
     body: dict[str, Any] = {"parts": parts}
@@ -155,13 +155,13 @@ async def said(call: Coded, folder: Folder, session: str, body: dict[str, Any]) 
     try:
         answer = await api.post(f"/session/{session}/message", body, directory=folder.path)
     except asyncio.CancelledError:
-        with suppress(Refused):
+        with suppress(RefusedCall):
             await api.post(f"/session/{session}/abort", directory=folder.path)
         raise
     info, parts = answer["info"], answer["parts"]
     if error := info.get("error"):
         data: dict[str, Any] = error.get("data") or {}
-        raise Refused(
+        raise RefusedCall(
             f"The answer failed: {data.get('message') or error.get('name')}",
             f"Ask again in the same session: opencode_session_prompt with sessionId {session!r}.",
             "Choose another model; opencode_model_list has them.",
