@@ -15,7 +15,7 @@ from jupyter_eca.fronts.ahp.dialect import chat_of, snapped
 from jupyter_eca.fronts.ahp.reducers.base import items, record
 from jupyter_eca.fronts.ahp.session import config
 from jupyter_eca.fronts.ahp.session.action_rules import configured
-from jupyter_eca.protocol.ahp import PROVIDER
+from jupyter_eca.protocol.ahp import PROVIDER, actions
 from jupyter_eca.protocol.ahp import commands as asked
 from jupyter_eca.protocol.ahp.commands import AhpErrorCode
 
@@ -101,8 +101,7 @@ async def create_session(caller: CommandCaller, params: asked.CreateSession) -> 
         await _fork(front, params.fork, chat)
     session = await _known(front, uri) if params.fork else await front.create(params)
     if params.active_client is not None:
-        client = params.active_client.wire()
-        session.dispatch({"type": "session/activeClientChanged", "session": uri, "activeClient": client})
+        session.dispatch(actions.ActiveClientChanged(session=uri, active_client=params.active_client))
         session.lend()
         session.look()
 

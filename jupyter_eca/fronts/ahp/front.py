@@ -21,7 +21,7 @@ from jupyter_eca.fronts.ahp.session.session import AhpSession
 from jupyter_eca.fronts.ahp.terminals.terminals import Terminals
 from jupyter_eca.host.subscribers import Notice
 from jupyter_eca.host.turn.effect_runner import now
-from jupyter_eca.protocol.ahp import PROVIDER, ROOT
+from jupyter_eca.protocol.ahp import PROVIDER, ROOT, actions
 from jupyter_eca.protocol.ahp.commands import AhpErrorCode
 from jupyter_eca.protocol.chat import SUBAGENT
 from jupyter_eca.protocol.lifecycle import ConfigUpdatedParams
@@ -190,7 +190,7 @@ class AhpFront:
         session.begin_empty()
         self._unused(session)
         self._tell_added(session)
-        session.dispatch({"type": "session/ready", "session": session.uri}, at)
+        session.dispatch(actions.SessionReady(session=session.uri), at)
         await self._keeping.save()
         return session
 
@@ -201,7 +201,7 @@ class AhpFront:
             self._counted()
 
     def _counted(self) -> None:
-        self.hub.dispatch(ROOT, {"type": "root/activeSessionsChanged", "activeSessions": len(self._chats)}, now())
+        self.hub.dispatch(ROOT, actions.ActiveSessionsChanged(active_sessions=len(self._chats)), now())
 
     def _removed(self, chat: str) -> None:
         uri = session_uri(chat)
@@ -312,7 +312,7 @@ class AhpFront:
     async def _agents(self) -> None:
         agents = await settings.agent_infos(self.host)
         if agents != self.hub.state(ROOT)["agents"]:
-            self.hub.dispatch(ROOT, {"type": "root/agentsChanged", "agents": agents}, now())
+            self.hub.dispatch(ROOT, actions.AgentsChanged(agents=agents), now())
 
     def _look(self, chat: str | None = None) -> None:
         """The set-up is another, or what a chat has changed."""

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from jupyter_eca.fronts.ahp.reducers.base import Json, Reducer
+    from jupyter_eca.protocol.ahp.actions import Action
 
 # Envelopes that are kept for clients who come back. The protocol's own host keeps 1,000.
 KEPT: Final = 2_000
@@ -162,8 +163,15 @@ class Hub:
 
     # -- actions
 
-    def dispatch(self, uri: str, action: Json, at: int, origin: ActionOrigin | None = None) -> None:
-        """To all who subscribed to the resource, the sender among them."""
+    def dispatch(self, uri: str, action: Action, at: int) -> None:
+        """Apply an action of the server. See `apply`."""
+        self.apply(uri, action.wire(), at)
+
+    def apply(self, uri: str, action: Json, at: int, origin: ActionOrigin | None = None) -> None:
+        """Change the state of a resource, and send the action to all its subscribers, the sender among them.
+
+        The action of a client is passed on as it came, with the fields that nobody here knows.
+        """
         before = self._states[uri]
         after = self._states[uri] = self._reducers[uri](before, action, at)
         envelope = self._number(uri, action, origin, None)

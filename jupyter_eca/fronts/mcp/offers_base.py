@@ -127,8 +127,11 @@ class Offer:
 def offer(
     name: str, hints: Hints, *, governed: bool = False, parameters: dict[str, Any] | None = None
 ) -> Callable[[Callable[..., Awaitable[Any]]], Offer]:
-    """Make an offer of `async def f(call: OfferCall[...], argument: Annotated[str, Field(description=...)])`, which gives an
-    outcome, or just its data. With `parameters`, that is the schema, and the function takes the arguments whole.
+    """Make an offer of an async function, as a decorator. Its docstring describes the tool to the caller's model.
+
+    The function is like `async def f(call: OfferCall[...], argument: Annotated[str, Field(description=...)])`, and
+    returns an outcome, or just its data. With `parameters`, that is the schema, and the function takes all arguments
+    as one dict.
     """
 
     def make(function: Callable[..., Awaitable[Any]]) -> Offer:

@@ -158,8 +158,13 @@ class ResourceResult(ContentRef):
     type: Literal["resource"] = "resource"
 
 
-class FileEditResult(FileEdit):
+class FileEditResult(Ahp):
+    """See `FileEdit`. It does not inherit, so that the type is written first."""
+
     type: Literal["fileEdit"] = "fileEdit"
+    before: FileSide | None = None
+    after: FileSide | None = None
+    diff: LineCounts | None = None
 
 
 class TerminalResult(Ahp):
@@ -284,8 +289,13 @@ class ToolCallPart(Ahp):
     tool_call: ToolCallState
 
 
-class ContentPart(ContentRef):
+class ContentPart(Ahp):
+    """See `ContentRef`. It does not inherit, so that the kind is written first."""
+
     kind: Literal["contentRef"] = "contentRef"
+    uri: Uri
+    content_type: str | None = None
+    size_hint: int | None = None
 
 
 class SystemPart(Ahp):

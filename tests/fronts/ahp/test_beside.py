@@ -15,6 +15,7 @@ from jupyter_eca.fronts.ahp.persistence import RESERVED, NoteStore
 from jupyter_eca.fronts.ahp.resources.unified_diff import patched, side
 from jupyter_eca.host.store import Store
 from jupyter_eca.protocol.ahp import ROOT
+from jupyter_eca.protocol.ahp.actions import ActiveSessionsChanged
 from jupyter_eca.workspace.files.text_file import change
 from tests.fronts.ahp.place import calls_of, place
 from tests.support.host_and_client import settings
@@ -85,7 +86,7 @@ async def test_numbers_of_two_servers_on_one_file_and_of_those_after_them_never_
     hub = Hub(first, {"agents": []}, lambda _uri, _before: None, more)
     hub.mark = one.mark
     for _ in range(RESERVED + 10):
-        hub.dispatch(ROOT, {"type": "root/activeSessionsChanged", "activeSessions": 1}, 0)
+        hub.dispatch(ROOT, ActiveSessionsChanged(active_sessions=1), 0)
     await asyncio.gather(*widened)
     for store in stores:
         await store.close()

@@ -322,7 +322,7 @@ async def test_a_client_that_reads_slowly_is_sent_longer_pieces_and_delays_nobod
         await client.settled(S, 1)
 
         def dispatch(name: str, **fields: Any) -> None:
-            at.front.hub.dispatch(S, {"type": f"session/{name}", "session": S, "turnId": "t2", **fields}, 1)
+            at.front.hub.apply(S, {"type": f"session/{name}", "session": S, "turnId": "t2", **fields}, 1)
 
         dispatch("turnStarted", userMessage={"text": "x"})
         dispatch("responsePart", part={"kind": "markdown", "id": "p", "content": ""})

@@ -12,10 +12,11 @@ from pydantic import ValidationError
 
 from jupyter_eca.errors import RemoteError
 from jupyter_eca.fronts.ahp.customizations import switched_off
-from jupyter_eca.fronts.ahp.reducers.base import Json, items, present
+from jupyter_eca.fronts.ahp.reducers.base import Json, items
 from jupyter_eca.fronts.ahp.resources import attachments
 from jupyter_eca.fronts.ahp.resources.files import MOST
-from jupyter_eca.protocol.ahp.commands import AhpErrorCode, Read, ResourceListing
+from jupyter_eca.protocol.ahp import actions
+from jupyter_eca.protocol.ahp.commands import AhpErrorCode, ResourceContent, ResourceListing
 from jupyter_eca.protocol.ahp.content import ResourceAttachment
 from jupyter_eca.protocol.context import ImageContext, TextContext
 from jupyter_eca.workspace.paths import path_of
@@ -47,7 +48,7 @@ async def read(ask: Ask, uri: str) -> tuple[bytes, str]:
         await _asked(ask, LEAVE_S, "resourceRequest", uri=uri, read=True)
         found = await _asked(ask, ANSWER_S, "resourceRead", uri=uri)
     try:
-        answer = Read.model_validate(found)
+        answer = ResourceContent.model_validate(found)
         if len(answer.data) > MOST * 4 // 3 + 4:
             raise RemoteError(f"it has more than {MOST} bytes")
         plain = answer.encoding == "utf-8"
@@ -101,7 +102,7 @@ class ClientCustomizations:
     """What the active client of a session customizes it with: Markdown files, which the model reads once. `state` gives
     what the session is now, `tell` has an action dispatched."""
 
-    def __init__(self, session: str, state: Callable[[], Json], tell: Callable[[Json], None]) -> None:
+    def __init__(self, session: str, state: Callable[[], Json], tell: Callable[[actions.Action], None]) -> None:
         self._session = session
         self._state = state
         self._tell = tell
@@ -128,9 +129,12 @@ class ClientCustomizations:
         except RemoteError as error:
             failed = str(error)
         if any(one["customization"] == ref and "clientId" in one for one in items(self._state(), "customizations")):
-            about = present(status="error" if failed else "loaded", statusMessage=failed)
-            update = {"type": "session/customizationUpdated", "session": self._session, "customization": ref}
-            self._tell({**update, **about})
+            status = "error" if failed else "loaded"
+            self._tell(
+                actions.CustomizationUpdated(
+                    session=self._session, customization=ref, status=status, status_message=failed
+                )
+            )
 
     def contexts(self) -> tuple[ChatContext, ...]:
         """What the model was not told yet."""

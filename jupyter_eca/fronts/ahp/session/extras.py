@@ -12,6 +12,7 @@ from jupyter_eca.fronts.ahp.resources import uris
 from jupyter_eca.fronts.ahp.session import config
 from jupyter_eca.host.subscribers import Asking
 from jupyter_eca.host.turn import setup, tool_context
+from jupyter_eca.protocol.ahp import actions
 from jupyter_eca.protocol.changes import ChangedCell, ChangeExtent
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ class SessionExtras:
     """Of one session; `state` gives what it is now, `tell` has an action dispatched."""
 
     def __init__(
-        self, host: Host, chat: str, session: str, state: Callable[[], Json], tell: Callable[[Json], None]
+        self, host: Host, chat: str, session: str, state: Callable[[], Json], tell: Callable[[actions.Action], None]
     ) -> None:
         self._host = host
         self._chat = chat
@@ -39,15 +40,14 @@ class SessionExtras:
         """Whatever has become another is told."""
         state = self._state()
         offered = with_switches(await customizations(self._host), switched_off(state)) + of_client(state)
-        self._changed("customizations", items(state, "customizations"), offered)
-        self._changed("serverTools", items(state, "serverTools"), tools(self._host, self._chat, self._state()))
+        if items(state, "customizations") != offered:
+            self._tell(actions.CustomizationsChanged(session=self._session, customizations=offered))
+        server_tools = tools(self._host, self._chat, self._state())
+        if items(state, "serverTools") != server_tools:
+            self._tell(actions.ServerToolsChanged(session=self._session, tools=server_tools))
         found = await diffs(self._host, self._chat, self._session)
-        self._changed("diffs", items(self._state()["summary"], "diffs"), found)
-
-    def _changed(self, name: str, before: list[Json], after: list[Json]) -> None:
-        if before != after:
-            field = "tools" if name == "serverTools" else name
-            self._tell({"type": f"session/{name}Changed", "session": self._session, field: after})
+        if items(self._state()["summary"], "diffs") != found:
+            self._tell(actions.DiffsChanged(session=self._session, diffs=found))
 
 
 def with_switches(offered: list[Json], off: set[str]) -> list[Json]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from jupyter_eca.errors import RemoteError
 from jupyter_eca.fronts.ahp.reducers.base import Json, items, present, record
+from jupyter_eca.protocol.ahp import actions
 from jupyter_eca.protocol.question import ChatAskQuestionResult, FieldKind, FieldQuestion
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ _KINDS: Final = {FieldKind.ONE: "single-select", FieldKind.SEVERAL: "multi-selec
 class InputRequests:
     """Of one session; `state` gives what it is now, `tell` has an action dispatched."""
 
-    def __init__(self, session: str, state: Callable[[], Json], tell: Callable[[Json], None]) -> None:
+    def __init__(self, session: str, state: Callable[[], Json], tell: Callable[[actions.Action], None]) -> None:
         self._session = session
         self._state = state
         self._tell = tell
@@ -41,14 +42,13 @@ class InputRequests:
         id = str(asked["id"])
         future: asyncio.Future[ChatAskQuestionResult] = asyncio.get_running_loop().create_future()
         self._asked[id] = (question, future)
-        self._tell({"type": "session/inputRequested", "session": self._session, "request": asked})
+        self._tell(actions.InputRequested(session=self._session, request=asked))
         try:
             return await future
         finally:
             del self._asked[id]
             if any(one["id"] == id for one in items(self._state(), "inputRequests")):
-                done = {"requestId": id, "response": "cancel"}
-                self._tell({"type": "session/inputCompleted", "session": self._session, **done})
+                self._tell(actions.InputCompleted(session=self._session, request_id=id, response="cancel"))
 
     def answered(self, asked: Json, response: str, final: Json) -> None:
         question, future = self._asked.get(asked["id"], (None, None))

@@ -27,7 +27,7 @@ from jupyter_eca.fronts.ahp.session.tool_calls import REMEMBER, why
 from jupyter_eca.host.chat.live_chat import Prompt
 from jupyter_eca.host.turn.effect_runner import now
 from jupyter_eca.protocol.ahp import actions
-from jupyter_eca.protocol.ahp.content import UserMessage
+from jupyter_eca.protocol.ahp.content import ErrorInfo, ModelSelection, UserMessage
 from jupyter_eca.protocol.ahp.state import ActiveClient
 from jupyter_eca.protocol.content import Role, TextContent
 from jupyter_eca.protocol.event import Outcome, merged
@@ -115,7 +115,7 @@ class AhpSession:
         events = await self._host.stored(self.chat)
         for event in merged(events):
             for action in self._projection.actions(event):
-                self._draft = reduce_session(self._draft, action, event.at)
+                self._draft = reduce_session(self._draft, action.wire(), event.at)
         modified = max(state["summary"]["modifiedAt"], self._draft["summary"]["modifiedAt"])
         self._draft = put(self._draft, summary=put(self._draft["summary"], modifiedAt=modified))
         self._front.add_to_hub(self, self._draft)
@@ -151,7 +151,7 @@ class AhpSession:
         live = self._host.live(self.chat)
         model = live.state.setup.model if live else ""
         if model and record(self.state["summary"], "model").get("id") != model:
-            self.dispatch({"type": "session/modelChanged", "session": self.uri, "model": {"id": model}})
+            self.dispatch(actions.ModelChanged(session=self.uri, model=ModelSelection(id=model)))
 
     async def again(self) -> None:
         """The chat was cut back, by whomever: what is no longer there goes, what is new comes."""
@@ -167,8 +167,7 @@ class AhpSession:
     def _compare(self, events: list[Event]) -> None:
         kept = self._still_there(list(dict.fromkeys(event.turn for event in events if event.turn)))
         if kept is not None:
-            cut = {"type": "session/truncated", "session": self.uri}
-            self.dispatch({**cut, "turnId": kept[-1]} if kept else cut)
+            self.dispatch(actions.Truncated(session=self.uri, turn_id=kept[-1] if kept else None))
             self._projection.forget()
         shown = {*(str(turn["id"]) for turn in items(self.state, "turns")), self.turn}
         new = (e for e in events if e.seq > self._known or (e.turn and e.turn not in shown))
@@ -186,8 +185,12 @@ class AhpSession:
             kept.append(id)
         return None
 
-    def dispatch(self, action: Json, at: int | None = None, origin: ActionOrigin | None = None) -> None:
-        self._front.hub.dispatch(self.uri, action, now() if at is None else at, origin)
+    def dispatch(self, action: actions.Action, at: int | None = None) -> None:
+        """Apply an action of the server, at a time in milliseconds, which is now unless it is given."""
+        self._apply(action.wire(), now() if at is None else at)
+
+    def _apply(self, action: Json, at: int, origin: ActionOrigin | None = None) -> None:
+        self._front.hub.apply(self.uri, action, at, origin)
         if str(action["type"]) in NOTED:
             self._front.keep(self)
 
@@ -214,17 +217,19 @@ class AhpSession:
         if reason := session_refusal(self.state, action, origin.client):
             self._front.hub.refuse(self.uri, raw, origin, reason)
             if isinstance(action, actions.ToolCallDenied) and (failed := declined(self.state, action, origin.client)):
-                about = {"session": self.uri, "turnId": action.turn_id, "toolCallId": action.tool_call_id}
-                self.dispatch({"type": "session/toolCallComplete", **about, "result": failed.wire()})
+                call = action.tool_call_id
+                self.dispatch(
+                    actions.ToolCallComplete(session=self.uri, turn_id=action.turn_id, tool_call_id=call, result=failed)
+                )
                 self.lending.done(action.tool_call_id, failed)
             return
         before = self.state
-        self.dispatch(raw, origin=origin)
+        self._apply(raw, now(), origin)
         self._carry(raw, action, before, origin.client)
         if isinstance(action, _SET_UP):
             self.look()
         if not self.turn and self.state["summary"].get("activity"):
-            self.dispatch({"type": "session/activityChanged", "session": self.uri})
+            self.dispatch(actions.ActivityChanged(session=self.uri))
 
     def _carry(self, raw: Json, action: actions.SessionAction, before: Json, client: str) -> None:
         match action:
@@ -304,8 +309,8 @@ class AhpSession:
 
     def _fail(self, turn: str, message: str) -> None:
         if self.turn == turn:
-            error = {"errorType": "refused", "message": message}
-            self.dispatch({"type": "session/error", "session": self.uri, "turnId": turn, "error": error})
+            error = ErrorInfo(error_type="refused", message=message)
+            self.dispatch(actions.TurnError(session=self.uri, turn_id=turn, error=error))
 
     def _cancel(self, turn: str) -> None:
         if task := self._starting.get(turn):
@@ -320,10 +325,11 @@ class AhpSession:
         if not queue or self.turn or self.state["lifecycle"] != "ready":
             return
         first, turn = queue[0], uuid.uuid4().hex
-        about = {"session": self.uri, "kind": "queued", "id": first["id"]}
-        self.dispatch({"type": "session/pendingMessageRemoved", **about})
-        begun = {"turnId": turn, "userMessage": first["userMessage"], "queuedMessageId": first["id"]}
-        self.dispatch({"type": "session/turnStarted", "session": self.uri, **begun})
+        self.dispatch(actions.PendingMessageRemoved(session=self.uri, kind="queued", id=first["id"]))
+        message = UserMessage.model_validate(first["userMessage"])
+        self.dispatch(
+            actions.TurnStarted(session=self.uri, turn_id=turn, user_message=message, queued_message_id=first["id"])
+        )
         self._begin(turn, first["userMessage"])
 
     def _steer(self) -> None:
@@ -378,7 +384,7 @@ class AhpSession:
     def left(self, client: str) -> None:
         """A client has gone; it may come back to its calls."""
         if record(self.state, "activeClient").get("clientId") == client:
-            self.dispatch({"type": "session/activeClientChanged", "session": self.uri, "activeClient": None})
+            self.dispatch(actions.ActiveClientChanged(session=self.uri, active_client=None))
             self.look()
         if self.lending.owner == client and self._leaving is None:
             self._leaving = self._front.start(self._abandon())

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Final, TypedDict, cast
 
 from jupyter_eca.fronts.ahp.reducers.base import Json, items, present
 from jupyter_eca.fronts.ahp.resources import uris
-from jupyter_eca.protocol.ahp.content import Markdown
+from jupyter_eca.protocol.ahp import actions
+from jupyter_eca.protocol.ahp.content import AhpToolResult, Markdown, ToolFailure
 from jupyter_eca.protocol.content import (
     FileChangeDetails,
     JsonOutputsDetails,
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from jupyter_eca.fronts.ahp.locales import Wording
-    from jupyter_eca.protocol.ahp.actions import ToolCallDenied
+    from jupyter_eca.protocol.ahp.content import Confirmed
 
 # What the tools of clients are called among ours.
 LENT: Final = "client__"
@@ -39,6 +40,14 @@ def options(words: Wording) -> list[Json]:
     """The order is that of the buttons, the groups have a line between them."""
     labels = zip(OPTIONS.items(), (words.allow, words.remember, words.deny), strict=True)
     return [{"id": id, "label": label, "kind": kind, "group": int(kind == "deny")} for (id, kind), label in labels]
+
+
+class _Ids(TypedDict):
+    """What names a call in each of its actions."""
+
+    session: str
+    turn_id: str
+    tool_call_id: str
 
 
 class ToolCallProjection:
@@ -59,18 +68,18 @@ class ToolCallProjection:
         self._owner = owner
         self._words = words
 
-    def actions(self, turn: str, content: ToolCallContent, words: str) -> Iterator[Json]:
+    def actions(self, turn: str, content: ToolCallContent, words: str) -> Iterator[actions.Action]:
         """To be dispatched one by one: each is made for the state that the one before has left. `words` are what the
         model was told of a refusal."""
-        about = {"session": self._session, "turnId": turn, "toolCallId": content.id}
+        about = _Ids(session=self._session, turn_id=turn, tool_call_id=content.id)
         if self._status(content.id) is None:
             yield self._start(about, content)
         match content:
             case ToolCallPrepareContent(arguments_text=text) if text:
-                yield {"type": "session/toolCallDelta", **about, "content": text}
+                yield actions.ToolCallDelta(**about, content=text)
             case ToolCallRunContent(manual_approval=True):
                 # A call whose turn was ended by the client meanwhile is not asked about any more.
-                yield {**self._ready(about, content), "options": options(self._words())}
+                yield self._ready(about, content, options=options(self._words()))
             case ToolCallRunningContent():
                 yield from self._running(about, content)
             case ToolCalledContent():
@@ -85,40 +94,44 @@ class ToolCallProjection:
         calls = (part["toolCall"] for part in items(turn, "responseParts") if part["kind"] == "toolCall")
         return next((str(call["status"]) for call in calls if call["toolCallId"] == id), None)
 
-    def _start(self, about: Json, content: ToolCallContent) -> Json:
+    def _start(self, about: _Ids, content: ToolCallContent) -> actions.ToolCallStart:
         lent = content.name.startswith(LENT)
         name = content.name.removeprefix(LENT)
-        owner = self._owner() if lent else ""
+        owner = (self._owner() or None) if lent else None
         own = name.removeprefix(f"{content.server}__")
         shown = own.replace("_", " ").strip().capitalize() or name
-        start = {"type": "session/toolCallStart", **about, "toolName": name, "displayName": shown}
-        return {**start, "toolClientId": owner} if owner else start
+        return actions.ToolCallStart(**about, tool_name=name, display_name=shown, tool_client_id=owner)
 
-    def _ready(self, about: Json, content: ToolCallRunContent | ToolCallRunningContent | _Ended) -> Json:
-        edit = self._edit(content)
-        shown = content.name.removeprefix(LENT)
-        return present(
-            type="session/toolCallReady",
+    def _ready(
+        self,
+        about: _Ids,
+        content: ToolCallRunContent | ToolCallRunningContent | _Ended,
+        options: list[Json] | None = None,
+        confirmed: Confirmed | None = None,
+    ) -> actions.ToolCallReady:
+        """The arguments of a call. What it would change is shown only while somebody has to decide about it."""
+        edit = None if confirmed else self._edit(content)
+        return actions.ToolCallReady(
             **about,
-            invocationMessage=content.summary or f"Calling {shown}",
-            toolInput=json.dumps(content.arguments, ensure_ascii=False),
+            invocation_message=content.summary or f"Calling {content.name.removeprefix(LENT)}",
+            tool_input=json.dumps(content.arguments, ensure_ascii=False),
             edits={"items": [edit]} if edit else None,
+            options=options,
+            confirmed=confirmed,
         )
 
-    def _running(self, about: Json, content: ToolCallRunningContent) -> Iterator[Json]:
+    def _running(self, about: _Ids, content: ToolCallRunningContent) -> Iterator[actions.Action]:
         status = self._status(content.id)
         if status == "streaming":
-            ready = {k: v for k, v in self._ready(about, content).items() if k != "edits"}
-            yield {**ready, "confirmed": "not-needed"}
+            yield self._ready(about, content, confirmed="not-needed")
         elif status == "pending-confirmation":
-            yield {"type": "session/toolCallConfirmed", **about, "approved": True, "confirmed": "user-action"}
+            yield actions.ToolCallApproved(**about, approved=True, confirmed="user-action")
 
-    def _called(self, about: Json, content: ToolCalledContent) -> Iterator[Json]:
+    def _called(self, about: _Ids, content: ToolCalledContent) -> Iterator[actions.Action]:
         if self._status(content.id) == "streaming":
-            ready = {k: v for k, v in self._ready(about, content).items() if k != "edits"}
-            yield {**ready, "confirmed": "not-needed"}
+            yield self._ready(about, content, confirmed="not-needed")
         if self._status(content.id) in {"running", "pending-confirmation"}:
-            yield {"type": "session/toolCallComplete", **about, "result": self._result(content)}
+            yield actions.ToolCallComplete(**about, result=AhpToolResult.model_validate(self._result(content)))
 
     def _result(self, content: ToolCalledContent) -> Json:
         texts = [{"type": "text", "text": output.text} for output in content.outputs if output.text]
@@ -133,18 +146,19 @@ class ToolCallProjection:
             error={"message": text or "It failed."} if content.error else None,
         )
 
-    def _rejected(self, about: Json, content: ToolCallRejectedContent, words: str) -> Iterator[Json]:
+    def _rejected(self, about: _Ids, content: ToolCallRejectedContent, words: str) -> Iterator[actions.Action]:
         status = self._status(content.id)
         reason = "skipped" if content.reason is RejectReason.STOP else "denied"
         if status == "streaming":
             yield self._ready(about, content)
         if status in {"streaming", "pending-confirmation"}:
-            refused = {"type": "session/toolCallConfirmed", **about, "approved": False, "reason": reason}
-            yield present(**refused, reasonMessage=self._why(content.reason))
+            message = self._why(content.reason)
+            yield actions.ToolCallDenied(**about, approved=False, reason=reason, reason_message=message)
         elif status == "running":
             # Somebody else was quicker to refuse than whoever approved here.
-            result = {"success": False, "pastTenseMessage": "It did not run", "error": {"message": words or reason}}
-            yield {"type": "session/toolCallComplete", **about, "result": result}
+            error = ToolFailure(message=words or reason)
+            result = AhpToolResult(success=False, past_tense_message="It did not run", error=error)
+            yield actions.ToolCallComplete(**about, result=result)
 
     def _why(self, reason: RejectReason) -> str | None:
         match reason:
@@ -179,7 +193,7 @@ def _structured(content: ToolCalledContent) -> Json | None:
     return None
 
 
-def why(action: ToolCallDenied) -> str:
+def why(action: actions.ToolCallDenied) -> str:
     """What the model is told of a refusal."""
     reason = action.reason_message
     said = reason.markdown if isinstance(reason, Markdown) else reason or ""

@@ -104,7 +104,7 @@ class Terminals:
         if reason := terminal_refusal(hub.state(uri), action, origin.client):
             hub.refuse(uri, raw, origin, reason)
             return
-        hub.dispatch(uri, raw, now(), origin)
+        hub.apply(uri, raw, now(), origin)
         match action:
             case actions.TerminalInput(data=data):
                 self._open[uri].write(data)
@@ -124,39 +124,47 @@ class Terminals:
                     self._shown(uri, text)
                 case PromptStarted():
                     if not self._front.hub.state(uri).get("supportsCommandDetection"):
-                        self._do(uri, "commandDetectionAvailable")
+                        self._dispatch(actions.CommandDetectionAvailable(terminal=uri))
                 case CommandStarted(line):
-                    self._do(uri, "commandExecuted", commandId=uuid.uuid4().hex, commandLine=line, timestamp=now())
+                    self._dispatch(
+                        actions.TerminalCommandExecuted(
+                            terminal=uri, command_id=uuid.uuid4().hex, command_line=line, timestamp=now()
+                        )
+                    )
                 case CommandFinished(code):
                     self._finished(uri, code)
                 case FolderChanged(folder) if Path(folder).is_absolute():
                     cwd = Path(folder).as_uri()
                     if cwd != self._front.hub.state(uri).get("cwd"):
-                        self._do(uri, "cwdChanged", cwd=cwd)
+                        self._dispatch(actions.TerminalCwdChanged(terminal=uri, cwd=cwd))
                 case _:
                     pass
 
     def _shown(self, uri: str, text: str) -> None:
-        self._do(uri, "data", data=text)
+        self._dispatch(actions.TerminalData(terminal=uri, data=text))
         content = items(self._front.hub.state(uri), "content")
         kept = "".join(str(part.get("value", part.get("output", ""))) for part in content)
         if len(kept) > MOST:
-            self._do(uri, "cleared")
-            self._do(uri, "data", data=kept[-MOST // 2 :])
+            self._dispatch(actions.TerminalCleared(terminal=uri))
+            self._dispatch(actions.TerminalData(terminal=uri, data=kept[-MOST // 2 :]))
 
     def _finished(self, uri: str, code: int | None) -> None:
         """A shell also says so at its first prompt, and behind an empty line."""
         last = (items(self._front.hub.state(uri), "content") or [{}])[-1]
         if last.get("type") == "command" and not last["isComplete"]:
             taken = now() - last["timestamp"]
-            self._do(uri, "commandFinished", commandId=last["commandId"], exitCode=code, durationMs=taken)
+            self._dispatch(
+                actions.TerminalCommandFinished(
+                    terminal=uri, command_id=last["commandId"], exit_code=code, duration_ms=taken
+                )
+            )
 
-    def _do(self, uri: str, name: str, **fields: object) -> None:
-        self._front.hub.dispatch(uri, present(type=f"terminal/{name}", terminal=uri, **fields), now())
+    def _dispatch(self, action: actions.TerminalScoped) -> None:
+        self._front.hub.dispatch(action.terminal, action, now())
 
     def _ended(self, uri: str, code: int | None) -> None:
         if self._front.hub.has(uri):
-            self._do(uri, "exited", exitCode=code)
+            self._dispatch(actions.TerminalExited(terminal=uri, exit_code=code))
             self._tell()
 
     def _tell(self) -> None:
@@ -165,4 +173,4 @@ class Terminals:
             present(resource=uri, **{name: hub.state(uri).get(name) for name in ("title", "claim", "exitCode")})
             for uri in self._open
         ]
-        hub.dispatch(ROOT, {"type": "root/terminalsChanged", "terminals": infos}, now())
+        hub.dispatch(ROOT, actions.TerminalsChanged(terminals=infos), now())
