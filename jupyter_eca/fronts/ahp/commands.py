@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from jupyter_eca.errors import RemoteError
 from jupyter_eca.fronts.ahp import completions as completing
-from jupyter_eca.fronts.ahp.dialect import chat_of, snapped
+from jupyter_eca.fronts.ahp.dialect import chat_of, write_snapshot
 from jupyter_eca.fronts.ahp.reducers.base import items, record
 from jupyter_eca.fronts.ahp.session import config
-from jupyter_eca.fronts.ahp.session.action_rules import configured
+from jupyter_eca.fronts.ahp.session.action_rules import config_refusal
 from jupyter_eca.protocol.ahp import PROVIDER, actions
 from jupyter_eca.protocol.ahp import commands as asked
 from jupyter_eca.protocol.ahp.commands import AhpErrorCode
@@ -67,13 +67,13 @@ class AhpCommand:
     """Whether the client's next message is handled before this command is answered."""
 
 
-async def _known(front: AhpFront, uri: str) -> AhpSession:
-    if (session := await front.session(uri)) is None:
+async def _find_session(front: AhpFront, uri: str) -> AhpSession:
+    if (session := await front.find_session(uri)) is None:
         raise RemoteError(f"There is no session {uri}.", AhpErrorCode.SESSION_NOT_FOUND)
     return session
 
 
-def _provider(name: str | None) -> None:
+def _check_provider(name: str | None) -> None:
     if name not in {None, PROVIDER}:
         raise RemoteError(f"There is no provider {name!r}; there is {PROVIDER!r}.", AhpErrorCode.PROVIDER_NOT_FOUND)
 
@@ -81,12 +81,12 @@ def _provider(name: str | None) -> None:
 async def subscribe(caller: CommandCaller, params: asked.Subscribe) -> Json:
     if not await caller.add(params.resource):
         raise RemoteError(f"There is nothing to subscribe at {params.resource}.", AhpErrorCode.SESSION_NOT_FOUND)
-    return {"snapshot": snapped(caller.front.hub.snapshot(params.resource))}
+    return {"snapshot": write_snapshot(caller.front.hub.snapshot(params.resource))}
 
 
 async def create_session(caller: CommandCaller, params: asked.CreateSession) -> None:
     front, uri = caller.front, params.session
-    _provider(params.provider)
+    _check_provider(params.provider)
     chat = chat_of(uri)
     if chat is None:
         raise RemoteError(f"{uri} is no address of a session: eca:/ID is.", AhpErrorCode.INVALID_PARAMS)
@@ -95,36 +95,36 @@ async def create_session(caller: CommandCaller, params: asked.CreateSession) -> 
     if await front.exists(uri):
         raise RemoteError(f"{uri} exists.", AhpErrorCode.SESSION_ALREADY_EXISTS)
     described = config.schema(front.host, params.model.id if params.model else "")
-    if params.config and (reason := configured({"schema": described}, params.config)):
+    if params.config and (reason := config_refusal({"schema": described}, params.config)):
         raise RemoteError(reason, AhpErrorCode.INVALID_PARAMS)
     if params.fork is not None:
         await _fork(front, params.fork, chat)
-    session = await _known(front, uri) if params.fork else await front.create(params)
+    session = await _find_session(front, uri) if params.fork else await front.create(params)
     if params.active_client is not None:
         session.dispatch(actions.ActiveClientChanged(session=uri, active_client=params.active_client))
         session.lend()
-        session.look()
+        session.refresh()
 
 
 async def _fork(front: AhpFront, source: asked.ForkSource, chat: str) -> None:
-    """What was said up to the end of a turn; what was chosen comes with it."""
-    origin = await _known(front, source.session)
+    """Copy a chat up to the end of a turn, with what was chosen for it."""
+    origin = await _find_session(front, source.session)
     if not any(turn["id"] == source.turn_id for turn in items(origin.state, "turns")):
         raise RemoteError(f"There is no turn {source.turn_id!r} in {source.session}.", AhpErrorCode.SESSION_NOT_FOUND)
     await front.host.archive.copy(origin.chat, source.turn_id, chat)
 
 
 async def dispose_session(caller: CommandCaller, params: asked.DisposeSession) -> None:
-    await caller.front.dispose(await _known(caller.front, params.session))
+    await caller.front.dispose(await _find_session(caller.front, params.session))
 
 
 async def list_sessions(caller: CommandCaller, params: asked.ListSessions) -> Json:  # noqa: ARG001  # its filter means nothing yet
-    return {"items": await caller.front.summaries()}
+    return {"items": await caller.front.list_summaries()}
 
 
 async def fetch_turns(caller: CommandCaller, params: asked.FetchTurns) -> Json:
-    """A turn that is not known is no bound."""
-    turns = items((await _known(caller.front, params.session)).state, "turns")
+    """Return a page of turns that ends before the turn `before`, or at the end if there is no such turn."""
+    turns = items((await _find_session(caller.front, params.session)).state, "turns")
     end = next((at for at, turn in enumerate(turns) if turn["id"] == params.before), len(turns))
     limit = TURNS if params.limit is None else min(max(params.limit, 0), MOST_TURNS)
     start = max(0, end - limit)
@@ -132,12 +132,12 @@ async def fetch_turns(caller: CommandCaller, params: asked.FetchTurns) -> Json:
 
 
 async def completions(caller: CommandCaller, params: asked.Completions) -> Json:
-    session = await _known(caller.front, params.session)
-    return {"items": await completing.items(caller.front.host, session.chat, params.text, params.offset)}
+    session = await _find_session(caller.front, params.session)
+    return {"items": await completing.list_items(caller.front.host, session.chat, params.text, params.offset)}
 
 
 async def resolve_config(caller: CommandCaller, params: asked.ResolveSessionConfig) -> Json:
-    _provider(params.provider)
+    _check_provider(params.provider)
     host = caller.front.host
     described = config.schema(host, await host.catalog.default())
     return {"schema": described, "values": config.completed(described, params.config or {})}

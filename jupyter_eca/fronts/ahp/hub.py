@@ -1,7 +1,7 @@
-"""The shared state, as all clients see it: numbers every action, reduces it, sends it on, keeps the last ones.
+"""Owns the shared states: the hub numbers every action, applies it, sends it to subscribers, and keeps the last ones.
 
-Everything here is synchronous, so a snapshot and its number belong together, and the order of the numbers is the order
-in which things happened.
+It must not know what a state means: that is in `reducers/`. Everything here is synchronous, so a snapshot and its
+number belong together, and the order of the numbers is the order of events.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ KEPT: Final = 2_000
 
 @dataclass(frozen=True, slots=True)
 class ActionOrigin:
-    """Which client sent an action, as its how-manyeth."""
+    """Which client sent an action, and the number that the client gave it."""
 
     client: str
     seq: int
@@ -33,8 +33,11 @@ class ActionOrigin:
 
 @dataclass(frozen=True, slots=True)
 class Envelope:
-    """An action with its number. One that was refused says why, and is for its sender alone: the clients there are
-    would apply what was refused to another."""
+    """An action with its number.
+
+    A refused action says why, and is sent to its sender alone: today's clients would apply an action that was refused
+    to another client.
+    """
 
     resource: str
     action: Json
@@ -55,14 +58,14 @@ class Snapshot:
 
 @dataclass(frozen=True, slots=True)
 class MissedActions:
-    """What was missed. `missing` are subscriptions to what is no longer there."""
+    """What a client has missed. `missing` are the URIs of its subscriptions that are gone."""
 
     envelopes: tuple[Envelope, ...]
     missing: tuple[str, ...]
 
 
 class HubClient(Protocol):
-    """A client that is connected. Both must not wait."""
+    """A connected client. `send` and `notify` must not wait."""
 
     @property
     def client(self) -> str: ...
@@ -78,18 +81,20 @@ class HubClient(Protocol):
     def notify(self, notification: Json) -> None: ...
 
     async def request(self, method: str, params: Json) -> Any:
-        """Raises: RemoteError."""
+        """Send a request to the client, and return its result. Raises: RemoteError."""
         ...
 
 
 class Hub:
-    """`changed` is told of each resource whose state became another, with the state before. `more` is asked for the
-    next mark whenever the numbers reach one."""
+    """`changed` is called with the URI and the earlier state of each resource that changed.
+
+    `more` is called when the numbers reach `mark`, and returns the next mark.
+    """
 
     def __init__(
         self, start: int, root: Json, changed: Callable[[str, Json], None], more: Callable[[], int] = lambda: 2**53
     ) -> None:
-        """Numbers come after `start`."""
+        """The first action gets the number after `start`."""
         self.seq = start
         self.mark = 2**53
         self._more = more
@@ -110,14 +115,16 @@ class Hub:
         self._states[uri], self._reducers[uri] = state, reduce_terminal
 
     def remove(self, uri: str) -> None:
-        """Subscriptions to it end."""
+        """Remove a resource, and all subscriptions to it."""
         del self._states[uri], self._reducers[uri]
         self._forgotten.pop(uri, None)
         for listener in self._listeners.values():
             listener.subscriptions.discard(uri)
 
     def forget(self, uri: str) -> None:
-        """It may be added anew: what was sent of it before does not lead to what it will be then."""
+        """Drop a resource that may be added again. Actions sent before do not lead to its new state, so they are not
+        replayed.
+        """
         del self._states[uri], self._reducers[uri]
         self._forgotten = {one: seq for one, seq in self._forgotten.items() if seq > self._floor}
         self._forgotten[uri] = self._next()
@@ -134,26 +141,26 @@ class Hub:
     # -- clients
 
     def join(self, listener: HubClient) -> HubClient | None:
-        """Gives the one of the same client that it stands in for."""
+        """Add a client. Return its earlier connection, which this one replaces."""
         before = self._listeners.get(listener.client)
         self._listeners[listener.client] = listener
         return before
 
     def leave(self, listener: HubClient) -> bool:
-        """Whether the client has gone: its next connection may have come before this one ended."""
+        """Remove a client's connection. Return False if a newer one has replaced it already."""
         if self._listeners.get(listener.client) is not listener:
             return False
         del self._listeners[listener.client]
         return True
 
-    def listener(self, client: str) -> HubClient | None:
+    def find_client(self, client: str) -> HubClient | None:
         return self._listeners.get(client)
 
-    def watched(self, uri: str) -> bool:
+    def is_watched(self, uri: str) -> bool:
         return any(uri in listener.subscriptions for listener in self._listeners.values())
 
     def language(self, uri: str) -> str | None:
-        """Of the newest client that looks at it: the state is one for all."""
+        """Return the language of the newest subscriber: the state is one for all of them."""
         newest = reversed(self._listeners.values())
         return next((one.language for one in newest if uri in one.subscriptions), None)
 
@@ -200,7 +207,7 @@ class Hub:
         return self.seq
 
     def replay(self, client: str, after: int, uris: Iterable[str]) -> MissedActions | None:
-        """What a client has missed; None when that is no longer known."""
+        """Return what a client has missed after a number; None if that is no longer known."""
         if not self._floor <= after <= self.seq:
             return None
         wanted = list(dict.fromkeys(uris))

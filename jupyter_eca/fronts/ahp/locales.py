@@ -1,4 +1,7 @@
-"""What users of clients read that is ours and not the model's, in their language."""
+"""Owns the texts of ours that users of clients read, in their language. The model's texts are not here.
+
+It must not know a session. `session/tool_calls.py` uses the texts.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Wording:
-    """The labels of what can be chosen for a call, and why one was denied."""
+    """The labels of the options for a tool call, and the reasons of a denial."""
 
     allow: str
     remember: str
@@ -69,7 +72,7 @@ LANGUAGES: Final[Mapping[str, Wording]] = {
 }
 
 
-def known(locale: str | None) -> str:
-    """The language of a BCP 47 tag; English for one that is not spoken here."""
+def choose_language(locale: str | None) -> str:
+    """Return the language of a BCP 47 tag, or English if we have no texts in it."""
     language = (locale or "").partition("-")[0].casefold()
     return language if language in LANGUAGES else ENGLISH

@@ -1,4 +1,7 @@
-"""What the front keeps on disk: notes of sessions, and numbers that are never used twice."""
+"""Owns what the front writes to disk: the notes of sessions, and the numbers that must never be used twice.
+
+It must not know sessions; `NotedSession` is all it needs of one. `session/notes.py` makes the notes.
+"""
 
 from __future__ import annotations
 
@@ -22,6 +25,8 @@ _COUNTER: Final = "ahp.serverSeq"
 
 
 class NoteStore:
+    """The notes of all sessions, and the reserved numbers."""
+
     def __init__(self, store: Store) -> None:
         self.notes: dict[str, Json] = {}
         self._store = store
@@ -30,7 +35,7 @@ class NoteStore:
         self._reserved = 0
 
     async def open(self) -> int:
-        """Gives the number behind which nothing was ever sent."""
+        """Read the notes. Return the number after which no action was ever numbered."""
         start = await self._store.do(lambda tables: tables.reserve(_COUNTER, 0, RESERVED))
         self._reserved = start + RESERVED
         found = await self._store.do(lambda tables: tables.notes())
@@ -44,7 +49,7 @@ class NoteStore:
             await self.save()
 
     def keep(self, session: NotedSession) -> None:
-        """Its state as it will be when it is written."""
+        """Write the notes of a session, soon, from its state at that time."""
         self._changed[session.chat] = session
         self._wake.set()
 
@@ -54,12 +59,12 @@ class NoteStore:
         self._wake.set()
 
     def settle(self, session: NotedSession) -> None:
-        """It will not be there when this is written."""
+        """Take the notes of a session now if they wait to be written: the session is about to be dropped."""
         if session.chat in self._changed:
             self.note(session.chat, notes.of(session.state, session.messages))
 
     def forget(self, chat: str) -> None:
-        """Of a chat that was deleted, and its note with it."""
+        """Drop the notes of a chat that was deleted. The store deletes its row with the chat."""
         self.notes.pop(chat, None)
         self._changed.pop(chat, None)
 
@@ -75,10 +80,10 @@ class NoteStore:
 
     @property
     def mark(self) -> int:
-        """The number at which more are to be set aside."""
+        """The number at which more numbers must be reserved."""
         return self._reserved - RESERVED // 2
 
     def widen(self) -> Coroutine[None, None, int]:
-        """The mark moves at once; what is given is to be awaited."""
+        """Reserve more numbers. The mark moves at once; await the result to have it on disk."""
         least, self._reserved = self._reserved, self._reserved + RESERVED
         return self._store.do(lambda tables: tables.reserve(_COUNTER, least, RESERVED))

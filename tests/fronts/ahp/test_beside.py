@@ -12,7 +12,7 @@ import pytest
 from jupyter_eca.config import Config
 from jupyter_eca.fronts.ahp.hub import Hub
 from jupyter_eca.fronts.ahp.persistence import RESERVED, NoteStore
-from jupyter_eca.fronts.ahp.resources.unified_diff import patched, side
+from jupyter_eca.fronts.ahp.resources.unified_diff import apply_diff, side
 from jupyter_eca.host.store import Store
 from jupyter_eca.protocol.ahp import ROOT
 from jupyter_eca.protocol.ahp.actions import ActiveSessionsChanged
@@ -109,10 +109,10 @@ async def test_numbers_of_two_servers_on_one_file_and_of_those_after_them_never_
     ],
 )
 def test_a_diff_of_ours_makes_the_text_after_from_the_text_before(before: str, after: str) -> None:
-    assert patched(before, change("x.txt", before, after).diff) == after
+    assert apply_diff(before, change("x.txt", before, after).diff) == after
 
 
 def test_a_diff_of_another_text_makes_nothing_and_tells_its_own_sides() -> None:
     diff = change("x.txt", "a\nb\n", "a\nc\n").diff
-    assert patched("something else\n", diff) is None
+    assert apply_diff("something else\n", diff) is None
     assert (side(diff, "-"), side(diff, "+")) == ("a\nb\n", "a\nc\n")

@@ -365,6 +365,6 @@ async def test_a_client_that_never_reads_is_cut_off_and_can_come_back(
             await client.act("session/isReadChanged", S, isRead=number % 2 == 0)
             await client.echo(number + 1)
         await asyncio.wait_for(shut.wait(), PATIENCE)
-        assert at.front.hub.listener("stuck") is None
+        assert at.front.hub.find_client("stuck") is None
         again = await at.connect("stuck", S)
         assert again.states[S] == at.front.hub.state(S)

@@ -142,7 +142,7 @@ class Two:
             if live is not None:
                 await asyncio.gather(*live.tasks.values(), return_exceptions=True)
             await self.at.host.store.settled()
-            await self.at.front.resting()
+            await self.at.front.wait_until_done()
             for client in self.clients:
                 await client.request("ping")
 

@@ -1,4 +1,7 @@
-"""What is attached to a message, as the contexts that the model is given; and contexts as what can be attached."""
+"""Owns the attachments of messages: an attachment as a context for the model, and a context as an attachment.
+
+It must not ask clients: `at_client.py` reads what only a client has.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pydantic import TypeAdapter, ValidationError
 
-from jupyter_eca.fronts.ahp.reducers.base import Json, present
+from jupyter_eca.fronts.ahp.reducers.base import Json, omit_none
 from jupyter_eca.protocol.ahp.content import EmbeddedAttachment, ResourceAttachment, SimpleAttachment
 from jupyter_eca.protocol.context import (
     ChatContext,
@@ -82,8 +85,8 @@ def _resource(uri: str, within: LinesRange | None) -> ChatContext:
     return FileContext(path=str(path), lines_range=within)
 
 
-def offered(context: ChatContext, root: Path) -> Json:
-    """What a client attaches when a context was chosen; it sends `_meta` back as it is."""
+def make_attachment(context: ChatContext, root: Path) -> Json:
+    """Return what a client attaches when its user chooses a context. The client sends `_meta` back unchanged."""
     wire: Json = context.wire()
     meta = {OURS: wire}
     if isinstance(context, FileContext | DirectoryContext):
@@ -97,4 +100,4 @@ def offered(context: ChatContext, root: Path) -> Json:
             "_meta": meta,
         }
     label = str(wire.get("label") or wire.get("name") or wire.get("url") or wire.get("uri") or wire["type"])
-    return present(type="simple", label=label, _meta=meta)
+    return omit_none(type="simple", label=label, _meta=meta)

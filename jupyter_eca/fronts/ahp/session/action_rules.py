@@ -1,11 +1,15 @@
-"""What a client's action may do now (specification, section 9): pure. Each gives the reason for a refusal, or None."""
+"""Owns what a client's action may do at the moment (specification, section 9). Pure.
+
+Each function returns the reason of a refusal, or None. `session.py` and `terminals/` apply the actions that are
+allowed.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
 from jupyter_eca.fronts.ahp.reducers.base import Json, items, record
-from jupyter_eca.fronts.ahp.reducers.status import calls
+from jupyter_eca.fronts.ahp.reducers.status import list_calls
 from jupyter_eca.fronts.ahp.session.tool_calls import OPTIONS
 from jupyter_eca.protocol.ahp import actions
 from jupyter_eca.protocol.ahp.content import FilledAnswer
@@ -38,32 +42,32 @@ _PYTHON: Final[dict[str, tuple[type, ...]]] = {
 def session_refusal(state: Json, action: actions.SessionAction, client: str) -> str | None:
     match action:
         case actions.TurnStarted():
-            return _turn_started(state, action)
+            return _refuse_turn(state, action)
         case actions.TurnCancelled(turn_id=turn):
             return None if record(state, "activeTurn").get("id") == turn else "That turn is not under way."
         case actions.ToolCallApproved() | actions.ToolCallDenied():
-            return _confirmed(state, action)
+            return _refuse_decision(state, action)
         case actions.ToolCallComplete() | actions.ToolCallContentChanged():
-            return _owned(state, action, client)
+            return _refuse_result(state, action, client)
         case actions.ToolCallResultConfirmed():
-            found = _call(state, action)
+            found = _find_call(state, action)
             waits = found is not None and found["status"] == "pending-result-confirmation"
             return None if waits else "The result of that call waits for nobody."
         case actions.ActiveClientChanged() | actions.ActiveClientToolsChanged():
-            return _active_client(state, action, client)
+            return _refuse_claim(state, action, client)
         case actions.CustomizationToggled(uri=uri):
-            return _toggled(state, uri)
+            return _refuse_toggle(state, uri)
         case actions.ConfigChanged(config=config):
-            return configured(record(state, "config"), config)
+            return config_refusal(record(state, "config"), config)
         case actions.Truncated(turn_id=turn) if turn is not None:
             known = any(one["id"] == turn for one in items(state, "turns"))
             return None if known else "There is no such turn."
         case actions.PendingMessageSet(user_message=message):
-            return _message(message)
+            return _refuse_message(message)
         case actions.PendingMessageRemoved():
-            return _removed(state, action)
+            return _refuse_removal(state, action)
         case actions.InputAnswerChanged() | actions.InputCompleted():
-            return _input(state, action)
+            return _refuse_input(state, action)
         case _:
             return None
 
@@ -78,7 +82,7 @@ def terminal_refusal(state: Json, action: actions.TerminalAction, client: str) -
     return None
 
 
-def _turn_started(state: Json, action: actions.TurnStarted) -> str | None:
+def _refuse_turn(state: Json, action: actions.TurnStarted) -> str | None:
     if state.get("lifecycle") == "creationFailed":
         return "The session could not be made."
     if state.get("activeTurn"):
@@ -89,25 +93,25 @@ def _turn_started(state: Json, action: actions.TurnStarted) -> str | None:
         waiting = {one["id"] for one in (*items(state, "queuedMessages"), record(state, "steeringMessage")) if one}
         if queued not in waiting:
             return "There is no message of that id waiting."
-    return _message(action.user_message)
+    return _refuse_message(action.user_message)
 
 
-def _message(message: UserMessage) -> str | None:
+def _refuse_message(message: UserMessage) -> str | None:
     if not message.text.strip() and not message.attachments:
         return "The message is empty."
     size = len(message.text) + sum(len(str(getattr(one, "data", ""))) for one in message.attachments or ())
     return None if size <= MOST else f"The message is longer than {MOST} characters."
 
 
-def _call(state: Json, action: actions.CallScoped) -> Json | None:
+def _find_call(state: Json, action: actions.CallScoped) -> Json | None:
     turn = record(state, "activeTurn")
     if turn.get("id") != action.turn_id:
         return None
-    return next((call for call in calls(turn) if call["toolCallId"] == action.tool_call_id), None)
+    return next((call for call in list_calls(turn) if call["toolCallId"] == action.tool_call_id), None)
 
 
-def _confirmed(state: Json, action: actions.ToolCallApproved | actions.ToolCallDenied) -> str | None:
-    found = _call(state, action)
+def _refuse_decision(state: Json, action: actions.ToolCallApproved | actions.ToolCallDenied) -> str | None:
+    found = _find_call(state, action)
     if found is None or found["status"] != "pending-confirmation":
         return "That call does not wait for a confirmation."
     option = action.selected_option_id
@@ -119,8 +123,10 @@ def _confirmed(state: Json, action: actions.ToolCallApproved | actions.ToolCallD
     return None
 
 
-def _owned(state: Json, action: actions.ToolCallComplete | actions.ToolCallContentChanged, client: str) -> str | None:
-    found = _call(state, action)
+def _refuse_result(
+    state: Json, action: actions.ToolCallComplete | actions.ToolCallContentChanged, client: str
+) -> str | None:
+    found = _find_call(state, action)
     if found is None or found["status"] != "running":
         return "That call is not running."
     if found.get("toolClientId") != client:
@@ -130,7 +136,7 @@ def _owned(state: Json, action: actions.ToolCallComplete | actions.ToolCallConte
     return None
 
 
-def _active_client(
+def _refuse_claim(
     state: Json, action: actions.ActiveClientChanged | actions.ActiveClientToolsChanged, client: str
 ) -> str | None:
     holder = record(state, "activeClient").get("clientId")
@@ -141,15 +147,15 @@ def _active_client(
     return None if action.active_client.client_id == client else "You can claim that for yourself only."
 
 
-def _toggled(state: Json, uri: str) -> str | None:
+def _refuse_toggle(state: Json, uri: str) -> str | None:
     for one in items(state, "customizations"):
         if one["customization"]["uri"] == uri:
             return None if uri.startswith("mcp:") or "clientId" in one else "That is always on."
     return "There is no such customization."
 
 
-def configured(config: Json, values: Mapping[str, Any]) -> str | None:
-    """Of a change after the session was made."""
+def config_refusal(config: Json, values: Mapping[str, Any]) -> str | None:
+    """Refuse a change of the configuration of a session that exists."""
     properties = record(record(config, "schema"), "properties")
     for name, value in values.items():
         schema = record(properties, name)
@@ -160,28 +166,28 @@ def configured(config: Json, values: Mapping[str, Any]) -> str | None:
     return None
 
 
-def _removed(state: Json, action: actions.PendingMessageRemoved) -> str | None:
+def _refuse_removal(state: Json, action: actions.PendingMessageRemoved) -> str | None:
     steering = [record(state, "steeringMessage")] if state.get("steeringMessage") else []
     there = steering if action.kind == "steering" else items(state, "queuedMessages")
     return None if any(one["id"] == action.id for one in there) else "There is no such message."
 
 
-def _input(state: Json, action: actions.InputAnswerChanged | actions.InputCompleted) -> str | None:
+def _refuse_input(state: Json, action: actions.InputAnswerChanged | actions.InputCompleted) -> str | None:
     request = next((one for one in items(state, "inputRequests") if one["id"] == action.request_id), None)
     if request is None:
         return "There is no such question."
     questions = {one["id"]: one for one in items(request, "questions")}
     if isinstance(action, actions.InputAnswerChanged):
-        return None if action.answer is None else _fits(questions.get(action.question_id), action.answer)
+        return None if action.answer is None else _refuse_answer(questions.get(action.question_id), action.answer)
     for id, answer in (action.answers or {}).items():
-        if reason := _fits(questions.get(id), answer):
+        if reason := _refuse_answer(questions.get(id), answer):
             return reason
     if action.response == "accept":
-        return _complete(questions, record(request, "answers"), action.answers or {})
+        return _refuse_incomplete(questions, record(request, "answers"), action.answers or {})
     return None
 
 
-def _complete(questions: Mapping[str, Json], before: Json, now: Mapping[str, Answer]) -> str | None:
+def _refuse_incomplete(questions: Mapping[str, Json], before: Json, now: Mapping[str, Answer]) -> str | None:
     for id, question in questions.items():
         state = now[id].state if id in now else record(before, id).get("state")
         if question.get("required") and state != "submitted":
@@ -189,7 +195,7 @@ def _complete(questions: Mapping[str, Json], before: Json, now: Mapping[str, Ans
     return None
 
 
-def _fits(question: Json | None, answer: Answer) -> str | None:
+def _refuse_answer(question: Json | None, answer: Answer) -> str | None:
     if question is None:
         return "There is no such question."
     if not isinstance(answer, FilledAnswer):
@@ -203,11 +209,11 @@ def _fits(question: Json | None, answer: Answer) -> str | None:
         return "There is no such answer to choose."
     if kind == "selected-many" and not known.issuperset(value):
         return "There is no such answer to choose."
-    return None if answer.state == "draft" else _within(question, value)
+    return None if answer.state == "draft" else _refuse_value(question, value)
 
 
-def _within(question: Json, value: Any) -> str | None:
-    """Drafts may be on their way to a value that fits."""
+def _refuse_value(question: Json, value: Any) -> str | None:
+    """Refuse a submitted value that is out of bounds. A draft may still be on its way to one that fits."""
     size = value if isinstance(value, int | float) else len(value)
     if question["kind"] == "integer" and isinstance(size, float) and not size.is_integer():
         return "The answer is no whole number."

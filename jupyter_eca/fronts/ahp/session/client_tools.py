@@ -1,4 +1,7 @@
-"""Tools that the active client of a session has: the model calls them like any other, the client carries them out."""
+"""Owns the tools of a session's active client: the model calls them like any other, the client runs them.
+
+It must not know the session. `host/tools/registry.py` gives them to the model.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from jupyter_eca.engine.model.request import ImagePart, ToolSpec
 from jupyter_eca.errors import ToolError
 from jupyter_eca.fronts.ahp.reducers.base import record
-from jupyter_eca.fronts.ahp.reducers.status import calls
+from jupyter_eca.fronts.ahp.reducers.status import list_calls
 from jupyter_eca.fronts.ahp.session.config import CLIENT
 from jupyter_eca.fronts.ahp.session.tool_calls import LENT, why
 from jupyter_eca.plugins.tools.base import Plain, ToolResult
@@ -34,30 +37,30 @@ GRACE: Final = 30.0
 
 @dataclass
 class ClientTools:
-    """Of one session: `owner` is the client that has the tools, "" for none."""
+    """The tools of one session. `owner` is the client that has them, "" for none."""
 
     owner: str = ""
     waiting: dict[str, asyncio.Future[ToolResult]] = field(default_factory=dict[str, "asyncio.Future[ToolResult]"])
     gone: bool = False
 
     def tools(self, definitions: Iterable[content.ToolDefinition]) -> tuple[ClientTool, ...]:
-        """What has no usable name is left out."""
+        """Make the tools. A definition without a usable name is left out."""
         return tuple(ClientTool(self, spec(one)) for one in definitions if _NAME.fullmatch(one.name))
 
-    def done(self, call: str, result: content.AhpToolResult) -> None:
-        if (future := self.waiting.get(call)) and not future.done():
+    def complete(self, call: str, result: content.AhpToolResult) -> None:
+        if (future := self.waiting.get(call)) and not future.complete():
             future.set_result(_result(result))
 
     def abandon(self) -> None:
-        """The client has not come back."""
+        """Fail all calls: the client has not come back."""
         self.gone = True
         for future in self.waiting.values():
-            if not future.done():
-                future.set_exception(_left())
+            if not future.complete():
+                future.set_exception(_left_error())
 
     async def run(self, call: str) -> ToolResult:
         if self.gone:
-            raise _left()
+            raise _left_error()
         future = self.waiting[call] = asyncio.get_running_loop().create_future()
         try:
             return await future
@@ -65,19 +68,19 @@ class ClientTools:
             del self.waiting[call]
 
 
-def _left() -> ToolError:
+def _left_error() -> ToolError:
     return ToolError("The client that has this tool has left.", "Go on without it.")
 
 
 @dataclass(frozen=True, slots=True)
 class ClientTool(Plain):
-    """`tools.base.Tool`. Whether it changes anything is not known, so plan mode does not have it."""
+    """A tool of a client, as a `Tool`. It is not known whether it changes anything, so it is left out in plan mode."""
 
-    lending: ClientTools
+    client_tools: ClientTools
     spec: ToolSpec
 
     async def run(self, context: ToolContext, arguments: dict[str, Any]) -> ToolResult:  # noqa: ARG002  # the client has them
-        return await self.lending.run(context.call)
+        return await self.client_tools.run(context.call)
 
 
 def spec(one: content.ToolDefinition) -> ToolSpec:
@@ -87,11 +90,14 @@ def spec(one: content.ToolDefinition) -> ToolSpec:
 
 
 def declined(state: Json, action: actions.ToolCallDenied, client: str) -> content.AhpToolResult | None:
-    """A client that does not know its own tool denies the call, which runs already: as an action that is refused, but
-    nobody else will ever end the call (specification, section 14)."""
+    """Make the result of a call whose client does not know the tool.
+
+    Such a client denies the call although it runs already. The denial is refused as an action, but nobody else will
+    ever end the call (specification, section 14).
+    """
     turn = record(state, "activeTurn")
     own = {"toolCallId": action.tool_call_id, "toolClientId": client, "status": "running"}
-    if turn.get("id") != action.turn_id or not any(own.items() <= call.items() for call in calls(turn)):
+    if turn.get("id") != action.turn_id or not any(own.items() <= call.items() for call in list_calls(turn)):
         return None
     reason = why(action) or "The client will not carry it out."
     return AhpToolResult.model_validate(

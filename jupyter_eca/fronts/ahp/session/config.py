@@ -1,4 +1,7 @@
-"""What can be chosen: models, agent, effort, approval; and what a turn is run with for it."""
+"""Owns what a user can choose for a session (model, agent, effort, approval), and what its turns run with.
+
+It must not know the session: states come in as JSON.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +9,8 @@ from typing import TYPE_CHECKING, Final
 
 from jupyter_eca.config import agent, agents, primary
 from jupyter_eca.engine.approval.policy import Rule
-from jupyter_eca.fronts.ahp.customizations import server_uri, switched_off
-from jupyter_eca.fronts.ahp.reducers.base import Json, present, record
+from jupyter_eca.fronts.ahp.customizations import list_disabled, server_uri
+from jupyter_eca.fronts.ahp.reducers.base import Json, omit_none, record
 from jupyter_eca.fronts.ahp.session.tool_calls import LENT
 from jupyter_eca.host.chat.live_chat import Bounds, Choice
 from jupyter_eca.protocol.ahp import PROVIDER
@@ -24,8 +27,8 @@ ASK, AUTO = "ask", "auto"
 CLIENT: Final = LENT.removesuffix("__")
 
 
-async def agent_infos(host: Host) -> list[Json]:
-    """One agent in the protocol's sense: ours. Looking for models may take half a second."""
+async def list_agents(host: Host) -> list[Json]:
+    """Return the one agent in the protocol's sense: the assistant. Looking for models may take half a second."""
     models, default = await host.catalog.listed()
     ordered = sorted(models, key=lambda name: name != default)
     return [
@@ -41,7 +44,7 @@ async def agent_infos(host: Host) -> list[Json]:
 def _model(host: Host, name: str) -> Json:
     variants = host.catalog.variants(name)
     schema = {"type": "object", "properties": {"effort": _effort(variants)}} if variants else None
-    return present(id=name, provider=PROVIDER, name=name.partition("/")[2] or name, configSchema=schema)
+    return omit_none(id=name, provider=PROVIDER, name=name.partition("/")[2] or name, configSchema=schema)
 
 
 def _effort(variants: tuple[str, ...]) -> Json:
@@ -55,7 +58,7 @@ def _effort(variants: tuple[str, ...]) -> Json:
 
 
 def schema(host: Host, model: str) -> Json:
-    """The properties of a session, all of which may change while it goes on."""
+    """Return the schema of a session's properties. All of them may change while it exists."""
     names = primary(host.config)
     known = agents(host.config)
     properties: Json = {
@@ -81,7 +84,7 @@ def schema(host: Host, model: str) -> Json:
 
 
 def completed(described: Json, values: Mapping[str, object]) -> Json:
-    """All properties: what was given where it fits, else the default."""
+    """Return a value for each property: the one given if it is valid, else the default."""
     return {
         name: values[name] if values.get(name) in one["enum"] else one["default"]
         for name, one in record(described, "properties").items()
@@ -89,7 +92,7 @@ def completed(described: Json, values: Mapping[str, object]) -> Json:
 
 
 def choice(state: Json) -> Choice:
-    """What the turns of a session are run with."""
+    """Return the choice that the turns of a session run with."""
     model, values = record(record(state, "summary"), "model"), record(record(state, "config"), "values")
     effort = record(model, "config").get("effort") or values.get("effort") or DEFAULT
     return Choice(
@@ -101,9 +104,12 @@ def choice(state: Json) -> Choice:
 
 
 def bounds(host: Host, state: Json) -> Bounds:
-    """Tool servers that were switched off in the session are; what a client lends it runs unasked, unless the rules say
-    otherwise: the client does the work, and can ask itself."""
-    off = switched_off(state)
+    """Return the bounds that the turns of a session run with.
+
+    Tool servers that are disabled in the session are out. A tool of the client runs without approval unless the rules
+    say otherwise: the client does the work, and can ask its user itself.
+    """
+    off = list_disabled(state)
     servers = {"eca", CLIENT, *(one.name for one in host.mcp.servers() if server_uri(one.name) not in off)}
     policy = agent(host.config, choice(state).agent).policy
     allowed = policy.model_copy(update={"allow": {CLIENT: Rule(), **policy.allow}})

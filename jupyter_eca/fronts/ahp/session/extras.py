@@ -1,4 +1,7 @@
-"""What stands beside the turns of a session: what it is customized with, the tools it has, the files it changed."""
+"""Owns what stands beside the turns of a session: its customizations, its tools, and the files it changed.
+
+It must not know the turns: `projection.py` has them.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from jupyter_eca.errors import EcaError
-from jupyter_eca.fronts.ahp.customizations import customizations, of_client, switched_off
+from jupyter_eca.fronts.ahp.customizations import customizations, list_client_customizations, list_disabled
 from jupyter_eca.fronts.ahp.reducers.base import Json, items
 from jupyter_eca.fronts.ahp.resources import uris
 from jupyter_eca.fronts.ahp.session import config
@@ -25,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class SessionExtras:
-    """Of one session; `state` gives what it is now, `tell` has an action dispatched."""
+    """What stands beside the turns of one session. `state` gives its current state, `tell` dispatches an action."""
 
     def __init__(
         self, host: Host, chat: str, session: str, state: Callable[[], Json], tell: Callable[[actions.Action], None]
@@ -36,10 +39,12 @@ class SessionExtras:
         self._state = state
         self._tell = tell
 
-    async def look(self) -> None:
-        """Whatever has become another is told."""
+    async def refresh(self) -> None:
+        """Dispatch an action for each part that has changed."""
         state = self._state()
-        offered = with_switches(await customizations(self._host), switched_off(state)) + of_client(state)
+        offered = apply_switches(await customizations(self._host), list_disabled(state)) + list_client_customizations(
+            state
+        )
         if items(state, "customizations") != offered:
             self._tell(actions.CustomizationsChanged(session=self._session, customizations=offered))
         server_tools = tools(self._host, self._chat, self._state())
@@ -50,12 +55,12 @@ class SessionExtras:
             self._tell(actions.DiffsChanged(session=self._session, diffs=found))
 
 
-def with_switches(offered: list[Json], off: set[str]) -> list[Json]:
+def apply_switches(offered: list[Json], off: set[str]) -> list[Json]:
     return [{**one, "enabled": one["enabled"] and one["customization"]["uri"] not in off} for one in offered]
 
 
 def tools(host: Host, chat: str, state: Json) -> list[Json]:
-    """Those of the session's agent; what the active client lends stands in `activeClient`."""
+    """Return the tools of the session's agent. The tools of the active client are in `activeClient` instead."""
     # Who looks at a session can be asked.
     has = replace(tool_context.promised(host, chat), questions=Asking(host.audiences, chat))
     found = setup.offered(host, config.choice(state).agent, has, config.bounds(host, state))
@@ -69,7 +74,7 @@ def _tool(tool: Tool) -> Json:
 
 
 async def diffs(host: Host, chat: str, session: str) -> list[Json]:
-    """What stands of all that the chat changed."""
+    """Return the changes of the chat that still stand."""
     try:
         changes = await host.changes.list(chat, extent=ChangeExtent.CHAT)
     except EcaError:
@@ -81,4 +86,4 @@ def _edit(host: Host, session: str, one: Change) -> Json:
     uri = (host.workspace.files.roots[0] / one.path).as_uri()
     if isinstance(one, ChangedCell):
         uri = f"{uri}#{one.cell_id}"
-    return uris.change(session, one.id, uri, one.kind, one.text)
+    return uris.make_change(session, one.id, uri, one.kind, one.text)

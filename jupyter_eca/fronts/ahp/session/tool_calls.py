@@ -1,11 +1,14 @@
-"""Tool calls: from ECA's contents to the protocol's actions."""
+"""Owns how ECA's tool call contents become the protocol's actions.
+
+It must not know the session. `projection.py` has all other contents.
+"""
 
 from __future__ import annotations
 
 import json
 from typing import TYPE_CHECKING, Final, TypedDict, cast
 
-from jupyter_eca.fronts.ahp.reducers.base import Json, items, present
+from jupyter_eca.fronts.ahp.reducers.base import Json, items, omit_none
 from jupyter_eca.fronts.ahp.resources import uris
 from jupyter_eca.protocol.ahp import actions
 from jupyter_eca.protocol.ahp.content import AhpToolResult, Markdown, ToolFailure
@@ -37,7 +40,7 @@ OPTIONS: Final = {"allow": "approve", REMEMBER: "approve", "deny": "deny"}
 
 
 def options(words: Wording) -> list[Json]:
-    """The order is that of the buttons, the groups have a line between them."""
+    """Return the options of an approval, in the order of the buttons; there is a line between groups."""
     labels = zip(OPTIONS.items(), (words.allow, words.remember, words.deny), strict=True)
     return [{"id": id, "label": label, "kind": kind, "group": int(kind == "deny")} for (id, kind), label in labels]
 
@@ -51,8 +54,11 @@ class _Ids(TypedDict):
 
 
 class ToolCallProjection:
-    """Of one session. `owner` is the client whose tools the session has now, "" for none; `words` are in the language
-    of who looks at it."""
+    """The tool calls of one session.
+
+    `owner` gives the client that has the client tools, "" for none; `words` gives the texts in the language of the
+    newest subscriber.
+    """
 
     def __init__(
         self,
@@ -66,11 +72,14 @@ class ToolCallProjection:
         self._state = state
         self._root = root
         self._owner = owner
-        self._words = words
+        self._wording = words
 
     def actions(self, turn: str, content: ToolCallContent, words: str) -> Iterator[actions.Action]:
-        """To be dispatched one by one: each is made for the state that the one before has left. `words` are what the
-        model was told of a refusal."""
+        """Yield the actions of an event. Dispatch each before the next is taken: it is made for the state that this
+        leaves.
+
+        `words` is what the model was told about a refusal.
+        """
         about = _Ids(session=self._session, turn_id=turn, tool_call_id=content.id)
         if self._status(content.id) is None:
             yield self._start(about, content)
@@ -79,13 +88,13 @@ class ToolCallProjection:
                 yield actions.ToolCallDelta(**about, content=text)
             case ToolCallRunContent(manual_approval=True):
                 # A call whose turn was ended by the client meanwhile is not asked about any more.
-                yield self._ready(about, content, options=options(self._words()))
+                yield self._ready(about, content, options=options(self._wording()))
             case ToolCallRunningContent():
-                yield from self._running(about, content)
+                yield from self._confirm(about, content)
             case ToolCalledContent():
-                yield from self._called(about, content)
+                yield from self._complete(about, content)
             case ToolCallRejectedContent():
-                yield from self._rejected(about, content, words)
+                yield from self._refuse(about, content, words)
             case _:
                 pass
 
@@ -120,14 +129,14 @@ class ToolCallProjection:
             confirmed=confirmed,
         )
 
-    def _running(self, about: _Ids, content: ToolCallRunningContent) -> Iterator[actions.Action]:
+    def _confirm(self, about: _Ids, content: ToolCallRunningContent) -> Iterator[actions.Action]:
         status = self._status(content.id)
         if status == "streaming":
             yield self._ready(about, content, confirmed="not-needed")
         elif status == "pending-confirmation":
             yield actions.ToolCallApproved(**about, approved=True, confirmed="user-action")
 
-    def _called(self, about: _Ids, content: ToolCalledContent) -> Iterator[actions.Action]:
+    def _complete(self, about: _Ids, content: ToolCalledContent) -> Iterator[actions.Action]:
         if self._status(content.id) == "streaming":
             yield self._ready(about, content, confirmed="not-needed")
         if self._status(content.id) in {"running", "pending-confirmation"}:
@@ -138,21 +147,21 @@ class ToolCallProjection:
         edit = self._edit(content)
         shown = content.summary or f"Called {content.name.removeprefix(LENT)}"
         text = "\n".join(output.text for output in content.outputs)
-        return present(
+        return omit_none(
             success=not content.error,
             pastTenseMessage=f"{shown}: failed" if content.error else shown,
             content=[*texts, {"type": "fileEdit", **edit}] if edit and not content.error else texts,
-            structuredContent=_structured(content),
+            structuredContent=_structured_content(content),
             error={"message": text or "It failed."} if content.error else None,
         )
 
-    def _rejected(self, about: _Ids, content: ToolCallRejectedContent, words: str) -> Iterator[actions.Action]:
+    def _refuse(self, about: _Ids, content: ToolCallRejectedContent, words: str) -> Iterator[actions.Action]:
         status = self._status(content.id)
         reason = "skipped" if content.reason is RejectReason.STOP else "denied"
         if status == "streaming":
             yield self._ready(about, content)
         if status in {"streaming", "pending-confirmation"}:
-            message = self._why(content.reason)
+            message = self._describe_error(content.reason)
             yield actions.ToolCallDenied(**about, approved=False, reason=reason, reason_message=message)
         elif status == "running":
             # Somebody else was quicker to refuse than whoever approved here.
@@ -160,28 +169,28 @@ class ToolCallProjection:
             result = AhpToolResult(success=False, past_tense_message="It did not run", error=error)
             yield actions.ToolCallComplete(**about, result=result)
 
-    def _why(self, reason: RejectReason) -> str | None:
+    def _describe_error(self, reason: RejectReason) -> str | None:
         match reason:
             case RejectReason.CONFIG:
-                return self._words().forbidden
+                return self._wording().forbidden
             case RejectReason.NOBODY:
-                return self._words().nobody
+                return self._wording().nobody
             case RejectReason.HOOK:
-                return self._words().hooked
+                return self._wording().hooked
             case RejectReason.USER | RejectReason.STOP:
                 return None
 
     def _edit(self, content: ToolCallContent) -> Json | None:
         if not isinstance(content.details, FileChangeDetails):
             return None
-        return uris.edit(self._session, content.id, content.details, self._root)
+        return uris.make_edit(self._session, content.id, content.details, self._root)
 
 
 _Ended = ToolCalledContent | ToolCallRejectedContent
 
 
-def _structured(content: ToolCalledContent) -> Json | None:
-    """The first object among the structured results; the protocol has room for one."""
+def _structured_content(content: ToolCalledContent) -> Json | None:
+    """Return the first object of the structured results: the protocol has room for one."""
     if isinstance(content.details, JsonOutputsDetails):
         for text in content.details.jsons:
             try:
@@ -194,7 +203,7 @@ def _structured(content: ToolCalledContent) -> Json | None:
 
 
 def why(action: actions.ToolCallDenied) -> str:
-    """What the model is told of a refusal."""
+    """Return what the model is told about a denial."""
     reason = action.reason_message
     said = reason.markdown if isinstance(reason, Markdown) else reason or ""
     suggested = action.user_suggestion.text if action.user_suggestion else ""

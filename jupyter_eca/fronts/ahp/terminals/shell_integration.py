@@ -1,4 +1,4 @@
-"""What a shell says of itself in its output, between what is shown: where a command begins and how it ended. Pure.
+"""Owns what a shell reports in its output: where a command begins, and how it ended. Pure.
 
 Shells with an integration write marks (`OSC 133` is FinalTerm's, `633` VS Code's, `1337` iTerm's, `7` everybody's).
 """
@@ -27,7 +27,7 @@ class OutputText:
 
 @dataclass(frozen=True, slots=True)
 class PromptStarted:
-    """The shell has an integration."""
+    """The shell is at a prompt, so it has an integration."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,32 +49,32 @@ Said = OutputText | PromptStarted | CommandStarted | CommandFinished | FolderCha
 
 
 class OutputParser:
-    """Of one terminal."""
+    """Parses the output of one terminal."""
 
     def __init__(self) -> None:
         self._rest = ""
         self._line = ""
         self._typed: str | None = None  # what is shown behind a prompt, where the shell does not tell the line itself
 
-    def said(self, data: str) -> Iterator[Said]:
+    def feed(self, data: str) -> Iterator[Said]:
         text = self._rest + data
         begun = _BEGUN.search(text)
         self._rest = begun.group() if begun else ""
         text = text.removesuffix(self._rest)
         at = 0
         for mark in _MARK.finditer(text):
-            yield from self._shown(text[at : mark.start()])
-            yield from self._marked(mark["kind"], mark["words"])
+            yield from self._text_before(text[at : mark.start()])
+            yield from self._read_mark(mark["kind"], mark["words"])
             at = mark.end()
-        yield from self._shown(text[at:])
+        yield from self._text_before(text[at:])
 
-    def _shown(self, text: str) -> Iterator[Said]:
+    def _text_before(self, text: str) -> Iterator[Said]:
         if text:
             if self._typed is not None:
                 self._typed += text
             yield OutputText(text)
 
-    def _marked(self, kind: str, words: str) -> Iterator[Said]:
+    def _read_mark(self, kind: str, words: str) -> Iterator[Said]:
         name, _, rest = words.partition(";")
         match kind, name:
             case "133" | "633", "A":

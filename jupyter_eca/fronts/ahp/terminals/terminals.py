@@ -1,4 +1,7 @@
-"""Terminals, where the server has some: state that is shared like a session's, and the process behind it."""
+"""Owns terminals: each is a shared state, as a session is, and a shell behind it.
+
+It must not know the front, only `ports.TerminalFront`, nor where shells come from (`fronts/base.py`).
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from jupyter_eca.errors import LocalError, RemoteError
-from jupyter_eca.fronts.ahp.reducers.base import Json, items, present
+from jupyter_eca.fronts.ahp.reducers.base import Json, items, omit_none
 from jupyter_eca.fronts.ahp.session.action_rules import terminal_refusal
 from jupyter_eca.fronts.ahp.terminals.shell_integration import (
     CommandFinished,
@@ -36,21 +39,21 @@ MOST: Final = 1_000_000
 
 @dataclass
 class Terminals:
-    """Of all clients. Without `_shells` there are none, and the root does not mention them."""
+    """The terminals of all clients. Without `_shells` there are none, and the root does not mention them."""
 
     _front: TerminalFront
     _shells: Shells | None
     _open: dict[str, Shell] = field(default_factory=dict[str, "Shell"])
 
     @property
-    def there(self) -> bool:
+    def is_available(self) -> bool:
         return self._shells is not None
 
     def has(self, uri: str) -> bool:
         return uri in self._open
 
     async def create(self, params: commands.CreateTerminal, client: str) -> None:
-        """Raises: RemoteError."""
+        """Start a shell, and share its terminal. Raises: RemoteError."""
         hub, uri = self._front.hub, params.terminal
         if self._shells is None:
             raise RemoteError("This server has no terminals.", AhpErrorCode.METHOD_NOT_FOUND)
@@ -63,13 +66,13 @@ class Terminals:
         cols, rows = params.cols or 80, params.rows or 24
         state: Json = {"title": params.name or "Terminal", "claim": claim, "content": [], "cwd": folder.as_uri()}
         hub.add_terminal(uri, {**state, "cols": cols, "rows": rows})
-        said = partial(self._said, uri, OutputParser())
+        said = partial(self._handle_output, uri, OutputParser())
         try:
-            self._open[uri] = self._shells.open(folder, cols, rows, said, lambda code: self._ended(uri, code))
+            self._open[uri] = self._shells.open(folder, cols, rows, said, lambda code: self._handle_exit(uri, code))
         except LocalError as error:
             hub.remove(uri)
             raise RemoteError(str(error), AhpErrorCode.INTERNAL) from error
-        self._tell()
+        self._publish_list()
 
     def _folder(self, uri: str | None) -> Path:
         files = self._front.host.workspace.files
@@ -81,16 +84,16 @@ class Terminals:
         return path
 
     async def dispose(self, uri: str) -> None:
-        """Raises: RemoteError."""
+        """End a terminal and its shell. Raises: RemoteError."""
         shell = self._open.pop(uri, None)
         if shell is None:
             raise RemoteError(f"There is no terminal {uri}.", AhpErrorCode.NOT_FOUND)
         self._front.hub.remove(uri)
-        self._tell()
+        self._publish_list()
         await shell.end()
 
-    async def disposed(self, session: str) -> None:
-        """A session goes, and its terminals with it."""
+    async def dispose_of_session(self, session: str) -> None:
+        """End the terminals of a session that is removed."""
         for uri in list(self._open):
             if self._front.hub.state(uri)["claim"].get("session") == session:
                 await self.dispose(uri)
@@ -99,7 +102,7 @@ class Terminals:
         for uri in list(self._open):
             await self._open.pop(uri).end()
 
-    def take(self, raw: Json, action: actions.TerminalAction, origin: ActionOrigin) -> None:
+    def handle(self, raw: Json, action: actions.TerminalAction, origin: ActionOrigin) -> None:
         hub, uri = self._front.hub, action.terminal
         if reason := terminal_refusal(hub.state(uri), action, origin.client):
             hub.refuse(uri, raw, origin, reason)
@@ -111,17 +114,17 @@ class Terminals:
             case actions.TerminalResized(cols=cols, rows=rows):
                 self._open[uri].resize(cols, rows)
             case actions.TerminalClaimed() | actions.TerminalTitleChanged():
-                self._tell()
+                self._publish_list()
             case _:
                 pass
 
-    def _said(self, uri: str, detecting: OutputParser, data: str) -> None:
-        for one in detecting.said(data):
+    def _handle_output(self, uri: str, detecting: OutputParser, data: str) -> None:
+        for one in detecting.feed(data):
             if not self._front.hub.has(uri):
                 return
             match one:
                 case OutputText(text):
-                    self._shown(uri, text)
+                    self._append_output(uri, text)
                 case PromptStarted():
                     if not self._front.hub.state(uri).get("supportsCommandDetection"):
                         self._dispatch(actions.CommandDetectionAvailable(terminal=uri))
@@ -132,7 +135,7 @@ class Terminals:
                         )
                     )
                 case CommandFinished(code):
-                    self._finished(uri, code)
+                    self._finish_command(uri, code)
                 case FolderChanged(folder) if Path(folder).is_absolute():
                     cwd = Path(folder).as_uri()
                     if cwd != self._front.hub.state(uri).get("cwd"):
@@ -140,7 +143,7 @@ class Terminals:
                 case _:
                     pass
 
-    def _shown(self, uri: str, text: str) -> None:
+    def _append_output(self, uri: str, text: str) -> None:
         self._dispatch(actions.TerminalData(terminal=uri, data=text))
         content = items(self._front.hub.state(uri), "content")
         kept = "".join(str(part.get("value", part.get("output", ""))) for part in content)
@@ -148,8 +151,8 @@ class Terminals:
             self._dispatch(actions.TerminalCleared(terminal=uri))
             self._dispatch(actions.TerminalData(terminal=uri, data=kept[-MOST // 2 :]))
 
-    def _finished(self, uri: str, code: int | None) -> None:
-        """A shell also says so at its first prompt, and behind an empty line."""
+    def _finish_command(self, uri: str, code: int | None) -> None:
+        """Note the end of a command. A shell also reports one at its first prompt, and after an empty line."""
         last = (items(self._front.hub.state(uri), "content") or [{}])[-1]
         if last.get("type") == "command" and not last["isComplete"]:
             taken = now() - last["timestamp"]
@@ -162,15 +165,15 @@ class Terminals:
     def _dispatch(self, action: actions.TerminalScoped) -> None:
         self._front.hub.dispatch(action.terminal, action, now())
 
-    def _ended(self, uri: str, code: int | None) -> None:
+    def _handle_exit(self, uri: str, code: int | None) -> None:
         if self._front.hub.has(uri):
             self._dispatch(actions.TerminalExited(terminal=uri, exit_code=code))
-            self._tell()
+            self._publish_list()
 
-    def _tell(self) -> None:
+    def _publish_list(self) -> None:
         hub = self._front.hub
         infos = [
-            present(resource=uri, **{name: hub.state(uri).get(name) for name in ("title", "claim", "exitCode")})
+            omit_none(resource=uri, **{name: hub.state(uri).get(name) for name in ("title", "claim", "exitCode")})
             for uri in self._open
         ]
         hub.dispatch(ROOT, actions.TerminalsChanged(terminals=infos), now())
