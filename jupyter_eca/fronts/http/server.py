@@ -1,4 +1,4 @@
-"""A front as a server of its own: uvicorn on one port, behind the gate, until a signal."""
+"""Owns a front as a server of its own: uvicorn on one port, behind the gate, until a signal."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 import uvicorn
 
 from jupyter_eca.errors import ConfigError
-from jupyter_eca.fronts.http.gate import guarded
+from jupyter_eca.fronts.http.gate import add_gate
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,14 +27,17 @@ GRACE: Final = 3
 
 
 async def serve(app: ASGIApp, gate: Gate, port: int, ready: Callable[[str], None]) -> None:
-    """`ready` is told the address. Raises: ConfigError when the port cannot be had."""
+    """Serve an application. `ready` is called with the address.
+
+    Raises: ConfigError when the port cannot be had.
+    """
     # uvicorn sends itself the signal that ended it once more: by then it means nothing, the host is to end properly.
     with suppress(NotImplementedError):  # on Windows
         for number in (signal.SIGINT, signal.SIGTERM):
             asyncio.get_running_loop().add_signal_handler(number, lambda: None)
-    listening = await asyncio.to_thread(_bound, gate.host, port)
+    listening = await asyncio.to_thread(_bind, gate.host, port)
     settings = uvicorn.Config(
-        guarded(app, gate),
+        add_gate(app, gate),
         log_config=None,
         access_log=False,
         lifespan="off",
@@ -51,7 +54,7 @@ async def serve(app: ASGIApp, gate: Gate, port: int, ready: Callable[[str], None
         listening.close()
 
 
-def _bound(host: str, port: int) -> socket.socket:
+def _bind(host: str, port: int) -> socket.socket:
     try:
         (family, _, _, _, address), *_ = socket.getaddrinfo(
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE

@@ -30,9 +30,9 @@ class McpPlug:
         """The assistant of a Jupyter server, over streamable HTTP."""
         await asyncio.to_thread(importlib.import_module, "jupyter_eca.fronts.mcp.http")
         from jupyter_eca.fronts.mcp.assistant import Assistant
-        from jupyter_eca.fronts.mcp.http import application, end_of_streams_is_ours
+        from jupyter_eca.fronts.mcp.http import application, skip_shutdown_watcher
 
-        end_of_streams_is_ours()
+        skip_shutdown_watcher()
         with closing(Assistant(host, panel=True)) as assistant:
             async with application(assistant) as served:
                 yield served
@@ -45,9 +45,9 @@ class McpPlug:
         from jupyter_eca.fronts.mcp.serve import serve
 
         if options.backend == "opencode":
-            from jupyter_eca.fronts.mcp.opencode import opened
+            from jupyter_eca.fronts.mcp.opencode import open_backend
 
-            async with opened(folder) as opencode:
+            async with open_backend(folder) as opencode:
                 await serve(opencode)
             return
         async with start_host() as host:

@@ -1,4 +1,7 @@
-"""The native tools as offers: `PREFIX_CATEGORY_ACTION`, whatever models call them."""
+"""Owns the native tools as offers, named `PREFIX_CATEGORY_ACTION`, whatever models call them.
+
+It must not run them: `assistant.py` does.
+"""
 
 from __future__ import annotations
 
@@ -38,13 +41,13 @@ _NAMES: Final = {
 _CREATING: Final = frozenset({"notebook_create"})
 
 
-def offers(host: Host) -> list[Offer]:
-    """Those that can do their work now, and that the default agent is not denied."""
+def list_offers(host: Host) -> list[Offer]:
+    """List the tools that can work now and that the default agent may use."""
     who = agent(host.config)
     # A chat has its plan from its first call on.
     there = replace(tool_context.tools(host, "", None), plan=Plan())
     return [
-        _offer(tool)
+        _make_offer(tool)
         for tool in host.toolbox.available(there)
         if tool.spec.origin is Origin.NATIVE
         and (tool.reads or who.has(tool.spec, reads=tool.reads, agents=tool.agents))
@@ -52,9 +55,9 @@ def offers(host: Host) -> list[Offer]:
     ]
 
 
-def _offer(tool: Tool) -> Offer:
+def _make_offer(tool: Tool) -> Offer:
     async def run(call: OfferCall[Any], arguments: dict[str, Any], /) -> ToolAnswer:
-        return await call.backend.use(tool, call.caller, arguments)
+        return await call.backend.run_tool(tool, call.caller, arguments)
 
     name = tool.spec.name
     hints = Hints.READS if tool.reads else Hints.CREATES if name in _CREATING else Hints.WRITES

@@ -1,7 +1,8 @@
-"""What can be offered over MCP, and the port that offers it: `@offer` makes a tool of a typed function.
+"""Owns what can be offered over MCP, and the port of a backend. `@offer` makes a tool of a typed function.
 
-An `Offers` is a plug: a module of `offers/` exports one as `OFFERS`, and so do others, by the entry point group
-`jupyter_eca.fronts.mcp.offers`. Backends have theirs in their own folder. Nothing here knows a transport or a version.
+An `Offers` is a plug: a module of `offers/` exports one as `OFFERS`, and so do other packages, with the entry point
+group `jupyter_eca.fronts.mcp.offers`. Backends have theirs in their own folder. It must not know a transport or a
+protocol version (`server.py`, `answers.py`).
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ B = TypeVar("B")
 
 
 class Hints(Enum):
-    """Read-only, destructive, idempotent, open-world: the three patterns that tools are annotated by (seed 004)."""
+    """The three patterns of tool annotations: read-only, destructive, idempotent, open-world."""
 
     READS = (True, False, True, True)
     WRITES = (False, True, False, True)
@@ -45,7 +46,7 @@ class Hints(Enum):
 
 @dataclass(frozen=True, slots=True)
 class ToolAnswer:
-    """`data` is told as JSON. `failed`: it is about something that went wrong."""
+    """What a tool answers. `data` is written as JSON. `failed`: it describes an error."""
 
     data: Mapping[str, Any]
     images: tuple[ImagePart, ...] = ()
@@ -53,7 +54,7 @@ class ToolAnswer:
 
 
 class RefusedCall(ToolError):
-    """A call that came to nothing, with what the caller may do about it."""
+    """A call without a result, and what the caller may do about it."""
 
     def __init__(self, message: str, *suggestions: str) -> None:
         super().__init__(message)
@@ -61,34 +62,37 @@ class RefusedCall(ToolError):
 
 
 class Caller(Protocol):
-    """Whoever made a call, while it runs."""
+    """The client that made a call, while the call runs."""
 
     @property
     def name(self) -> str: ...
 
     @property
     def can_ask(self) -> bool:
-        """Whether its user can be asked something."""
+        """Whether the client's user can be asked something."""
         ...
 
     @property
     def context(self) -> ServerRequestContext[Any, Any]:
-        """The SDK's, of the request that waits for the answer now."""
+        """The SDK's context of the request that waits for the answer at the moment."""
         ...
 
     async def progress(self, done: float, total: float | None = None, message: str | None = None) -> None:
-        """Report to the clients that asked for progress."""
+        """Report progress to the client if it asked for it."""
         ...
 
     async def ask(self, question: types.ElicitRequestFormParams) -> types.ElicitResult | None:
-        """None when it cannot be asked, or does not answer in time."""
+        """Ask the client's user. Returns None when that is impossible, or there is no answer in time."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class OfferCall(Generic[B]):
-    """One call of a tool. `backend` is what the tool works on; `params` are as they came; `changed` is to be told what
-    the call changes of the server itself."""
+    """One call of a tool.
+
+    `backend` is what the tool works on, `params` are as they came, `changed` is called with what the call changes of
+    the server itself.
+    """
 
     backend: B
     caller: Caller
@@ -107,14 +111,16 @@ Outcome = ToolAnswer | types.CallToolResult | types.InputRequiredResult
 
 
 class Run(Protocol):
+    """The function behind an offer."""
+
     def __call__(self, call: OfferCall[Any], arguments: dict[str, Any], /) -> Awaitable[Outcome]:
-        """Raises: ToolError."""
+        """Run the tool. Raises: ToolError."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """A tool, by its whole name. `governed`: it changes what the user has, so the approval rules are asked."""
+    """A tool, by its full name. `governed`: it changes what the user has, so the approval rules decide if it runs."""
 
     name: str
     description: str
@@ -160,26 +166,30 @@ class ResourceShelf(Protocol):
     def templates(self) -> Sequence[types.ResourceTemplate]: ...
 
     async def read(self, backend: Any, uri: str, /) -> types.ReadResourceResult | None:
-        """None for what is not on it. Raises: ToolError."""
+        """Return the resource; None if it is not of this kind. Raises: ToolError."""
         ...
 
     async def complete(self, backend: Any, template: str, argument: str, /) -> Sequence[str]:
-        """What an argument of one of its templates may be now."""
+        """Return the values that an argument of one of its templates can have now."""
         ...
 
 
 class Prompts(Protocol):
+    """Prompts of one kind."""
+
     async def list(self, backend: Any, /) -> Sequence[types.Prompt]: ...
 
     async def get(
         self, backend: Any, params: types.GetPromptRequestParams, /
     ) -> types.GetPromptResult | types.InputRequiredResult | None:
-        """None for one of another's."""
+        """Return the prompt; None if it is not of this kind."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Offers:
+    """What one plug, or one backend, offers."""
+
     tools: tuple[Offer, ...] = ()
     shelves: tuple[ResourceShelf, ...] = ()
     prompts: tuple[Prompts, ...] = ()
@@ -187,7 +197,7 @@ class Offers:
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """What a server says of itself."""
+    """What a server tells about itself."""
 
     name: str
     title: str
@@ -195,19 +205,19 @@ class About:
 
 
 class Backend(Protocol):
-    """Who does the work behind the front."""
+    """What does the work behind the front."""
 
     @property
     def about(self) -> About: ...
 
     def offers(self) -> Offers:
-        """As they are now."""
+        """Return what is offered at the moment."""
         ...
 
     async def call(self, offer: Offer, call: OfferCall[Any], arguments: dict[str, Any]) -> Outcome:
-        """Raises: ToolError."""
+        """Run a tool. Raises: ToolError."""
         ...
 
     def listen(self, changed: Changed) -> Callable[[], None]:
-        """Until what is returned is called."""
+        """Call `changed` with each change, until the function returned here is called."""
         ...

@@ -1,7 +1,8 @@
-"""Calls under way. One that asks its caller something waits for the answer in one of two ways, by the protocol's era:
+"""Owns the calls that run. A call that asks its caller something waits for the answer in one of two ways.
 
-Handshake versions are sent `elicitation/create` while the call goes on. The stateless one is given the question as the
-result of the call, and makes the call again with the answer: the work goes on meanwhile, and is found by its number.
+Handshake versions of the protocol are sent `elicitation/create` while the call goes on. The stateless version gets the
+question as the result of the call, and makes the call again with the answer: the work goes on meanwhile, and is found
+again by its id. It must not know what a call does (`server.py`).
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ _QUESTION: Final = "question"
 
 
 class CallInProgress:
-    """`base.Caller`: a call of a tool, over all the requests that it takes."""
+    """One call of a tool, as a `Caller`, over all the requests that it takes."""
 
     def __init__(
         self, context: Context, work: Callable[[CallInProgress], Awaitable[Outcome]], tasks: asyncio.TaskGroup
@@ -100,9 +101,9 @@ class CallInProgress:
             return error
 
     async def request(self, context: Context, params: types.CallToolRequestParams) -> Outcome:
-        """What comes of one request. Raises: whatever the work does."""
+        """Return the outcome of one request. Raises: whatever the work raises."""
         self.context = context
-        self._hear((params.input_responses or {}).get(_QUESTION))
+        self._take_answer((params.input_responses or {}).get(_QUESTION))
         asked = asyncio.ensure_future(self._asked.wait())
         try:
             await asyncio.wait((self.work, asked), return_when=asyncio.FIRST_COMPLETED)
@@ -119,7 +120,7 @@ class CallInProgress:
         request = types.ElicitRequest(params=self._question)
         return types.InputRequiredResult(input_requests={_QUESTION: request}, request_state=self.id)
 
-    def _hear(self, answer: BaseModel | None) -> None:
+    def _take_answer(self, answer: BaseModel | None) -> None:
         if isinstance(answer, types.ElicitResult) and self._answer is not None and not self._answer.done():
             self._answer.set_result(answer)
             self._asked.clear()
@@ -130,7 +131,7 @@ class CallInProgress:
 
 
 class CallsInProgress:
-    """All that are under way, as children of `tasks`."""
+    """All calls that run, as children of `tasks`."""
 
     def __init__(self, tasks: asyncio.TaskGroup) -> None:
         self._tasks = tasks
@@ -142,14 +143,14 @@ class CallsInProgress:
         params: types.CallToolRequestParams,
         work: Callable[[CallInProgress], Awaitable[Outcome]],
     ) -> Outcome:
-        """`work` is begun, or was by an earlier request of the same call."""
-        round = self._waiting.get(params.request_state or "")
-        if round is None:
-            round = CallInProgress(context, work, self._tasks)
-            id, self._waiting[round.id] = round.id, round
-            round.work.add_done_callback(lambda _: self._waiting.pop(id, None))
-        return await round.request(context, params)
+        """Handle one request. `work` is started, unless an earlier request of the same call has started it."""
+        call = self._waiting.get(params.request_state or "")
+        if call is None:
+            call = CallInProgress(context, work, self._tasks)
+            id, self._waiting[call.id] = call.id, call
+            call.work.add_done_callback(lambda _: self._waiting.pop(id, None))
+        return await call.request(context, params)
 
     async def end(self) -> None:
-        for round in list(self._waiting.values()):
-            await round.cancel()
+        for call in list(self._waiting.values()):
+            await call.cancel()

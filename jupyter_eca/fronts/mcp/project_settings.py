@@ -1,4 +1,4 @@
-"""Changes to the project's own configuration file; its comments stay."""
+"""Owns changes to the project's configuration file. Its comments are kept."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ Place = tuple[str, ...]
 
 
 async def put(host: Host, changes: Mapping[Place, Any]) -> str:
-    """The file that was changed; it is read again by itself. Raises: ToolError when it cannot be."""
+    """Change the file, and return its path. The host reads it again by itself.
+
+    Raises: ToolError when it cannot be changed.
+    """
     files = host.workspace.files
     path = files.resolve(".eca/config.json")
     shown = files.shown(path)

@@ -1,4 +1,7 @@
-"""Who waits for what happens in a chat: calls from outside. All of them are one audience of the host."""
+"""Owns which calls wait for events of which chat. Together they are one subscriber of the host.
+
+It must not know what a call makes of the events (`turn_result.py`).
+"""
 
 from __future__ import annotations
 
@@ -28,7 +31,7 @@ CHAT: Final = "eca://chat/{id}"
 
 @dataclass(eq=False)
 class TurnListener:
-    """`silent`: its caller was asked, and did not answer."""
+    """One call that waits for a turn. `silent`: its user was asked, and did not answer."""
 
     chat: str
     caller: Caller
@@ -37,7 +40,10 @@ class TurnListener:
 
 
 class TurnListeners:
-    """`audience.Audience`. `changed` is told of each chat whose turn ends, or that is gone, and of other tools."""
+    """A subscriber of the host (`host/subscribers.py`).
+
+    `changed` is called for each chat whose turn ends or that is deleted, and when the tools change.
+    """
 
     def __init__(self, changed: Changed) -> None:
         self.kernel: Kernel | None = None
@@ -60,7 +66,7 @@ class TurnListeners:
     # -- the audience
 
     def sees(self, chat: str) -> bool:
-        """Resources are of all chats; those of subagents are none."""
+        """Return whether the chat is a resource. Those of subagents are not."""
         return not chat.startswith(SUBAGENT)
 
     def approves(self, chat: str) -> bool:
@@ -87,15 +93,15 @@ class TurnListeners:
 
     async def ask(self, question: ChatAskQuestionParams) -> ChatAskQuestionResult:
         # What is secret is not for a form: it would pass through the caller's model (MCP, elicitation).
-        asked = [] if question.secret else self._by_chat.get(str(question.chat_id), [])
-        for listener in list(asked):
-            if listener.caller.can_ask and (answer := await listener.caller.ask(_asked(question))):
+        listeners = [] if question.secret else self._by_chat.get(str(question.chat_id), [])
+        for listener in list(listeners):
+            if listener.caller.can_ask and (answer := await listener.caller.ask(_make_form(question))):
                 said = (answer.content or {}).get("answer") if answer.action == "accept" else None
                 return ChatAskQuestionResult(answer=str(said)) if said else ChatAskQuestionResult(cancelled=True)
         raise RemoteError("nobody answers questions here")
 
 
-def _asked(question: ChatAskQuestionParams) -> types.ElicitRequestFormParams:
+def _make_form(question: ChatAskQuestionParams) -> types.ElicitRequestFormParams:
     labels = [option.label for option in question.options or ()]
     answer = {"type": "string", "enum": labels} if labels and not question.allow_freeform else {"type": "string"}
     schema = {"type": "object", "properties": {"answer": answer}, "required": ["answer"]}

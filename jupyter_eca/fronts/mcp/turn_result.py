@@ -1,4 +1,4 @@
-"""What a turn came to, from its events; and what to do about one that came to nothing. Pure."""
+"""Owns what the events of a turn add up to, and what to do about a turn without a result. Pure."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def refusal(rejected: ToolCallRejectedContent, *, panel: bool) -> RefusedCall:
 
 @dataclass
 class TurnResult:
-    """`steps` counts what has happened; `now` is what goes on."""
+    """The result of one turn so far. `steps` counts what has happened; `now` is what goes on."""
 
     turn: str
     steps: int = 0
@@ -62,7 +62,7 @@ class TurnResult:
     _images: list[ImagePart] = field(default_factory=list[ImagePart])
 
     def add(self, event: Event) -> bool:
-        """Whether it is news for somebody who waits."""
+        """Add an event. Return whether it is progress that is worth reporting."""
         self.outcome = event.outcome or self.outcome
         match event.content:
             case TextContent(text=text) if event.role is Role.ASSISTANT:
@@ -70,11 +70,11 @@ class TurnResult:
             case TextContent(text=text) if event.role is Role.SYSTEM:
                 self._remarks.append(text)
             case ProgressContent(state="running", text=text):
-                return self._goes_on(text or "")
+                return self._set_progress(text or "")
             case ToolCallRunningContent(name=name, summary=summary):
                 # What was said before a call was on the way to the answer.
                 self._texts.clear()
-                return self._goes_on(summary or name)
+                return self._set_progress(summary or name)
             case ToolCalledContent(name=name, arguments=arguments, error=error):
                 self._calls.append({"name": name, "arguments": arguments, "error": error})
             case ToolCallRejectedContent(name=name, arguments=arguments) as rejected:
@@ -86,13 +86,13 @@ class TurnResult:
                 pass
         return False
 
-    def _goes_on(self, what: str) -> bool:
+    def _set_progress(self, what: str) -> bool:
         news, self.now = what != self.now, what
         self.steps += news
         return news
 
     def answer(self, session: str, model: str) -> ToolAnswer:
-        """Of a prompt. Raises: RefusedCall when there is none."""
+        """Return the answer to a prompt. Raises: RefusedCall when there is none."""
         remarks = "\n".join(self._remarks)
         if self.outcome is not Outcome.COMPLETED:
             again = f'Ask again in the same session: eca_session_prompt with sessionId "{session}".'

@@ -40,12 +40,12 @@ class RestPlug:
     ) -> None:
         """Listen on a port, until a signal. Raises: ConfigError."""
         del folder
-        from jupyter_eca.fronts.http.gate import Gate, named
+        from jupyter_eca.fronts.http.gate import Gate, normalize_origins
         from jupyter_eca.fronts.http.server import serve
         from jupyter_eca.fronts.rest.app import application
         from jupyter_eca.fronts.rest.front import Approve, RestFront
 
-        gate = Gate(options.host, named(options.cors_origin), options.token)
+        gate = Gate(options.host, normalize_origins(options.cors_origin), options.token)
 
         def print_address(address: str) -> None:
             print(f"The MCP chat API is at {address} (described at {address}/docs).", flush=True)  # noqa: T201

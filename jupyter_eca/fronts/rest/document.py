@@ -1,4 +1,7 @@
-"""What the front says of itself: OpenAPI for programs, and the same as a page for people. Pure."""
+"""Owns the description of the front: OpenAPI for programs, and a page for people. Pure.
+
+It must not know the operations, which `app.py` lists.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +54,10 @@ _STYLE: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """`result` is the type of the body, or with `streams` of each event. A reason of "" is HTTP's own."""
+    """One operation. `result` is the type of the body or, with `streams`, of each event.
+
+    An error with the reason "" has HTTP's own.
+    """
 
     method: str
     path: str
@@ -115,7 +121,7 @@ def _operation(one: Operation, schemas: Json) -> Json:
 
 
 def _schema(kind: Any, schemas: Json, mode: Any) -> Json:
-    """Its definitions are put among all the others'."""
+    """Return the schema of a type. The definitions in it are added to `schemas`."""
     made = TypeAdapter(kind).json_schema(ref_template=_REF, mode=mode)
     schemas.update(made.pop("$defs", {}))
     if isinstance(kind, type) and issubclass(kind, rest.Wire):
@@ -125,21 +131,21 @@ def _schema(kind: Any, schemas: Json, mode: Any) -> Json:
 
 
 def page(description: Json) -> str:
-    """Without script and without anything from elsewhere: it opens where there is no network."""
+    """Write the page. It has no script and loads nothing, so it opens without a network."""
     info = description["info"]
     parts = [f"<h1>{escape(info['title'])}</h1><p>Version {escape(info['version'])}. {escape(info['description'])}</p>"]
     parts.append('<p>For programs: <a href="openapi.json">openapi.json</a></p>')
     for path, methods in description["paths"].items():
         for method, one in methods.items():
             parts.append(f"<h2><code>{method.upper()} {escape(path)}</code></h2><p>{escape(one['summary'])}</p>")
-            parts.append(_answers(one))
+            parts.append(_describe_answers(one))
     for name, schema in description["components"]["schemas"].items():
         parts.append(f'<h2 id="{escape(name)}">{escape(name)}</h2><pre>{escape(json.dumps(schema, indent=2))}</pre>')
     head = f'<meta charset="utf-8"><title>{escape(info["title"])}</title><style>{_STYLE}</style>'
     return f'<!DOCTYPE html><html lang="en"><head>{head}</head><body>{"".join(parts)}</body></html>'
 
 
-def _answers(one: Json) -> str:
+def _describe_answers(one: Json) -> str:
     rows = [
         f"<li>{escape(p['name'])} ({p['in']}): {escape(p.get('description', ''))}</li>"
         for p in one.get("parameters", ())

@@ -1,4 +1,4 @@
-"""An answer that comes piece by piece: one event, one write. And answers that nobody waits for any more."""
+"""Owns answers that are sent piece by piece, one event a write, and the end of answers that nobody waits for."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ HEARTBEAT: Final = 15.0
 SILENCE: Final = b": still here\n\n"
 
 
-async def unless_left(receive: Receive, work: Coroutine[None, None, T]) -> T | None:
-    """What comes of the work; when the client leaves first, the work is cancelled and there is None."""
+async def cancel_when_client_leaves(receive: Receive, work: Coroutine[None, None, T]) -> T | None:
+    """Return the result of the work. When the client leaves first, the work is cancelled and the result is None."""
 
     async def left() -> None:
         while (await receive())["type"] != "http.disconnect":
@@ -43,7 +43,7 @@ async def unless_left(receive: Receive, work: Coroutine[None, None, T]) -> T | N
 
 
 class EventStream(Response):
-    """With `ids` for clients that know server-sent events; the contract's own have none."""
+    """The response. `ids` is for clients that know server-sent events; the contract's own clients do not."""
 
     # `no-transform` and the third are for proxies, which would gather or compress the events.
     HEADERS: Final = {
@@ -63,7 +63,7 @@ class EventStream(Response):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002
         with self._front.reading(self._turn):
-            await unless_left(receive, self._send(send))
+            await cancel_when_client_leaves(receive, self._send(send))
 
     async def _send(self, send: Send) -> None:
         await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})

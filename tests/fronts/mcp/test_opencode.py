@@ -158,6 +158,6 @@ def test_the_text_of_an_answer_is_json() -> None:
     from jupyter_eca.fronts.mcp import answers
     from jupyter_eca.fronts.mcp.offers_base import ToolAnswer
 
-    (text,) = answers.result(ToolAnswer({"a": ["ä"]}), "2024-11-05").content
+    (text,) = answers.make_result(ToolAnswer({"a": ["ä"]}), "2024-11-05").content
     assert isinstance(text, types.TextContent)
     assert text.text == '{\n  "a": [\n    "ä"\n  ]\n}'

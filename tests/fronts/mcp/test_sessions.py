@@ -131,13 +131,13 @@ async def test_a_picture_is_an_item_for_newer_versions_and_base64_for_the_oldest
 
     del tmp_path
     answered = ToolAnswer({"text": "A plot."}, (ImagePart("image/png", "aW1hZ2U="),))
-    new = answers.result(answered, "2025-06-18")
+    new = answers.make_result(answered, "2025-06-18")
     assert [item.type for item in new.content] == ["text", "image"]
     assert new.structured_content == {"text": "A plot."}
-    (old,) = answers.result(answered, "2024-11-05").content
+    (old,) = answers.make_result(answered, "2024-11-05").content
     assert isinstance(old, types.TextContent)
     assert json.loads(old.text) == {"text": "A plot.", "images": [{"mimeType": "image/png", "base64": "aW1hZ2U="}]}
-    assert answers.result(answered, "2024-11-05").structured_content is None
+    assert answers.make_result(answered, "2024-11-05").structured_content is None
 
 
 async def test_a_subscriber_of_the_older_versions_is_told_and_one_that_left_does_no_harm(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The agents that answer, and work given to one of them."""
+"""Owns the offers about agents: list them, and give work to one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the assistant is set up; keys and other secrets are never told."""
+"""Owns the offers about the configuration. Keys and other secrets are never shown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which models there are, and which is used."""
+"""Owns the offers about models: list them, and configure requests to one."""
 
 from __future__ import annotations
 

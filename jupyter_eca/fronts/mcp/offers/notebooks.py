@@ -1,4 +1,4 @@
-"""What is there to be read: open notebooks, their cells, kernels and chats, each an address."""
+"""Owns the resources: open notebooks, their cells, kernels, and chats, each with a URI."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _ADDRESS: Final = re.compile(r"eca://(?P<kind>notebook|kernel|chat)/(?P<name>[^/
 
 
 class Library:
-    """`base.ResourceShelf`. The `/` in a path is written %2F."""
+    """The resources, as a `ResourceShelf`. The `/` in a path is written %2F."""
 
     async def list(self, backend: Assistant) -> list[types.Resource]:
         opened = await _opened(backend)
@@ -96,7 +96,7 @@ class Library:
                 data = await _kernel(backend, name)
             case _:
                 data = await _chat(backend, name)
-        content = types.TextResourceContents(uri=uri, mime_type=JSON, text=answers.text(data))
+        content = types.TextResourceContents(uri=uri, mime_type=JSON, text=answers.as_json(data))
         return types.ReadResourceResult(contents=[content])
 
 

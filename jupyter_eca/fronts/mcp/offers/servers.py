@@ -1,4 +1,4 @@
-"""The assistant's own MCP servers, and everything that it can use."""
+"""Owns the offers about the assistant's own MCP servers and its tools."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The assistant itself: ask it, in chats that go on."""
+"""Owns the offers that prompt the assistant, in sessions that go on."""
 
 from __future__ import annotations
 

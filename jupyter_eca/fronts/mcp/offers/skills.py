@@ -1,5 +1,4 @@
-"""The user's own commands and the skills, both of them prompts in Markdown files: as tools, and as prompts of the
-protocol."""
+"""Owns the user's own commands and the skills, as tools and as prompts of the protocol. Both are Markdown files."""
 
 from __future__ import annotations
 
@@ -60,7 +59,7 @@ async def create(
 
 
 class WrittenPrompts:
-    """`base.Prompts`."""
+    """Commands and skills as `Prompts`."""
 
     async def list(self, backend: Assistant) -> list[types.Prompt]:
         return [
@@ -98,7 +97,7 @@ async def _written(host: Host) -> Mapping[str, markdown_commands.CustomCommand]:
 
 
 async def _listed(host: Host) -> list[ChatCommand]:
-    """Commands first: of two with one name it is the command that runs."""
+    """List the prompts, commands first: of two with one name, it is the command that runs."""
     written = {name: one.described for name, one in (await _written(host)).items()}
     return [*written.values(), *(one for one in await own.listed(host) if one.name not in written)]
 
@@ -109,8 +108,10 @@ def _got(description: str, text: str) -> types.GetPromptResult:
 
 
 def _called(name: str, template: str, shown: Sequence[CommandArgument], said: Mapping[str, str]) -> Called:
-    """`1`, `2` are by position, `args` is all of it, and the others are by name; what the front matter calls otherwise
-    goes by that."""
+    """Return the message that runs a prompt.
+
+    The arguments `1`, `2` are by position, `args` is everything, and the others are by name.
+    """
     meant = {one.name: plain.name for one, plain in zip(shown, placeholders(template), strict=False)}
     given = {meant.get(name, name): value for name, value in said.items()}
     numbers = [int(name) for name in given if name.isdecimal()]

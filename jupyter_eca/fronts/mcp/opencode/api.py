@@ -1,4 +1,4 @@
-"""OpenCode's HTTP API: one request, its answer as JSON, and what to do when there is none."""
+"""Owns requests to OpenCode's HTTP API: the answer as JSON, or an error that says what to do."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ USER: Final = "opencode"
 
 class Api:
     def __init__(self, environment: Mapping[str, str]) -> None:
-        """Raises: ConfigError for an environment that makes no sense."""
+        """Read the environment. Raises: ConfigError if it makes no sense."""
         self.url = environment.get("OPENCODE_SERVER_URL", URL).rstrip("/")
         patience = environment.get("OPENCODE_TIMEOUT", PATIENCE)
         if not (patience.isascii() and patience.isdecimal() and int(patience)):
@@ -46,7 +46,7 @@ class Api:
     async def _ask(
         self, method: str, path: str, parameters: Mapping[str, object], body: Mapping[str, Any] | None = None
     ) -> Any:
-        """Raises: RefusedCall."""
+        """Send one request. Raises: RefusedCall."""
         given = {name: str(value) for name, value in parameters.items() if value not in {None, ""}}
         try:
             answer = await self._client.request(method, path, params=given, json=body)

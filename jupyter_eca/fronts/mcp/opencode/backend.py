@@ -1,4 +1,4 @@
-"""`base.Backend` over one OpenCode server, and which folder of its a call is about."""
+"""Owns the OpenCode server as a `Backend`, and which of its folders a call is about."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _MARKERS: Final = (".git", "opencode.json", "opencode.jsonc", "package.json", "p
 
 @dataclass(frozen=True, slots=True)
 class Folder:
-    """`source` tells why it is this one."""
+    """A folder of the server. `source` says why it was chosen."""
 
     path: str
     source: str
@@ -43,7 +43,7 @@ class Folder:
 
 class OpenCode:
     def __init__(self, folder: Path, environment: Mapping[str, str]) -> None:
-        """Raises: ConfigError."""
+        """Read the environment. Raises: ConfigError."""
         self.api = Api(environment)
         self.default_model = environment.get("OPENCODE_DEFAULT_MODEL", "")
         self._project = environment.get("OPENCODE_DEFAULT_PROJECT", "")
@@ -59,16 +59,16 @@ class OpenCode:
         return self._offers
 
     def listen(self, changed: Changed) -> Callable[[], None]:
-        """It has no resources."""
+        """Do nothing: there are no resources that change."""
         del changed
         return lambda: None
 
     async def call(self, offer: Offer, call: OfferCall[Any], arguments: dict[str, Any]) -> Outcome:
-        """OpenCode asks for permissions itself."""
+        """Run a tool. OpenCode asks for permissions itself."""
         return await offer.run(call, arguments)
 
     async def folder(self, given: str = "") -> Folder:
-        """Raises: RefusedCall when there is no such folder."""
+        """Return the folder of a call. Raises: RefusedCall when there is no such folder."""
         found = await asyncio.to_thread(_chosen, given, self._project, self._folder)
         if found is None:
             named = given or self._project
@@ -77,8 +77,8 @@ class OpenCode:
 
 
 @asynccontextmanager
-async def opened(folder: Path) -> AsyncGenerator[OpenCode]:
-    """By what the environment says. Raises: ConfigError."""
+async def open_backend(folder: Path) -> AsyncGenerator[OpenCode]:
+    """Give the server that the environment names. Raises: ConfigError."""
     backend = OpenCode(folder, os.environ)
     try:
         yield backend
@@ -87,7 +87,7 @@ async def opened(folder: Path) -> AsyncGenerator[OpenCode]:
 
 
 def _chosen(given: str, project: str, folder: Path) -> Folder | None:
-    """None for one that is not there."""
+    """Return the chosen folder; None if it does not exist."""
     for named, source in ((given, "argument"), (project, "OPENCODE_DEFAULT_PROJECT")):
         if named:
             path = Path(named).expanduser().absolute()

@@ -1,4 +1,4 @@
-"""Models, providers and the configuration. No key is ever told."""
+"""Owns the offers about OpenCode's models, providers and configuration. Keys are never shown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Skills, MCP servers and tools of the OpenCode server."""
+"""Owns the offers about OpenCode's skills, MCP servers and tools."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files of the project, as OpenCode sees them."""
+"""Owns the offers about files of the project, as OpenCode sees them."""
 
 from __future__ import annotations
 

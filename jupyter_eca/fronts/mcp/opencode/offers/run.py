@@ -1,4 +1,4 @@
-"""Prompts and sessions."""
+"""Owns the offers that prompt OpenCode, and its sessions."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ OFFERS = Offers((run, create, prompt, sessions, abort))
 
 
 async def of(call: Coded, session: str) -> Folder:
-    """The folder of a session. Raises: RefusedCall when there is none of that id."""
+    """Return the folder of a session. Raises: RefusedCall when there is no session of that id."""
     from jupyter_eca.fronts.mcp.opencode.backend import Folder
 
     again = "Take a sessionId from opencode_session_list, or make one with opencode_session_create."
@@ -116,7 +116,7 @@ async def of(call: Coded, session: str) -> Folder:
 
 
 async def known_agent(call: Coded, folder: Folder, name: str) -> str:
-    """OpenCode answers to an unknown one with an error that says nothing."""
+    """Check an agent's name. OpenCode answers to an unknown one with an error that says nothing."""
     names = [one["name"] for one in await call.backend.api.get("/agent", directory=folder.path)]
     if name not in names:
         raise RefusedCall(f"There is no agent {name!r}.", f"There are: {', '.join(names)}.")
