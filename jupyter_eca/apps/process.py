@@ -46,7 +46,7 @@ _COMMAND = "this command ends, and the next one does not know it"
 
 
 @contextmanager
-def _alone() -> Generator[None]:
+def _unwrap_single_error() -> Generator[None]:
     """An error that is alone in its group is raised as itself: callers know what to do about it."""
     try:
         yield
@@ -58,7 +58,7 @@ def _alone() -> Generator[None]:
 
 
 @asynccontextmanager
-async def running(
+async def run_host(
     folders: Sequence[Path], only: Path | None, options: dict[str, Any] | None = None
 ) -> AsyncGenerator[Host]:
     """A host over some folders, with a kernel of its own when a tool needs one. Raises: ConfigError."""
@@ -67,7 +67,7 @@ async def running(
     kernel = LocalKernel(folders[0])
     files = Files(tuple(folders))
     host = Host(settings, Workspace(files, kernel, NotebookFiles(files, kernel), kernel), database(), read)
-    with _alone():
+    with _unwrap_single_error():
         async with asyncio.TaskGroup() as tasks:
             serving = tasks.create_task(host.run())
             await host.ready.wait()
@@ -93,27 +93,27 @@ class ProcessDoor:
         self._folder = folder
         self._only = only
         self._until = until
-        self._asked: asyncio.Queue[tuple[InitializeParams, asyncio.Future[Host]]] = asyncio.Queue()
+        self._requests: asyncio.Queue[tuple[InitializeParams, asyncio.Future[Host]]] = asyncio.Queue()
 
     async def run(self) -> None:
         """Keep the host for as long as this runs, or the editor lives; the task that makes it must be the one that
         ends it. A client that was told of a broken configuration may try again."""
         while True:
-            params, made = await self._asked.get()
+            params, made = await self._requests.get()
             named = [path_of(folder.uri) for folder in params.workspace_folders]
             folders = [folder for folder in named if folder is not None] or [self._folder]
             try:
-                async with running(folders, self._only, params.initialization_options) as host:
+                async with run_host(folders, self._only, params.initialization_options) as host:
                     host.logins.until = self._until or host.logins.until
                     made.set_result(host)
-                    await _gone(params.process_id)
+                    await _wait_for_exit(params.process_id)
                     return
             except ConfigError as error:
                 made.set_exception(error)
 
     async def host(self, params: InitializeParams) -> Host:
         made: asyncio.Future[Host] = asyncio.get_running_loop().create_future()
-        self._asked.put_nowait((params, made))
+        self._requests.put_nowait((params, made))
         return await made
 
     async def doctor(self, host: Host) -> str:
@@ -123,16 +123,16 @@ class ProcessDoor:
         """The client is no kernel."""
 
 
-async def _gone(process: int | None) -> None:
+async def _wait_for_exit(process: int | None) -> None:
     """Returns when the editor has ended (protocol, `processId`); an editor without an id ends stdin instead."""
     if process is None or process < 1:
         await asyncio.Event().wait()
         return
-    while await asyncio.to_thread(_lives, process):  # noqa: ASYNC110  # no event tells of another process' end
+    while await asyncio.to_thread(_is_alive, process):  # noqa: ASYNC110  # no event tells of another process' end
         await asyncio.sleep(PARENT_EVERY)
 
 
-def _lives(process: int) -> bool:
+def _is_alive(process: int) -> bool:
     import psutil  # 30 ms, which the reply to `initialize` would wait for on the loop
 
     try:
@@ -158,7 +158,7 @@ async def serve(folder: Path, only: Path | None) -> int:
     """Until `exit`, the end of stdin, the end of the editor, or a signal: some editors send one soon after `exit`."""
     async with _door(folder, only) as (door, keeping):
         link = take_stdio()
-        _load()
+        _preload()
         session = asyncio.create_task(EcaSession(link, door).run())
         with suppress(NotImplementedError):  # on Windows
             asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, session.cancel)
@@ -170,7 +170,7 @@ async def serve(folder: Path, only: Path | None) -> int:
     return 0
 
 
-def _load() -> None:
+def _preload() -> None:
     """What the host will import, before the editor asks for it: `initialize` is to be answered within 100 ms."""
     importlib.import_module("jupyter_core.paths")
     loader.find("providers", "PROVIDER")
@@ -184,7 +184,7 @@ async def connected(
 ) -> AsyncGenerator[Client]:
     """A client of an engine of its own in this process. Raises: ConfigError, RemoteError."""
     ours, theirs = pair()
-    with _alone():
+    with _unwrap_single_error():
         async with _door(folder, only, _COMMAND) as (door, _), asyncio.TaskGroup() as tasks:
             tasks.create_task(EcaSession(theirs, door).run())
             client = Client(ours, "jupyter_eca", answer_questions=answer_questions, lending=LENT)
@@ -229,11 +229,11 @@ async def ask(folder: Path, only: Path | None, question: str, model: str, agent:
 async def run_front(name: str, folder: Path, only: Path | None, options: argparse.Namespace) -> int:
     """Run the front of that name as a program, until its client leaves or a signal."""
     front: ProgramFront = loader.find("fronts", "FRONT")[name]
-    await front.run(options, folder, partial(running, [folder], only))
+    await front.run(options, folder, partial(run_host, [folder], only))
     return 0
 
 
 async def doctor(folder: Path, only: Path | None) -> int:
-    async with running([folder], only) as host:
+    async with run_host([folder], only) as host:
         sys.stdout.write(await report(host, "in a process of its own") + "\n")
     return 0

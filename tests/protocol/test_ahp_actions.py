@@ -14,13 +14,13 @@ from jupyter_eca.protocol.ahp import actions, content
 CASES = sorted((Path(__file__).parents[1] / "fixtures" / "ahp" / "reducers").glob("*.json"))
 
 
-def types_of(model: type[actions.Action]) -> set[str]:
+def types_of(model: type[actions.AhpAction]) -> set[str]:
     kind = model.model_fields.get("type")
     own = {kind.default} if kind is not None else set[str]()
     return own.union(*(types_of(each) for each in model.__subclasses__()))
 
 
-TYPES = types_of(actions.Action)
+TYPES = types_of(actions.AhpAction)
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda path: path.stem)

@@ -62,7 +62,7 @@ class EcaServer:
         read = partial(config.read, (folder,))
         settings = await asyncio.to_thread(read)
         app, files = self._serverapp, Files((folder,))
-        kernels = self._kernels = ServerKernels(app.kernel_manager, app.session_manager, self._asking)
+        kernels = self._kernels = ServerKernels(app.kernel_manager, app.session_manager, self._prompting_kernel)
         workspace = Workspace(files, ServerKernel(kernels), self._notebooks(files), kernels)
         host = Host(settings, workspace, database(), read)
         running = self._running = asyncio.get_running_loop().create_task(host.run())
@@ -83,7 +83,7 @@ class EcaServer:
             return SharedNotebooks(sharing, notebooks, self._kernels)
         return notebooks
 
-    def _asking(self, chat: str) -> str | None:
+    def _prompting_kernel(self, chat: str) -> str | None:
         """The kernel whose cell waits for the answer of a chat."""
         live = self._host.live(chat) if self._host is not None else None
         return live.kernel.id if live is not None and live.kernel is not None else None
@@ -101,18 +101,18 @@ class EcaServer:
         interrupt: Callable[[], Awaitable[None]] | None = None,
         kernel: str | None = None,
         origin: str | None = None,
-        owned: Callable[[], Awaitable[KernelChats]] | None = None,
+        chats: Callable[[], Awaitable[KernelChats]] | None = None,
         *,
         quiet: bool = False,
     ) -> None:
         """A session over a link, until it ends. `interrupt` and the id are given for a kernel's: it sees its own chats
-        only, which `owned` gives: the cells and the panels of a notebook share them. `origin` is where the client's
+        only, which `chats` gives: the cells and the panels of a notebook share them. `origin` is where the client's
         user has this server, as far as one can tell. `quiet`: see `EcaSession`."""
         await asyncio.to_thread(importlib.import_module, "jupyter_eca.fronts.eca.session")
         from jupyter_eca.fronts.eca.session import EcaSession
 
         base = origin + self._serverapp.base_url if origin else self._serverapp.connection_url
-        own = await owned() if owned is not None else None
+        own = await chats() if chats is not None else None
         await EcaSession(link, ServerDoor(self, interrupt, kernel, base + CALLBACK), own, quiet=quiet).run()
 
     def start(
@@ -121,14 +121,14 @@ class EcaServer:
         interrupt: Callable[[], Awaitable[None]] | None = None,
         kernel: str | None = None,
         origin: str | None = None,
-        owned: Callable[[], Awaitable[KernelChats]] | None = None,
+        chats: Callable[[], Awaitable[KernelChats]] | None = None,
         *,
         quiet: bool = False,
     ) -> None:
         """`serve` as a child of the server itself; `close` ends it."""
-        self.child(self.serve(link, interrupt, kernel, origin, owned, quiet=quiet))
+        self.start_child(self.serve(link, interrupt, kernel, origin, chats, quiet=quiet))
 
-    def child(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+    def start_child(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         """Ends with the server."""
         task = asyncio.get_running_loop().create_task(work)
         self._sessions.add(task)
@@ -169,31 +169,31 @@ class ServerBrowser:
     """A `callback.Browser` that comes back to Jupyter's own door, which works wherever Jupyter does: behind a proxy, on
     a Hub. Nothing is opened from here: the user sits elsewhere."""
 
-    def __init__(self, rooms: EcaServer, address: str) -> None:
-        self._rooms = rooms
+    def __init__(self, eca_server: EcaServer, address: str) -> None:
+        self._eca_server = eca_server
         self._address = address
 
     async def land(self, port: int | None, used: Sequence[str]) -> Landing:  # noqa: ARG002  # it is where it is
         from jupyter_eca.mcp_client.sign_in import Landing
 
-        return Landing(self._address, await self._rooms.arrivals())
+        return Landing(self._address, await self._eca_server.arrivals())
 
 
 class ServerDoor:
     """What a session asks of the server it is in."""
 
     def __init__(
-        self, rooms: EcaServer, interrupt: Callable[[], Awaitable[None]] | None, kernel: str | None, address: str
+        self, eca_server: EcaServer, interrupt: Callable[[], Awaitable[None]] | None, kernel: str | None, address: str
     ) -> None:
-        self._rooms = rooms
+        self._eca_server = eca_server
         self._interrupt = interrupt
-        self.browser = ServerBrowser(rooms, address)
+        self.browser = ServerBrowser(eca_server, address)
         self.kernel = kernel
         self.sees_all = interrupt is None
         self.follows = False
 
     async def host(self, params: InitializeParams) -> Host:  # noqa: ARG002  # one host: no client reconfigures the others'
-        return await self._rooms.host()
+        return await self._eca_server.host()
 
     async def doctor(self, host: Host) -> str:
         from jupyter_eca.host.doctor import report

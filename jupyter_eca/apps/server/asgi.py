@@ -91,15 +91,15 @@ class AsgiHandler(APIHandler):
             ],
             "client": (request.remote_ip or "", 0),
             "server": (host or request.host, int(port) if port.isdigit() else None),
-            "user": self._whose,
+            "user": self._user_name,
         }
 
     @property
-    def _whose(self) -> str:
+    def _user_name(self) -> str:
         """Who asks, as the application may tell one from another. Where anybody with the token comes in, Jupyter makes
         up a new user for each request: there, all are one."""
         own = type(self.identity_provider)
-        made_up = own.get_user is IdentityProvider.get_user and _finder(own) is _finder(IdentityProvider)
+        made_up = own.get_user is IdentityProvider.get_user and _user_hook(own) is _user_hook(IdentityProvider)
         return "owner" if made_up else self.current_user.username
 
     async def _receive(self) -> Message:
@@ -138,6 +138,6 @@ class AsgiHandler(APIHandler):
             self.set_header("Content-Encoding", "identity")
 
 
-def _finder(provider: type[IdentityProvider]) -> object:
+def _user_hook(provider: type[IdentityProvider]) -> object:
     """What a Hub's overrides, private or not."""
     return provider._get_user  # pyright: ignore[reportPrivateUsage]

@@ -23,12 +23,12 @@ class SignInCallback(JupyterHandler):
 
     auth_resource = "eca"
 
-    def initialize(self, rooms: EcaServer) -> None:
-        self._rooms = rooms
+    def initialize(self, eca_server: EcaServer) -> None:
+        self._eca_server = eca_server
 
     @allow_unauthenticated  # it does nothing but keep what `_answer` needs after the login
     async def get(self) -> None:
-        arrivals = await self._rooms.arrivals()
+        arrivals = await self._eca_server.arrivals()
         from jupyter_eca.mcp_client.sign_in import FIELDS
 
         given = {name: self.get_query_argument(name, None) for name in FIELDS}

@@ -9,7 +9,7 @@ from jupyter_server.extension.application import ExtensionApp
 from jupyter_eca.apps.server.app import CALLBACK, EcaServer
 from jupyter_eca.apps.server.asgi import AsgiHandler
 from jupyter_eca.apps.server.callback import SignInCallback
-from jupyter_eca.apps.server.file_events import declare
+from jupyter_eca.apps.server.file_events import declare_event
 from jupyter_eca.apps.server.handlers import EcaWebSocket, FrontWebSocket
 from jupyter_eca.apps.server.kernel_comms import KernelWatch
 
@@ -20,20 +20,20 @@ class EcaApp(ExtensionApp):
     name = "jupyter_eca"
 
     def initialize_handlers(self) -> None:
-        declare(self.serverapp)
-        self.rooms = EcaServer(self.serverapp)
-        self.watch = KernelWatch(self.serverapp, self.rooms)
+        declare_event(self.serverapp)
+        self.eca_server = EcaServer(self.serverapp)
+        self.watch = KernelWatch(self.serverapp, self.eca_server)
         self.watch.start()
         doors: list[tuple[str, type, dict[str, Any]]] = [
-            (r"/eca/ws", EcaWebSocket, {"rooms": self.rooms}),
+            (r"/eca/ws", EcaWebSocket, {"eca_server": self.eca_server}),
             # Tornado chooses a handler by the path, so a front with WebSockets is named here.
-            (r"/eca/(ahp)", FrontWebSocket, {"rooms": self.rooms}),
-            (rf"/{CALLBACK}", SignInCallback, {"rooms": self.rooms}),
+            (r"/eca/(ahp)", FrontWebSocket, {"eca_server": self.eca_server}),
+            (rf"/{CALLBACK}", SignInCallback, {"eca_server": self.eca_server}),
             # The last one: a front takes no address of ours.
-            (r"/eca/([\w-]+)(?:/.*)?", AsgiHandler, {"fronts": self.rooms.fronts}),
+            (r"/eca/([\w-]+)(?:/.*)?", AsgiHandler, {"fronts": self.eca_server.fronts}),
         ]
         self.handlers.extend(doors)  # pyright: ignore[reportUnknownMemberType]
 
     async def stop_extension(self) -> None:
         self.watch.stop()
-        await self.rooms.close()
+        await self.eca_server.close()

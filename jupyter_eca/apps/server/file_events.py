@@ -31,7 +31,7 @@ _SCHEMA: Final[dict[str, Any]] = {
 }
 
 
-def declare(serverapp: Any) -> None:
+def declare_event(serverapp: Any) -> None:
     """At the start of the server: a page hears only of what was declared before it came."""
     serverapp.event_logger.register_event_schema(_SCHEMA)
 

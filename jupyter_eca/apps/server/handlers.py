@@ -33,8 +33,8 @@ class EcaWebSocket(WebSocketMixin, WebSocketHandler, JupyterHandler):  # pyright
 
     auth_resource = "eca"
 
-    def initialize(self, rooms: EcaServer) -> None:
-        self._rooms = rooms
+    def initialize(self, eca_server: EcaServer) -> None:
+        self._eca_server = eca_server
 
     def set_default_headers(self) -> None:
         """The base class' are for pages; some of them are no part of a WebSocket handshake."""
@@ -53,7 +53,7 @@ class EcaWebSocket(WebSocketMixin, WebSocketHandler, JupyterHandler):  # pyright
         self._begin()
 
     def _begin(self) -> None:
-        self._rooms.start(self._link, origin=self._origin())
+        self._eca_server.start(self._link, origin=self._origin())
 
     def _origin(self) -> str:
         """What the user's browser has this server at: a proxy may change what we see ourselves, but not this."""
@@ -90,4 +90,4 @@ class FrontWebSocket(EcaWebSocket):  # pyright: ignore[reportIncompatibleMethodO
         return LARGEST_FRAME
 
     def _begin(self) -> None:
-        self._rooms.child(self._rooms.fronts.serve(self.path_args[0], self._link))
+        self._eca_server.start_child(self._eca_server.fronts.serve(self.path_args[0], self._link))

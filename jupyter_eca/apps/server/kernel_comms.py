@@ -32,21 +32,21 @@ PREFIX = "eca-"
 
 
 class KernelWatch:
-    def __init__(self, serverapp: Any, rooms: EcaServer) -> None:
+    def __init__(self, serverapp: Any, eca_server: EcaServer) -> None:
         self._serverapp = serverapp
         self._kernels = serverapp.kernel_manager
-        self._rooms = rooms
-        self._ears: dict[str, KernelComms] = {}
-        self._notebook_chats = NotebookChats(rooms.host, rooms.child)
+        self._eca_server = eca_server
+        self._comms: dict[str, KernelComms] = {}
+        self._notebook_chats = NotebookChats(eca_server.host, eca_server.start_child)
 
     def start(self) -> None:
         self._serverapp.event_logger.add_listener(schema_id=KERNEL_ACTIONS, listener=self._heard)
 
     def stop(self) -> None:
         self._serverapp.event_logger.remove_listener(schema_id=KERNEL_ACTIONS, listener=self._heard)
-        for ear in self._ears.values():
-            ear.close()
-        self._ears.clear()
+        for comms in self._comms.values():
+            comms.close()
+        self._comms.clear()
 
     async def _heard(self, logger: object, schema_id: str, data: dict[str, Any]) -> None:  # noqa: ARG002
         kernel = data.get("kernel_id", "")
@@ -54,23 +54,23 @@ class KernelWatch:
             return
         if data["action"] == "start" and kernel in self._kernels:
             self._listen(kernel)
-        elif data["action"] in {"restart", "shutdown"} and (ear := self._ears.get(kernel)):
-            ear.lost()
+        elif data["action"] in {"restart", "shutdown"} and (comms := self._comms.get(kernel)):
+            comms.lost()
             if data["action"] == "shutdown":
-                self._ears.pop(kernel).close()
+                self._comms.pop(kernel).close()
 
     def _listen(self, kernel: str) -> None:
         manager = self._kernels.get_kernel(kernel)
-        if kernel in self._ears or not hasattr(manager, "connect_iopub"):
+        if kernel in self._comms or not hasattr(manager, "connect_iopub"):
             return
-        ear = self._ears[kernel] = KernelComms(
-            manager, self._rooms, partial(self._interrupt, kernel), kernel, partial(self._owned, kernel)
+        comms = self._comms[kernel] = KernelComms(
+            manager, self._eca_server, partial(self._interrupt, kernel), kernel, partial(self._chats_of, kernel)
         )
         # A kernel that dies and comes back is another kernel.
         for event in ("restart", "dead"):
-            self._kernels.add_restart_callback(kernel, ear.lost, event)
+            self._kernels.add_restart_callback(kernel, comms.lost, event)
 
-    async def _owned(self, kernel: str) -> KernelChats:
+    async def _chats_of(self, kernel: str) -> KernelChats:
         sessions = await self._serverapp.session_manager.list_sessions()
         paths = (session["path"] for session in sessions if session["kernel"]["id"] == kernel)
         return await self._notebook_chats.of_kernel(next(paths, ""), kernel)
@@ -93,12 +93,12 @@ class _KernelComm:
 class KernelComms:
     """One kernel's hello, and the links to it."""
 
-    def __init__(self, manager: Any, rooms: EcaServer, interrupt: Any, kernel: str, owned: Any) -> None:
-        """`owned` is awaited for the chats that sessions of this kernel share."""
-        self._rooms = rooms
+    def __init__(self, manager: Any, eca_server: EcaServer, interrupt: Any, kernel: str, chats: Any) -> None:
+        """`chats` is awaited for the chats that sessions of this kernel share."""
+        self._eca_server = eca_server
         self._interrupt = interrupt
         self._kernel = kernel
-        self._owned = owned
+        self._chats_of = chats
         # A session of our own: two readers of one session take each other's messages for replays.
         self._session: Any = Session(config=manager.session.config, key=manager.session.key)
         self._shell = manager.connect_shell()
@@ -119,7 +119,7 @@ class KernelComms:
             if kind == "comm_close":
                 self._lost(content["comm_id"])
             else:
-                self._hear(line, content.get("data"))
+                self._receive(line, content.get("data"))
 
     def _open(self, caller: str, *, beside: bool) -> None:
         """A kernel says hello again when it has waited: its cells may have run before the comm reached it. Its cells
@@ -135,13 +135,15 @@ class KernelComms:
         data = {"for": caller}
         self._session.send(self._shell, "comm_open", {"comm_id": comm, "target_name": TARGET, "data": data})
 
-    def _hear(self, line: _KernelComm, data: Any) -> None:
+    def _receive(self, line: _KernelComm, data: Any) -> None:
         """The session begins with the first message, so that a kernel that only loads us costs nothing."""
         line.link.received(data)
         if not line.serving:
             line.serving = True
             # Cells do not show what panels ask, and each message keeps their kernel busy for a moment.
-            self._rooms.start(line.link, self._interrupt, self._kernel, owned=self._owned, quiet=not line.beside)
+            self._eca_server.start(
+                line.link, self._interrupt, self._kernel, chats=self._chats_of, quiet=not line.beside
+            )
 
     def _write(self, comm: str, data: dict[str, Any]) -> None:
         if not self._shell.closed():

@@ -81,7 +81,7 @@ class ServerShell:
         self._terminal.resize_to_smallest()
 
     def on_pty_read(self, text: str) -> None:
-        self._used()
+        self._note_activity()
         self._on_output(text)
 
     def on_pty_died(self) -> None:
@@ -89,7 +89,7 @@ class ServerShell:
 
     def write(self, data: str) -> None:
         """Not on the loop: a process that does not read fills its buffer."""
-        self._used()
+        self._note_activity()
         self._manager.blocking_io_executor.submit(self._terminal.ptyproc.write, data)
 
     def resize(self, cols: int, rows: int) -> None:
@@ -102,6 +102,6 @@ class ServerShell:
         if self._name in self._manager.terminals:
             await self._manager.terminate(self._name, force=True)
 
-    def _used(self) -> None:
+    def _note_activity(self) -> None:
         """Jupyter ends those that nobody has used for long, where it is told to."""
         self._terminal.last_activity = datetime.now(UTC)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from jupyter_eca.fronts.ahp.reducers.base import Json, Reducer
-    from jupyter_eca.protocol.ahp.actions import Action
+    from jupyter_eca.protocol.ahp.actions import AhpAction
 
 # Envelopes that are kept for clients who come back. The protocol's own host keeps 1,000.
 KEPT: Final = 2_000
@@ -170,7 +170,7 @@ class Hub:
 
     # -- actions
 
-    def dispatch(self, uri: str, action: Action, at: int) -> None:
+    def dispatch(self, uri: str, action: AhpAction, at: int) -> None:
         """Apply an action of the server. See `apply`."""
         self.apply(uri, action.wire(), at)
 

@@ -53,14 +53,14 @@ class LinkKernel:
         self,
         peer: Peer,
         interrupt: Callable[[], Awaitable[None]],
-        caught_up: Callable[[], Awaitable[None]],
+        catch_up: Callable[[], Awaitable[None]],
         id: str | None = None,
     ) -> None:
-        """`caught_up` is awaited before code is sent: while it runs, the kernel can show nothing of what led to it."""
+        """`catch_up` is awaited before code is sent: while it runs, the kernel can show nothing of what led to it."""
         self.id = id
         self._peer = peer
         self._interrupt = interrupt
-        self._caught_up = caught_up
+        self._caught_up = catch_up
 
     async def execute(
         self,
@@ -180,7 +180,7 @@ class LinkNotebooks:
         finally:
             self._runs.pop(id, None)
 
-    def progressed(self, params: notebook.NotebookRunProgressParams) -> None:
+    def report_progress(self, params: notebook.NotebookRunProgressParams) -> None:
         """Of a run that has ended it means nothing."""
         if heard := self._runs.get(params.run_id):
             heard(params.cell_id, lambda: plain(params.text))

@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 _NOT_HERE: Final = "only a client of the user's may change the configuration"
 
 
-def where(host: Host) -> Sources:
+def find_sources(host: Host) -> Sources:
     return Sources.of(host.config, host.workspace.files.roots)
 
 
-def changeable(session: EcaSession) -> None:
+def check_may_change_config(session: EcaSession) -> None:
     """Code of a cell speaks on its kernel's link, as what a model had it run does: it is not to approve itself.
     Raises: RemoteError."""
     if not session.door.sees_all or session.can.unattended:

@@ -24,7 +24,7 @@ SHOWN_FIRST: Final = frozenset(
 )
 
 
-def parsed(spoken: dialect.Dialect, method: str, params: Any) -> Model:
+def parse_params(spoken: dialect.Dialect, method: str, params: Any) -> Model:
     """Raises: RemoteError that names the place."""
     try:
         return METHODS[method].parse(dialect.incoming(spoken, method, params))

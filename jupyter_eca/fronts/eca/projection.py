@@ -42,16 +42,16 @@ def project(
     if parent is not None and isinstance(event.content, MetadataContent):
         return
     if again or parent is not None:
-        yield "chat/contentReceived", content_of(event, wire_id, envelope=envelope, parent=parent)
+        yield "chat/contentReceived", make_content(event, wire_id, envelope=envelope, parent=parent)
         return
     if event.role is Role.USER and isinstance(event.content, TextContent):
         yield "chat/statusChanged", _status(wire_id, chats.ChatStatus.RUNNING)
     if event.outcome is not None:
         yield "chat/statusChanged", _status(wire_id, chats.ChatStatus.IDLE)
-    yield "chat/contentReceived", content_of(event, wire_id, envelope=envelope)
+    yield "chat/contentReceived", make_content(event, wire_id, envelope=envelope)
 
 
-def content_of(
+def make_content(
     event: Event, wire_id: ChatId, *, envelope: bool, parent: ChatId | None = None
 ) -> chat.ChatContentReceivedParams:
     content = event.content if envelope else _plain(event.content)
@@ -77,7 +77,7 @@ def _plain(content: Content) -> Content:
             return content
 
 
-def arranged(events: Sequence[Event], of_chat: Sequence[Event] = ()) -> list[Event]:
+def place_flags(events: Sequence[Event], of_chat: Sequence[Event] = ()) -> list[Event]:
     """Each flag after the message it is at: clients draw it where it comes. Flags of the chat that stand on another
     page are here too when their message is."""
     here = {event.seq for event in events}
@@ -95,7 +95,7 @@ def arranged(events: Sequence[Event], of_chat: Sequence[Event] = ()) -> list[Eve
     return placed
 
 
-def woven(events: Iterable[Event], of_subagents: Sequence[Event]) -> Iterator[Event]:
+def merge_subagents(events: Iterable[Event], of_subagents: Sequence[Event]) -> Iterator[Event]:
     """In the order in which all of it was said; flags stay where they are."""
     others = list(reversed(of_subagents))
     for event in events:
@@ -105,7 +105,7 @@ def woven(events: Iterable[Event], of_subagents: Sequence[Event]) -> Iterator[Ev
     yield from reversed(others)
 
 
-def opened_chat(wire_id: ChatId, title: str | None) -> Iterator[Notice]:
+def reset_chat(wire_id: ChatId, title: str | None) -> Iterator[Notice]:
     """What comes before a chat's replay: the client shows it from the beginning."""
     yield "chat/cleared", chats.ChatClearedParams(chat_id=wire_id)
     yield "chat/opened", chats.ChatOpenedParams(chat_id=wire_id, title=title)

@@ -16,8 +16,8 @@ from jupyter_eca.errors import BusyError, LocalError, RemoteError, ToolError
 from jupyter_eca.fronts.eca.client_ports import LinkEditor, LinkKernel, LinkNotebooks
 from jupyter_eca.fronts.eca.cursor_help import CursorHelp
 from jupyter_eca.fronts.eca.job_view import list_visible
-from jupyter_eca.fronts.eca.parse import BEFORE_INITIALIZE, SHOWN_FIRST, parsed
-from jupyter_eca.fronts.eca.projection import arranged, opened_chat, project, woven
+from jupyter_eca.fronts.eca.parse import BEFORE_INITIALIZE, SHOWN_FIRST, parse_params
+from jupyter_eca.fronts.eca.projection import merge_subagents, place_flags, project, reset_chat
 from jupyter_eca.fronts.eca.send_queue import MAX_BEHIND, Item, compact, put, runs
 from jupyter_eca.host import notifications
 from jupyter_eca.host.chat.live_chat import NO_CHOICE
@@ -89,7 +89,7 @@ class EcaSession:
         self.lent: tuple[Tool, ...] = ()
         self.agent = ""
         self._link = link
-        self.peer = Peer(link, self._answer, self._heed)
+        self.peer = Peer(link, self._answer, self._handle_notification)
         self.cursor_help = CursorHelp(self)
         self.asking: set[str] | None = set() if quiet else None
         self._working: set[asyncio.Task[None]] = set()
@@ -151,14 +151,14 @@ class EcaSession:
     def answers(self, chat: str) -> bool:
         return self.approves(chat) and self.can.chat_capabilities.ask_question
 
-    def _hears(self, chat: str) -> bool:
+    def _is_subscribed(self, chat: str) -> bool:
         if self.asking is None or chat in self.asking:
             return True
         parent = self.host.subagents.parent(chat)
-        return parent != "" and self._hears(parent)
+        return parent != "" and self._is_subscribed(parent)
 
     def show(self, events: list[Event]) -> None:
-        self._behind += [event for event in events if self._hears(event.chat)]
+        self._behind += [event for event in events if self._is_subscribed(event.chat)]
         if self.asking is not None:
             self.asking -= {event.chat for event in events if event.outcome}
         # Not during a replay: an event that is partly in it would be shown a second time.
@@ -171,7 +171,7 @@ class EcaSession:
     def tell(self, notice: Notice) -> None:
         if notice.method == "chat/deleted" and notice.chat is not None:
             self.choices.pop(notice.chat, None)
-        if notice.chat is None or notice.method != "chat/toolCallProgress" or self._hears(notice.chat):
+        if notice.chat is None or notice.method != "chat/toolCallProgress" or self._is_subscribed(notice.chat):
             put(self._behind, notice)
             self._wake.set()
 
@@ -270,11 +270,11 @@ class EcaSession:
         chat, of which the part `within` two places is shown."""
         wire_id = self.wire_id(chat)
         if anew:
-            for method, params in opened_chat(wire_id, title):
+            for method, params in reset_chat(wire_id, title):
                 await self.notify(method, params)
         shown = merged(events)
-        placed = shown if self.can.envelope else arranged(shown, flags)
-        for event in woven(placed, await self._of_subagents(chat, within)):
+        placed = shown if self.can.envelope else place_flags(shown, flags)
+        for event in merge_subagents(placed, await self._read_subagents(chat, within)):
             await self._show_event(event, again=True)
         self.shown[chat] = max((event.seq for event in shown), default=0 if anew else self.shown.get(chat, 0))
         status = self.host.status(chat)
@@ -282,7 +282,7 @@ class EcaSession:
         status = ChatStatus.IDLE if status is ChatStatus.LOGIN else status
         await self.notify("chat/statusChanged", ChatStatusChangedParams(chat_id=wire_id, status=status))
 
-    async def _of_subagents(self, chat: str, within: Span) -> list[Event]:
+    async def _read_subagents(self, chat: str, within: Span) -> list[Event]:
         """What subagents of a chat said in a part of it."""
         found = await self.host.subagents.events(chat, *within) if self.dialect in _NESTING else []
         for event in found:
@@ -321,7 +321,7 @@ class EcaSession:
             if method not in BEFORE_INITIALIZE:
                 await self.opened.wait()
                 self._join(self.host)
-            result = await handler(self, parsed(self.dialect, method, params))
+            result = await handler(self, parse_params(self.dialect, method, params))
             if method in SHOWN_FIRST:
                 await self.catch_up()
         except BusyError as error:
@@ -330,7 +330,7 @@ class EcaSession:
             raise RemoteError(str(error), Code.REFUSED) from error
         return None if result is None else dialect.result(self.dialect, method, result.wire())
 
-    def _heed(self, method: str, params: Any) -> None:
+    def _handle_notification(self, method: str, params: Any) -> None:
         """Unknown notifications are ignored, as JSON-RPC and ECA want it."""
         row = METHODS.get(method)
         if self.shut and method != "exit":
@@ -339,7 +339,7 @@ class EcaSession:
             self._learn(method, params)
             if self._host is not None:
                 self._join(self._host)
-            handlers()[method](self, parsed(self.dialect, method, params))
+            handlers()[method](self, parse_params(self.dialect, method, params))
 
     def _learn(self, method: str, params: Any) -> None:
         """What the client's words betray of its revision, until nothing more is to be learned."""

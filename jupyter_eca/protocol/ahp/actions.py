@@ -17,7 +17,7 @@ Id = Annotated[str, Field(min_length=1, max_length=200)]
 """An id that a client made: it becomes a part of what is stored and sent."""
 
 
-class Action(Ahp):
+class AhpAction(Ahp):
     """A change of one shared state. Every model of this module is one, with the literal `type` of the protocol."""
 
     def wire(self) -> dict[str, object]:
@@ -26,7 +26,7 @@ class Action(Ahp):
         return {"type": fields.pop("type"), **fields}
 
 
-class SessionScoped(Action):
+class SessionScoped(AhpAction):
     """A change of one session."""
 
     session: Uri
@@ -44,7 +44,7 @@ class CallScoped(TurnScoped):
     tool_call_id: str
 
 
-class TerminalScoped(Action):
+class TerminalScoped(AhpAction):
     """A change of one terminal."""
 
     terminal: Uri
@@ -53,7 +53,7 @@ class TerminalScoped(Action):
 # What clients send. The server sends many of them, too. ---------------------------------------------------------------
 
 
-class RootConfigChanged(Action):
+class RootConfigChanged(AhpAction):
     type: Literal["root/configChanged"] = "root/configChanged"
     config: Json
     replace: bool = False
@@ -209,17 +209,17 @@ class TerminalCleared(TerminalScoped):
 # What only the server sends. -----------------------------------------------------------------------------------------
 
 
-class AgentsChanged(Action):
+class AgentsChanged(AhpAction):
     type: Literal["root/agentsChanged"] = "root/agentsChanged"
     agents: list[Json]
 
 
-class ActiveSessionsChanged(Action):
+class ActiveSessionsChanged(AhpAction):
     type: Literal["root/activeSessionsChanged"] = "root/activeSessionsChanged"
     active_sessions: int
 
 
-class TerminalsChanged(Action):
+class TerminalsChanged(AhpAction):
     type: Literal["root/terminalsChanged"] = "root/terminalsChanged"
     terminals: list[Json]
 
@@ -233,7 +233,7 @@ class CreationFailed(SessionScoped):
     error: content.ErrorInfo
 
 
-class TextDelta(TurnScoped):
+class MarkdownDelta(TurnScoped):
     """More of a Markdown part."""
 
     type: Literal["session/delta"] = "session/delta"
@@ -241,7 +241,7 @@ class TextDelta(TurnScoped):
     content: str
 
 
-class ReasoningDelta(TurnScoped):
+class ReasoningPartDelta(TurnScoped):
     """More of a reasoning part."""
 
     type: Literal["session/reasoning"] = "session/reasoning"
@@ -262,7 +262,7 @@ class ToolCallStart(CallScoped):
     """The client that runs the tool; None for the server's own tools."""
 
 
-class ToolCallDelta(CallScoped):
+class ToolCallInputDelta(CallScoped):
     type: Literal["session/toolCallDelta"] = "session/toolCallDelta"
     content: str
     """More of the arguments, as the model writes them."""
@@ -283,7 +283,7 @@ class TurnComplete(TurnScoped):
     type: Literal["session/turnComplete"] = "session/turnComplete"
 
 
-class TurnError(TurnScoped):
+class AhpTurnError(TurnScoped):
     type: Literal["session/error"] = "session/error"
     error: content.ErrorInfo
 

@@ -21,8 +21,8 @@ async def begun_anew(serverapp: Any) -> None:
     """As if the server had ended and begun: nothing of ours is in memory."""
     (app,) = serverapp.extension_manager.extension_apps["jupyter_eca"]
     await app.stop_extension()
-    app.rooms = EcaServer(serverapp)
-    app.watch = KernelWatch(serverapp, app.rooms)
+    app.eca_server = EcaServer(serverapp)
+    app.watch = KernelWatch(serverapp, app.eca_server)
     app.watch.start()
 
 

@@ -110,7 +110,7 @@ class ClientCustomizations:
     `state` gives the current state of the session, `tell` dispatches an action.
     """
 
-    def __init__(self, session: str, state: Callable[[], Json], tell: Callable[[actions.Action], None]) -> None:
+    def __init__(self, session: str, state: Callable[[], Json], tell: Callable[[actions.AhpAction], None]) -> None:
         self._session = session
         self._state = state
         self._tell = tell

@@ -31,7 +31,7 @@ class SessionExtras:
     """What stands beside the turns of one session. `state` gives its current state, `tell` dispatches an action."""
 
     def __init__(
-        self, host: Host, chat: str, session: str, state: Callable[[], Json], tell: Callable[[actions.Action], None]
+        self, host: Host, chat: str, session: str, state: Callable[[], Json], tell: Callable[[actions.AhpAction], None]
     ) -> None:
         self._host = host
         self._chat = chat

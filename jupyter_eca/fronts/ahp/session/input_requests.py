@@ -27,7 +27,7 @@ _KINDS: Final = {FieldKind.ONE: "single-select", FieldKind.SEVERAL: "multi-selec
 class InputRequests:
     """The open questions of one session. `state` gives its current state, `tell` dispatches an action."""
 
-    def __init__(self, session: str, state: Callable[[], Json], tell: Callable[[actions.Action], None]) -> None:
+    def __init__(self, session: str, state: Callable[[], Json], tell: Callable[[actions.AhpAction], None]) -> None:
         self._session = session
         self._state = state
         self._tell = tell

@@ -62,7 +62,7 @@ class SessionProjection:
         self._last_prompted = ""  # the last turn whose prompt was seen
         self._remark = ""  # the last thing that we said ourselves: why a turn failed
 
-    def actions(self, event: Event) -> Iterator[actions.Action]:
+    def actions(self, event: Event) -> Iterator[actions.AhpAction]:
         """Yield the actions of an event. Dispatch each before the next is taken: it is made for the state that this
         leaves.
         """
@@ -83,7 +83,7 @@ class SessionProjection:
         """Forget the last turn: turns were removed, and one may come again."""
         self._last_prompted = ""
 
-    def _start_turn(self, turn: str, text: str) -> Iterator[actions.Action]:
+    def _start_turn(self, turn: str, text: str) -> Iterator[actions.AhpAction]:
         """Start a turn with its first text, unless a client has started it. Later texts steer it."""
         if turn == self._last_prompted:
             if self._active() == turn:
@@ -93,18 +93,18 @@ class SessionProjection:
         active = self._active()
         if active and active != turn:
             error = ErrorInfo(error_type="busy", message="The chat was asked something else first.")
-            yield actions.TurnError(session=self._session, turn_id=active, error=error)
+            yield actions.AhpTurnError(session=self._session, turn_id=active, error=error)
         if active != turn and all(one["id"] != turn for one in items(self._state(), "turns")):
             message = UserMessage.model_validate(self._messages.get(turn, {"text": text}))
             yield actions.TurnStarted(session=self._session, turn_id=turn, user_message=message)
 
-    def _add_steering(self, turn: str, text: str) -> Iterator[actions.Action]:
+    def _add_steering(self, turn: str, text: str) -> Iterator[actions.AhpAction]:
         steering = self._state().get("steeringMessage")
         if steering is not None and steering["userMessage"]["text"] in text:
             yield actions.PendingMessageRemoved(session=self._session, kind="steering", id=steering["id"])
         yield self._add_part(turn, SystemPart(content=f"The user added: {text}"))
 
-    def _add_content(self, event: Event) -> Iterator[actions.Action]:
+    def _add_content(self, event: Event) -> Iterator[actions.AhpAction]:
         turn, content = event.turn, event.content
         match content:
             case ToolCallContent():
@@ -129,12 +129,12 @@ class SessionProjection:
             case _:
                 pass
 
-    def _add_text(self, turn: str, kind: str, id: str, text: str) -> Iterator[actions.Action]:
+    def _add_text(self, turn: str, kind: str, id: str, text: str) -> Iterator[actions.AhpAction]:
         """Add a part, or append to the last one."""
         parts = items(self._state()["activeTurn"], "responseParts")
         last = parts[-1] if parts else {}
         if last.get("kind") == kind and id in {"", last.get("id")}:
-            delta = actions.TextDelta if kind == "markdown" else actions.ReasoningDelta
+            delta = actions.MarkdownDelta if kind == "markdown" else actions.ReasoningPartDelta
             yield delta(session=self._session, turn_id=turn, part_id=last["id"], content=text)
             return
         id = id or f"text-{len(parts)}"
@@ -143,7 +143,7 @@ class SessionProjection:
         part = MarkdownPart if kind == "markdown" else AhpReasoningPart
         yield self._add_part(turn, part(id=id, content=text))
 
-    def _end_turn(self, turn: str, outcome: Outcome) -> Iterator[actions.Action]:
+    def _end_turn(self, turn: str, outcome: Outcome) -> Iterator[actions.AhpAction]:
         match outcome:
             case Outcome.COMPLETED:
                 yield actions.TurnComplete(session=self._session, turn_id=turn)
@@ -151,7 +151,7 @@ class SessionProjection:
                 yield actions.TurnCancelled(session=self._session, turn_id=turn)
             case Outcome.FAILED:
                 error = ErrorInfo(error_type="failed", message=self._remark or "The answer failed.")
-                yield actions.TurnError(session=self._session, turn_id=turn, error=error)
+                yield actions.AhpTurnError(session=self._session, turn_id=turn, error=error)
         if self._state()["summary"].get("activity"):
             yield actions.ActivityChanged(session=self._session)
 

@@ -198,7 +198,7 @@ class AhpSession:
             kept.append(id)
         return None
 
-    def dispatch(self, action: actions.Action, at: int | None = None) -> None:
+    def dispatch(self, action: actions.AhpAction, at: int | None = None) -> None:
         """Apply an action of the server, at a time in milliseconds, which is now unless it is given."""
         self._apply(action.wire(), now() if at is None else at)
 
@@ -324,7 +324,7 @@ class AhpSession:
     def _fail(self, turn: str, message: str) -> None:
         if self.turn == turn:
             error = ErrorInfo(error_type="refused", message=message)
-            self.dispatch(actions.TurnError(session=self.uri, turn_id=turn, error=error))
+            self.dispatch(actions.AhpTurnError(session=self.uri, turn_id=turn, error=error))
 
     def _cancel(self, turn: str) -> None:
         if task := self._starting.get(turn):

@@ -74,7 +74,7 @@ class ToolCallProjection:
         self._owner = owner
         self._wording = words
 
-    def actions(self, turn: str, content: ToolCallContent, words: str) -> Iterator[actions.Action]:
+    def actions(self, turn: str, content: ToolCallContent, words: str) -> Iterator[actions.AhpAction]:
         """Yield the actions of an event. Dispatch each before the next is taken: it is made for the state that this
         leaves.
 
@@ -85,7 +85,7 @@ class ToolCallProjection:
             yield self._start(about, content)
         match content:
             case ToolCallPrepareContent(arguments_text=text) if text:
-                yield actions.ToolCallDelta(**about, content=text)
+                yield actions.ToolCallInputDelta(**about, content=text)
             case ToolCallRunContent(manual_approval=True):
                 # A call whose turn was ended by the client meanwhile is not asked about any more.
                 yield self._ready(about, content, options=options(self._wording()))
@@ -129,14 +129,14 @@ class ToolCallProjection:
             confirmed=confirmed,
         )
 
-    def _confirm(self, about: _Ids, content: ToolCallRunningContent) -> Iterator[actions.Action]:
+    def _confirm(self, about: _Ids, content: ToolCallRunningContent) -> Iterator[actions.AhpAction]:
         status = self._status(content.id)
         if status == "streaming":
             yield self._ready(about, content, confirmed="not-needed")
         elif status == "pending-confirmation":
             yield actions.ToolCallApproved(**about, approved=True, confirmed="user-action")
 
-    def _complete(self, about: _Ids, content: ToolCalledContent) -> Iterator[actions.Action]:
+    def _complete(self, about: _Ids, content: ToolCalledContent) -> Iterator[actions.AhpAction]:
         if self._status(content.id) == "streaming":
             yield self._ready(about, content, confirmed="not-needed")
         if self._status(content.id) in {"running", "pending-confirmation"}:
@@ -155,7 +155,7 @@ class ToolCallProjection:
             error={"message": text or "It failed."} if content.error else None,
         )
 
-    def _refuse(self, about: _Ids, content: ToolCallRejectedContent, words: str) -> Iterator[actions.Action]:
+    def _refuse(self, about: _Ids, content: ToolCallRejectedContent, words: str) -> Iterator[actions.AhpAction]:
         status = self._status(content.id)
         reason = "skipped" if content.reason is RejectReason.STOP else "denied"
         if status == "streaming":

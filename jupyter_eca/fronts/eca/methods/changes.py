@@ -1,4 +1,4 @@
-"""What turns changed: listed, kept, taken back."""
+"""What turns changed: list, kept, taken back."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from jupyter_eca.fronts.eca.session import EcaSession
 
 
-async def listed(session: EcaSession, params: changes.ChatChangesParams) -> changes.ChatChangesResult:
+async def list(session: EcaSession, params: changes.ChatChangesParams) -> changes.ChatChangesResult:
     found = await session.host.changes.list(session.known(params.chat_id), params.turn, params.extent)
     return changes.ChatChangesResult(changes=found)
 
@@ -26,4 +26,4 @@ async def keep(session: EcaSession, params: changes.ChatReviewParams) -> Done:
     return Done()
 
 
-HANDLERS: Final = {"chat/changes": listed, "chat/revert": revert, "chat/keep": keep}
+HANDLERS: Final = {"chat/changes": list, "chat/revert": revert, "chat/keep": keep}

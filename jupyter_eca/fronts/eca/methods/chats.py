@@ -6,7 +6,7 @@ import uuid
 from typing import TYPE_CHECKING, Final
 
 from jupyter_eca.errors import UnknownChat
-from jupyter_eca.fronts.eca.projection import arranged, content_of, woven
+from jupyter_eca.fronts.eca.projection import make_content, merge_subagents, place_flags
 from jupyter_eca.host.chat.live_chat import Choice
 from jupyter_eca.host.chat.live_chat import chosen as stored_choice
 from jupyter_eca.host.operations.chats import CursorExpired
@@ -70,7 +70,7 @@ async def _tell_selection(session: EcaSession, id: str, title: str | None, selec
     """In the order of the reference server: the title, then model and variants, then trust."""
     if title is not None and not session.can.envelope:
         said = Event(chat=id, turn="", role=Role.SYSTEM, content=MetadataContent(title=title))
-        await session.notify("chat/contentReceived", content_of(said, session.wire_id(id), envelope=False))
+        await session.notify("chat/contentReceived", make_content(said, session.wire_id(id), envelope=False))
     for config in (
         lifecycle.ChatConfig(
             select_model=selection.model,
@@ -97,17 +97,17 @@ async def history(session: EcaSession, params: chats.ChatHistoryParams) -> chats
         return chats.ChatHistoryResult(error=chats.PageError(code=code, message=str(error)))
     if session.can.envelope:
         of_subagents = merged(await session.host.subagents.events(id, *_span(page, _cursor(params.after))))
-        shown = [_content_within(session, id, event) for event in woven(page.events, of_subagents)]
+        shown = [_content_within(session, id, event) for event in merge_subagents(page.events, of_subagents)]
     else:
-        events = arranged(page.events, await session.host.archive.flags(id))
-        shown = [content_of(event, session.wire_id(id), envelope=False) for event in events]
+        events = place_flags(page.events, await session.host.archive.flags(id))
+        shown = [make_content(event, session.wire_id(id), envelope=False) for event in events]
     return chats.ChatHistoryResult(contents=tuple(shown), meta=_meta(page))
 
 
 def _content_within(session: EcaSession, id: str, event: Event) -> ChatContentReceivedParams:
     """What a subagent of the chat said is shown within it."""
     parent = None if event.chat == id else session.wire_id(id)
-    return content_of(event, session.wire_id(event.chat), envelope=True, parent=parent)
+    return make_content(event, session.wire_id(event.chat), envelope=True, parent=parent)
 
 
 # ECA's word for a cursor: the last summary that a conversation made of itself.

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from jupyter_eca.host.store import Total
 
 
-async def told(session: EcaSession, params: costs.ChatCostsParams) -> costs.ChatCostsResult:
+async def sum_costs(session: EcaSession, params: costs.ChatCostsParams) -> costs.ChatCostsResult:
     account = await session.host.ledger.account(session.known(params.chat_id), now())
     return costs.ChatCostsResult(
         message=_cost(account.message) if account.message.requests else None,
@@ -39,7 +39,7 @@ def _cost(total: Total) -> costs.Cost:
     )
 
 
-async def estimated(session: EcaSession, params: costs.ChatEstimateParams) -> costs.ChatEstimateResult:
+async def estimate(session: EcaSession, params: costs.ChatEstimateParams) -> costs.ChatEstimateResult:
     host = session.host
     id = uuid.uuid4().hex if params.chat_id is None else session.known(params.chat_id)
     choice = Choice(params.model or "", params.agent or "", params.variant)
@@ -64,4 +64,4 @@ async def estimated(session: EcaSession, params: costs.ChatEstimateParams) -> co
     )
 
 
-HANDLERS: Final = {"chat/costs": told, "chat/estimate": estimated}
+HANDLERS: Final = {"chat/costs": sum_costs, "chat/estimate": estimate}

@@ -65,7 +65,7 @@ async def _models(session: EcaSession) -> tuple[tuple[str, ...], str]:
         return (configured,) if configured else (), configured
 
 
-def initialized(session: EcaSession, _params: Model) -> None:
+def announce_setup(session: EcaSession, _params: Model) -> None:
     session.host.index.look()
     session.start(_announce(session))
 
@@ -73,7 +73,7 @@ def initialized(session: EcaSession, _params: Model) -> None:
 async def _announce(session: EcaSession) -> None:
     """The set-up of this server, once the client is ready for it. Looking for models may take half a second."""
     host = session.host
-    await _progress(session, "start")
+    await _notify_progress(session, "start")
     for server in tool_servers(host):
         await session.notify("tool/serverUpdated", session.seen(server))
     config = await chat_config(host, session.default_agent)
@@ -81,15 +81,15 @@ async def _announce(session: EcaSession) -> None:
     for warning in host.config.warnings:
         shown = lifecycle.ShowMessageParams(type=lifecycle.MessageType.WARNING, message=warning)
         await session.notify("$/showMessage", shown)
-    await _progress(session, "finish")
+    await _notify_progress(session, "finish")
 
 
-async def _progress(session: EcaSession, type: str) -> None:
+async def _notify_progress(session: EcaSession, type: str) -> None:
     params = lifecycle.ProgressParams.model_validate({"type": type, "taskId": "models", "title": "Looking for models"})
     await session.notify("$/progress", params)
 
 
-def folders_changed(session: EcaSession, params: lifecycle.DidChangeWorkspaceFoldersParams) -> None:
+def change_folders(session: EcaSession, params: lifecycle.DidChangeWorkspaceFoldersParams) -> None:
     """The last folder stays: a workspace without one would have no place to start from."""
     if not session.door.follows:
         return
@@ -123,9 +123,9 @@ async def doctor(session: EcaSession, _params: Model) -> lifecycle.DoctorResult:
 
 HANDLERS: Final = {
     "initialize": initialize,
-    "initialized": initialized,
+    "initialized": announce_setup,
     "shutdown": shutdown,
     "exit": exit,
-    "workspace/didChangeWorkspaceFolders": folders_changed,
+    "workspace/didChangeWorkspaceFolders": change_folders,
     "workspace/doctor": doctor,
 }

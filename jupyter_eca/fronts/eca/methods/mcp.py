@@ -39,15 +39,15 @@ async def remove(session: EcaSession, params: mcp.McpServerParams) -> mcp.McpRem
 
 
 def start(session: EcaSession, params: mcp.McpServerParams) -> None:
-    _told(lambda: session.host.mcp.start(params.name))
+    _notify_error(lambda: session.host.mcp.start(params.name))
 
 
 def stop(session: EcaSession, params: mcp.McpServerParams) -> None:
-    _told(lambda: session.host.mcp.stop(params.name))
+    _notify_error(lambda: session.host.mcp.stop(params.name))
 
 
 def logout(session: EcaSession, params: mcp.McpServerParams) -> None:
-    session.start(_done(session.host.mcp.logout(params.name)))
+    session.start(_finish(session.host.mcp.logout(params.name)))
 
 
 def connect(session: EcaSession, params: mcp.McpServerParams) -> None:
@@ -61,18 +61,18 @@ def connect(session: EcaSession, params: mcp.McpServerParams) -> None:
 
 
 def enable(session: EcaSession, params: mcp.McpServerParams) -> None:
-    session.start(_done(session.host.mcp.enable(params.name)))
+    session.start(_finish(session.host.mcp.enable(params.name)))
 
 
 def disable(session: EcaSession, params: mcp.McpServerParams) -> None:
-    session.start(_done(session.host.mcp.enable(params.name, enabled=False)))
+    session.start(_finish(session.host.mcp.enable(params.name, enabled=False)))
 
 
 async def log(session: EcaSession, params: mcp.McpServerParams) -> mcp.McpServerLogResult:
     return mcp.McpServerLogResult(lines=session.host.mcp.log(params.name))
 
 
-def _told(what: Callable[[], None]) -> None:
+def _notify_error(what: Callable[[], None]) -> None:
     """A notification has no answer that could say what is wrong with it."""
     try:
         what()
@@ -80,7 +80,7 @@ def _told(what: Callable[[], None]) -> None:
         _log.warning("%s", error)
 
 
-async def _done(work: Awaitable[None]) -> None:
+async def _finish(work: Awaitable[None]) -> None:
     try:
         await work
     except LocalError as error:

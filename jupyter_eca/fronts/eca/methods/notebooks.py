@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 def run_progress(session: EcaSession, params: notebook.NotebookRunProgressParams) -> None:
     if isinstance(session.notebooks, LinkNotebooks):
-        session.notebooks.progressed(params)
+        session.notebooks.report_progress(params)
 
 
 HANDLERS: Final = {"notebook/runProgress": run_progress}

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from jupyter_eca.config import disabled_tools
 from jupyter_eca.engine.model.request import ToolSpec
 from jupyter_eca.errors import RemoteError, ToolError
-from jupyter_eca.fronts.eca.config_rights import changeable, where
+from jupyter_eca.fronts.eca.config_rights import check_may_change_config, find_sources
 from jupyter_eca.mcp_client.tool_names import tool_name
 from jupyter_eca.plugins.tools.base import Plain, ToolResult
 from jupyter_eca.protocol import tool as wire
@@ -66,13 +66,13 @@ async def lend(session: EcaSession, params: wire.ToolLendParams) -> Done:
 
 
 async def switch(session: EcaSession, params: wire.ToolSwitchParams) -> Done:
-    changeable(session)
+    check_may_change_config(session)
     native = params.server == ToolServerUpdatedParams().name
     server, tool = ("eca", params.tool) if native else (params.server, tool_name(params.server, params.tool))
     name = tool if tool.startswith(f"{server}__") else f"{server}__{tool}"
     names = frozenset({name, tool})
     host = session.host
-    await asyncio.to_thread(disabled_tools.switch, host.config, where(host), names, name, on=params.on)
+    await asyncio.to_thread(disabled_tools.switch, host.config, find_sources(host), names, name, on=params.on)
     await host.reload()
     return Done()
 
