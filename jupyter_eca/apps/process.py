@@ -1,4 +1,7 @@
-"""The engine as a process of its own: for an editor over stdio, and for one question in a terminal."""
+"""Owns the engine as a process of its own: for an editor over stdio, for one question in a terminal, for a front.
+
+It must not parse arguments: `cli.py` does.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +50,7 @@ _COMMAND = "this command ends, and the next one does not know it"
 
 @contextmanager
 def _unwrap_single_error() -> Generator[None]:
-    """An error that is alone in its group is raised as itself: callers know what to do about it."""
+    """Raise an error that is alone in its group as itself: callers know what to do about it."""
     try:
         yield
     except BaseExceptionGroup as group:
@@ -61,7 +64,7 @@ def _unwrap_single_error() -> Generator[None]:
 async def run_host(
     folders: Sequence[Path], only: Path | None, options: dict[str, Any] | None = None
 ) -> AsyncGenerator[Host]:
-    """A host over some folders, with a kernel of its own when a tool needs one. Raises: ConfigError."""
+    """Run a host over some folders. A tool that needs a kernel gets one of the host's own. Raises: ConfigError."""
     read = partial(config.read, folders, only, options)
     settings = await asyncio.to_thread(read)
     kernel = LocalKernel(folders[0])
@@ -81,7 +84,7 @@ async def run_host(
 
 
 class ProcessDoor:
-    """The host is made for the folders and options that the one client of this process names."""
+    """The `Door` of the one client of a process. The host is made for the folders and options that it names."""
 
     sees_all = True
     follows = True
@@ -89,15 +92,17 @@ class ProcessDoor:
     kernel = None
 
     def __init__(self, folder: Path, only: Path | None, until: str = "") -> None:
-        """`until`: what ends this process, when it is no server."""
+        """`until` says what ends this process, in the words shown to the user. "" for a server."""
         self._folder = folder
         self._only = only
         self._until = until
         self._requests: asyncio.Queue[tuple[InitializeParams, asyncio.Future[Host]]] = asyncio.Queue()
 
     async def run(self) -> None:
-        """Keep the host for as long as this runs, or the editor lives; the task that makes it must be the one that
-        ends it. A client that was told of a broken configuration may try again."""
+        """Keep the host until the editor ends. The task that makes it must be the one that ends it.
+
+        A client that was told of a broken configuration may try again.
+        """
         while True:
             params, made = await self._requests.get()
             named = [path_of(folder.uri) for folder in params.workspace_folders]
@@ -120,11 +125,11 @@ class ProcessDoor:
         return await report(host, "in a process of its own")
 
     async def interrupt(self) -> None:
-        """The client is no kernel."""
+        """Do nothing: the client is no kernel."""
 
 
 async def _wait_for_exit(process: int | None) -> None:
-    """Returns when the editor has ended (protocol, `processId`); an editor without an id ends stdin instead."""
+    """Wait until the editor has ended (protocol, `processId`). An editor without an id ends stdin instead."""
     if process is None or process < 1:
         await asyncio.Event().wait()
         return
@@ -155,7 +160,9 @@ async def _door(
 
 
 async def serve(folder: Path, only: Path | None) -> int:
-    """Until `exit`, the end of stdin, the end of the editor, or a signal: some editors send one soon after `exit`."""
+    """Serve until `exit`, the end of stdin, the end of the editor, or a signal: some editors send one soon after
+    `exit`.
+    """
     async with _door(folder, only) as (door, keeping):
         link = take_stdio()
         _preload()
@@ -171,7 +178,7 @@ async def serve(folder: Path, only: Path | None) -> int:
 
 
 def _preload() -> None:
-    """What the host will import, before the editor asks for it: `initialize` is to be answered within 100 ms."""
+    """Import what the host needs before the editor sends `initialize`, which must be answered within 100 ms."""
     importlib.import_module("jupyter_core.paths")
     loader.find("providers", "PROVIDER")
     loader.find("tools", "TOOLS")
@@ -182,7 +189,7 @@ def _preload() -> None:
 async def connected(
     folder: Path, only: Path | None, *, unattended: bool = False, answer_questions: Answers | None = None
 ) -> AsyncGenerator[Client]:
-    """A client of an engine of its own in this process. Raises: ConfigError, RemoteError."""
+    """Give a client of an engine of its own in this process. Raises: ConfigError, RemoteError."""
     ours, theirs = pair()
     with _unwrap_single_error():
         async with _door(folder, only, _COMMAND) as (door, _), asyncio.TaskGroup() as tasks:
@@ -198,8 +205,7 @@ async def connected(
 
 
 async def ask(folder: Path, only: Path | None, question: str, model: str, agent: str, chat: str = "") -> int:
-    """One question, in `chat` or one of its own, answered on stdout; tool calls are approved by typing, where there is
-    somebody to type."""
+    """Answer one question on stdout, in `chat` or a new chat. The user approves tool calls by typing, at a terminal."""
     from jupyter_eca.apps.kernel.answer.screen import TerminalScreen
     from jupyter_eca.apps.kernel.answer.terminal_approval import typed
     from jupyter_eca.apps.kernel.answer.terminal_question import typed as typed_answer

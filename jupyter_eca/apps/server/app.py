@@ -1,4 +1,7 @@
-"""The one host of a Jupyter server, made when the first client comes, and the sessions that talk to it."""
+"""Owns the one host of a Jupyter server, made for the first client, and the sessions and fronts that use it.
+
+It must not know HTTP: `handlers.py` and `asgi.py` bring the clients, `kernel_comms.py` the kernels.
+"""
 
 from __future__ import annotations
 
@@ -27,6 +30,8 @@ CALLBACK = "eca/oauth/callback"
 
 
 class EcaServer:
+    """The host, the sessions and the fronts of one Jupyter server."""
+
     def __init__(self, serverapp: Any) -> None:
         self._serverapp = serverapp
         self._host: Host | None = None
@@ -38,7 +43,7 @@ class EcaServer:
         self.fronts = FrontMount(self.host, self._shells)
 
     async def host(self) -> Host:
-        """Raises: ConfigError; the next client tries again, with what the file says then."""
+        """Return the host. Raises: ConfigError; the next client tries again, with the configuration as it is then."""
         async with self._making:
             if self._host is None:
                 # A second of imports (pydantic and what builds on it): not on the server's loop.
@@ -73,7 +78,7 @@ class EcaServer:
         return host
 
     def _notebooks(self, files: Files) -> Notebooks:
-        """Shared documents, where collaboration is loaded; for all others the file."""
+        """Return the notebooks: shared documents if collaboration is loaded, files otherwise."""
         from jupyter_eca.workspace.notebooks.file import NotebookFiles
 
         notebooks = NotebookFiles(files, self._kernels)
@@ -84,7 +89,7 @@ class EcaServer:
         return notebooks
 
     def _prompting_kernel(self, chat: str) -> str | None:
-        """The kernel whose cell waits for the answer of a chat."""
+        """Return the id of the kernel whose cell waits for the answer of a chat."""
         live = self._host.live(chat) if self._host is not None else None
         return live.kernel.id if live is not None and live.kernel is not None else None
 
@@ -105,9 +110,11 @@ class EcaServer:
         *,
         quiet: bool = False,
     ) -> None:
-        """A session over a link, until it ends. `interrupt` and the id are given for a kernel's: it sees its own chats
-        only, which `chats` gives: the cells and the panels of a notebook share them. `origin` is where the client's
-        user has this server, as far as one can tell. `quiet`: see `EcaSession`."""
+        """Serve a session over a link, until it ends.
+
+        `interrupt` and `kernel` are given for a kernel: it sees only the chats of its notebook, which `chats` gives.
+        `origin` is where the client's user has this server, as far as one can tell. `quiet`: see `EcaSession`.
+        """
         await asyncio.to_thread(importlib.import_module, "jupyter_eca.fronts.eca.session")
         from jupyter_eca.fronts.eca.session import EcaSession
 
@@ -125,18 +132,18 @@ class EcaServer:
         *,
         quiet: bool = False,
     ) -> None:
-        """`serve` as a child of the server itself; `close` ends it."""
+        """Serve a session until it or the server ends. See `serve`."""
         self.start_child(self.serve(link, interrupt, kernel, origin, chats, quiet=quiet))
 
     def start_child(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        """Ends with the server."""
+        """Run work until it or the server ends."""
         task = asyncio.get_running_loop().create_task(work)
         self._sessions.add(task)
         task.add_done_callback(self._sessions.discard)
         return task
 
     async def arrivals(self) -> Arrivals:
-        """Who is waited for to come back from a sign-in."""
+        """Return the sign-ins that wait for a browser to come back."""
         await asyncio.to_thread(importlib.import_module, "jupyter_eca.mcp_client.sign_in")
         from jupyter_eca.mcp_client.sign_in import Arrivals
 
@@ -144,7 +151,7 @@ class EcaServer:
         return self._arrivals
 
     async def close(self) -> None:
-        """Sessions first, then the host, which stores what was under way."""
+        """End the sessions, then the fronts, then the host, which stores running turns."""
         for task in self._sessions:
             task.cancel()
         await asyncio.gather(*self._sessions, return_exceptions=True)
@@ -157,7 +164,7 @@ class EcaServer:
 
 
 async def _ready(ready: asyncio.Event, running: asyncio.Task[None]) -> None:
-    """Raises what ended the task before it was ready."""
+    """Wait until the task is ready. Raises what ended it before."""
     waiting = asyncio.ensure_future(ready.wait())
     await asyncio.wait((running, waiting), return_when=asyncio.FIRST_COMPLETED)
     if running.done():
@@ -166,8 +173,10 @@ async def _ready(ready: asyncio.Event, running: asyncio.Task[None]) -> None:
 
 
 class ServerBrowser:
-    """A `callback.Browser` that comes back to Jupyter's own door, which works wherever Jupyter does: behind a proxy, on
-    a Hub. Nothing is opened from here: the user sits elsewhere."""
+    """A `Browser` that comes back to Jupyter's own door, which works wherever Jupyter does: behind a proxy, on a Hub.
+
+    Nothing is opened from here: the user sits elsewhere.
+    """
 
     def __init__(self, eca_server: EcaServer, address: str) -> None:
         self._eca_server = eca_server
@@ -180,7 +189,7 @@ class ServerBrowser:
 
 
 class ServerDoor:
-    """What a session asks of the server it is in."""
+    """The `Door` of a session in this server."""
 
     def __init__(
         self, eca_server: EcaServer, interrupt: Callable[[], Awaitable[None]] | None, kernel: str | None, address: str

@@ -1,4 +1,7 @@
-"""An ASGI application behind Jupyter's own door: same login, same authorizer, same rules for pages of other origins."""
+"""Owns ASGI applications behind Jupyter's own door: same login, same authorizer, same rules for other origins.
+
+It must not know the applications: `fronts/mount.py` does.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,9 @@ if TYPE_CHECKING:
 
 
 class AsgiHandler(APIHandler):
-    """Each message of the application is one write and one flush. Whoever leaves is told to it as `http.disconnect`."""
+    """One HTTP request. A message of the application is one write and one flush; a client that leaves is
+    `http.disconnect`.
+    """
 
     auth_resource = "eca"
 
@@ -62,11 +67,11 @@ class AsgiHandler(APIHandler):
         self._left.set()
 
     def compute_etag(self) -> str | None:
-        """It would be of a body that streams."""
+        """Write no ETag: it would be computed of a body that streams."""
         return None
 
     def write_error(self, status_code: int, **kwargs: Any) -> None:  # noqa: ARG002
-        """In the words of FastAPI, which clients of the chat contract know."""
+        """Write an error as FastAPI does, which clients of the chat contract know."""
         error = (kwargs.get("exc_info") or (None, None))[1]
         detail = error.log_message if isinstance(error, HTTPError) else None
         self.finish(json.dumps({"detail": detail or self._reason}))
@@ -96,8 +101,10 @@ class AsgiHandler(APIHandler):
 
     @property
     def _user_name(self) -> str:
-        """Who asks, as the application may tell one from another. Where anybody with the token comes in, Jupyter makes
-        up a new user for each request: there, all are one."""
+        """The user, by which an application tells one session from another.
+
+        Where anybody with the token may come in, Jupyter makes up a new user for each request: they are all the owner.
+        """
         own = type(self.identity_provider)
         made_up = own.get_user is IdentityProvider.get_user and _user_hook(own) is _user_hook(IdentityProvider)
         return "owner" if made_up else self.current_user.username
@@ -139,5 +146,5 @@ class AsgiHandler(APIHandler):
 
 
 def _user_hook(provider: type[IdentityProvider]) -> object:
-    """What a Hub's overrides, private or not."""
+    """Return the method by which a Hub finds the user, private or not."""
     return provider._get_user  # pyright: ignore[reportPrivateUsage]

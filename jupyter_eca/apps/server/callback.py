@@ -1,4 +1,7 @@
-"""Where a browser comes back to from a sign-in: at an MCP server, or at a provider of models."""
+"""Owns the address that a browser comes back to from a sign-in, at an MCP server or at a provider of models.
+
+It must not know the sign-in, which waits in `mcp_client/sign_in.py`.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class SignInCallback(JupyterHandler):
-    """`<base_url>eca/oauth/callback`. Whoever has no session here is sent to Jupyter's login, and from there back."""
+    """`<base_url>eca/oauth/callback`. A browser without a login is sent to Jupyter's login, and from there back."""
 
     auth_resource = "eca"
 

@@ -1,4 +1,7 @@
-"""The server extension: what is loaded with every Jupyter server, so it does next to nothing until it is asked."""
+"""Owns the server extension. It is loaded with every Jupyter server, so it does next to nothing until a client comes.
+
+It must not import hosts or fronts: `app.py` does when they are needed.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ from jupyter_eca.apps.server.kernel_comms import KernelWatch
 
 
 class EcaApp(ExtensionApp):
-    """Everything of ours is under `<base_url>eca/`, on Jupyter's own port."""
+    """The extension. Everything is below `<base_url>eca/`, on Jupyter's own port."""
 
     name = "jupyter_eca"
 

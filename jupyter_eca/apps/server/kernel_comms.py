@@ -1,7 +1,7 @@
-"""Kernels that have loaded `jupyter_eca`: the server hears their hello and opens a comm to each.
+"""Owns the comms to kernels that have loaded `jupyter_eca`: the server hears their hello and opens a comm to each.
 
-A subscription of two topics per kernel: what a kernel prints and shows does not pass through here a second time. No
-token goes into a kernel; what comes over its comm can speak only as that kernel.
+It subscribes to two topics of a kernel, so its outputs do not pass through here a second time. No token goes into a
+kernel, and what comes over a comm can speak only as that kernel. The kernel's side is `apps/kernel/engine/`.
 """
 
 from __future__ import annotations
@@ -32,6 +32,8 @@ PREFIX = "eca-"
 
 
 class KernelWatch:
+    """Follows the kernels that start and end."""
+
     def __init__(self, serverapp: Any, eca_server: EcaServer) -> None:
         self._serverapp = serverapp
         self._kernels = serverapp.kernel_manager
@@ -82,7 +84,7 @@ class KernelWatch:
 
 @dataclass
 class _KernelComm:
-    """One comm to a kernel: that of its cells or, `beside` it, that of a panel's page."""
+    """One comm to a kernel: that of its cells or, `beside` it, that of a page with a panel."""
 
     caller: str
     link: CommLink
@@ -91,10 +93,10 @@ class _KernelComm:
 
 
 class KernelComms:
-    """One kernel's hello, and the links to it."""
+    """All comms to one kernel."""
 
     def __init__(self, manager: Any, eca_server: EcaServer, interrupt: Any, kernel: str, chats: Any) -> None:
-        """`chats` is awaited for the chats that sessions of this kernel share."""
+        """`chats` gives the chats that the sessions of this kernel share."""
         self._eca_server = eca_server
         self._interrupt = interrupt
         self._kernel = kernel
@@ -122,8 +124,11 @@ class KernelComms:
                 self._receive(line, content.get("data"))
 
     def _open(self, caller: str, *, beside: bool) -> None:
-        """A kernel says hello again when it has waited: its cells may have run before the comm reached it. Its cells
-        have one line, in place of any that an engine before theirs had; each page of a panel has another."""
+        """Open a comm. There is one for the kernel's cells, which replaces an earlier one, and one for each page with a
+        panel.
+
+        A kernel says hello again after a while: its cells may have run before the comm reached it.
+        """
         if any(line.caller == caller for line in self._lines.values()):
             return
         if not beside:
@@ -136,7 +141,7 @@ class KernelComms:
         self._session.send(self._shell, "comm_open", {"comm_id": comm, "target_name": TARGET, "data": data})
 
     def _receive(self, line: _KernelComm, data: Any) -> None:
-        """The session begins with the first message, so that a kernel that only loads us costs nothing."""
+        """Take a message. The first one starts the session, so a kernel that only loads the package costs nothing."""
         line.link.received(data)
         if not line.serving:
             line.serving = True
@@ -150,12 +155,12 @@ class KernelComms:
             self._session.send(self._shell, "comm_msg", {"comm_id": comm, "data": data})
 
     def _lost(self, comm: str) -> None:
-        """The kernel's side of a comm is gone, or ours."""
+        """Close a comm: the kernel's side is gone, or ours."""
         if (line := self._lines.pop(comm, None)) is not None:
             line.link.end()
 
     def lost(self) -> None:
-        """The kernel is gone."""
+        """Close all comms: the kernel is gone."""
         for comm in list(self._lines):
             self._lost(comm)
 

@@ -1,4 +1,7 @@
-"""Jupyter's own terminals, for clients that share them: `fronts.base.Shells`."""
+"""Owns Jupyter's own terminals, for clients that share them: `fronts.base.Shells`.
+
+It must not know the protocol that shares them (`fronts/ahp/terminals/`).
+"""
 
 from __future__ import annotations
 
@@ -31,7 +34,7 @@ _INTEGRATION: Final = {
 
 
 class ServerShells:
-    """They are in Jupyter's list of terminals as well, and can be opened in a page."""
+    """Starts terminals. They are in Jupyter's list of terminals too, and can be opened in a page."""
 
     def __init__(self, manager: Any) -> None:
         self._manager = manager
@@ -44,7 +47,7 @@ class ServerShells:
         on_output: Callable[[str], None],
         on_exit: Callable[[int | None], None],
     ) -> ServerShell:
-        """Raises: LocalError."""
+        """Start a terminal. Raises: LocalError."""
         try:
             about = {"cwd": str(folder), "width": cols, "height": rows, "extra_env": self._integration()}
             name = self._manager.create(**about)["name"]
@@ -61,7 +64,7 @@ class ServerShells:
 
 
 class ServerShell:
-    """One of terminado's clients, in its words: `size` is rows and columns."""
+    """One terminal, as a client of terminado: `size` is rows and columns, as terminado wants it."""
 
     def __init__(
         self,
@@ -88,7 +91,7 @@ class ServerShell:
         self._on_exit(self._terminal.ptyproc.exitstatus)
 
     def write(self, data: str) -> None:
-        """Not on the loop: a process that does not read fills its buffer."""
+        """Write in a thread: a process that does not read fills its buffer, and would block the loop."""
         self._note_activity()
         self._manager.blocking_io_executor.submit(self._terminal.ptyproc.write, data)
 
@@ -103,5 +106,5 @@ class ServerShell:
             await self._manager.terminate(self._name, force=True)
 
     def _note_activity(self) -> None:
-        """Jupyter ends those that nobody has used for long, where it is told to."""
+        """Note the activity: Jupyter can be configured to end terminals that are idle for long."""
         self._terminal.last_activity = datetime.now(UTC)

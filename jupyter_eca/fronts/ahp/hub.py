@@ -29,6 +29,7 @@ class ActionOrigin:
 
     client: str
     seq: int
+    """The client's own count of its actions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,10 +41,15 @@ class Envelope:
     """
 
     resource: str
+    """The URI of the state that the action changes."""
+
     action: Json
     seq: int
     origin: ActionOrigin | None = None
+    """The client that sent the action; None for an action of the server."""
+
     refused: str | None = None
+    """Why the action was refused; None if it was applied."""
 
     def is_for(self, client: str) -> bool:
         return self.refused is None or (self.origin is not None and self.origin.client == client)
@@ -58,10 +64,11 @@ class Snapshot:
 
 @dataclass(frozen=True, slots=True)
 class MissedActions:
-    """What a client has missed. `missing` are the URIs of its subscriptions that are gone."""
+    """What a client has missed."""
 
     envelopes: tuple[Envelope, ...]
     missing: tuple[str, ...]
+    """The URIs of subscriptions to resources that are gone."""
 
 
 class HubClient(Protocol):

@@ -1,4 +1,7 @@
-"""What a client at the other end of a link does for the server: its kernel, its editor, its notebooks."""
+"""Owns what a client at the other end of a link does for the server: its kernel, its editor, its notebooks.
+
+It must not know the session. `workspace/ports.py` has the ports that these classes are.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +45,7 @@ _INSPECT = """print((lambda name, shell: __import__("json").dumps(
 
 
 class LinkKernel:
-    """The kernel at the other end of a link: its waiting cell's own coroutine runs what it is sent."""
+    """The kernel at the other end of a link: the coroutine of its waiting cell runs what it is sent."""
 
     description = (
         "The user's live IPython kernel is at your side: `run_code` runs in it, `variables` looks at what it holds. "
@@ -56,7 +59,7 @@ class LinkKernel:
         catch_up: Callable[[], Awaitable[None]],
         id: str | None = None,
     ) -> None:
-        """`catch_up` is awaited before code is sent: while it runs, the kernel can show nothing of what led to it."""
+        """`catch_up` is awaited before code is sent, since the kernel can show nothing while the code runs."""
         self.id = id
         self._peer = peer
         self._interrupt = interrupt
@@ -109,8 +112,10 @@ class LinkKernel:
 
 
 class LinkEditor:
-    """The editor at the other end of a link; `spoken` gives its dialect, which it may be a while in showing. A client
-    with live notebooks is one `in_jupyter`."""
+    """The editor at the other end of a link.
+
+    `spoken` gives its dialect, which may become known late. A client with live notebooks is `in_jupyter`.
+    """
 
     def __init__(
         self, peer: Peer, can: EditorCapabilities, spoken: Callable[[], dialect.Dialect], *, in_jupyter: bool
@@ -146,7 +151,7 @@ class LinkEditor:
 
 
 class LinkNotebooks:
-    """The notebooks that a client has open, in their live models: `workspace.base.Notebooks`."""
+    """The notebooks that a client has open, in their live models: `workspace.ports.Notebooks`."""
 
     def __init__(self, peer: Peer) -> None:
         self._peer = peer
@@ -170,7 +175,7 @@ class LinkNotebooks:
     async def run(
         self, chat: str, path: str, cells: Sequence[str], heard: Heard | None = None
     ) -> notebook.NotebookRunResult:
-        """However long it takes: who asked may cancel."""
+        """Run cells, however long it takes. The caller may cancel."""
         id = uuid.uuid4().hex if heard else ""
         params = notebook.NotebookRunParams(chat_id=chat, path=path, cell_ids=tuple(cells), run_id=id)
         if heard is not None:
@@ -181,7 +186,7 @@ class LinkNotebooks:
             self._runs.pop(id, None)
 
     def report_progress(self, params: notebook.NotebookRunProgressParams) -> None:
-        """Of a run that has ended it means nothing."""
+        """Report what a running cell shows. Ignored for a run that has ended."""
         if heard := self._runs.get(params.run_id):
             heard(params.cell_id, lambda: plain(params.text))
 

@@ -1,4 +1,7 @@
-"""What a client of any revision says, as the model that its row of the table has."""
+"""Owns how the params of a client of any revision become the model of the method table.
+
+The dialects are in `protocol/dialect/`, the table in `protocol/methods.py`.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,7 @@ SHOWN_FIRST: Final = frozenset(
 
 
 def parse_params(spoken: dialect.Dialect, method: str, params: Any) -> Model:
-    """Raises: RemoteError that names the place."""
+    """Read the params of a method. Raises: RemoteError that names the field."""
     try:
         return METHODS[method].parse(dialect.incoming(spoken, method, params))
     except ValidationError as error:

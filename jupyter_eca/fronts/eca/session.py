@@ -1,6 +1,6 @@
-"""ECA over any link: one session per connection. What each method does is in `methods/`, one module a subject.
+"""Owns one ECA connection, over any link. Almost the identity, since the engine speaks in ECA's contents.
 
-Almost the identity, since the engine speaks in ECA's contents.
+It must not know where it runs: that is its `Door`. What each method does is in `methods/`, one module for each subject.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _NESTING: Final = frozenset({dialect.Dialect.CURRENT, dialect.Dialect.OWN})
 
 @cache
 def handlers() -> Mapping[str, Callable[[EcaSession, Any], Any]]:
-    """Method name to its function: a coroutine function for a request, a plain one for a notification."""
+    """Return the function of each method: a coroutine function for a request, a plain one for a notification."""
     return {
         name: function
         for found in loader.find("fronts.eca.methods", "HANDLERS").values()
@@ -62,32 +62,39 @@ def handlers() -> Mapping[str, Callable[[EcaSession, Any], Any]]:
 
 
 class EcaSession:
-    """An audience of the host. `kernel` is set for a client that runs code for its own chats.
-
-    `own` are the chats it asked in, or one it shares them with, by the host's id, as the client writes them; `choices`
-    is what it selected for a chat, or ("") for none. Whoever holds `sending` is alone in showing things to the client;
-    `shown` is how far it was shown each chat; `agent` the one whose tools it is shown; `lent` are the client's tools.
-    """
+    """One connection, as a subscriber of the host (`host/subscribers.py`)."""
 
     def __init__(
         self, link: Link, door: Door, own: MutableMapping[str, ChatId] | None = None, *, quiet: bool = False
     ) -> None:
-        """`quiet`: it is shown what is said in a chat only while a prompt of its own is answered there."""
+        """`own` is shared by the sessions of one notebook's kernels.
+
+        `quiet`: the client is shown a chat only while its own prompt is answered there.
+        """
         self.kernel: Kernel | None = None
+        """The client's kernel, if it runs code for its own chats."""
         self.editor: Editor | None = None
         self.notebooks: Notebooks | None = None
         self.ended = asyncio.Event()
+        """Set when the client has said `exit`, or is too far behind."""
         self.shut = False
+        """Whether the client has said `shutdown`: only `exit` may follow."""
         self.door = door
         self.can = lifecycle.CodeAssistant()
+        """What the client can do, as it said in `initialize`."""
         self.dialect = dialect.Dialect.CURRENT
         self._most: int | None = None
         self.own: MutableMapping[str, ChatId] = {} if own is None else own
+        """The chats that the client prompted in, or shares: the host's id, and the id that the client uses."""
         self.opened = asyncio.Event()
+        """Set unless `initialize` is being answered."""
         self.opened.set()
         self.choices: dict[str, Choice] = {}
+        """What the client selected for a chat; "" is for its new chats."""
         self.lent: tuple[Tool, ...] = ()
+        """The client's own tools."""
         self.agent = ""
+        """The agent whose tools the client is shown."""
         self._link = link
         self.peer = Peer(link, self._answer, self._handle_notification)
         self.cursor_help = CursorHelp(self)
@@ -98,12 +105,14 @@ class EcaSession:
         self._hello: lifecycle.InitializeParams | None = None
         self._behind: list[Item] = []
         self.shown: dict[str, int] = {}
+        """The number of the last event of each chat that the client was shown."""
         self.sending = asyncio.Lock()
+        """Held by whoever shows the client something, so that nothing comes in between."""
         self._replaying = False
         self._wake = asyncio.Event()
 
     async def run(self) -> None:
-        """Until the client leaves or says `exit`."""
+        """Serve until the client leaves or says `exit`."""
         try:
             async with asyncio.TaskGroup() as tasks:
                 self._tasks = tasks
@@ -121,7 +130,7 @@ class EcaSession:
             await self._link.close()
 
     def start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        """Work that ends with the session at the latest."""
+        """Run work that ends with the session at the latest."""
         task = self._tasks.create_task(work)
         self._working.add(task)
         task.add_done_callback(self._working.discard)
@@ -134,13 +143,17 @@ class EcaSession:
         return self.door.browser
 
     def say(self, type: lifecycle.MessageType, message: str) -> None:
-        """To this client alone: others did not ask, and a kernel's code need not know."""
+        """Show a message to this client alone: the others did not ask, and a kernel's code need not know."""
         self.tell(Notice("$/showMessage", lifecycle.ShowMessageParams(type=type, message=message)))
 
     # -- the audience
 
     def sees(self, chat: str) -> bool:
-        """A subagent's with its parent's, if the revision knows any; with `"chat": false`, its own alone."""
+        """Return whether the client may know about a chat.
+
+        It sees a subagent's chat with its parent's if its revision has subagents; with `"chat": false` it sees its own
+        chats alone.
+        """
         if parent := self.host.subagents.parent(chat) if self._host else "":
             return self.dialect in _NESTING and self.sees(parent)
         return (self.door.sees_all and self.can.chat is not False) or chat in self.own
@@ -152,6 +165,7 @@ class EcaSession:
         return self.approves(chat) and self.can.chat_capabilities.ask_question
 
     def _is_subscribed(self, chat: str) -> bool:
+        """Return whether the client is shown a chat now. See `quiet`."""
         if self.asking is None or chat in self.asking:
             return True
         parent = self.host.subagents.parent(chat)
@@ -180,7 +194,7 @@ class EcaSession:
         self._wake.set()
 
     def resume(self, chat: str) -> None:
-        """`live.Asker`: as if the client had asked for the chat itself."""
+        """Show a chat as if the client had opened it itself (`Asker` of a turn)."""
         self.own.setdefault(chat, chat)
         self.start(self._resume(chat))
 
@@ -198,7 +212,7 @@ class EcaSession:
             raise RemoteError("the answer to the question makes no sense") from error
 
     async def _show(self) -> None:
-        """A client that reads slowly is given longer pieces, not more of them."""
+        """Send what waits. A client that reads slowly gets longer pieces, not more of them."""
         while True:
             await self._wake.wait()
             self._wake.clear()
@@ -213,7 +227,7 @@ class EcaSession:
                     await self._send(item)
 
     async def catch_up(self) -> None:
-        """Returns once the client has been written all that has happened so far."""
+        """Wait until the client was sent everything that has happened so far."""
         await self.host.store.settled()
         await self._show_behind()
 
@@ -222,7 +236,7 @@ class EcaSession:
 
     @asynccontextmanager
     async def replaying(self) -> AsyncGenerator[None]:
-        """What is read while this is held can be given to `show_again`."""
+        """Hold back other events. What is read within this context can be given to `show_again`."""
         async with self.sending:
             self._replaying = True
             try:
@@ -265,9 +279,11 @@ class EcaSession:
         anew: bool,
         within: Span = (0, None),
     ) -> None:
-        """Events of the past, `anew` in place of all that was shown of the chat. They must have been read in
-        `replaying`: then nothing that comes meanwhile is lost or shown twice. `flags` are those of the whole
-        chat, of which the part `within` two places is shown."""
+        """Show past events, in place of the whole chat if `anew`. Read them within `replaying`.
+
+        Then nothing that comes meanwhile is lost or shown twice. `flags` are those of the whole chat, of which the part
+        `within` two places is shown.
+        """
         wire_id = self.wire_id(chat)
         if anew:
             for method, params in reset_chat(wire_id, title):
@@ -283,20 +299,21 @@ class EcaSession:
         await self.notify("chat/statusChanged", ChatStatusChangedParams(chat_id=wire_id, status=status))
 
     async def _read_subagents(self, chat: str, within: Span) -> list[Event]:
-        """What subagents of a chat said in a part of it."""
+        """Return what subagents of a chat said in a part of it."""
         found = await self.host.subagents.events(chat, *within) if self.dialect in _NESTING else []
         for event in found:
             self.shown[event.chat] = max(event.seq, self.shown.get(event.chat, 0))
         return merged(found)
 
     async def notify(self, method: str, params: Model, chat: str | None = None) -> None:
-        """With `chat`, a host's id: the client is written its own."""
+        """Send a notification. `chat` is the host's id of its chat: the client gets its own id."""
         if chat is not None:
             params = params.model_copy(update={"chat_id": self.wire_id(chat)})
         if (said := dialect.outgoing(self.dialect, method, params.wire())) is not None:
             await self.peer.notify(method, dialect.shortened(said, self._most))
 
     def seen(self, server: ToolServerUpdatedParams) -> ToolServerUpdatedParams:
+        """Return a tool server as this client may see it."""
         return notifications.seen(self.host, server, self.agent or self.default_agent, self.kernel)
 
     def wire_id(self, chat: str) -> ChatId:
@@ -304,7 +321,7 @@ class EcaSession:
 
     @property
     def default_agent(self) -> str:
-        """Of the chats to come; empty is the configured one."""
+        """The agent of the client's new chats; "" for the configured one."""
         return self.choices.get("", NO_CHOICE).agent
 
     # -- requests and notifications
@@ -331,7 +348,7 @@ class EcaSession:
         return None if result is None else dialect.result(self.dialect, method, result.wire())
 
     def _handle_notification(self, method: str, params: Any) -> None:
-        """Unknown notifications are ignored, as JSON-RPC and ECA want it."""
+        """Handle a notification. JSON-RPC and ECA want unknown ones to be ignored."""
         row = METHODS.get(method)
         if self.shut and method != "exit":
             return
@@ -342,7 +359,7 @@ class EcaSession:
             handlers()[method](self, parse_params(self.dialect, method, params))
 
     def _learn(self, method: str, params: Any) -> None:
-        """What the client's words betray of its revision, until nothing more is to be learned."""
+        """Learn the client's revision from what it sends, until nothing more can be learned."""
         if method == "chat/prompt" and self._hello is not None:
             self.dialect, self._hello = dialect.choose(self._hello, params), None
         if (learned := dialect.learned(self.dialect, method)) is not self.dialect:
@@ -359,20 +376,25 @@ class EcaSession:
         return self._host
 
     def known(self, id: ChatId) -> str:
-        """The host's id of a chat the client may speak about. Raises: RemoteError."""
+        """Return the host's id of a chat that the client may use. Raises: RemoteError."""
         known = self.host_id(id)
         if not self.sees(known):
             raise RemoteError("this client did not ask in that chat", Code.REFUSED)
         return known
 
     def host_id(self, id: ChatId) -> str:
-        """A number is the client's own count (nvim's first chat is always 1): it means a chat of this session alone."""
+        """Return the host's id of a chat. A number is the client's own count, and means a chat of this session alone.
+
+        nvim's first chat is always 1.
+        """
         if isinstance(id, str):
             return id
         return next((host for host, wire in self.own.items() if wire == id), str(id))
 
     async def open(self, params: lifecycle.InitializeParams) -> Host:
-        """Raises: RemoteError the second time; ConfigError, after which the client may try again."""
+        """Initialize the session. Raises: RemoteError the second time; ConfigError, after which the client may try
+        again.
+        """
         if self._host is not None:
             raise RemoteError("already initialized", Code.INVALID_REQUEST)
         self.can = params.capabilities.code_assistant
@@ -393,8 +415,7 @@ class EcaSession:
         return self._host
 
     def _join(self, host: Host) -> None:
-        """Nothing is told or asked before the client is ready for it (`initialized`); one that goes on without saying
-        so is ready too."""
+        """Join the host's subscribers when the client is ready: after `initialized`, or its next message."""
         if not self._joined:
             self._joined = True
             host.join(self)

@@ -188,7 +188,7 @@ def application(front: RestFront) -> Starlette:
 
 
 async def _problem(_: Request, error: Exception) -> Response:
-    """Write an error in the form of the contract. The details of an unexpected error are for the log, not the client."""
+    """Write an error in the form of the contract. The details of an unexpected one are for the log, not the client."""
     headers = None
     status, detail = 500, "The server has an internal error; its log has the details."
     if isinstance(error, HTTPException):

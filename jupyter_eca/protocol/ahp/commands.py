@@ -1,4 +1,7 @@
-"""What a client may ask for (section 5), with what comes of it, and the codes of the errors (section 11)."""
+"""Owns the params and results of commands (specification, section 5), and the error codes (section 11).
+
+What a command does is in `fronts/ahp/commands.py`.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ from jupyter_eca.protocol.ahp.state import ActiveClient, TerminalClaim
 
 
 class AhpErrorCode(IntEnum):
-    """The protocol's own, beside JSON-RPC's."""
+    """The protocol's own error codes, and those of JSON-RPC that it uses."""
 
     INVALID_REQUEST = -32600
     METHOD_NOT_FOUND = -32601
@@ -74,7 +77,7 @@ class CreateSession(Ahp):
     @field_validator("model", mode="before")
     @classmethod
     def _bare(cls, value: Any) -> Any:
-        """Older examples have the bare name."""
+        """Accept a model's bare name, which older examples have."""
         return {"id": value} if isinstance(value, str) else value
 
 
@@ -145,7 +148,7 @@ class ResourceWrite(Ahp):
 
 
 class ResourceContent(Ahp):
-    """What a client answers when it is asked for a resource of its own."""
+    """What a client answers when it is asked to read a resource of its own."""
 
     data: str
     encoding: Encoding
@@ -158,7 +161,7 @@ class DirectoryEntry(Ahp):
 
 
 class ResourceListing(Ahp):
-    """As `ResourceContent`, of a folder."""
+    """What a client answers when it is asked to list a folder of its own."""
 
     entries: tuple[DirectoryEntry, ...]
 

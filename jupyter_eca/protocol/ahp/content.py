@@ -1,4 +1,7 @@
-"""What sessions are made of (specification, 6.3 to 6.5): messages, tool calls, the parts of an answer, questions."""
+"""Owns what sessions consist of (specification, 6.3 to 6.5): messages, tool calls, parts of an answer, questions.
+
+It must not know states (`state.py`) and what changes them (`actions.py`).
+"""
 
 from __future__ import annotations
 
@@ -46,7 +49,7 @@ class LineCounts(Ahp):
 
 
 class FileEdit(Ahp):
-    """Only `after`: created; only `before`: deleted; different URIs: moved."""
+    """A change of a file. Only `after`: created; only `before`: deleted; different URIs: moved."""
 
     before: FileSide | None = None
     after: FileSide | None = None
@@ -82,7 +85,7 @@ class SimpleAttachment(Attachment):
 
 
 class EmbeddedAttachment(Attachment):
-    """`data` is base64."""
+    """An attachment with its content. `data` is base64."""
 
     type: Literal["embeddedResource"] = "embeddedResource"
     data: str

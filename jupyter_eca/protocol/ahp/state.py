@@ -1,4 +1,7 @@
-"""The shared state (specification, 6.1, 6.2, 6.6 to 6.8): the root, sessions, terminals."""
+"""Owns the shared states (specification, 6.1, 6.2, 6.6 to 6.8): the root, sessions, terminals.
+
+It must not know what changes them (`actions.py`).
+"""
 
 from __future__ import annotations
 
@@ -173,7 +176,7 @@ class ModelInfo(Meta):
 
 
 class AgentInfo(Ahp):
-    """We ask for no sign-in, so there are no protected resources."""
+    """An agent. Ours needs no sign-in, so it has no protected resources."""
 
     provider: str
     display_name: str

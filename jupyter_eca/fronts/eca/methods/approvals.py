@@ -1,5 +1,7 @@
-"""The rules about what runs unasked: listed, proposed for a call that waits, added, removed. What is written holds at
-once, in turns under way too."""
+"""Owns the methods on approval rules: list them, propose one for a call that waits, add and remove one.
+
+A rule holds at once, in running turns too. `config/` writes the rules.
+"""
 
 from __future__ import annotations
 
@@ -59,7 +61,7 @@ async def propose(session: EcaSession, params: wire.ApprovalsProposeParams) -> w
 
 
 def _policy_with(config: Config, name: str, selector: str, rule: Rule) -> Policy:
-    """What would hold for the agent of that name if there were that rule."""
+    """Return the policy of an agent as it would be with one more rule."""
     policy = config.tool_call.approval
     policy = policy.model_copy(update={"allow": {**policy.allow, selector: rule}})
     tool_call = config.tool_call.model_copy(update={"approval": policy})

@@ -1,4 +1,4 @@
-"""What turns changed: list, kept, taken back."""
+"""Owns the methods on what turns changed: list, keep and revert changes."""
 
 from __future__ import annotations
 

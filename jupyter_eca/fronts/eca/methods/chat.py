@@ -1,4 +1,4 @@
-"""A turn: asked, approved, steered, stopped, and what the next ones are run with."""
+"""Owns the methods on a turn: prompt, approve, steer and stop it, and select what the next turns run with."""
 
 from __future__ import annotations
 
@@ -102,14 +102,14 @@ def select_behavior(session: EcaSession, params: chat.ChatSelectedBehaviorChange
 
 
 def _show_tools(session: EcaSession, agent: str) -> None:
-    """A client shows the tools of one agent: the last that its user looked at."""
+    """Show the client the tools of one agent: the last one that its user selected."""
     session.agent = agent
     for server in tool_servers(session.host):
         session.tell(Notice("tool/serverUpdated", server))
 
 
 def _variants(session: EcaSession, params: chat.ChatSelectedModelChangedParams) -> lifecycle.ConfigUpdatedParams:
-    """Each model has its own."""
+    """Return the variants of the model. Each model has its own."""
     variants = session.host.catalog.variants(params.model)
     selected = params.variant if params.variant in variants else ""
     return lifecycle.ConfigUpdatedParams(chat=lifecycle.ChatConfig(variants=variants, select_variant=selected))
@@ -120,7 +120,7 @@ def _scope(session: EcaSession, chat_id: ChatId | None) -> str | None:
 
 
 def _choose(session: EcaSession, chat_id: ChatId | None, choice: Choice) -> None:
-    """What is selected in one chat stays out of the others (ECA 6.1, class 26)."""
+    """Change the choice of one chat. It does not change the others (ECA 6.1, class 26)."""
     id = _scope(session, chat_id) or ""
     session.choices[id] = choice.over(session.choices.get(id, NO_CHOICE))
     if id:

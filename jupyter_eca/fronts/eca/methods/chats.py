@@ -1,4 +1,4 @@
-"""The chats of the workspace: listed, opened again, cut back, forked, marked, deleted."""
+"""Owns the methods on the chats of the workspace: list, open, cut back, fork, flag and delete them."""
 
 from __future__ import annotations
 
@@ -25,8 +25,11 @@ if TYPE_CHECKING:
 
 
 async def open(session: EcaSession, params: chats.ChatOpenParams) -> chats.ChatOpenResult:
-    """What had been shown, in order. A client with the envelope that gives the last `seq` it knows is shown only what
-    came after; when that is gone, it is shown the chat from its beginning."""
+    """Show a chat again, in order.
+
+    A client with the envelope gives the last `seq` it knows and is shown what came after; if that event is gone, it is
+    shown the whole chat.
+    """
     id = session.known(params.chat_id)
     before, after = _cursor(params.before), _cursor(params.after)
     archive = session.host.archive
@@ -67,7 +70,7 @@ def _selection(session: EcaSession, id: str, row: ChatRow | None) -> chats.ChatS
 
 
 async def _tell_selection(session: EcaSession, id: str, title: str | None, selection: chats.ChatSelection) -> None:
-    """In the order of the reference server: the title, then model and variants, then trust."""
+    """Notify the selection, in the order of the reference server: title, model and variants, trust."""
     if title is not None and not session.can.envelope:
         said = Event(chat=id, turn="", role=Role.SYSTEM, content=MetadataContent(title=title))
         await session.notify("chat/contentReceived", make_content(said, session.wire_id(id), envelope=False))
@@ -105,7 +108,7 @@ async def history(session: EcaSession, params: chats.ChatHistoryParams) -> chats
 
 
 def _content_within(session: EcaSession, id: str, event: Event) -> ChatContentReceivedParams:
-    """What a subagent of the chat said is shown within it."""
+    """Write an event of a page. Events of a subagent name its parent."""
     parent = None if event.chat == id else session.wire_id(id)
     return make_content(event, session.wire_id(event.chat), envelope=True, parent=parent)
 
@@ -115,14 +118,14 @@ LAST_SUMMARY: Final = "lastCompaction"
 
 
 def _cursor(cursor: chats.Cursor | None) -> int | None:
-    """Text that is no number is nowhere (-1)."""
+    """Parse a cursor. One that is no number is before everything (-1)."""
     if cursor in (None, "", 0, "0", LAST_SUMMARY):
         return None
     return int(cursor) if str(cursor).isascii() and str(cursor).isdecimal() else -1
 
 
 def _span(page: Page, after: int | None) -> Span:
-    """The part of the chat that a page is."""
+    """Return the part of the chat that a page shows."""
     first, last = (page.events[0].seq - 1, page.events[-1].seq) if page.events else (0, 0)
     return after or (first if page.before is not None else 0), last if page.after is not None else None
 
@@ -163,7 +166,7 @@ async def clear(session: EcaSession, params: chats.ChatClearParams) -> Done:
 
 
 async def delete(session: EcaSession, params: chats.ChatDeleteParams) -> Done:
-    """A chat that is not there is deleted already."""
+    """Delete a chat. One that does not exist is deleted already."""
     if params.chat_id is not None:
         await session.host.archive.delete(session.known(params.chat_id))
     return Done()

@@ -1,4 +1,4 @@
-"""What is offered while the user types `@` or `#`."""
+"""Owns the methods that list contexts and files while a user types `@` or `#`."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _begin_query(session: EcaSession, chat_id: ChatId | None) -> None:
 
 
 def _make_context(session: EcaSession, chat_id: ChatId | None) -> Surroundings:
-    """Of a chat that may have yet to begin: nothing of what is in it is told."""
+    """Return what contexts are listed from. The chat may not exist yet, so nothing in it is used."""
     return tool_context.contexts(session.host, "" if chat_id is None else str(chat_id), session.kernel)
 
 

@@ -1,4 +1,4 @@
-"""`initialize` to `exit`, and what a client is told when it is ready."""
+"""Owns the methods from `initialize` to `exit`, and what a client is notified of when it is ready."""
 
 from __future__ import annotations
 
@@ -44,16 +44,21 @@ async def initialize(session: EcaSession, params: lifecycle.InitializeParams) ->
 
 
 def _take_agent(session: EcaSession, wanted: object) -> None:
-    """A host of this client's own was made with its options; where all clients share one, the agent at least is this
-    client's: "plan" must not do things."""
+    """Use the client's default agent.
+
+    A process makes its host with the options of its client. Where all clients share a host, at least the agent is the
+    client's: one that asked for "plan" must not get an agent that changes things.
+    """
     config = session.host.config
     if isinstance(wanted, str) and agent(config, wanted).name != agent(config).name:
         session.choices[""] = Choice(agent=wanted)
 
 
 async def _models(session: EcaSession) -> tuple[tuple[str, ...], str]:
-    """All models and the default one, for the clients of the seeds: the older one's are not told of them later. Others
-    are not made to wait for what they do not read."""
+    """Return all models and the default one, for clients of the older revisions, which are not notified of them later.
+
+    Other clients do not wait for what they do not read.
+    """
     host = session.host
     configured = host.config.default_model or ""
     if session.dialect not in {Dialect.OLD, Dialect.NEWER}:
@@ -71,7 +76,7 @@ def announce_setup(session: EcaSession, _params: Model) -> None:
 
 
 async def _announce(session: EcaSession) -> None:
-    """The set-up of this server, once the client is ready for it. Looking for models may take half a second."""
+    """Notify the setup of this server, once the client is ready for it. Looking for models may take half a second."""
     host = session.host
     await _notify_progress(session, "start")
     for server in tool_servers(host):
@@ -90,7 +95,7 @@ async def _notify_progress(session: EcaSession, type: str) -> None:
 
 
 def change_folders(session: EcaSession, params: lifecycle.DidChangeWorkspaceFoldersParams) -> None:
-    """The last folder stays: a workspace without one would have no place to start from."""
+    """Change the folders of the workspace. The last one stays: a workspace needs a place to start from."""
     if not session.door.follows:
         return
     host, event = session.host, params.event
@@ -106,8 +111,10 @@ def _folders(named: Iterable[lifecycle.WorkspaceFolder]) -> list[Path]:
 
 
 async def shutdown(session: EcaSession, _params: Model) -> None:
-    """The tool servers of a process end before the reply (ECA, shutdown flow); where the host is one for all clients
-    they stay. `exit` follows; turns go on until then."""
+    """End the tool servers of a process before the reply (ECA, shutdown flow); those of a shared host stay.
+
+    `exit` follows; turns go on until then.
+    """
     session.shut = True
     if session.door.follows and session.initialized:
         await session.host.mcp.end(SERVERS_SECONDS)

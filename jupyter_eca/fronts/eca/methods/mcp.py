@@ -1,4 +1,7 @@
-"""What a client may do to MCP servers. How they then are is told by `tool/serverUpdated`, to all clients."""
+"""Owns the methods on MCP servers: add, change, start and stop them, sign out.
+
+All clients are notified of what came of it with `tool/serverUpdated`.
+"""
 
 from __future__ import annotations
 
@@ -73,7 +76,7 @@ async def log(session: EcaSession, params: mcp.McpServerParams) -> mcp.McpServer
 
 
 def _notify_error(what: Callable[[], None]) -> None:
-    """A notification has no answer that could say what is wrong with it."""
+    """Show an error as a message: a notification has no answer that could carry it."""
     try:
         what()
     except LocalError as error:

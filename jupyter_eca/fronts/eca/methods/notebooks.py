@@ -1,4 +1,4 @@
-"""What a page tells of the notebooks that it has open."""
+"""Owns the notification in which a page reports the progress of cells that it runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Help at the cursor: what it does is in `fronts/assist.py`."""
+"""Owns the methods of help at the cursor. What they do is in `fronts/eca/cursor_help.py`."""
 
 from __future__ import annotations
 

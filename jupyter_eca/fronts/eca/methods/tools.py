@@ -1,4 +1,4 @@
-"""Tools: those that the client of a session lends to the chats that it asks in, and which the model has at all."""
+"""Owns the methods on tools: a client lends its own to the chats that it prompts in, and switches tools on and off."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SERVER: Final = "python"
 
 @dataclass(frozen=True, slots=True)
 class LinkTool(Plain):
-    """`tools.base.Tool`."""
+    """A tool at the other end of a link, as a `Tool`."""
 
     session: EcaSession
     spec: ToolSpec
@@ -54,7 +54,7 @@ class LinkTool(Plain):
 
 
 async def lend(session: EcaSession, params: wire.ToolLendParams) -> Done:
-    """Raises: ToolError for a name that another tool has."""
+    """Take the client's tools. Raises: ToolError for a name that another tool has."""
     toolbox = session.host.toolbox
     if taken := [one.name for one in params.tools if toolbox.get(one.name) is not None]:
         raise ToolError(f"There is a tool {', '.join(taken)} already.", "Give yours another name.")
