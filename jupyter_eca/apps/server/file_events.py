@@ -73,7 +73,7 @@ class FileEventEmitter:
         self._emit()
 
     async def ask(self, question: ChatAskQuestionParams) -> ChatAskQuestionResult:  # noqa: ARG002
-        raise RemoteError("nobody is there to ask")
+        raise RemoteError("there is no user to ask")
 
     def _emit(self) -> None:
         self._events.emit(schema_id=SCHEMA_ID, data={})

@@ -80,7 +80,7 @@ def _check_provider(name: str | None) -> None:
 
 async def subscribe(caller: CommandCaller, params: asked.Subscribe) -> Json:
     if not await caller.add(params.resource):
-        raise RemoteError(f"There is nothing to subscribe at {params.resource}.", AhpErrorCode.SESSION_NOT_FOUND)
+        raise RemoteError(f"There is no resource {params.resource}.", AhpErrorCode.SESSION_NOT_FOUND)
     return {"snapshot": write_snapshot(caller.front.hub.snapshot(params.resource))}
 
 
@@ -89,7 +89,7 @@ async def create_session(caller: CommandCaller, params: asked.CreateSession) -> 
     _check_provider(params.provider)
     chat = chat_of(uri)
     if chat is None:
-        raise RemoteError(f"{uri} is no address of a session: eca:/ID is.", AhpErrorCode.INVALID_PARAMS)
+        raise RemoteError(f"{uri} is not the URI of a session, which looks like eca:/ID.", AhpErrorCode.INVALID_PARAMS)
     if params.active_client is not None and params.active_client.client_id != caller.client:
         raise RemoteError("activeClient: that is another client.", AhpErrorCode.INVALID_PARAMS)
     if await front.exists(uri):

@@ -97,7 +97,7 @@ class LinkKernel:
         try:
             found = json.loads(ran.text)
         except ValueError as error:
-            raise ToolError(f"{name} cannot be looked at: {ran.text}") from error
+            raise ToolError(f"{name} cannot be inspected: {ran.text}") from error
         return notebook.Inspection(found=found is not None, text=plain(found or ""))
 
     async def _ask(self, method: str, params: Model, result: type[T]) -> T:
@@ -108,7 +108,7 @@ class LinkKernel:
                 f"The kernel did not answer: {error}.", "It may have died; its variables are gone then."
             ) from error
         except ValidationError as error:
-            raise ToolError(f"The kernel's answer to {method} makes no sense.") from error
+            raise ToolError(f"The kernel's answer to {method} is invalid.") from error
 
 
 class LinkEditor:
@@ -147,7 +147,7 @@ class LinkEditor:
         except RemoteError as error:
             raise ToolError(f"The editor did not answer: {error}.") from error
         except ValidationError as error:
-            raise ToolError(f"The editor's answer to {method} makes no sense.") from error
+            raise ToolError(f"The editor's answer to {method} is invalid.") from error
 
 
 class LinkNotebooks:
@@ -206,4 +206,4 @@ class LinkNotebooks:
         except RemoteError as error:
             raise ToolError(str(error)) from error
         except ValidationError as error:
-            raise ToolError(f"The page's answer to {method} makes no sense.") from error
+            raise ToolError(f"The page's answer to {method} is invalid.") from error

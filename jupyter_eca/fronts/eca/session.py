@@ -209,7 +209,7 @@ class EcaSession:
         try:
             return ChatAskQuestionResult.model_validate(answer or {})
         except ValidationError as error:
-            raise RemoteError("the answer to the question makes no sense") from error
+            raise RemoteError("the answer to the question is invalid") from error
 
     async def _show(self) -> None:
         """Send what waits. A client that reads slowly gets longer pieces, not more of them."""

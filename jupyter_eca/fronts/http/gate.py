@@ -46,7 +46,7 @@ class Gate:
             parts = urlsplit(origin)
             if f"{parts.scheme}://{parts.netloc}" != origin or not parts.netloc or "*" in origin:
                 raise ConfigError(
-                    f"{origin!r} is no origin. One looks like http://localhost:3000; `*` lets anybody in."
+                    f"{origin!r} is not an origin. One looks like http://localhost:3000; `*` would let anybody in."
                 )
 
     @property

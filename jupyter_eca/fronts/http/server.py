@@ -61,4 +61,4 @@ def _bind(host: str, port: int) -> socket.socket:
         )
         return socket.create_server(address[:2], family=family, backlog=BACKLOG)
     except OSError as error:
-        raise ConfigError(f"{host}:{port} cannot be listened on: {error.strerror}. Choose another port.") from error
+        raise ConfigError(f"{host}:{port} cannot be used: {error.strerror}. Choose another port.") from error

@@ -98,7 +98,7 @@ class TurnListeners:
             if listener.caller.can_ask and (answer := await listener.caller.ask(_make_form(question))):
                 said = (answer.content or {}).get("answer") if answer.action == "accept" else None
                 return ChatAskQuestionResult(answer=str(said)) if said else ChatAskQuestionResult(cancelled=True)
-        raise RemoteError("nobody answers questions here")
+        raise RemoteError("no user can answer questions here")
 
 
 def _make_form(question: ChatAskQuestionParams) -> types.ElicitRequestFormParams:

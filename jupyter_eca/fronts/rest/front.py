@@ -148,10 +148,10 @@ class RestFront:
                     if told.status is ServerStatus.RUNNING:
                         return told
                     if told.status in {ServerStatus.FAILED, ServerStatus.REQUIRES_AUTH}:
-                        why = told.error or "it gives no reason"
+                        why = told.error or "no reason given"
                         raise NotConnected(f"The server {name!r} is {told.status.value}: {why}.")
         except TimeoutError:
-            raise NotConnected(f"The server {name!r} does not come up.") from None
+            raise NotConnected(f"The server {name!r} does not start.") from None
         finally:
             self._readers.stop_watching(news)
 
@@ -233,7 +233,7 @@ class RestFront:
                 if named and event.turn == named:
                     turn.past += turn.projection.items(event)
             if not (turn.projection.ended or named == turn.reader.turn):
-                raise UnknownChat(f"The event {after} is of no answer in the chat {chat!r}.")
+                raise UnknownChat(f"The event {after} belongs to no answer in the chat {chat!r}.")
         except BaseException:
             self._readers.remove(turn.reader)
             raise

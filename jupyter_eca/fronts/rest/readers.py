@@ -122,4 +122,4 @@ class TurnReaders:
         """Do nothing: a chat is cut back while it is idle, when nobody reads here."""
 
     async def ask(self, question: ChatAskQuestionParams) -> ChatAskQuestionResult:  # noqa: ARG002
-        raise RemoteError("nobody answers questions here")
+        raise RemoteError("no user can answer questions here")

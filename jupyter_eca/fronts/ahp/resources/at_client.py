@@ -60,7 +60,7 @@ async def read(ask: Ask, uri: str) -> tuple[bytes, str]:
         plain = answer.encoding == "utf-8"
         data = answer.data.encode() if plain else base64.b64decode(answer.data, validate=True)
     except (ValidationError, binascii.Error, ValueError) as error:
-        raise RemoteError("the client answered with what is no content") from error
+        raise RemoteError("the client's answer is not a resource") from error
     return data, answer.content_type or ""
 
 
@@ -96,7 +96,7 @@ async def _context(ask: Ask, one: ResourceAttachment) -> ChatContext:
             return ImageContext(media_type=kind, base64=base64.b64encode(data).decode("ascii"))
         text = data.decode("utf-8")
     except UnicodeDecodeError:
-        text = "(This is no text.)"
+        text = "(This is not text.)"
     except RemoteError as error:
         return TextContext(label=one.label, content=f"({one.uri} is at the client, and could not be read: {error}.)")
     if (lines := attachments.lines(one.selection)) is not None:
@@ -174,4 +174,4 @@ async def _read_markdown(ask: Ask, uri: str) -> str:
     try:
         return "\n\n".join(text.decode("utf-8") for text in texts)
     except UnicodeDecodeError as error:
-        raise RemoteError("it is no text") from error
+        raise RemoteError("it is not text") from error

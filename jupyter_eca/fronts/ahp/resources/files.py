@@ -133,10 +133,10 @@ class Resources:
         path = path_of(uri)
         try:
             if path is None:
-                raise RemoteError(f"{uri} is no file.", AhpErrorCode.NOT_FOUND)
+                raise RemoteError(f"{uri} is not a file.", AhpErrorCode.NOT_FOUND)
             return path.resolve()
         except (OSError, RuntimeError, ValueError) as error:
-            raise RemoteError(f"{uri} is no usable path.", AhpErrorCode.NOT_FOUND) from error
+            raise RemoteError(f"{uri} is not a usable path.", AhpErrorCode.NOT_FOUND) from error
 
     def _is_allowed(self, real: Path, client: str, *, write: bool) -> bool:
         try:

@@ -44,7 +44,7 @@ def session_refusal(state: Json, action: actions.SessionAction, client: str) -> 
         case actions.TurnStarted():
             return _refuse_turn(state, action)
         case actions.TurnCancelled(turn_id=turn):
-            return None if record(state, "activeTurn").get("id") == turn else "That turn is not under way."
+            return None if record(state, "activeTurn").get("id") == turn else "That turn is not active."
         case actions.ToolCallApproved() | actions.ToolCallDenied():
             return _refuse_decision(state, action)
         case actions.ToolCallComplete() | actions.ToolCallContentChanged():
@@ -52,7 +52,7 @@ def session_refusal(state: Json, action: actions.SessionAction, client: str) -> 
         case actions.ToolCallResultConfirmed():
             found = _find_call(state, action)
             waits = found is not None and found["status"] == "pending-result-confirmation"
-            return None if waits else "The result of that call waits for nobody."
+            return None if waits else "The result of that call does not wait for a confirmation."
         case actions.ActiveClientChanged() | actions.ActiveClientToolsChanged():
             return _refuse_claim(state, action, client)
         case actions.CustomizationToggled(uri=uri):
@@ -76,7 +76,7 @@ def terminal_refusal(state: Json, action: actions.TerminalAction, client: str) -
     if isinstance(action, actions.TerminalClaimed):
         claim = state["claim"]
         if not (claim["kind"] == "client" and claim["clientId"] == client):
-            return "Only who holds the terminal can give it away."
+            return "Only the client that holds the terminal can give it away."
     if isinstance(action, actions.TerminalInput | actions.TerminalResized) and "exitCode" in state:
         return "The terminal has ended."
     return None
@@ -84,15 +84,15 @@ def terminal_refusal(state: Json, action: actions.TerminalAction, client: str) -
 
 def _refuse_turn(state: Json, action: actions.TurnStarted) -> str | None:
     if state.get("lifecycle") == "creationFailed":
-        return "The session could not be made."
+        return "The session could not be created."
     if state.get("activeTurn"):
-        return "A turn is under way: wait for it, cancel it, or queue the message."
+        return "A turn is active: wait for its end, cancel it, or queue the message."
     if any(turn["id"] == action.turn_id for turn in items(state, "turns")):
-        return "There was a turn of that id."
+        return "There is already a turn of that id."
     if (queued := action.queued_message_id) is not None:
         waiting = {one["id"] for one in (*items(state, "queuedMessages"), record(state, "steeringMessage")) if one}
         if queued not in waiting:
-            return "There is no message of that id waiting."
+            return "No queued message has that id."
     return _refuse_message(action.user_message)
 
 
@@ -130,9 +130,9 @@ def _refuse_result(
     if found is None or found["status"] != "running":
         return "That call is not running."
     if found.get("toolClientId") != client:
-        return "That call belongs to another."
+        return "That call belongs to another client."
     if isinstance(action, actions.ToolCallComplete) and action.requires_result_confirmation:
-        return "Results are not confirmed here."
+        return "This host does not confirm results."
     return None
 
 
@@ -143,14 +143,14 @@ def _refuse_claim(
     if isinstance(action, actions.ActiveClientToolsChanged) or action.active_client is None:
         return None if holder == client else "You are not the active client."
     if holder not in {None, client}:
-        return "Another client is the active one."
-    return None if action.active_client.client_id == client else "You can claim that for yourself only."
+        return "Another client is the active client."
+    return None if action.active_client.client_id == client else "A client can only claim a session for itself."
 
 
 def _refuse_toggle(state: Json, uri: str) -> str | None:
     for one in items(state, "customizations"):
         if one["customization"]["uri"] == uri:
-            return None if uri.startswith("mcp:") or "clientId" in one else "That is always on."
+            return None if uri.startswith("mcp:") or "clientId" in one else "This customization cannot be disabled."
     return "There is no such customization."
 
 
@@ -191,7 +191,7 @@ def _refuse_incomplete(questions: Mapping[str, Json], before: Json, now: Mapping
     for id, question in questions.items():
         state = now[id].state if id in now else record(before, id).get("state")
         if question.get("required") and state != "submitted":
-            return "A question that must be answered is not."
+            return "A required question is not answered."
     return None
 
 
@@ -206,9 +206,9 @@ def _refuse_answer(question: Json | None, answer: Answer) -> str | None:
         return "The answer does not fit the question."
     known = {one["id"] for one in items(question, "options")}
     if kind == "selected" and not answer.value.freeform_values and value not in known:
-        return "There is no such answer to choose."
+        return "That answer is not one of the options."
     if kind == "selected-many" and not known.issuperset(value):
-        return "There is no such answer to choose."
+        return "That answer is not one of the options."
     return None if answer.state == "draft" else _refuse_value(question, value)
 
 
@@ -216,7 +216,7 @@ def _refuse_value(question: Json, value: Any) -> str | None:
     """Refuse a submitted value that is out of bounds. A draft may still be on its way to one that fits."""
     size = value if isinstance(value, int | float) else len(value)
     if question["kind"] == "integer" and isinstance(size, float) and not size.is_integer():
-        return "The answer is no whole number."
+        return "The answer is not a whole number."
     if question["kind"] != "single-select" and not question.get("min", size) <= size <= question.get("max", size):
-        return "The answer is not within the bounds."
+        return "The answer is out of bounds."
     return None

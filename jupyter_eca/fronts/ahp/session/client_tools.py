@@ -99,7 +99,7 @@ def declined(state: Json, action: actions.ToolCallDenied, client: str) -> conten
     own = {"toolCallId": action.tool_call_id, "toolClientId": client, "status": "running"}
     if turn.get("id") != action.turn_id or not any(own.items() <= call.items() for call in list_calls(turn)):
         return None
-    reason = why(action) or "The client will not carry it out."
+    reason = why(action) or "The client does not run it."
     return AhpToolResult.model_validate(
         {"success": False, "pastTenseMessage": "It did not run", "error": {"message": reason}}
     )

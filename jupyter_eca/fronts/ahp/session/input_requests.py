@@ -43,7 +43,7 @@ class InputRequests:
         Raises: RemoteError when nobody is left to answer, or the answer would be a secret: all clients see the state.
         """
         if question.secret:
-            raise RemoteError("secrets are not asked for in shared state")
+            raise RemoteError("a secret cannot be asked for in a shared state")
         asked = request(question)
         id = str(asked["id"])
         future: asyncio.Future[ChatAskQuestionResult] = asyncio.get_running_loop().create_future()

@@ -92,7 +92,7 @@ class SessionProjection:
         self._last_prompted, self._remark = turn, ""
         active = self._active()
         if active and active != turn:
-            error = ErrorInfo(error_type="busy", message="The chat was asked something else first.")
+            error = ErrorInfo(error_type="busy", message="The chat was prompted by another client first.")
             yield actions.AhpTurnError(session=self._session, turn_id=active, error=error)
         if active != turn and all(one["id"] != turn for one in items(self._state(), "turns")):
             message = UserMessage.model_validate(self._messages.get(turn, {"text": text}))

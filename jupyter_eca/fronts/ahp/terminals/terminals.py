@@ -61,7 +61,7 @@ class Terminals:
             raise RemoteError(f"{uri} is taken.", AhpErrorCode.ALREADY_EXISTS)
         claim = params.claim.wire()
         if claim.get("clientId", client) != client:
-            raise RemoteError("A terminal can be claimed for yourself or for a session.", AhpErrorCode.INVALID_PARAMS)
+            raise RemoteError("A client can claim a terminal for itself or for a session.", AhpErrorCode.INVALID_PARAMS)
         folder = self._folder(params.cwd)
         cols, rows = params.cols or 80, params.rows or 24
         state: Json = {"title": params.name or "Terminal", "claim": claim, "content": [], "cwd": folder.as_uri()}
@@ -80,7 +80,7 @@ class Terminals:
             return files.roots[0]
         path = path_of(uri)
         if path is None or not path.is_dir():
-            raise RemoteError(f"{uri} is no folder.", AhpErrorCode.NOT_FOUND)
+            raise RemoteError(f"{uri} is not a folder.", AhpErrorCode.NOT_FOUND)
         return path
 
     async def dispose(self, uri: str) -> None:
