@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from jupyter_eca import config
 from jupyter_eca.apps.python_tools import LENT
 from jupyter_eca.errors import ConfigError
-from jupyter_eca.fronts.eca.session import EcaSession, handlers
+from jupyter_eca.fronts.eca.session import EcaSession, load_handlers
 from jupyter_eca.host.doctor import report
 from jupyter_eca.host.host import Host
 from jupyter_eca.mcp_client.loopback_browser import Loopback
@@ -62,10 +62,10 @@ def _unwrap_single_error() -> Generator[None]:
 
 @asynccontextmanager
 async def run_host(
-    folders: Sequence[Path], only: Path | None, options: dict[str, Any] | None = None
+    folders: Sequence[Path], config_file: Path | None, options: dict[str, Any] | None = None
 ) -> AsyncGenerator[Host]:
     """Run a host over some folders. A tool that needs a kernel gets one of the host's own. Raises: ConfigError."""
-    read = partial(config.read, folders, only, options)
+    read = partial(config.read, folders, config_file, options)
     settings = await asyncio.to_thread(read)
     kernel = LocalKernel(folders[0])
     files = Files(tuple(folders))
@@ -91,10 +91,10 @@ class ProcessDoor:
     browser = Loopback()
     kernel = None
 
-    def __init__(self, folder: Path, only: Path | None, until: str = "") -> None:
+    def __init__(self, folder: Path, config_file: Path | None, until: str = "") -> None:
         """`until` says what ends this process, in the words shown to the user. "" for a server."""
         self._folder = folder
-        self._only = only
+        self._config_file = config_file
         self._until = until
         self._requests: asyncio.Queue[tuple[InitializeParams, asyncio.Future[Host]]] = asyncio.Queue()
 
@@ -108,7 +108,7 @@ class ProcessDoor:
             named = [path_of(folder.uri) for folder in params.workspace_folders]
             folders = [folder for folder in named if folder is not None] or [self._folder]
             try:
-                async with run_host(folders, self._only, params.initialization_options) as host:
+                async with run_host(folders, self._config_file, params.initialization_options) as host:
                     host.logins.until = self._until or host.logins.until
                     made.set_result(host)
                     await _wait_for_exit(params.process_id)
@@ -148,9 +148,9 @@ def _is_alive(process: int) -> bool:
 
 @asynccontextmanager
 async def _door(
-    folder: Path, only: Path | None, until: str = ""
+    folder: Path, config_file: Path | None, until: str = ""
 ) -> AsyncGenerator[tuple[ProcessDoor, asyncio.Task[None]]]:
-    door = ProcessDoor(folder, only, until)
+    door = ProcessDoor(folder, config_file, until)
     keeping = asyncio.create_task(door.run())
     try:
         yield door, keeping
@@ -159,11 +159,11 @@ async def _door(
         await asyncio.wait((keeping,))
 
 
-async def serve(folder: Path, only: Path | None) -> int:
+async def serve(folder: Path, config_file: Path | None) -> int:
     """Serve until `exit`, the end of stdin, the end of the editor, or a signal: some editors send one soon after
     `exit`.
     """
-    async with _door(folder, only) as (door, keeping):
+    async with _door(folder, config_file) as (door, keeping):
         link = take_stdio()
         _preload()
         session = asyncio.create_task(EcaSession(link, door).run())
@@ -182,17 +182,17 @@ def _preload() -> None:
     importlib.import_module("jupyter_core.paths")
     loader.find("providers", "PROVIDER")
     loader.find("tools", "TOOLS")
-    handlers()
+    load_handlers()
 
 
 @asynccontextmanager
 async def connected(
-    folder: Path, only: Path | None, *, unattended: bool = False, answer_questions: Answers | None = None
+    folder: Path, config_file: Path | None, *, unattended: bool = False, answer_questions: Answers | None = None
 ) -> AsyncGenerator[Client]:
     """Give a client of an engine of its own in this process. Raises: ConfigError, RemoteError."""
     ours, theirs = pair()
     with _unwrap_single_error():
-        async with _door(folder, only, _COMMAND) as (door, _), asyncio.TaskGroup() as tasks:
+        async with _door(folder, config_file, _COMMAND) as (door, _), asyncio.TaskGroup() as tasks:
             tasks.create_task(EcaSession(theirs, door).run())
             client = Client(ours, "jupyter_eca", answer_questions=answer_questions, lending=LENT)
             tasks.create_task(client.run())
@@ -204,7 +204,7 @@ async def connected(
                 await client.close()
 
 
-async def ask(folder: Path, only: Path | None, question: str, model: str, agent: str, chat: str = "") -> int:
+async def ask(folder: Path, config_file: Path | None, question: str, model: str, agent: str, chat: str = "") -> int:
     """Answer one question on stdout, in `chat` or a new chat. The user approves tool calls by typing, at a terminal."""
     from jupyter_eca.apps.kernel.answer.screen import TerminalScreen
     from jupyter_eca.apps.kernel.answer.terminal_approval import typed
@@ -219,7 +219,7 @@ async def ask(folder: Path, only: Path | None, question: str, model: str, agent:
     async def answer(question: ChatAskQuestionParams) -> ChatAskQuestionResult:
         return typed_answer(question)
 
-    async with connected(folder, only, unattended=not sys.stdin.isatty(), answer_questions=answer) as client:
+    async with connected(folder, config_file, unattended=not sys.stdin.isatty(), answer_questions=answer) as client:
         await check(client.setup, model, agent)
         async for received in client.ask(chat, question, model, agent):
             transcript.add(received)
@@ -232,14 +232,14 @@ async def ask(folder: Path, only: Path | None, question: str, model: str, agent:
     return 0 if transcript.outcome is Outcome.COMPLETED else 1
 
 
-async def run_front(name: str, folder: Path, only: Path | None, options: argparse.Namespace) -> int:
+async def run_front(name: str, folder: Path, config_file: Path | None, options: argparse.Namespace) -> int:
     """Run the front of that name as a program, until its client leaves or a signal."""
     front: ProgramFront = loader.find("fronts", "FRONT")[name]
-    await front.run(options, folder, partial(run_host, [folder], only))
+    await front.run(options, folder, partial(run_host, [folder], config_file))
     return 0
 
 
-async def doctor(folder: Path, only: Path | None) -> int:
-    async with run_host([folder], only) as host:
+async def doctor(folder: Path, config_file: Path | None) -> int:
+    async with run_host([folder], config_file) as host:
         sys.stdout.write(await report(host, "in a process of its own") + "\n")
     return 0

@@ -280,7 +280,7 @@ class AhpFront:
         for session in list(self.sessions.values()):
             await session.wait_until_done()
 
-    # -- the audience
+    # -- the subscriber
 
     def sees(self, chat: str) -> bool:
         """Return whether the chat is a session. A subagent's chat is not: its result is part of its tool call."""

@@ -52,7 +52,7 @@ _NESTING: Final = frozenset({dialect.Dialect.CURRENT, dialect.Dialect.OWN})
 
 
 @cache
-def handlers() -> Mapping[str, Callable[[EcaSession, Any], Any]]:
+def load_handlers() -> Mapping[str, Callable[[EcaSession, Any], Any]]:
     """Return the function of each method: a coroutine function for a request, a plain one for a notification."""
     return {
         name: function
@@ -146,7 +146,7 @@ class EcaSession:
         """Show a message to this client alone: the others did not ask, and a kernel's code need not know."""
         self.tell(Notice("$/showMessage", lifecycle.ShowMessageParams(type=type, message=message)))
 
-    # -- the audience
+    # -- the subscriber
 
     def sees(self, chat: str) -> bool:
         """Return whether the client may know about a chat.
@@ -199,7 +199,7 @@ class EcaSession:
         self.start(self._resume(chat))
 
     async def _resume(self, chat: str) -> None:
-        await handlers()["chat/open"](self, ChatOpenParams(chat_id=self.wire_id(chat)))
+        await load_handlers()["chat/open"](self, ChatOpenParams(chat_id=self.wire_id(chat)))
 
     async def ask(self, question: ChatAskQuestionParams) -> ChatAskQuestionResult:
         params = question.model_copy(update={"chat_id": self.wire_id(str(question.chat_id))})
@@ -249,7 +249,7 @@ class EcaSession:
             case Notice(method=method, params=JobsListResult(jobs=jobs)):
                 await self.notify(method, await list_visible(self, jobs))
             case Notice(method=method, params=ToolServerUpdatedParams() as server):
-                await self.notify(method, self.seen(server))
+                await self.notify(method, self.describe_server(server))
             case Notice(method=method, params=params, chat=chat):
                 await self.notify(method, params, chat)
             case Again(chat=chat):
@@ -312,7 +312,7 @@ class EcaSession:
         if (said := dialect.outgoing(self.dialect, method, params.wire())) is not None:
             await self.peer.notify(method, dialect.shortened(said, self._most))
 
-    def seen(self, server: ToolServerUpdatedParams) -> ToolServerUpdatedParams:
+    def describe_server(self, server: ToolServerUpdatedParams) -> ToolServerUpdatedParams:
         """Return a tool server as this client may see it."""
         return notifications.seen(self.host, server, self.agent or self.default_agent, self.kernel)
 
@@ -330,7 +330,7 @@ class EcaSession:
         if self.shut:
             raise RemoteError("nothing but `exit` comes after `shutdown`", Code.INVALID_REQUEST)
         row = METHODS.get(method)
-        handler = handlers().get(method)
+        handler = load_handlers().get(method)
         if row is None or row.sender is not Sender.CLIENT or row.result is None or handler is None:
             raise RemoteError(f"there is no request {method!r}", Code.METHOD_NOT_FOUND)
         self._learn(method, params)
@@ -356,7 +356,7 @@ class EcaSession:
             self._learn(method, params)
             if self._host is not None:
                 self._join(self._host)
-            handlers()[method](self, parse_params(self.dialect, method, params))
+            load_handlers()[method](self, parse_params(self.dialect, method, params))
 
     def _learn(self, method: str, params: Any) -> None:
         """Learn the client's revision from what it sends, until nothing more can be learned."""
@@ -375,7 +375,7 @@ class EcaSession:
             raise RemoteError("say `initialize` first", Code.NOT_INITIALIZED)
         return self._host
 
-    def known(self, id: ChatId) -> str:
+    def find_chat(self, id: ChatId) -> str:
         """Return the host's id of a chat that the client may use. Raises: RemoteError."""
         known = self.host_id(id)
         if not self.sees(known):

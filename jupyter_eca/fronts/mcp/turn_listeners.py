@@ -63,7 +63,7 @@ class TurnListeners:
             if not self._by_chat[chat]:
                 del self._by_chat[chat]
 
-    # -- the audience
+    # -- the subscriber
 
     def sees(self, chat: str) -> bool:
         """Return whether the chat is a resource. Those of subagents are not."""

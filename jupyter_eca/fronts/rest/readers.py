@@ -94,7 +94,7 @@ class TurnReaders:
     def stop_watching(self, queue: asyncio.Queue[ToolServerUpdatedParams | ToolServerRemovedParams]) -> None:
         self._waiting.discard(queue)
 
-    # -- the audience
+    # -- the subscriber
 
     def sees(self, chat: str) -> bool:
         return chat in self._by_chat

@@ -377,7 +377,7 @@ class AhpSession:
         with suppress(EcaError):  # it is kept with the session until there is a chat
             await self._host.archive.rename(self.chat, title)
 
-    # -- `live.Asker`
+    # -- the `Asker` of its turns
 
     def sees(self, chat: str) -> bool:  # noqa: ARG002  # clients list all of them
         return True

@@ -38,7 +38,7 @@ async def list(session: EcaSession, _params: Model) -> wire.ApprovalsListResult:
 
 
 async def propose(session: EcaSession, params: wire.ApprovalsProposeParams) -> wire.ApprovalsProposeResult:
-    live = session.host.live(session.known(params.chat_id))
+    live = session.host.live(session.find_chat(params.chat_id))
     call = next((one for one in live.state.calls if one.id == params.tool_call_id), None) if live else None
     tool = call.tool if call and call.status is ToolCallStatus.WAITING else None
     if live is None or call is None or tool is None:

@@ -12,17 +12,17 @@ if TYPE_CHECKING:
 
 
 async def list(session: EcaSession, params: changes.ChatChangesParams) -> changes.ChatChangesResult:
-    found = await session.host.changes.list(session.known(params.chat_id), params.turn, params.extent)
+    found = await session.host.changes.list(session.find_chat(params.chat_id), params.turn, params.extent)
     return changes.ChatChangesResult(changes=found)
 
 
 async def revert(session: EcaSession, params: changes.ChatReviewParams) -> changes.ChatRevertResult:
-    reverted, left = await session.host.changes.revert(session.known(params.chat_id), params.changes)
+    reverted, left = await session.host.changes.revert(session.find_chat(params.chat_id), params.changes)
     return changes.ChatRevertResult(reverted=reverted, left=left)
 
 
 async def keep(session: EcaSession, params: changes.ChatReviewParams) -> Done:
-    await session.host.changes.keep(session.known(params.chat_id), params.changes)
+    await session.host.changes.keep(session.find_chat(params.chat_id), params.changes)
     return Done()
 
 

@@ -49,27 +49,27 @@ async def prompt(session: EcaSession, params: chat.ChatPromptParams) -> chat.Cha
 
 
 def stop(session: EcaSession, params: chat.ChatPromptStopParams) -> None:
-    session.host.stop(session.known(params.chat_id))
+    session.host.stop(session.find_chat(params.chat_id))
 
 
 def steer(session: EcaSession, params: chat.ChatPromptSteerParams) -> None:
-    session.host.steer(session.known(params.chat_id), params.message)
+    session.host.steer(session.find_chat(params.chat_id), params.message)
 
 
 def steer_remove(session: EcaSession, params: chat.ChatPromptSteerRemoveParams) -> None:
-    session.host.steer(session.known(params.chat_id), "")
+    session.host.steer(session.find_chat(params.chat_id), "")
 
 
 def approve(session: EcaSession, params: chat.ChatToolCallApproveParams) -> None:
-    session.host.approve(session.known(params.chat_id), params.tool_call_id, remember=params.save == "session")
+    session.host.approve(session.find_chat(params.chat_id), params.tool_call_id, remember=params.save == "session")
 
 
 def reject(session: EcaSession, params: chat.ChatToolCallRejectParams) -> None:
-    session.host.reject(session.known(params.chat_id), params.tool_call_id, params.reason)
+    session.host.reject(session.find_chat(params.chat_id), params.tool_call_id, params.reason)
 
 
 async def send_away(session: EcaSession, params: chat.ChatToolCallBackgroundParams) -> Done:
-    live = session.host.live(session.known(params.chat_id))
+    live = session.host.live(session.find_chat(params.chat_id))
     reporter = live.reporters.get(params.id) if live else None
     if reporter is None or not reporter.send_away():
         raise RemoteError("this call has ended, or cannot go on in the background", Code.REFUSED)
@@ -79,7 +79,7 @@ async def send_away(session: EcaSession, params: chat.ChatToolCallBackgroundPara
 async def output(session: EcaSession, params: chat.ChatToolOutputParams) -> chat.ChatToolOutputResult:
     kept, id = session.host.outputs, id_of(params.id)
     try:
-        part = await kept.read(session.known(params.chat_id), id, params.offset, params.limit)
+        part = await kept.read(session.find_chat(params.chat_id), id, params.offset, params.limit)
     except ToolError as error:
         raise RemoteError("this output is not kept, or not any more", Code.REFUSED) from error
     return chat.ChatToolOutputResult(text=part.text, offset=part.offset, end=part.end, total=part.total)
@@ -116,7 +116,7 @@ def _variants(session: EcaSession, params: chat.ChatSelectedModelChangedParams) 
 
 
 def _scope(session: EcaSession, chat_id: ChatId | None) -> str | None:
-    return None if chat_id is None else session.known(chat_id)
+    return None if chat_id is None else session.find_chat(chat_id)
 
 
 def _choose(session: EcaSession, chat_id: ChatId | None, choice: Choice) -> None:

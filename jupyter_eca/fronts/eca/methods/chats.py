@@ -30,7 +30,7 @@ async def open(session: EcaSession, params: chats.ChatOpenParams) -> chats.ChatO
     A client with the envelope gives the last `seq` it knows and is shown what came after; if that event is gone, it is
     shown the whole chat.
     """
-    id = session.known(params.chat_id)
+    id = session.find_chat(params.chat_id)
     before, after = _cursor(params.before), _cursor(params.after)
     archive = session.host.archive
     async with session.replaying():
@@ -87,7 +87,7 @@ async def _tell_selection(session: EcaSession, id: str, title: str | None, selec
 
 
 async def history(session: EcaSession, params: chats.ChatHistoryParams) -> chats.ChatHistoryResult:
-    id = session.known(params.chat_id)
+    id = session.find_chat(params.chat_id)
     try:
         page = await session.host.archive.page(
             id, params.limit, _cursor(params.before), _cursor(params.after), since_summary=params.after == LAST_SUMMARY
@@ -161,45 +161,45 @@ async def list(session: EcaSession, params: chats.ChatListParams) -> chats.ChatL
 
 
 async def clear(session: EcaSession, params: chats.ChatClearParams) -> Done:
-    await session.host.archive.clear(session.known(params.chat_id), messages=params.messages)
+    await session.host.archive.clear(session.find_chat(params.chat_id), messages=params.messages)
     return Done()
 
 
 async def delete(session: EcaSession, params: chats.ChatDeleteParams) -> Done:
     """Delete a chat. One that does not exist is deleted already."""
     if params.chat_id is not None:
-        await session.host.archive.delete(session.known(params.chat_id))
+        await session.host.archive.delete(session.find_chat(params.chat_id))
     return Done()
 
 
 async def rollback(session: EcaSession, params: chats.ChatRollbackParams) -> Done:
     include = params.include or ("messages", "tools")
     await session.host.archive.rollback(
-        session.known(params.chat_id), params.content_id, messages="messages" in include, files="tools" in include
+        session.find_chat(params.chat_id), params.content_id, messages="messages" in include, files="tools" in include
     )
     return Done()
 
 
 async def fork(session: EcaSession, params: chats.ChatForkParams) -> Done:
     new = uuid.uuid4().hex
-    id = session.known(params.chat_id)
+    id = session.find_chat(params.chat_id)
     session.own[new] = new
     await session.host.archive.fork(id, params.content_id, new)
     return Done()
 
 
 async def add_flag(session: EcaSession, params: chats.ChatAddFlagParams) -> Done:
-    await session.host.archive.flag(session.known(params.chat_id), params.content_id, params.text)
+    await session.host.archive.flag(session.find_chat(params.chat_id), params.content_id, params.text)
     return Done()
 
 
 async def remove_flag(session: EcaSession, params: chats.ChatRemoveFlagParams) -> Done:
-    await session.host.archive.unflag(session.known(params.chat_id), params.content_id)
+    await session.host.archive.unflag(session.find_chat(params.chat_id), params.content_id)
     return Done()
 
 
 async def update(session: EcaSession, params: chats.ChatUpdateParams) -> Done:
-    id = session.known(params.chat_id)
+    id = session.find_chat(params.chat_id)
     if params.title is not None:
         await session.host.archive.rename(id, params.title)
     if params.trust is not None:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 async def sum_costs(session: EcaSession, params: costs.ChatCostsParams) -> costs.ChatCostsResult:
-    account = await session.host.ledger.account(session.known(params.chat_id), now())
+    account = await session.host.ledger.account(session.find_chat(params.chat_id), now())
     return costs.ChatCostsResult(
         message=_cost(account.message) if account.message.requests else None,
         chat=_cost(account.chat),
@@ -41,7 +41,7 @@ def _cost(total: Total) -> costs.Cost:
 
 async def estimate(session: EcaSession, params: costs.ChatEstimateParams) -> costs.ChatEstimateResult:
     host = session.host
-    id = uuid.uuid4().hex if params.chat_id is None else session.known(params.chat_id)
+    id = uuid.uuid4().hex if params.chat_id is None else session.find_chat(params.chat_id)
     choice = Choice(params.model or "", params.agent or "", params.variant)
     selected = session.choices.get(id, NO_CHOICE).over(session.choices.get("", NO_CHOICE))
     prompt = Prompt(id, params.message, choice.over(selected), params.contexts)

@@ -80,7 +80,7 @@ async def _announce(session: EcaSession) -> None:
     host = session.host
     await _notify_progress(session, "start")
     for server in tool_servers(host):
-        await session.notify("tool/serverUpdated", session.seen(server))
+        await session.notify("tool/serverUpdated", session.describe_server(server))
     config = await chat_config(host, session.default_agent)
     await session.notify("config/updated", lifecycle.ConfigUpdatedParams(chat=config))
     for warning in host.config.warnings:

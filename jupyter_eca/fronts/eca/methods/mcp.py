@@ -23,7 +23,7 @@ _log = logging.getLogger(__name__)
 
 async def add(session: EcaSession, params: mcp.McpAddServerParams) -> mcp.McpAddServerResult:
     try:
-        return mcp.McpAddServerResult(server=session.seen(await session.host.mcp.add(params)))
+        return mcp.McpAddServerResult(server=session.describe_server(await session.host.mcp.add(params)))
     except LocalError as error:
         return mcp.McpAddServerResult(error=_error(error))
 
