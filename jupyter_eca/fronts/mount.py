@@ -43,7 +43,7 @@ class FrontMount:
         front = await self._find(name)
         if not isinstance(front, Front):
             raise UnknownFront(f"There is no front {name!r}.")
-        return await self._opened(name, front.application)
+        return await self._open_once(name, front.application)
 
     async def serve(self, name: str, link: Link) -> None:
         """Serve one client of a front until it leaves. Raises: UnknownFront."""
@@ -51,7 +51,7 @@ class FrontMount:
         if not isinstance(front, LinkFront):
             raise UnknownFront(f"There is no front {name!r}.")
         plug = cast("LinkFront[Any]", front)
-        await plug.serve(link, lambda: self._opened(name, lambda host: plug.open(host, self._shells())))
+        await plug.serve(link, lambda: self._open_once(name, lambda host: plug.open(host, self._shells())))
 
     async def close(self) -> None:
         """Close all fronts. Their clients must have been cancelled before."""
@@ -66,7 +66,7 @@ class FrontMount:
             self._fronts = await asyncio.to_thread(loader.find, "fronts", "FRONT")
         return self._fronts.get(name)
 
-    async def _opened(self, name: str, open: Callable[[Host], object]) -> Any:
+    async def _open_once(self, name: str, open: Callable[[Host], object]) -> Any:
         """Return what the front gave when it was opened, once for all its clients."""
         if name not in self._opening:
             self._opening[name] = asyncio.create_task(self._start(name, open))
@@ -92,8 +92,8 @@ class FrontMount:
         task.add_done_callback(self._open.discard)
         return task
 
-    async def _keep_open(self, front: AbstractAsyncContextManager[Any], given: asyncio.Future[Any]) -> None:
+    async def _keep_open(self, front: AbstractAsyncContextManager[Any], result: asyncio.Future[Any]) -> None:
         """Hold a front open until this is cancelled. A task of its own enters and leaves it, as task groups want."""
         async with front as opened:
-            given.set_result(opened)
+            result.set_result(opened)
             await asyncio.Event().wait()

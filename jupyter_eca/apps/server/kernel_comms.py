@@ -42,15 +42,15 @@ class KernelWatch:
         self._notebook_chats = NotebookChats(eca_server.host, eca_server.start_child)
 
     def start(self) -> None:
-        self._serverapp.event_logger.add_listener(schema_id=KERNEL_ACTIONS, listener=self._heard)
+        self._serverapp.event_logger.add_listener(schema_id=KERNEL_ACTIONS, listener=self._on_kernel_action)
 
     def stop(self) -> None:
-        self._serverapp.event_logger.remove_listener(schema_id=KERNEL_ACTIONS, listener=self._heard)
+        self._serverapp.event_logger.remove_listener(schema_id=KERNEL_ACTIONS, listener=self._on_kernel_action)
         for comms in self._comms.values():
             comms.close()
         self._comms.clear()
 
-    async def _heard(self, logger: object, schema_id: str, data: dict[str, Any]) -> None:  # noqa: ARG002
+    async def _on_kernel_action(self, logger: object, schema_id: str, data: dict[str, Any]) -> None:  # noqa: ARG002
         kernel = data.get("kernel_id", "")
         if data.get("status") != "success":
             return

@@ -89,17 +89,17 @@ def drop_nulls(data: Any) -> Any:
     return [drop_nulls(one) for one in cast("list[Any]", data)] if isinstance(data, list) else data
 
 
-def join_text(one: Envelope, next: Envelope) -> Envelope | None:
-    """Join two pieces of one text to one envelope with the later number, for a client that is behind.
+def join_text(earlier: Envelope, next: Envelope) -> Envelope | None:
+    """Join two pieces of one text to an envelope with the later number, for a client that is behind.
 
-    Returns None if they are not of one text.
+    Returns None if they belong to different texts.
     """
-    kind = one.action.get("type")
+    kind = earlier.action.get("type")
     place = _TEXT.get(str(kind))
-    if place is None or one.resource != next.resource or next.action.get("type") != kind:
+    if place is None or earlier.resource != next.resource or next.action.get("type") != kind:
         return None
-    if one.action.get(place) != next.action.get(place) or one.action.get("turnId") != next.action.get("turnId"):
+    if earlier.action.get(place) != next.action.get(place) or earlier.action.get("turnId") != next.action.get("turnId"):
         return None
     name = "data" if kind == "terminal/data" else "content"
-    action = {**next.action, name: one.action[name] + next.action[name]}
+    action = {**next.action, name: earlier.action[name] + next.action[name]}
     return type(next)(next.resource, action, next.seq)

@@ -85,9 +85,9 @@ class Assistant:
         self._change_listeners.append(changed)
         return lambda: self._change_listeners.remove(changed)
 
-    def _changed(self, what: str) -> None:
+    def _changed(self, resource: str) -> None:
         for listener in self._change_listeners:
-            listener(what)
+            listener(resource)
 
     # -- calls
 

@@ -33,9 +33,9 @@ async def put(host: Host, changes: Mapping[Place, Any]) -> str:
     return shown
 
 
-def _put(path: Path, shown: str, changes: Mapping[Place, Any]) -> None:
-    text = text_file.read(path, shown) if path.exists() else ""
+def _put(path: Path, name: str, changes: Mapping[Place, Any]) -> None:
+    text = text_file.read(path, name) if path.exists() else ""
     for where, value in changes.items():
         text = jsonc.put(text, where, value)
     path.parent.mkdir(parents=True, exist_ok=True)
-    text_file.write(path, shown, text)
+    text_file.write(path, name, text)

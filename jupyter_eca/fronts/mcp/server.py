@@ -168,8 +168,8 @@ class McpFront:
         self._subscribed.get(str(params.uri), {}).pop(_connection(context), None)
         return types.EmptyResult()
 
-    async def _changed(self, what: str) -> None:
-        match what:
+    async def _changed(self, resource: str) -> None:
+        match resource:
             case offers_base.TOOLS:
                 await self._bus.publish(ToolsListChanged())
             case offers_base.PROMPTS:

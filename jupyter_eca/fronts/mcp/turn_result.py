@@ -86,8 +86,8 @@ class TurnResult:
                 pass
         return False
 
-    def _set_progress(self, what: str) -> bool:
-        news, self.now = what != self.now, what
+    def _set_progress(self, step: str) -> bool:
+        news, self.now = step != self.now, step
         self.steps += news
         return news
 

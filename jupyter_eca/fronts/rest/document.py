@@ -90,10 +90,10 @@ def openapi(operations: Sequence[Operation]) -> Json:
     }
 
 
-def _operation(one: Operation, schemas: Json) -> Json:
-    result = _schema(one.result, schemas, "serialization")
+def _operation(operation: Operation, schemas: Json) -> Json:
+    result = _schema(operation.result, schemas, "serialization")
     kind = "application/json"
-    if one.streams:
+    if operation.streams:
         schemas["StreamEvent"] = result
         schemas["Event"] = _EVENT
         kind, result = "text/event-stream", {"$ref": _REF.format(model="Event")}
@@ -101,18 +101,18 @@ def _operation(one: Operation, schemas: Json) -> Json:
     answers: Json = {"200": {"description": "It is done.", "content": {kind: {"schema": result}}}}
     answers |= {
         str(status): {"description": reason or HTTPStatus(status).phrase, "content": problem}
-        for status, reason in one.errors.items()
+        for status, reason in operation.errors.items()
     }
-    name = f"{one.method} {one.shown_path}".lower().replace("/", " ").replace("{", "").replace("}", "")
-    described: Json = {"summary": one.summary, "operationId": "_".join(name.split()), "responses": answers}
+    name = f"{operation.method} {operation.shown_path}".lower().replace("/", " ").replace("{", "").replace("}", "")
+    described: Json = {"summary": operation.summary, "operationId": "_".join(name.split()), "responses": answers}
     if parameters := [
         {"name": name, "in": "path", "required": True, "schema": schema, "description": description}
         for name, (schema, description) in _PARAMETERS.items()
-        if f"{{{name}}}" in one.shown_path
+        if f"{{{name}}}" in operation.shown_path
     ]:
         described["parameters"] = parameters
-    if one.body is not None:
-        schema = _schema(one.body, schemas, "validation")
+    if operation.body is not None:
+        schema = _schema(operation.body, schemas, "validation")
         described["requestBody"] = {"required": True, "content": {"application/json": {"schema": schema}}}
         described["parameters"] = [
             {"name": "Last-Event-ID", "in": "header", "schema": {"type": "string", "pattern": "^[0-9]{0,18}$"}}
@@ -145,14 +145,14 @@ def page(description: Json) -> str:
     return f'<!DOCTYPE html><html lang="en"><head>{head}</head><body>{"".join(parts)}</body></html>'
 
 
-def _describe_answers(one: Json) -> str:
+def _describe_answers(operation: Json) -> str:
     rows = [
         f"<li>{escape(p['name'])} ({p['in']}): {escape(p.get('description', ''))}</li>"
-        for p in one.get("parameters", ())
+        for p in operation.get("parameters", ())
     ]
-    if body := one.get("requestBody"):
+    if body := operation.get("requestBody"):
         rows.append(f"<li>body: {_link(body['content']['application/json']['schema'])}</li>")
-    for status, answer in one["responses"].items():
+    for status, answer in operation["responses"].items():
         (kind, content), *_ = answer["content"].items()
         rows.append(
             f"<li>{status}: {escape(answer['description'])} <code>{kind}</code> {_link(content['schema'])}</li>"

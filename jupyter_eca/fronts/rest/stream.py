@@ -28,11 +28,11 @@ SILENCE: Final = b": still here\n\n"
 async def cancel_when_client_leaves(receive: Receive, work: Coroutine[None, None, T]) -> T | None:
     """Return the result of the work. When the client leaves first, the work is cancelled and the result is None."""
 
-    async def left() -> None:
+    async def wait_until_left() -> None:
         while (await receive())["type"] != "http.disconnect":
             pass
 
-    working, leaving = asyncio.ensure_future(work), asyncio.ensure_future(left())
+    working, leaving = asyncio.ensure_future(work), asyncio.ensure_future(wait_until_left())
     try:
         await asyncio.wait((working, leaving), return_when=asyncio.FIRST_COMPLETED)
         return working.result() if working.done() else None

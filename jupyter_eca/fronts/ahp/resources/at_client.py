@@ -89,19 +89,21 @@ def _is_elsewhere(uri: str) -> bool:
     return urlsplit(uri).scheme not in {"http", "https"} if path is None else not path.exists()
 
 
-async def _context(ask: Ask, one: ResourceAttachment) -> ChatContext:
+async def _context(ask: Ask, attachment: ResourceAttachment) -> ChatContext:
     try:
-        data, kind = await read(ask, one.uri)
+        data, kind = await read(ask, attachment.uri)
         if kind.startswith("image/"):
             return ImageContext(media_type=kind, base64=base64.b64encode(data).decode("ascii"))
         text = data.decode("utf-8")
     except UnicodeDecodeError:
         text = "(This is not text.)"
     except RemoteError as error:
-        return TextContext(label=one.label, content=f"({one.uri} is at the client, and could not be read: {error}.)")
-    if (lines := attachments.lines(one.selection)) is not None:
+        return TextContext(
+            label=attachment.label, content=f"({attachment.uri} is at the client, and could not be read: {error}.)"
+        )
+    if (lines := attachments.lines(attachment.selection)) is not None:
         text = "".join(text.splitlines(keepends=True)[lines.start - 1 : lines.end])
-    return TextContext(label=one.label, content=text)
+    return TextContext(label=attachment.label, content=text)
 
 
 class ClientCustomizations:

@@ -40,31 +40,31 @@ def contexts(message: UserMessage) -> tuple[ChatContext, ...]:
     return tuple(found for one in message.attachments or () for found in _context(one))
 
 
-def _context(one: MessageAttachment) -> Iterator[ChatContext]:
-    if (ours := (one.meta or {}).get(OURS)) is not None:
+def _context(attachment: MessageAttachment) -> Iterator[ChatContext]:
+    if (ours := (attachment.meta or {}).get(OURS)) is not None:
         try:
             yield _CONTEXT.validate_python(ours)
         except ValidationError:
-            yield TextContext(label=one.label, content=str(ours))
+            yield TextContext(label=attachment.label, content=str(ours))
         return
-    match one:
+    match attachment:
         case SimpleAttachment(model_representation=text):
             if text:
-                yield TextContext(label=one.label, content=text)
+                yield TextContext(label=attachment.label, content=text)
         case EmbeddedAttachment():
-            yield _embedded(one)
+            yield _embedded(attachment)
         case ResourceAttachment(uri=uri):
-            yield _resource(uri, lines(one.selection))
+            yield _resource(uri, lines(attachment.selection))
 
 
-def _embedded(one: EmbeddedAttachment) -> ChatContext:
-    if one.content_type.startswith("image/"):
-        return ImageContext(media_type=one.content_type, base64=one.data)
+def _embedded(attachment: EmbeddedAttachment) -> ChatContext:
+    if attachment.content_type.startswith("image/"):
+        return ImageContext(media_type=attachment.content_type, base64=attachment.data)
     try:
-        text = base64.b64decode(one.data, validate=True).decode("utf-8")
+        text = base64.b64decode(attachment.data, validate=True).decode("utf-8")
     except (binascii.Error, UnicodeDecodeError):
-        text = f"(This is {one.content_type}, which cannot be shown as text.)"
-    return TextContext(label=one.label, content=text)
+        text = f"(This is {attachment.content_type}, which cannot be shown as text.)"
+    return TextContext(label=attachment.label, content=text)
 
 
 def lines(selected: Selected | None) -> LinesRange | None:

@@ -83,10 +83,16 @@ class ClientTool(Plain):
         return await self.client_tools.run(context.call)
 
 
-def spec(one: content.ToolDefinition) -> ToolSpec:
-    given: dict[str, Any] = one.input_schema.wire() if one.input_schema else {"type": "object"}
+def spec(definition: content.ToolDefinition) -> ToolSpec:
+    given: dict[str, Any] = definition.input_schema.wire() if definition.input_schema else {"type": "object"}
     schema: dict[str, Any] = {"properties": {}, **given}
-    return ToolSpec(f"{LENT}{one.name}", one.description or one.title or one.name, schema, CLIENT, Origin.UNKNOWN)
+    return ToolSpec(
+        f"{LENT}{definition.name}",
+        definition.description or definition.title or definition.name,
+        schema,
+        CLIENT,
+        Origin.UNKNOWN,
+    )
 
 
 def declined(state: Json, action: actions.ToolCallDenied, client: str) -> content.AhpToolResult | None:

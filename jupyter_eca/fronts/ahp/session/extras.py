@@ -82,8 +82,8 @@ async def diffs(host: Host, chat: str, session: str) -> list[Json]:
     return [_edit(host, session, one) for one in changes]
 
 
-def _edit(host: Host, session: str, one: Change) -> Json:
-    uri = (host.workspace.files.roots[0] / one.path).as_uri()
-    if isinstance(one, ChangedCell):
-        uri = f"{uri}#{one.cell_id}"
-    return uris.make_change(session, one.id, uri, one.kind, one.text)
+def _edit(host: Host, session: str, change: Change) -> Json:
+    uri = (host.workspace.files.roots[0] / change.path).as_uri()
+    if isinstance(change, ChangedCell):
+        uri = f"{uri}#{change.cell_id}"
+    return uris.make_change(session, change.id, uri, change.kind, change.text)

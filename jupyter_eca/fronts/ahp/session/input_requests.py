@@ -56,10 +56,10 @@ class InputRequests:
             if any(one["id"] == id for one in items(self._state(), "inputRequests")):
                 self._tell(actions.InputCompleted(session=self._session, request_id=id, response="cancel"))
 
-    def resolve(self, asked: Json, response: str, final: Json) -> None:
-        question, future = self._open.get(asked["id"], (None, None))
+    def resolve(self, request: Json, response: str, final: Json) -> None:
+        question, future = self._open.get(request["id"], (None, None))
         if question is not None and future is not None and not future.complete():
-            future.set_result(answer(question, asked, response, final))
+            future.set_result(answer(question, request, response, final))
 
     def cancel_all(self) -> None:
         """Fail all questions: nobody has been there to answer for a while."""
@@ -100,10 +100,10 @@ def _describe_field(field: FormField) -> Json:
     return omit_none(kind=kind, **about, **bounds, format=field.format or None, defaultValue=default)
 
 
-def _options(shown: Iterable[tuple[str, str | None, bool | None]]) -> list[Json]:
+def _options(choices: Iterable[tuple[str, str | None, bool | None]]) -> list[Json]:
     return [
         omit_none(id=str(at), label=label, description=description, recommended=recommended)
-        for at, (label, description, recommended) in enumerate(shown, 1)
+        for at, (label, description, recommended) in enumerate(choices, 1)
     ]
 
 

@@ -75,10 +75,10 @@ async def log(session: EcaSession, params: mcp.McpServerParams) -> mcp.McpServer
     return mcp.McpServerLogResult(lines=session.host.mcp.log(params.name))
 
 
-def _notify_error(what: Callable[[], None]) -> None:
+def _notify_error(action: Callable[[], None]) -> None:
     """Show an error as a message: a notification has no answer that could carry it."""
     try:
-        what()
+        action()
     except LocalError as error:
         _log.warning("%s", error)
 

@@ -41,7 +41,7 @@ class Library:
     """The resources, as a `ResourceShelf`. The `/` in a path is written %2F."""
 
     async def list(self, backend: Assistant) -> list[types.Resource]:
-        opened = await _opened(backend)
+        opened = await _read_open(backend)
         active = "The notebook that is worked in" if opened and opened[0].active else ""
         found = [
             _resource(_NOTEBOOK, info.path, active if info.active else "An open notebook, as it is now")
@@ -79,7 +79,7 @@ class Library:
 
     async def complete(self, backend: Assistant, template: str, argument: str) -> Sequence[str]:
         if argument == "path":
-            return [quote(info.path, safe="") for info in await _opened(backend)]
+            return [quote(info.path, safe="") for info in await _read_open(backend)]
         if template == CHAT:
             return [row.id for row in await backend.host.chats() if row.workspace == backend.host.store.workspace]
         return []
@@ -115,7 +115,7 @@ def _notebooks(backend: Assistant) -> Notebooks:
     return there
 
 
-async def _opened(backend: Assistant) -> Sequence[NotebookInfo]:
+async def _read_open(backend: Assistant) -> Sequence[NotebookInfo]:
     there = tool_context.notebooks(backend.host, "")
     return await there.list() if there is not None else ()
 
@@ -123,14 +123,14 @@ async def _opened(backend: Assistant) -> Sequence[NotebookInfo]:
 async def _notebook(backend: Assistant, path: str, cell: str | None) -> dict[str, Any]:
     document = await _notebooks(backend).read(path)
     if cell is None:
-        return {**document.wire(), "cells": [_told(document, one) for one in document.cells]}
+        return {**document.wire(), "cells": [_describe_cells(document, one) for one in document.cells]}
     one = document.cell(cell)
     if one is None:
         raise RefusedCall(f"{path} has no cell {cell!r}.")
-    return _told(document, one)
+    return _describe_cells(document, one)
 
 
-def _told(document: NotebookDocument, cell: NotebookCell) -> dict[str, Any]:
+def _describe_cells(document: NotebookDocument, cell: NotebookCell) -> dict[str, Any]:
     number = document.cells.index(cell) + 1
     uri = _CELL.format(path=quote(document.path, safe=""), id=quote(cell.id, safe=""))
     return {"number": number, "uri": uri, **cell.wire()}

@@ -66,7 +66,7 @@ async def prompt(
     if draft := call.backend.drafts.get(sessionId):
         chosen = chosen.over(draft.choice)
     else:
-        await _known(call, sessionId)
+        await _check_session(call, sessionId)
     return await call.backend.prompt(_prompt(sessionId, prompt, chosen, files), call.caller)
 
 
@@ -102,7 +102,7 @@ async def abort(call: Assisted, sessionId: Session) -> dict[str, Any]:
     """Stop the answer that is under way in a session. What its tools have done stays done."""
     if sessionId in call.backend.drafts:
         return {"sessionId": sessionId, "aborted": False}
-    row = await _known(call, sessionId)
+    row = await _check_session(call, sessionId)
     host = call.backend.host
     live = host.live(row.id)
     running = live is not None and live.busy
@@ -115,7 +115,7 @@ async def fork(call: Assisted, sessionId: Session) -> dict[str, Any]:
     """Begin a new session that goes on from the end of another, which stays as it is."""
     if sessionId in call.backend.drafts:
         raise RefusedCall("Nothing was said in this session yet.", "Prompt it first, or create another session.")
-    row = await _known(call, sessionId)
+    row = await _check_session(call, sessionId)
     host = call.backend.host
     said = [
         event.content.content_id
@@ -136,7 +136,7 @@ def _prompt(chat: str, message: str, choice: Choice, files: list[str]) -> Prompt
     return Prompt(chat, message, choice, tuple(FileContext(path=path) for path in files))
 
 
-async def _known(call: Assisted, session: str) -> ChatRow:
+async def _check_session(call: Assisted, session: str) -> ChatRow:
     host = call.backend.host
     await host.store.settled()
     row = await host.chat(session)

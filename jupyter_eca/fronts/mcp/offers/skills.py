@@ -37,7 +37,7 @@ async def skills(call: Assisted) -> dict[str, Any]:
                 "arguments": [argument.name for argument in one.arguments],
                 "loadedWhenItFits": one.type is CommandKind.SKILL,
             }
-            for one in await _listed(call.backend.host)
+            for one in await _list_prompts(call.backend.host)
         ]
     }
 
@@ -73,41 +73,41 @@ class WrittenPrompts:
                     for argument in one.arguments
                 ],
             )
-            for one in await _listed(backend.host)
+            for one in await _list_prompts(backend.host)
         ]
 
     async def get(self, backend: Assistant, params: types.GetPromptRequestParams) -> types.GetPromptResult | None:
         host, given = backend.host, params.arguments or {}
-        if found := (await _written(host)).get(params.name):
-            text = expand(found.template, _called(params.name, found.template, found.described.arguments, given))
-            return _got(found.description, text)
+        if found := (await _read_commands(host)).get(params.name):
+            text = expand(found.template, _fill_in(params.name, found.template, found.described.arguments, given))
+            return _make_prompt(found.description, text)
         for skill in await own.find(host):
             if skill.name == params.name:
-                called = _called(skill.name, skill.body, own.described(skill).arguments, given)
+                called = _fill_in(skill.name, skill.body, own.described(skill).arguments, given)
                 made = await own.asked(host, called)
-                return None if made is None else _got(skill.description, made.message)
+                return None if made is None else _make_prompt(skill.description, made.message)
         return None
 
 
 OFFERS = Offers((skills, create), prompts=(WrittenPrompts(),))
 
 
-async def _written(host: Host) -> Mapping[str, markdown_commands.CustomCommand]:
+async def _read_commands(host: Host) -> Mapping[str, markdown_commands.CustomCommand]:
     return await markdown_commands.find(host.workspace.files, host.config, host.audiences.warn)
 
 
-async def _listed(host: Host) -> list[ChatCommand]:
+async def _list_prompts(host: Host) -> list[ChatCommand]:
     """List the prompts, commands first: of two with one name, it is the command that runs."""
-    written = {name: one.described for name, one in (await _written(host)).items()}
+    written = {name: one.described for name, one in (await _read_commands(host)).items()}
     return [*written.values(), *(one for one in await own.listed(host) if one.name not in written)]
 
 
-def _got(description: str, text: str) -> types.GetPromptResult:
+def _make_prompt(description: str, text: str) -> types.GetPromptResult:
     message = types.PromptMessage(role="user", content=types.TextContent(text=text))
     return types.GetPromptResult(description=description, messages=[message])
 
 
-def _called(name: str, template: str, shown: Sequence[CommandArgument], said: Mapping[str, str]) -> Called:
+def _fill_in(name: str, template: str, shown: Sequence[CommandArgument], said: Mapping[str, str]) -> Called:
     """Return the message that runs a prompt.
 
     The arguments `1`, `2` are by position, `args` is everything, and the others are by name.

@@ -74,7 +74,7 @@ def _json(answer: httpx2.Response) -> Any:
         raise RefusedCall("What is there is no OpenCode server.", "Check OPENCODE_SERVER_URL.") from error
 
 
-def _refusal(answer: httpx2.Response, asked: str) -> RefusedCall:
+def _refusal(answer: httpx2.Response, request: str) -> RefusedCall:
     if answer.status_code in {401, 403}:
         return RefusedCall("OpenCode refused the password.", "Set OPENCODE_SERVER_PASSWORD to the server's.")
     try:
@@ -83,13 +83,13 @@ def _refusal(answer: httpx2.Response, asked: str) -> RefusedCall:
         told = None
     words = _word(told, "data", "message") or _word(told, "message")
     return RefusedCall(
-        f"OpenCode answered {answer.status_code} to {asked}: {words or answer.reason_phrase}",
+        f"OpenCode answered {answer.status_code} to {request}: {words or answer.reason_phrase}",
         "Correct the arguments and call it again.",
         "The log of the OpenCode server has the details.",
     )
 
 
-def _word(told: Any, *names: str) -> str:
+def _word(error: Any, *names: str) -> str:
     for name in names:
-        told = cast("dict[str, Any]", told).get(name) if isinstance(told, dict) else None
-    return told if isinstance(told, str) else ""
+        error = cast("dict[str, Any]", error).get(name) if isinstance(error, dict) else None
+    return error if isinstance(error, str) else ""

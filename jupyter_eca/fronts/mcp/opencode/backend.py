@@ -37,7 +37,8 @@ class Folder:
     source: str
 
     @property
-    def told(self) -> dict[str, str]:
+    def fields(self) -> dict[str, str]:
+        """The folder as fields of an answer."""
         return {"directory": self.path, "directorySource": self.source}
 
 
@@ -67,11 +68,11 @@ class OpenCode:
         """Run a tool. OpenCode asks for permissions itself."""
         return await offer.run(call, arguments)
 
-    async def folder(self, given: str = "") -> Folder:
+    async def folder(self, argument: str = "") -> Folder:
         """Return the folder of a call. Raises: RefusedCall when there is no such folder."""
-        found = await asyncio.to_thread(_chosen, given, self._project, self._folder)
+        found = await asyncio.to_thread(_chosen, argument, self._project, self._folder)
         if found is None:
-            named = given or self._project
+            named = argument or self._project
             raise RefusedCall(f"There is no folder {named}.", "Give the absolute path of a project.")
         return found
 
@@ -86,9 +87,9 @@ async def open_backend(folder: Path) -> AsyncGenerator[OpenCode]:
         await backend.api.close()
 
 
-def _chosen(given: str, project: str, folder: Path) -> Folder | None:
+def _chosen(argument: str, project: str, folder: Path) -> Folder | None:
     """Return the chosen folder; None if it does not exist."""
-    for named, source in ((given, "argument"), (project, "OPENCODE_DEFAULT_PROJECT")):
+    for named, source in ((argument, "argument"), (project, "OPENCODE_DEFAULT_PROJECT")):
         if named:
             path = Path(named).expanduser().absolute()
             return Folder(str(path), source) if path.is_dir() else None

@@ -37,7 +37,7 @@ async def models(
         if not provider or one["id"] == provider
         for name in one.get("models", {})
     ]
-    return {"models": names, "default": found.get("default", {}), **folder.told}
+    return {"models": names, "default": found.get("default", {}), **folder.fields}
 
 
 @offer("opencode_model_configure", Hints.WRITES)
@@ -52,7 +52,7 @@ async def configure(
     await known_model(call, folder, f"{provider}/{model}")
     change = {"provider": {provider: {"models": {model: {"options": options}}}}}
     await call.backend.api.patch("/config", change, directory=folder.path)
-    return {"provider": provider, "model": model, "options": options, **folder.told}
+    return {"provider": provider, "model": model, "options": options, **folder.fields}
 
 
 @offer("opencode_provider_list", Hints.READS)
@@ -63,14 +63,14 @@ async def providers(call: Coded) -> dict[str, Any]:
         {"id": one["id"], "name": one.get("name"), "source": one.get("source"), "models": len(one.get("models", {}))}
         for one in found["providers"]
     ]
-    return {"providers": told, **folder.told}
+    return {"providers": told, **folder.fields}
 
 
 @offer("opencode_config_get", Hints.READS)
 async def get(call: Coded) -> dict[str, Any]:
     """The configuration in force, without anything secret."""
     folder = await call.backend.folder()
-    return {"config": told(await call.backend.api.get("/config", directory=folder.path)), **folder.told}
+    return {"config": hide_secrets(await call.backend.api.get("/config", directory=folder.path)), **folder.fields}
 
 
 @offer("opencode_config_update", Hints.WRITES)
@@ -91,7 +91,7 @@ async def update(
     if not change:
         raise RefusedCall("Nothing was to be changed.", "Give a model, a smallModel or a defaultAgent.")
     await call.backend.api.patch("/config", change, directory=folder.path)
-    return {"changed": change, **folder.told}
+    return {"changed": change, **folder.fields}
 
 
 OFFERS = Offers((models, configure, providers, get, update))
@@ -102,13 +102,13 @@ async def _providers(call: Coded) -> tuple[Folder, Any]:
     return folder, await call.backend.api.get("/config/providers", directory=folder.path)
 
 
-def told(value: Any) -> Any:
-    """Pure."""
+def hide_secrets(value: Any) -> Any:
+    """Return the value without keys and other secrets. Pure."""
     match value:
         case dict():
-            return {name: _hidden(name) or told(one) for name, one in cast("dict[str, Any]", value).items()}
+            return {name: _hidden(name) or hide_secrets(one) for name, one in cast("dict[str, Any]", value).items()}
         case list():
-            return [told(one) for one in cast("list[Any]", value)]
+            return [hide_secrets(one) for one in cast("list[Any]", value)]
         case _:
             return value
 

@@ -31,7 +31,7 @@ async def read(
         beside = await api.get("/file", directory=folder.path, path=str(name.parent))
         if name.name not in {one["name"] for one in beside}:
             raise RefusedCall(f"There is no file {path} in {folder.path}.", "Look for it with opencode_find_files.")
-    told = {"path": path, "content": found.get("content", ""), "type": found.get("type"), **folder.told}
+    told = {"path": path, "content": found.get("content", ""), "type": found.get("type"), **folder.fields}
     return {**told, "encoding": found["encoding"]} if found.get("encoding") else told
 
 
@@ -48,7 +48,7 @@ async def search(
         {"path": one["path"]["text"], "line": one["line_number"], "text": one["lines"]["text"].rstrip("\n")}
         for one in found
     ]
-    return {"matches": told, **folder.told}
+    return {"matches": told, **folder.fields}
 
 
 @offer("opencode_find_files", Hints.READS)
@@ -61,7 +61,7 @@ async def find(
     """Find files by their names."""
     folder = await call.backend.folder()
     found = await call.backend.api.get("/find/file", directory=folder.path, query=query, type=type, limit=limit)
-    return {"paths": list(found), **folder.told}
+    return {"paths": list(found), **folder.fields}
 
 
 @offer("opencode_find_symbols", Hints.READS)
@@ -71,7 +71,7 @@ async def symbols(
     """Find functions, classes and the like by name, where a language server runs."""
     folder = await call.backend.folder()
     found = await call.backend.api.get("/find/symbol", directory=folder.path, query=query)
-    return {"symbols": list(found), **folder.told}
+    return {"symbols": list(found), **folder.fields}
 
 
 OFFERS = Offers((read, search, find, symbols))

@@ -40,7 +40,7 @@ async def run(
     folder = await call.backend.folder(workingDirectory)
     body = await message(call, folder, prompt, model, agent, files, no_reply=noReply)
     session = await call.backend.api.post("/session", {}, directory=folder.path)
-    return await said(call, folder, str(session["id"]), body)
+    return await send_message(call, folder, str(session["id"]), body)
 
 
 @offer("opencode_session_create", Hints.CREATES)
@@ -61,7 +61,7 @@ async def create(
         pair = await known_model(call, folder, name)
         chosen["model"] = {"providerID": pair["providerID"], "id": pair["modelID"]}
     session = await api.post("/session", chosen, directory=folder.path)
-    return {"sessionId": session["id"], "title": session.get("title"), **folder.told}
+    return {"sessionId": session["id"], "title": session.get("title"), **folder.fields}
 
 
 @offer("opencode_session_prompt", Hints.WRITES)
@@ -75,7 +75,7 @@ async def prompt(
     """Ask something in a session that the agent remembers. Answers when it is done."""
     folder = await of(call, sessionId)
     body = await message(call, folder, prompt, "", "", files, no_reply=noReply)
-    return await said(call, folder, sessionId, body)
+    return await send_message(call, folder, sessionId, body)
 
 
 @offer("opencode_session_list", Hints.READS)
@@ -87,7 +87,7 @@ async def sessions(call: Coded) -> dict[str, Any]:
         {"sessionId": one["id"], "title": one.get("title"), "directory": one.get("directory"), "time": one.get("time")}
         for one in found
     ]
-    return {"sessions": told, **folder.told}
+    return {"sessions": told, **folder.fields}
 
 
 @offer("opencode_session_abort", Hints.WRITES)
@@ -150,7 +150,7 @@ async def message(
     return {**body, "noReply": True} if no_reply else body
 
 
-async def said(call: Coded, folder: Folder, session: str, body: dict[str, Any]) -> dict[str, Any]:
+async def send_message(call: Coded, folder: Folder, session: str, body: dict[str, Any]) -> dict[str, Any]:
     api = call.backend.api
     try:
         answer = await api.post(f"/session/{session}/message", body, directory=folder.path)
@@ -166,7 +166,7 @@ async def said(call: Coded, folder: Folder, session: str, body: dict[str, Any]) 
             f"Ask again in the same session: opencode_session_prompt with sessionId {session!r}.",
             "Choose another model; opencode_model_list has them.",
         )
-    told = {"sessionId": session, "messageId": info.get("id"), **folder.told}
+    told = {"sessionId": session, "messageId": info.get("id"), **folder.fields}
     if info.get("role") != "assistant":
         return {**told, "noted": True}
     text = "".join(part.get("text", "") for part in parts if part.get("type") == "text")
