@@ -61,7 +61,7 @@ def _unwrap_single_error() -> Generator[None]:
 
 
 @asynccontextmanager
-async def run_host(
+async def running(
     folders: Sequence[Path], config_file: Path | None, options: dict[str, Any] | None = None
 ) -> AsyncGenerator[Host]:
     """Run a host over some folders. A tool that needs a kernel gets one of the host's own. Raises: ConfigError."""
@@ -108,7 +108,7 @@ class ProcessDoor:
             named = [path_of(folder.uri) for folder in params.workspace_folders]
             folders = [folder for folder in named if folder is not None] or [self._folder]
             try:
-                async with run_host(folders, self._config_file, params.initialization_options) as host:
+                async with running(folders, self._config_file, params.initialization_options) as host:
                     host.logins.until = self._until or host.logins.until
                     made.set_result(host)
                     await _wait_for_exit(params.process_id)
@@ -235,11 +235,11 @@ async def ask(folder: Path, config_file: Path | None, question: str, model: str,
 async def run_front(name: str, folder: Path, config_file: Path | None, options: argparse.Namespace) -> int:
     """Run the front of that name as a program, until its client leaves or a signal."""
     front: ProgramFront = loader.find("fronts", "FRONT")[name]
-    await front.run(options, folder, partial(run_host, [folder], config_file))
+    await front.run(options, folder, partial(running, [folder], config_file))
     return 0
 
 
 async def doctor(folder: Path, config_file: Path | None) -> int:
-    async with run_host([folder], config_file) as host:
+    async with running([folder], config_file) as host:
         sys.stdout.write(await report(host, "in a process of its own") + "\n")
     return 0

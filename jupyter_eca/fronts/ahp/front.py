@@ -318,7 +318,7 @@ class AhpFront:
         session = await self.find_session(session_uri(str(question.chat_id)))
         if session is None:
             raise RemoteError("there is no such session")
-        return await session.questions.ask(question)
+        return await session.input_requests.ask(question)
 
     async def _publish_agents(self) -> None:
         agents = await settings.list_agents(self.host)

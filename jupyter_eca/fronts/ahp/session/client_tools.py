@@ -48,14 +48,14 @@ class ClientTools:
         return tuple(ClientTool(self, spec(one)) for one in definitions if _NAME.fullmatch(one.name))
 
     def complete(self, call: str, result: content.AhpToolResult) -> None:
-        if (future := self.waiting.get(call)) and not future.complete():
+        if (future := self.waiting.get(call)) and not future.done():
             future.set_result(_result(result))
 
     def abandon(self) -> None:
         """Fail all calls: the client has not come back."""
         self.gone = True
         for future in self.waiting.values():
-            if not future.complete():
+            if not future.done():
                 future.set_exception(_left_error())
 
     async def run(self, call: str) -> ToolResult:

@@ -58,13 +58,13 @@ class InputRequests:
 
     def resolve(self, request: Json, response: str, final: Json) -> None:
         question, future = self._open.get(request["id"], (None, None))
-        if question is not None and future is not None and not future.complete():
+        if question is not None and future is not None and not future.done():
             future.set_result(answer(question, request, response, final))
 
     def cancel_all(self) -> None:
         """Fail all questions: nobody has been there to answer for a while."""
         for _, future in self._open.values():
-            if not future.complete():
+            if not future.done():
                 future.set_exception(RemoteError("nobody is left to answer"))
 
 

@@ -83,7 +83,7 @@ class AhpSession:
         self._client_customizations = ClientCustomizations(self.uri, lambda: self.state, self.dispatch)
         root = front.host.workspace.files.roots[0]
         self._projection = SessionProjection(
-            self.uri, lambda: self.state, root, self.messages, lambda: self.client_tools.owner, self._words
+            self.uri, lambda: self.state, root, self.messages, lambda: self.client_tools.owner, self._wording
         )
 
     @property
