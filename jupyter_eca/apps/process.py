@@ -41,10 +41,10 @@ if TYPE_CHECKING:
     from jupyter_eca.protocol.question import ChatAskQuestionParams, ChatAskQuestionResult
     from jupyter_eca.transport.eca_client import Answers
 
-# Seconds between two looks at whether the editor still lives; stdin usually tells at once.
+# Seconds between two checks that the editor still runs; the end of stdin usually tells at once.
 PARENT_EVERY = 2.0
 
-# How long a key lasts that is kept in the memory of one command: it helps no other.
+# How long a key is remembered that only this process keeps in memory.
 _COMMAND = "this command ends, and the next one does not know it"
 
 
@@ -79,7 +79,7 @@ async def running(
             finally:
                 host.close()
                 await kernel.close()
-                # Who is cancelled here would have the group cancel the host, in the middle of ending what it started.
+                # A cancellation here would make the group cancel the host while it ends what it started.
                 await asyncio.wait((serving,))
 
 

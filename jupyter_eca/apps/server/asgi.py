@@ -43,10 +43,10 @@ class AsgiHandler(APIHandler):
         await super().prepare()
         if self.request.method == "OPTIONS":
             return
-        # Jupyter leaves this to each handler, unless it was configured not to.
+        # Jupyter leaves this to each handler, unless it is configured otherwise.
         if not self.current_user:
             raise HTTPError(403)
-        # As for the WebSocket: whoever may chat may run tools.
+        # As for the WebSocket: a user who may chat can run tools.
         if not await ensure_async(
             self.authorizer.is_authorized(self, self.current_user, "execute", self.auth_resource)
         ):
@@ -127,7 +127,7 @@ class AsgiHandler(APIHandler):
             if message.get("more_body"):
                 await self.flush()
             else:
-                # Jupyter would call it JSON; a redirection has none.
+                # Jupyter would set the type to JSON; a redirection has none.
                 await self.finish(set_content_type=self._headers.get("Content-Type", "text/plain"))
         except StreamClosedError:
             self._left.set()
@@ -141,7 +141,7 @@ class AsgiHandler(APIHandler):
             (self.add_header if name in seen else self.set_header)(name, value)
             seen.add(name)
         if self.settings.get("compress_response") and "Content-Length" not in self._headers:
-            # A stream is not to be compressed; Tornado leaves alone what has an encoding.
+            # A stream must not be compressed; Tornado does not compress what has an encoding.
             self.set_header("Content-Encoding", "identity")
 
 

@@ -32,7 +32,7 @@ class EcaApp(ExtensionApp):
             # Tornado chooses a handler by the path, so a front with WebSockets is named here.
             (r"/eca/(ahp)", FrontWebSocket, {"eca_server": self.eca_server}),
             (rf"/{CALLBACK}", SignInCallback, {"eca_server": self.eca_server}),
-            # The last one: a front takes no address of ours.
+            # This is the last one, so that a front cannot take an address of ours.
             (r"/eca/([\w-]+)(?:/.*)?", AsgiHandler, {"fronts": self.eca_server.fronts}),
         ]
         self.handlers.extend(doors)  # pyright: ignore[reportUnknownMemberType]

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from jupyter_eca.protocol.question import ChatAskQuestionParams, ChatAskQuestionResult
     from jupyter_eca.workspace.ports import Editor, Kernel, Notebooks
 
-# The page (`labextension/src/files/plugin.ts`) knows it, too.
+# The page (`labextension/src/files/plugin.ts`) has the same id.
 SCHEMA_ID: Final = "https://events.jupyter.org/jupyter_eca/files/v1"
-# A tool may be any program: which files it changed is not known here, so the event says nothing of them.
+# A tool may be any program, so the files that it changed are not known here.
 _SCHEMA: Final[dict[str, Any]] = {
     "$id": SCHEMA_ID,
     "version": "1",

@@ -30,7 +30,7 @@ async def may_execute(handler: JupyterHandler) -> bool:
     )
 
 
-# The order is jupyter-server's own; its mixin means to override `check_origin`.
+# The order of bases is jupyter-server's own; its mixin is meant to override `check_origin`.
 class EcaWebSocket(WebSocketMixin, WebSocketHandler, JupyterHandler):  # pyright: ignore[reportIncompatibleMethodOverride]
     """`<base_url>eca/ws`. Jupyter checks the token or cookie, the origin of pages, and asks its authorizer."""
 

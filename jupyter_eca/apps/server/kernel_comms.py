@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
 KERNEL_ACTIONS = "https://events.jupyter.org/jupyter_server/kernel_actions/v1"
 
-# Seconds between two messages to a kernel of what streams. Each is answered by two changes of its status, to every page
-# that shows the notebook, and for each of these JupyterLab asks the server for another picture of its tab.
+# Seconds between two streamed messages to a kernel. Each message changes the kernel's status twice, for every page that
+# shows the notebook, and each change makes JupyterLab request another tab icon from the server.
 PACE: Final = 0.1
 
-# Begins every comm id of ours, so that one subscription hears all answers and nothing else.
+# The start of every comm id of ours, so that one subscription gets all answers and nothing else.
 PREFIX = "eca-"
 
 
@@ -68,7 +68,7 @@ class KernelWatch:
         comms = self._comms[kernel] = KernelComms(
             manager, self._eca_server, partial(self._interrupt, kernel), kernel, partial(self._chats_of, kernel)
         )
-        # A kernel that dies and comes back is another kernel.
+        # A kernel that is restarted is another kernel.
         for event in ("restart", "dead"):
             self._kernels.add_restart_callback(kernel, comms.lost, event)
 
@@ -101,7 +101,7 @@ class KernelComms:
         self._interrupt = interrupt
         self._kernel = kernel
         self._chats_of = chats
-        # A session of our own: two readers of one session take each other's messages for replays.
+        # A session of our own: two readers of one session would take each other's messages for replays.
         self._session: Any = Session(config=manager.session.config, key=manager.session.key)
         self._shell = manager.connect_shell()
         self._iopub = manager.connect_iopub()
@@ -145,7 +145,7 @@ class KernelComms:
         line.link.received(data)
         if not line.serving:
             line.serving = True
-            # Cells do not show what panels ask, and each message keeps their kernel busy for a moment.
+            # Cells do not show what panels do, and each message keeps the kernel busy for a moment.
             self._eca_server.start(
                 line.link, self._interrupt, self._kernel, chats=self._chats_of, quiet=not line.beside
             )

@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-# What bash needs to tell of its commands: functions that it takes from its environment, in VS Code's words. Other
-# shells do not look at these.
+# Functions in the environment by which bash reports its commands, in VS Code's marks. Other shells ignore them.
 _ESCAPED: Final = (
     r"""() { local t=$1; t=${t//\\/\\\\}; t=${t//;/\\x3b}; t=${t//$'\n'/\\x0a}; builtin printf '%s' "$t"; }"""
 )

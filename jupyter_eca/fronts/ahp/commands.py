@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from jupyter_eca.fronts.ahp.session.session import AhpSession
     from jupyter_eca.protocol.ahp.base import Ahp
 
-# Turns of one answer, where none and where too many are asked for: those of the protocol's own host.
+# Turns of one page: by default, and at most. The protocol's own host has the same limits.
 TURNS: Final = 50
 MOST_TURNS: Final = 100
 

@@ -35,9 +35,9 @@ _log = logging.getLogger(__name__)
 
 T = TypeVar("T", bound="Ahp")
 
-# Messages that a client may be behind before it is cut off: it comes back and is sent what it missed.
+# Messages that a client may be behind before it is disconnected. It reconnects and is sent what it missed.
 MAX_BEHIND: Final = 20_000
-# Clients whose last number is remembered for when they come back.
+# Clients whose last number is remembered for when they reconnect.
 MOST_CLIENTS: Final = 1_000
 
 _CODES: Final[dict[type[EcaError], AhpErrorCode]] = {
@@ -229,7 +229,7 @@ class AhpConnection:
             supported = {"supportedVersions": [VERSION]}
             raise RemoteError(f"We speak {VERSION}.", AhpErrorCode.UNSUPPORTED_PROTOCOL_VERSION, supported)
         front = await self._open(params.client_id)
-        # A client that begins anew counts anew.
+        # A client that initializes again numbers its actions from the start.
         front.last_client_seqs.pop(self.client, None)
         front.languages.pop(self.client, None)
         if (language := locales.choose_language(params.locale)) != locales.ENGLISH:

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from jupyter_eca.fronts.ahp.reducers.base import Json
 
 _SCHEME: Final = f"{PROVIDER}:/"
-# In these null may mean something: they are a tool's or a model's own.
+# Fields in which null may have a meaning: they belong to a tool or a model.
 _OPAQUE: Final = frozenset({"structuredContent", "_meta", "values"})
-# Streamed text, by what it is and where it goes.
+# Actions that stream text, and the field that names where it goes.
 _TEXT: Final = {"session/delta": "partId", "session/reasoning": "partId", "terminal/data": "terminal"}
 
 

@@ -47,9 +47,9 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-# Seconds in which changes of a summary are told as one.
+# Seconds in which changes of a summary are sent as one.
 SUMMARY_EVERY: Final = 0.1
-# What of a summary may change.
+# The fields of a summary that may change.
 _MUTABLE: Final = ("title", "status", "activity", "modifiedAt", "model", "project", "workingDirectory", "diffs")
 
 
@@ -70,7 +70,7 @@ class AhpFront:
         self.sessions: dict[str, AhpSession] = {}
         self.last_client_seqs: dict[str, int] = {}
         self.languages: dict[str, str] = {}
-        # What drops sessions that nobody looks at, should it stay so.
+        # The tasks that drop sessions without subscribers, by session.
         self.dropping: dict[str, asyncio.Task[None]] = {}
         self.terminals = Terminals(self, shells)
         self.resources = Resources(host)
@@ -270,7 +270,7 @@ class AhpFront:
             changed, self._summaries = self._summaries, {}
             for uri, before in changed.items():
                 after = self.hub.state(uri)["summary"]
-                # A change cannot say that something is gone: no activity is an empty one.
+                # A change cannot remove a field: an empty activity stands for none.
                 changes = {k: after.get(k, "") for k in _MUTABLE if after.get(k) != before.get(k)}
                 if changes:
                     self.hub.notify({"type": "notify/sessionSummaryChanged", "session": uri, "changes": changes})

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from jupyter_eca.fronts.ahp.reducers.base import Json, Reducer
     from jupyter_eca.protocol.ahp.actions import AhpAction
 
-# Envelopes that are kept for clients who come back. The protocol's own host keeps 1,000.
+# Envelopes that are kept for clients that come back. The protocol's own host keeps 1,000.
 KEPT: Final = 2_000
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from jupyter_eca.fronts.ahp.reducers.base import Json
     from jupyter_eca.host.store import Store
 
-# Numbers that are set aside at a time: a server that dies goes on behind them.
+# Numbers that are reserved at a time: a server that crashed continues after them.
 RESERVED: Final = 65_536
 _COUNTER: Final = "ahp.serverSeq"
 
@@ -75,7 +75,7 @@ class NoteStore:
                 self.notes[chat] = notes.of(session.state, session.messages)
         texts = {chat: json.dumps(self.notes[chat], ensure_ascii=False) for chat in changed}
         if texts:
-            # They are in nobody's list of changes any more: whoever is cancelled here would lose them.
+            # They are no longer in the list of changes: a cancellation here would lose them.
             await whole(self._store.do(lambda tables: [tables.note(chat, text) for chat, text in texts.items()]))
 
     @property

@@ -30,10 +30,10 @@ T = TypeVar("T", bound="Model")
 
 _log = logging.getLogger(__name__)
 
-# Seconds an editor has to answer: its language server may be starting. nvim and the desktop never answer at all.
+# Seconds that an editor has to answer: its language server may be starting. nvim and the desktop never answer.
 EDITOR_SECONDS = 30.0
 
-# Seconds that a page has to say which notebooks it has open: somebody types while that is asked.
+# Seconds that a page has to list its open notebooks: a user types while it is asked.
 LIST_SECONDS = 1.0
 
 _ITSELF = "The kernel is busy with the cell that asks: it cannot be {} without ending your own answer."

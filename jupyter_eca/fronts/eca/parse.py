@@ -17,11 +17,11 @@ from jupyter_eca.protocol.methods import METHODS
 if TYPE_CHECKING:
     from jupyter_eca.protocol.base import Model
 
-# An editor that gives up before it began may still say goodbye.
+# An editor that gives up before it was initialized may still say goodbye.
 BEFORE_INITIALIZE: Final = frozenset({"initialize", "shutdown"})
 
-# The reply to these comes after what they make the client be shown: Emacs waits for it and forgets what it has read in
-# the same piece after it.
+# The reply to these comes after the notifications that they cause: Emacs waits for the reply, and forgets what it has
+# read in the same piece after it.
 SHOWN_FIRST: Final = frozenset(
     {f"chat/{name}" for name in ("addFlag", "clear", "delete", "fork", "removeFlag", "revert", "rollback", "update")}
 )

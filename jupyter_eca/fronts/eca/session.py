@@ -175,7 +175,7 @@ class EcaSession:
         self._behind += [event for event in events if self._is_subscribed(event.chat)]
         if self.asking is not None:
             self.asking -= {event.chat for event in events if event.outcome}
-        # Not during a replay: an event that is partly in it would be shown a second time.
+        # Not during a replay: an event that is partly in the replay would be shown twice.
         if len(self._behind) > MAX_BEHIND and not self._replaying:
             self._behind = compact(item for item in self._behind if not self._is_shown(item))
         if len(self._behind) > MAX_BEHIND:
@@ -203,7 +203,7 @@ class EcaSession:
 
     async def ask(self, question: ChatAskQuestionParams) -> ChatAskQuestionResult:
         params = question.model_copy(update={"chat_id": self.wire_id(str(question.chat_id))})
-        # Emacs writes the question into the call it belongs to, and what comes of that call later over the question.
+        # Emacs writes the question into its tool call, and later output of the call over the question.
         await self.catch_up()
         answer = await self.peer.request("chat/askQuestion", params.wire())
         try:
@@ -222,7 +222,7 @@ class EcaSession:
         async with self.sending:
             behind, self._behind = self._behind, []
             for run in runs(behind):
-                # What a replay has shown goes before the rest is merged, or it would be in there once more.
+                # Drop what a replay has shown before the rest is merged, or it would be shown again.
                 for item in compact([item for item in run if not self._is_shown(item)]):
                     await self._send(item)
 
@@ -294,7 +294,7 @@ class EcaSession:
             await self._show_event(event, again=True)
         self.shown[chat] = max((event.seq for event in shown), default=0 if anew else self.shown.get(chat, 0))
         status = self.host.status(chat)
-        # A chat that waits for an answer to `/login` is at rest here: `login` is known in results and lists alone.
+        # A chat that waits for an answer to `/login` is idle here: only results and lists have the status `login`.
         status = ChatStatus.IDLE if status is ChatStatus.LOGIN else status
         await self.notify("chat/statusChanged", ChatStatusChangedParams(chat_id=wire_id, status=status))
 
@@ -406,7 +406,7 @@ class EcaSession:
             self.notebooks = LinkNotebooks(self.peer)
         if any(self.can.editor.model_dump().values()):
             self.editor = LinkEditor(self.peer, self.can.editor, lambda: self.dialect, in_jupyter=self.can.notebook)
-        # A client may send its first requests without waiting for this reply: they wait in its stead.
+        # A client may send requests without waiting for this reply: they wait until `opened` is set.
         self.opened.clear()
         try:
             self._host = await self.door.host(params)

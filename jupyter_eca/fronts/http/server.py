@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
     from jupyter_eca.fronts.http.gate import Gate
 
-# Connections that wait to be taken: hundreds of pages may open at once.
+# Connections that wait to be accepted: hundreds of pages may open at once.
 BACKLOG: Final = 2048
-# Seconds that answers have to end in when the server is told to.
+# Seconds that answers have to end when the server is stopped.
 GRACE: Final = 3
 
 
@@ -31,7 +31,7 @@ async def serve(app: ASGIApp, gate: Gate, port: int, ready: Callable[[str], None
 
     Raises: ConfigError when the port cannot be had.
     """
-    # uvicorn sends itself the signal that ended it once more: by then it means nothing, the host is to end properly.
+    # uvicorn sends itself the signal that ended it once more. Ignore it: the host has to close properly.
     with suppress(NotImplementedError):  # on Windows
         for number in (signal.SIGINT, signal.SIGTERM):
             asyncio.get_running_loop().add_signal_handler(number, lambda: None)

@@ -19,7 +19,7 @@ APPROVE: Final = "approve"
 ALWAYS: Final = "approve for this session"
 REJECT: Final = "reject"
 
-# Of what is shown of a call; somebody reads it in a dialog.
+# Characters of a call that are shown; somebody reads them in a dialog.
 _MOST: Final = 4_000
 
 _SCHEMA: Final[dict[str, Any]] = {

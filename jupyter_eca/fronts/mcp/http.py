@@ -49,7 +49,7 @@ class Application:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if name := scope.get("user"):
-            # It is no token: whoever serves this has asked for one.
+            # This is not a real token: Jupyter's door has checked the user.
             known = AccessToken(token="", client_id=str(name), scopes=[])
             scope = {**scope, "user": AuthenticatedUser(known)}
         await self._manager.handle_request(scope, receive, send)

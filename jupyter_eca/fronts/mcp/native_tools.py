@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from jupyter_eca.host.host import Host
     from jupyter_eca.plugins.tools.base import Tool
 
-# Those whose own names do not begin with a category; any other tool keeps its name behind the prefix.
+# Tools whose own names do not begin with a category. Any other tool keeps its name after the prefix.
 _NAMES: Final = {
     "ask_user": "user_ask",
     "bg_job": "shell_job",
@@ -44,7 +44,7 @@ _CREATING: Final = frozenset({"notebook_create"})
 def list_offers(host: Host) -> list[Offer]:
     """List the tools that can work now and that the default agent may use."""
     who = agent(host.config)
-    # A chat has its plan from its first call on.
+    # A chat has a plan from its first call on.
     there = replace(tool_context.tools(host, "", None), plan=Plan())
     return [
         _make_offer(tool)

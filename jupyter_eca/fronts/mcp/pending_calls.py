@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     Context = ServerRequestContext[Any, Any]
 
-# Seconds that a question waits for the call to be made again; nobody may ever do it.
+# Seconds that a question waits for the call to be made again, which may never happen.
 PATIENCE: Final = 300.0
 
 _QUESTION: Final = "question"
@@ -58,7 +58,7 @@ class CallInProgress:
         can = self.context.session.client_capabilities
         if can is None or can.elicitation is None:
             return False
-        # An empty declaration is one of forms; so it was before there were others.
+        # An empty declaration means forms: there was nothing else when it was introduced.
         form = can.elicitation.form is not None or can.elicitation.url is None
         return form and (self._modern or self.context.session.can_send_request)
 

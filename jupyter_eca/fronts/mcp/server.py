@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-# More than any client shows; those that were first are forgotten.
+# More subscriptions than any client shows; the oldest are dropped.
 MOST_SUBSCRIPTIONS: Final = 10_000
 # The protocol's limit.
 MOST_COMPLETIONS: Final = 100
@@ -74,7 +74,7 @@ class McpFront:
             on_get_prompt=self._prompt,
             on_completion=self._complete,
         )
-        # By this way, and not in the constructor, which warns: clients of the older versions still ask for it.
+        # Added here and not in the constructor, which warns: clients of older versions still send it.
         self.server.add_request_handler("logging/setLevel", types.SetLevelRequestParams, self._set_level)
         self.server.middleware.append(
             RequestStateBoundary(RequestStateSecurity.ephemeral(ttl=PATIENCE), default_audience=about.name)

@@ -42,7 +42,7 @@ async def open_streams() -> AsyncGenerator[Streams]:
             loop.call_soon_threadsafe(incoming.send_nowait, _parse(line))
         loop.call_soon_threadsafe(incoming.close)
 
-    # A blocking read can be cancelled on no platform; the thread dies with the process.
+    # No platform can cancel a blocking read; the thread ends with the process.
     threading.Thread(target=read, name="eca-stdin", daemon=True).start()
     async with asyncio.TaskGroup() as tasks:
         writing = tasks.create_task(_write(writer, stdout))

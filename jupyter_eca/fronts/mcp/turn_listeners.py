@@ -92,7 +92,7 @@ class TurnListeners:
         self._changed(CHAT.format(id=again.chat))
 
     async def ask(self, question: ChatAskQuestionParams) -> ChatAskQuestionResult:
-        # What is secret is not for a form: it would pass through the caller's model (MCP, elicitation).
+        # A secret must not be asked for in a form: it would pass through the caller's model (MCP, elicitation).
         listeners = [] if question.secret else self._by_chat.get(str(question.chat_id), [])
         for listener in list(listeners):
             if listener.caller.can_ask and (answer := await listener.caller.ask(_make_form(question))):

@@ -19,7 +19,7 @@ from jupyter_eca.protocol.content import (
 )
 from jupyter_eca.protocol.event import Event, Outcome
 
-# The words are the user's here, not the model's: whoever called can do something about it.
+# These texts are for the caller's user, not for a model: the user can do something about it.
 REFUSALS: Final = {
     RejectReason.USER: ("The user rejected this call. It did not run; nothing was changed.",
                         "Ask the user what they want instead."),
@@ -72,7 +72,7 @@ class TurnResult:
             case ProgressContent(state="running", text=text):
                 return self._set_progress(text or "")
             case ToolCallRunningContent(name=name, summary=summary):
-                # What was said before a call was on the way to the answer.
+                # Text before a tool call is not part of the final answer.
                 self._texts.clear()
                 return self._set_progress(summary or name)
             case ToolCalledContent(name=name, arguments=arguments, error=error):

@@ -61,7 +61,7 @@ class Handlers:
 
     async def stream(self, request: Request) -> Response:
         turn = await self._turn(request)
-        # Who says that it understands event streams is given what is beyond the contract.
+        # A client that says it understands event streams gets what is beyond the contract.
         ids = "text/event-stream" in request.headers.get("accept", "") or "last-event-id" in request.headers
         return EventStream(self._front, turn, ids=ids)
 

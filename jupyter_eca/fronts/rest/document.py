@@ -29,7 +29,7 @@ _PARAMETERS: Final = {
     "server_id": ({"type": "string", "minLength": 1}, "As `/servers` lists it."),
     "chat_id": ({"type": "string", "pattern": rest.CHAT_ID}, "As `/chats` lists it."),
 }
-# Of a stream each: where OpenAPI says nothing of them, tools take the schema for that of one event.
+# The schema of one event in a stream. Where OpenAPI says nothing of events, tools take this schema for one event.
 _EVENT: Final[Json] = {
     "type": "object",
     "required": ["data"],

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 # What the host calls this front's conversations: a client sees these only, and only these can it delete.
 PREFIX: Final = "rest-"
 
-# Seconds beyond its own timeout that a server may take to come up.
+# Seconds beyond its own timeout that a server may take to start.
 MARGIN: Final = 5.0
 
 
@@ -215,7 +215,7 @@ class RestFront:
         """Prompt, and return the turn, which is to be read at once with `reading`. Raises: BusyError."""
         id = PREFIX + chat
         await self._host.prompt(Prompt(id, message, self._choice, bounds=self._bounds))
-        # From the prompt to here nothing was awaited: what the turn has said is not told yet.
+        # Nothing was awaited since the prompt, so no event of the turn was published yet.
         return self._turn(id, chat)
 
     async def resume(self, chat: str, after: int) -> RestTurn:

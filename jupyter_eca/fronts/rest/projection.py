@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 # Characters of one text event. Clients of this contract keep no buffer between reads: what does not fit into one packet
-# reaches them in two pieces, of which they understand neither. 1,000 in JSON's ASCII stay below Ethernet's 1,460 bytes
-# for most texts.
+# reaches them in two pieces, and they understand neither. 1,000 characters of ASCII JSON stay below Ethernet's 1,460
+# bytes for most texts.
 PIECE: Final = 1_000
 
 

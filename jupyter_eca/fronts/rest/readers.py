@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from jupyter_eca.protocol.question import ChatAskQuestionParams, ChatAskQuestionResult
     from jupyter_eca.workspace.ports import Editor, Kernel, Notebooks
 
-# Events a reader may be behind before its text is joined to longer pieces: what is held for one that has stopped
-# reading is then hardly more than the answer itself.
+# Events that a reader may be behind before their text is joined to longer pieces. What is held for a reader that has
+# stopped reading is then hardly more than the answer itself.
 MAX_BEHIND: Final = 1_000
 
 

@@ -21,7 +21,7 @@ class SessionStatus(IntFlag):
 
 ACTIVITY: Final = 31
 
-# A call in one of these waits for a user.
+# The statuses in which a call waits for a user.
 WAITING: Final = frozenset({"pending-confirmation", "pending-result-confirmation"})
 
 

@@ -14,7 +14,7 @@ _COMMON: Final = ("toolCallId", "toolName", "displayName", "toolClientId", "_met
 _PARAMS: Final = ("invocationMessage", "toolInput")
 _RESULT: Final = ("success", "pastTenseMessage", "content", "structuredContent", "error")
 
-# In these a call has ended.
+# The statuses in which a call has ended.
 ENDED: Final = frozenset({"completed", "cancelled"})
 
 

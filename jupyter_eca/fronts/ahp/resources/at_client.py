@@ -33,11 +33,11 @@ if TYPE_CHECKING:
     Ask = Callable[[str, Json], Awaitable[Any]]
     """Of one client: a method and its parameters. Raises: RemoteError."""
 
-# Seconds that a client has to answer; whether it lets us have something at all it may ask its user.
+# Seconds that a client has to answer; and to give permission, for which it may ask its user.
 ANSWER_S: Final = 10.0
 LEAVE_S: Final = 120.0
 
-# Files of a folder that sessions are customized with.
+# Files of one folder that are read at most.
 _MOST_FILES: Final = 20
 
 

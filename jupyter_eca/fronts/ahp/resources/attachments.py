@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from jupyter_eca.protocol.ahp.content import MessageAttachment, Selected, UserMessage
 
-# In an attachment's `_meta`: what we offered, and a client sends back unchanged.
+# A key in an attachment's `_meta`: our completion, which a client sends back unchanged.
 OURS: Final = "eca"
 
 _CONTEXT: TypeAdapter[Any] = TypeAdapter(ChatContext)
@@ -71,7 +71,7 @@ def lines(selected: Selected | None) -> LinesRange | None:
     if selected is None:
         return None
     start, end = selected.range.start, selected.range.end
-    # An end at the beginning of a line leaves that line out.
+    # A range that ends at the start of a line does not include this line.
     last = end.line if end.character == 0 and end.line > start.line else end.line + 1
     return LinesRange(start=start.line + 1, end=last)
 

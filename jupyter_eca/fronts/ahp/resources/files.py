@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from jupyter_eca.host.host import Host
     from jupyter_eca.protocol.ahp import commands
 
-# Bytes of one file, either way: it is held in memory a few times over, and one frame has to carry it.
+# Bytes of one file, in either direction: memory holds it a few times, and one frame has to carry it.
 MOST: Final = 32 * 1024 * 1024
 
 _ALLOW: Final = "Allow"

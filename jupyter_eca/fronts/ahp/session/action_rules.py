@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from jupyter_eca.protocol.ahp.content import Answer, UserMessage
 
-# Characters of a message with all that is attached to it: everybody who watches the session is sent it, and it is kept.
+# Characters of a message with its attachments: it is sent to all subscribers, and it is stored.
 MOST: Final = 8 * 1024 * 1024
 
 _VALUES: Final = {

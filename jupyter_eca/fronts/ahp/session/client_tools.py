@@ -28,10 +28,10 @@ if TYPE_CHECKING:
     from jupyter_eca.plugins.tools.base import ToolContext
     from jupyter_eca.protocol.ahp import actions, content
 
-# What vendors take for the name of a tool.
+# Tool names that all vendors accept.
 _NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,55}")
 
-# Seconds that a call waits for a client that has gone: it may come back, as the same, within them.
+# Seconds that a call waits for a client that has left: the client may come back.
 GRACE: Final = 30.0
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 DEFAULT: Final = "default"
 ASK, AUTO = "ask", "auto"
 
-# The server that the tools of a client seem to be of, in approval rules.
+# The server name of client tools in approval rules.
 CLIENT: Final = LENT.removesuffix("__")
 
 

@@ -61,7 +61,7 @@ def apply_switches(offered: list[Json], off: set[str]) -> list[Json]:
 
 def tools(host: Host, chat: str, state: Json) -> list[Json]:
     """Return the tools of the session's agent. The tools of the active client are in `activeClient` instead."""
-    # Who looks at a session can be asked.
+    # The users who watch a session can be asked.
     has = replace(tool_context.promised(host, chat), questions=Asking(host.audiences, chat))
     found = setup.offered(host, config.choice(state).agent, has, config.bounds(host, state))
     return [_tool(one) for one in found if one.spec.server != config.CLIENT]

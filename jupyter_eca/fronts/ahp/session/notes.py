@@ -16,7 +16,7 @@ from jupyter_eca.fronts.ahp.reducers.status import ACTIVITY, SessionStatus
 if TYPE_CHECKING:
     from jupyter_eca.host.store import ChatRow
 
-# Actions after which there is something else to keep.
+# Actions that change what the note has to keep.
 NOTED = frozenset(
     f"session/{name}"
     for name in (

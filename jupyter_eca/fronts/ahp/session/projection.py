@@ -68,7 +68,7 @@ class SessionProjection:
         """
         content = event.content
         if isinstance(content, MetadataContent):
-            # The title that a first question makes does not stand over one that somebody gave before.
+            # The title made from the first prompt does not replace one that a user gave before.
             title = self._state()["summary"]["title"]
             if content.title != title and not (title and event.turn):
                 yield actions.TitleChanged(session=self._session, title=content.title)

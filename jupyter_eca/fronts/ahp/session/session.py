@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-# What changes which tools a session has, or what it is customized with.
+# Actions that change the tools or the customizations of a session.
 _SET_UP: Final = (actions.ConfigChanged, actions.CustomizationToggled, actions.ActiveClientChanged)
 
 
@@ -71,9 +71,9 @@ class AhpSession:
         self._draft: Json = {}
         self._waiting_events: list[Event] | None = []
         self._known = 0
-        # What is done to the chat is done in the order in which clients asked for it.
+        # Operations on the chat run in the order in which clients requested them.
         self._order = asyncio.Lock()
-        # Turns of clients that the chat has said nothing of: refused ones never reach the store.
+        # Turns of clients without any event yet: a refused prompt never reaches the store.
         self._unseen: set[str] = set()
         self._starting: dict[str, asyncio.Task[None]] = {}
         self.input_requests = InputRequests(self.uri, lambda: self.state, self.dispatch)
@@ -121,8 +121,8 @@ class AhpSession:
     async def read(self, state: Json) -> None:
         """Build the state from the stored events; `state` is the one without turns."""
         self._draft = state
-        # A turn that the server did not live to see the end of is closed by this. It may have no turn yet, or another
-        # program may answer in it.
+        # This closes a turn that was running when the server died. The chat may have no turn yet, or another program
+        # may answer in it.
         with suppress(EcaError):
             await self._host.load(self.chat, must_exist=True)
         events = await self._host.stored(self.chat)
@@ -317,7 +317,7 @@ class AhpSession:
             self._fail(turn, str(error))
             return
         if state["summary"]["title"] and not items(state, "turns"):
-            # The user's own title, given before there was a chat that could have one.
+            # The user gave this title before the chat existed.
             await self._rename(state["summary"]["title"])
         self._steer()
 

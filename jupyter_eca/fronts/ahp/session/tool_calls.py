@@ -31,11 +31,11 @@ if TYPE_CHECKING:
     from jupyter_eca.fronts.ahp.locales import Wording
     from jupyter_eca.protocol.ahp.content import Confirmed
 
-# What the tools of clients are called among ours.
+# The prefix of client tools among ours.
 LENT: Final = "client__"
 
 REMEMBER: Final = "allow-session"
-# Whoever approves chooses one of these, by their kinds.
+# The options of an approval, and their kinds.
 OPTIONS: Final = {"allow": "approve", REMEMBER: "approve", "deny": "deny"}
 
 
@@ -87,7 +87,7 @@ class ToolCallProjection:
             case ToolCallPrepareContent(arguments_text=text) if text:
                 yield actions.ToolCallInputDelta(**about, content=text)
             case ToolCallRunContent(manual_approval=True):
-                # A call whose turn was ended by the client meanwhile is not asked about any more.
+                # Nothing is asked for a call whose turn a client has ended meanwhile.
                 yield self._ready(about, content, options=options(self._wording()))
             case ToolCallRunningContent():
                 yield from self._confirm(about, content)
@@ -164,7 +164,7 @@ class ToolCallProjection:
             message = self._describe_error(content.reason)
             yield actions.ToolCallDenied(**about, approved=False, reason=reason, reason_message=message)
         elif status == "running":
-            # Somebody else was quicker to refuse than whoever approved here.
+            # Another client has refused the call before the approval from here arrived.
             error = ToolFailure(message=words or reason)
             result = AhpToolResult(success=False, past_tense_message="It did not run", error=error)
             yield actions.ToolCallComplete(**about, result=result)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _MARK: Final = re.compile(r"\x1b\](?P<kind>133|633|1337|7);(?P<words>[^\x07\x1b]*)(?:\x07|\x1b\\)")
-# The beginning of one whose end is still to come; what is longer than this is none.
+# An unfinished mark at the end of a piece. One that is longer than this is no mark.
 _BEGUN: Final = re.compile(r"\x1b(?:\](?:[0-9]{0,4}|(?:133|633|1337|7);[^\x07\x1b]{0,8192}\x1b?))?\Z")
 _ESCAPED: Final = re.compile(r"\\(?:\\|x(?P<code>[0-9a-fA-F]{2}))")
 _DRAWN: Final = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|[\x00-\x08\x0b-\x1f\x7f]")

@@ -35,7 +35,8 @@ async def open(session: EcaSession, params: chats.ChatOpenParams) -> chats.ChatO
     archive = session.host.archive
     async with session.replaying():
         try:
-            # What was shown since the client came back cannot be told from a piece that holds it and what it missed.
+            # Events that were shown since the client came back cannot be told apart from a piece that joins them with
+            # missed ones.
             if after is not None and session.can.envelope and session.shown.get(id, 0) > after:
                 after = None
             page = await archive.page(id, params.limit, before, after)
@@ -62,7 +63,7 @@ def _selection(session: EcaSession, id: str, row: ChatRow | None) -> chats.ChatS
     chosen = live.choice if live else stored_choice(row)
     choice = setup.decided(session.host, chosen)
     variants = session.host.catalog.variants(choice.model)
-    # An agent names a variant for whichever model comes, and what this one has not is not used.
+    # An agent names a variant for whatever model is used; a model without this variant ignores it.
     variant = choice.variant if choice.variant in {chosen.variant, *variants} else None
     return chats.ChatSelection(
         model=choice.model or None, agent=choice.agent, variant=variant, variants=variants, trust=bool(choice.trust)

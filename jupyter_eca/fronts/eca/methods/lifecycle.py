@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 MODELS_SECONDS: Final = 0.7
 
 
-# Seconds that tool servers have to end in: an editor that closes waits for the reply.
+# Seconds that tool servers have to end: an editor that closes waits for the reply.
 SERVERS_SECONDS = 3.0
 
 

@@ -25,7 +25,7 @@ _ABOUT: Final = About(
     "Errors say what to do about them.",
 )
 
-# What the top folder of a project has.
+# Files that only the top folder of a project has.
 _MARKERS: Final = (".git", "opencode.json", "opencode.jsonc", "package.json", "pyproject.toml", "Cargo.toml", "go.mod")
 
 

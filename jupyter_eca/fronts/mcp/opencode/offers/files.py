@@ -26,7 +26,7 @@ async def read(
         raise RefusedCall(f"{path} is not in the project.", "Give a path from the project's folder on.")
     api = call.backend.api
     found = await api.get("/file/content", directory=folder.path, path=path)
-    # OpenCode answers with an empty text for a file that is not there.
+    # OpenCode answers with an empty text for a file that does not exist.
     if not found.get("content"):
         beside = await api.get("/file", directory=folder.path, path=str(name.parent))
         if name.name not in {one["name"] for one in beside}:
