@@ -55,10 +55,8 @@ async def _run(given: argparse.Namespace) -> int:
             return await process.serve(folder, given.config_file)
         case "ask":
             return await process.ask(folder, given.config_file, given.question, given.model, given.agent, given.chat)
-        case "rest":
-            return await process.rest(folder, given.config_file, given)
-        case "mcp":
-            return await process.mcp(folder, given.config_file, given.backend)
+        case "rest" | "mcp":
+            return await process.run_front(given.command, folder, given.config_file, given)
         case _:
             return await process.doctor(folder, given.config_file)
 

@@ -1,4 +1,7 @@
-"""The engine as a process of its own: for an editor over stdio, and for one question in a terminal."""
+"""Owns the engine as a process of its own: for an editor over stdio, for one question in a terminal, for a front.
+
+It must not parse arguments: `cli.py` does.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +10,14 @@ import importlib
 import signal
 import sys
 import uuid
-from contextlib import asynccontextmanager, closing, contextmanager, suppress
+from contextlib import asynccontextmanager, contextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from jupyter_eca import config
 from jupyter_eca.apps.python_tools import LENT
 from jupyter_eca.errors import ConfigError
-from jupyter_eca.fronts.eca.session import EcaSession, handlers
+from jupyter_eca.fronts.eca.session import EcaSession, load_handlers
 from jupyter_eca.host.doctor import report
 from jupyter_eca.host.host import Host
 from jupyter_eca.mcp_client.loopback_browser import Loopback
@@ -33,20 +36,21 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Generator, Sequence
     from pathlib import Path
 
+    from jupyter_eca.fronts.base import ProgramFront
     from jupyter_eca.protocol.lifecycle import InitializeParams
     from jupyter_eca.protocol.question import ChatAskQuestionParams, ChatAskQuestionResult
     from jupyter_eca.transport.eca_client import Answers
 
-# Seconds between two looks at whether the editor still lives; stdin usually tells at once.
+# Seconds between two checks that the editor still runs; the end of stdin usually tells at once.
 PARENT_EVERY = 2.0
 
-# How long a key lasts that is kept in the memory of one command: it helps no other.
+# How long a key is remembered that only this process keeps in memory.
 _COMMAND = "this command ends, and the next one does not know it"
 
 
 @contextmanager
-def _alone() -> Generator[None]:
-    """An error that is alone in its group is raised as itself: callers know what to do about it."""
+def _unwrap_single_error() -> Generator[None]:
+    """Raise an error that is alone in its group as itself: callers know what to do about it."""
     try:
         yield
     except BaseExceptionGroup as group:
@@ -58,15 +62,15 @@ def _alone() -> Generator[None]:
 
 @asynccontextmanager
 async def running(
-    folders: Sequence[Path], only: Path | None, options: dict[str, Any] | None = None
+    folders: Sequence[Path], config_file: Path | None, options: dict[str, Any] | None = None
 ) -> AsyncGenerator[Host]:
-    """A host over some folders, with a kernel of its own when a tool needs one. Raises: ConfigError."""
-    read = partial(config.read, folders, only, options)
+    """Run a host over some folders. A tool that needs a kernel gets one of the host's own. Raises: ConfigError."""
+    read = partial(config.read, folders, config_file, options)
     settings = await asyncio.to_thread(read)
     kernel = LocalKernel(folders[0])
     files = Files(tuple(folders))
     host = Host(settings, Workspace(files, kernel, NotebookFiles(files, kernel), kernel), database(), read)
-    with _alone():
+    with _unwrap_single_error():
         async with asyncio.TaskGroup() as tasks:
             serving = tasks.create_task(host.run())
             await host.ready.wait()
@@ -75,63 +79,65 @@ async def running(
             finally:
                 host.close()
                 await kernel.close()
-                # Who is cancelled here would have the group cancel the host, in the middle of ending what it started.
+                # A cancellation here would make the group cancel the host while it ends what it started.
                 await asyncio.wait((serving,))
 
 
 class ProcessDoor:
-    """The host is made for the folders and options that the one client of this process names."""
+    """The `Door` of the one client of a process. The host is made for the folders and options that it names."""
 
     sees_all = True
     follows = True
     browser = Loopback()
     kernel = None
 
-    def __init__(self, folder: Path, only: Path | None, until: str = "") -> None:
-        """`until`: what ends this process, when it is no server."""
+    def __init__(self, folder: Path, config_file: Path | None, until: str = "") -> None:
+        """`until` says what ends this process, in the words shown to the user. "" for a server."""
         self._folder = folder
-        self._only = only
+        self._config_file = config_file
         self._until = until
-        self._asked: asyncio.Queue[tuple[InitializeParams, asyncio.Future[Host]]] = asyncio.Queue()
+        self._requests: asyncio.Queue[tuple[InitializeParams, asyncio.Future[Host]]] = asyncio.Queue()
 
     async def run(self) -> None:
-        """Keep the host for as long as this runs, or the editor lives; the task that makes it must be the one that
-        ends it. A client that was told of a broken configuration may try again."""
+        """Keep the host until the editor ends. The task that makes it must be the one that ends it.
+
+        A client that was told of a broken configuration may try again.
+        """
         while True:
-            params, made = await self._asked.get()
+            params, made = await self._requests.get()
             named = [path_of(folder.uri) for folder in params.workspace_folders]
             folders = [folder for folder in named if folder is not None] or [self._folder]
             try:
-                async with running(folders, self._only, params.initialization_options) as host:
+                async with running(folders, self._config_file, params.initialization_options) as host:
                     host.logins.until = self._until or host.logins.until
                     made.set_result(host)
-                    await _gone(params.process_id)
+                    await _wait_for_exit(params.process_id)
                     return
             except ConfigError as error:
                 made.set_exception(error)
 
     async def host(self, params: InitializeParams) -> Host:
         made: asyncio.Future[Host] = asyncio.get_running_loop().create_future()
-        self._asked.put_nowait((params, made))
+        self._requests.put_nowait((params, made))
         return await made
 
     async def doctor(self, host: Host) -> str:
         return await report(host.services, "in a process of its own")
 
     async def interrupt(self) -> None:
-        """The client is no kernel."""
+        """Do nothing: the client is no kernel."""
 
 
-async def _gone(process: int | None) -> None:
-    """Returns when the editor has ended (protocol, `processId`); an editor without an id ends stdin instead."""
+async def _wait_for_exit(process: int | None) -> None:
+    """Wait until the editor has ended (protocol, `processId`). An editor without an id ends stdin instead."""
     if process is None or process < 1:
         await asyncio.Event().wait()
         return
-    while await asyncio.to_thread(_lives, process):  # noqa: ASYNC110  # no event tells of another process' end
+    while await asyncio.to_thread(_is_alive, process):  # noqa: ASYNC110  # no event tells of another process' end
         await asyncio.sleep(PARENT_EVERY)
 
 
-def _lives(process: int) -> bool:
+def _is_alive(process: int) -> bool:
     import psutil  # 30 ms, which the reply to `initialize` would wait for on the loop
 
     try:
@@ -142,9 +148,9 @@ def _lives(process: int) -> bool:
 
 @asynccontextmanager
 async def _door(
-    folder: Path, only: Path | None, until: str = ""
+    folder: Path, config_file: Path | None, until: str = ""
 ) -> AsyncGenerator[tuple[ProcessDoor, asyncio.Task[None]]]:
-    door = ProcessDoor(folder, only, until)
+    door = ProcessDoor(folder, config_file, until)
     keeping = asyncio.create_task(door.run())
     try:
         yield door, keeping
@@ -153,11 +159,13 @@ async def _door(
         await asyncio.wait((keeping,))
 
 
-async def serve(folder: Path, only: Path | None) -> int:
-    """Until `exit`, the end of stdin, the end of the editor, or a signal: some editors send one soon after `exit`."""
-    async with _door(folder, only) as (door, keeping):
+async def serve(folder: Path, config_file: Path | None) -> int:
+    """Serve until `exit`, the end of stdin, the end of the editor, or a signal: some editors send one soon after
+    `exit`.
+    """
+    async with _door(folder, config_file) as (door, keeping):
         link = take_stdio()
-        _load()
+        _preload()
         session = asyncio.create_task(EcaSession(link, door).run())
         with suppress(NotImplementedError):  # on Windows
             asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, session.cancel)
@@ -169,22 +177,22 @@ async def serve(folder: Path, only: Path | None) -> int:
     return 0
 
 
-def _load() -> None:
-    """What the host will import, before the editor asks for it: `initialize` is to be answered within 100 ms."""
+def _preload() -> None:
+    """Import what the host needs before the editor sends `initialize`, which must be answered within 100 ms."""
     importlib.import_module("jupyter_core.paths")
     loader.find("providers", "PROVIDER")
     loader.find("tools", "TOOLS")
-    handlers()
+    load_handlers()
 
 
 @asynccontextmanager
 async def connected(
-    folder: Path, only: Path | None, *, unattended: bool = False, answer_questions: Answers | None = None
+    folder: Path, config_file: Path | None, *, unattended: bool = False, answer_questions: Answers | None = None
 ) -> AsyncGenerator[Client]:
-    """A client of an engine of its own in this process. Raises: ConfigError, RemoteError."""
+    """Give a client of an engine of its own in this process. Raises: ConfigError, RemoteError."""
     ours, theirs = pair()
-    with _alone():
-        async with _door(folder, only, _COMMAND) as (door, _), asyncio.TaskGroup() as tasks:
+    with _unwrap_single_error():
+        async with _door(folder, config_file, _COMMAND) as (door, _), asyncio.TaskGroup() as tasks:
             tasks.create_task(EcaSession(theirs, door).run())
             client = Client(ours, "jupyter_eca", answer_questions=answer_questions, lending=LENT)
             tasks.create_task(client.run())
@@ -196,9 +204,8 @@ async def connected(
                 await client.close()
 
 
-async def ask(folder: Path, only: Path | None, question: str, model: str, agent: str, chat: str = "") -> int:
-    """One question, in `chat` or one of its own, answered on stdout; tool calls are approved by typing, where there is
-    somebody to type."""
+async def ask(folder: Path, config_file: Path | None, question: str, model: str, agent: str, chat: str = "") -> int:
+    """Answer one question on stdout, in `chat` or a new chat. The user approves tool calls by typing, at a terminal."""
     from jupyter_eca.apps.kernel.answer.screen import TerminalScreen
     from jupyter_eca.apps.kernel.answer.terminal_approval import typed
     from jupyter_eca.apps.kernel.answer.terminal_question import typed as typed_answer
@@ -212,7 +219,7 @@ async def ask(folder: Path, only: Path | None, question: str, model: str, agent:
     async def answer(question: ChatAskQuestionParams) -> ChatAskQuestionResult:
         return typed_answer(question)
 
-    async with connected(folder, only, unattended=not sys.stdin.isatty(), answer_questions=answer) as client:
+    async with connected(folder, config_file, unattended=not sys.stdin.isatty(), answer_questions=answer) as client:
         await check(client.setup, model, agent)
         async for received in client.ask(chat, question, model, agent):
             transcript.add(received)
@@ -225,43 +232,14 @@ async def ask(folder: Path, only: Path | None, question: str, model: str, agent:
     return 0 if transcript.outcome is Outcome.COMPLETED else 1
 
 
-async def rest(folder: Path, only: Path | None, given: argparse.Namespace) -> int:
-    """The MCP chat front on a port, until a signal."""
-    from jupyter_eca.fronts.asgi_server import serve
-    from jupyter_eca.fronts.rest.app import application
-    from jupyter_eca.fronts.rest.front import Approve, Front
-    from jupyter_eca.fronts.rest.guard import Gate, named
-
-    gate = Gate(given.host, named(given.cors_origin), given.token)
-
-    def ready(address: str) -> None:
-        print(f"The MCP chat API is at {address} (described at {address}/docs).", flush=True)  # noqa: T201
-
-    async with running([folder], only) as host:
-        front = Front(host, Approve(given.approve))
-        with closing(front):
-            await serve(application(front), gate, given.port, ready)
+async def run_front(name: str, folder: Path, config_file: Path | None, options: argparse.Namespace) -> int:
+    """Run the front of that name as a program, until its client leaves or a signal."""
+    front: ProgramFront = loader.find("fronts", "FRONT")[name]
+    await front.run(options, folder, partial(running, [folder], config_file))
     return 0
 
 
-async def mcp(folder: Path, only: Path | None, backend: str) -> int:
-    """The MCP front on this process' own streams, or on a loopback port, until its client leaves or a signal."""
-    from jupyter_eca.fronts.mcp.assistant import Assistant
-    from jupyter_eca.fronts.mcp.serve import serve
-
-    if backend == "opencode":
-        from jupyter_eca.fronts.mcp.opencode import opened
-
-        async with opened(folder) as opencode:
-            await serve(opencode)
-        return 0
-    async with running([folder], only) as host:
-        with closing(Assistant(host, panel=False)) as assistant:
-            await serve(assistant)
-    return 0
-
-
-async def doctor(folder: Path, only: Path | None) -> int:
-    async with running([folder], only) as host:
+async def doctor(folder: Path, config_file: Path | None) -> int:
+    async with running([folder], config_file) as host:
         sys.stdout.write(await report(host.services, "in a process of its own") + "\n")
     return 0

@@ -50,7 +50,7 @@ class StepBuilder:
     ) -> None:
         """Add an event, and remember what it means to the model.
 
-        `turn` is the turn under way unless it is named; "" is for a fact beside the turns, which is never local. Without
+        `turn` is the turn under way unless it is named; "" is for a fact beside the turns, never local. Without
         `local` an event of the turn is local if the turn is.
         """
         event = Event(

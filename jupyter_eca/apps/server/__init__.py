@@ -1,1 +1,1 @@
-"""Inside jupyter-server: one host, behind its own authenticated door. Loads what is heavy on first use."""
+"""Inside jupyter-server: one host, behind Jupyter's own authenticated door. What is heavy is imported on first use."""

@@ -1,4 +1,7 @@
-"""An ASGI application behind Jupyter's own door: same login, same authorizer, same rules for pages of other origins."""
+"""Owns ASGI applications behind Jupyter's own door: same login, same authorizer, same rules for other origins.
+
+It must not know the applications: `fronts/mount.py` does.
+"""
 
 from __future__ import annotations
 
@@ -14,23 +17,25 @@ from tornado.iostream import StreamClosedError
 from tornado.web import HTTPError
 
 from jupyter_eca.errors import ConfigError
+from jupyter_eca.fronts.mount import UnknownFront
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, MutableMapping
+    from collections.abc import MutableMapping
 
-    from starlette.types import ASGIApp
+    from jupyter_eca.fronts.mount import FrontMount
 
     Message = MutableMapping[str, Any]
 
 
 class AsgiHandler(APIHandler):
-    """Each message of the application is one write and one flush. Whoever leaves is told to it as `http.disconnect`."""
+    """One HTTP request. A message of the application is one write and one flush; a client that leaves is
+    `http.disconnect`.
+    """
 
     auth_resource = "eca"
 
-    def initialize(self, root: str, opened: Callable[[], Awaitable[ASGIApp]]) -> None:
-        self._root = root
-        self._opened = opened
+    def initialize(self, fronts: FrontMount) -> None:
+        self._fronts = fronts
         self._left = asyncio.Event()
         self._body: bytes | None = self.request.body
 
@@ -38,21 +43,23 @@ class AsgiHandler(APIHandler):
         await super().prepare()
         if self.request.method == "OPTIONS":
             return
-        # Jupyter leaves this to each handler, unless it was configured not to.
+        # Jupyter leaves this to each handler, unless it is configured otherwise.
         if not self.current_user:
             raise HTTPError(403)
-        # As for the WebSocket: whoever may chat may run tools.
+        # As for the WebSocket: a user who may chat can run tools.
         if not await ensure_async(
             self.authorizer.is_authorized(self, self.current_user, "execute", self.auth_resource)
         ):
             raise HTTPError(403)
 
-    async def get(self, *_args: str, **_kwargs: str) -> None:
+    async def get(self, front: str, *_args: str, **_kwargs: str) -> None:
         try:
-            application = await self._opened()
+            application = await self._fronts.application(front)
+        except UnknownFront as error:
+            raise HTTPError(404, str(error)) from error
         except ConfigError as error:
             raise HTTPError(503, str(error).replace("%", "%%")) from error
-        await application(self._scope(), self._receive, self._send)
+        await application(self._scope(front), self._receive, self._send)
 
     head = post = put = patch = delete = get
 
@@ -60,18 +67,18 @@ class AsgiHandler(APIHandler):
         self._left.set()
 
     def compute_etag(self) -> str | None:
-        """It would be of a body that streams."""
+        """Write no ETag: it would be computed of a body that streams."""
         return None
 
     def write_error(self, status_code: int, **kwargs: Any) -> None:  # noqa: ARG002
-        """In the words of FastAPI, which clients of the chat contract know."""
+        """Write an error as FastAPI does, which clients of the chat contract know."""
         error = (kwargs.get("exc_info") or (None, None))[1]
         detail = error.log_message if isinstance(error, HTTPError) else None
         self.finish(json.dumps({"detail": detail or self._reason}))
 
     # -- ASGI
 
-    def _scope(self) -> Message:
+    def _scope(self, front: str) -> Message:
         request = self.request
         host, _, port = request.host.rpartition(":")
         return {
@@ -82,22 +89,24 @@ class AsgiHandler(APIHandler):
             "scheme": request.protocol,
             "path": unquote(request.path),
             "raw_path": request.path.encode("latin-1"),
-            "root_path": unquote(self.base_url) + self._root,
+            "root_path": f"{unquote(self.base_url)}eca/{front}",
             "query_string": request.query.encode("latin-1"),
             "headers": [
                 (name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in request.headers.get_all()
             ],
             "client": (request.remote_ip or "", 0),
             "server": (host or request.host, int(port) if port.isdigit() else None),
-            "user": self._whose,
+            "user": self._user_name,
         }
 
     @property
-    def _whose(self) -> str:
-        """Who asks, as the application may tell one from another. Where anybody with the token comes in, Jupyter makes
-        up a new user for each request: there, all are one."""
+    def _user_name(self) -> str:
+        """The user, by which an application tells one session from another.
+
+        Where anybody with the token may come in, Jupyter makes up a new user for each request: they are all the owner.
+        """
         own = type(self.identity_provider)
-        made_up = own.get_user is IdentityProvider.get_user and _finder(own) is _finder(IdentityProvider)
+        made_up = own.get_user is IdentityProvider.get_user and _user_hook(own) is _user_hook(IdentityProvider)
         return "owner" if made_up else self.current_user.username
 
     async def _receive(self) -> Message:
@@ -118,7 +127,7 @@ class AsgiHandler(APIHandler):
             if message.get("more_body"):
                 await self.flush()
             else:
-                # Jupyter would call it JSON; a redirection has none.
+                # Jupyter would set the type to JSON; a redirection has none.
                 await self.finish(set_content_type=self._headers.get("Content-Type", "text/plain"))
         except StreamClosedError:
             self._left.set()
@@ -132,10 +141,10 @@ class AsgiHandler(APIHandler):
             (self.add_header if name in seen else self.set_header)(name, value)
             seen.add(name)
         if self.settings.get("compress_response") and "Content-Length" not in self._headers:
-            # A stream is not to be compressed; Tornado leaves alone what has an encoding.
+            # A stream must not be compressed; Tornado does not compress what has an encoding.
             self.set_header("Content-Encoding", "identity")
 
 
-def _finder(provider: type[IdentityProvider]) -> object:
-    """What a Hub's overrides, private or not."""
+def _user_hook(provider: type[IdentityProvider]) -> object:
+    """Return the method by which a Hub finds the user, private or not."""
     return provider._get_user  # pyright: ignore[reportPrivateUsage]

@@ -1,4 +1,7 @@
-"""Where a browser comes back to from a sign-in: at an MCP server, or at a provider of models."""
+"""Owns the address that a browser comes back to from a sign-in, at an MCP server or at a provider of models.
+
+It must not know the sign-in, which waits in `mcp_client/sign_in.py`.
+"""
 
 from __future__ import annotations
 
@@ -14,21 +17,21 @@ from jupyter_eca.apps.server.handlers import may_execute
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from jupyter_eca.apps.server.app import Rooms
+    from jupyter_eca.apps.server.app import EcaServer
     from jupyter_eca.mcp_client.sign_in import Arrivals
 
 
-class SignedIn(JupyterHandler):
-    """`<base_url>eca/oauth/callback`. Whoever has no session here is sent to Jupyter's login, and from there back."""
+class SignInCallback(JupyterHandler):
+    """`<base_url>eca/oauth/callback`. A browser without a login is sent to Jupyter's login, and from there back."""
 
     auth_resource = "eca"
 
-    def initialize(self, rooms: Rooms) -> None:
-        self._rooms = rooms
+    def initialize(self, eca_server: EcaServer) -> None:
+        self._eca_server = eca_server
 
     @allow_unauthenticated  # it does nothing but keep what `_answer` needs after the login
     async def get(self) -> None:
-        arrivals = await self._rooms.arrivals()
+        arrivals = await self._eca_server.arrivals()
         from jupyter_eca.mcp_client.sign_in import FIELDS
 
         given = {name: self.get_query_argument(name, None) for name in FIELDS}

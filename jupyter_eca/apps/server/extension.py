@@ -1,4 +1,7 @@
-"""The server extension: what is loaded with every Jupyter server, so it does next to nothing until it is asked."""
+"""Owns the server extension. It is loaded with every Jupyter server, so it does next to nothing until a client comes.
+
+It must not import hosts or fronts: `app.py` does when they are needed.
+"""
 
 from __future__ import annotations
 
@@ -6,35 +9,34 @@ from typing import Any
 
 from jupyter_server.extension.application import ExtensionApp
 
-from jupyter_eca.apps.server.app import CALLBACK, Rooms
+from jupyter_eca.apps.server.app import CALLBACK, EcaServer
 from jupyter_eca.apps.server.asgi import AsgiHandler
-from jupyter_eca.apps.server.callback import SignedIn
-from jupyter_eca.apps.server.file_events import declare
-from jupyter_eca.apps.server.handlers import AhpWebSocket, EcaWebSocket
+from jupyter_eca.apps.server.callback import SignInCallback
+from jupyter_eca.apps.server.file_events import declare_event
+from jupyter_eca.apps.server.handlers import EcaWebSocket, FrontWebSocket
 from jupyter_eca.apps.server.kernel_comms import KernelWatch
 
 
 class EcaApp(ExtensionApp):
-    """Everything of ours is under `<base_url>eca/`, on Jupyter's own port."""
+    """The extension. Everything is below `<base_url>eca/`, on Jupyter's own port."""
 
     name = "jupyter_eca"
 
     def initialize_handlers(self) -> None:
-        declare(self.serverapp)
-        self.rooms = Rooms(self.serverapp)
-        self.watch = KernelWatch(self.serverapp, self.rooms)
+        declare_event(self.serverapp)
+        self.eca_server = EcaServer(self.serverapp)
+        self.watch = KernelWatch(self.serverapp, self.eca_server)
         self.watch.start()
         doors: list[tuple[str, type, dict[str, Any]]] = [
-            (r"/eca/ws", EcaWebSocket, {"rooms": self.rooms}),
-            (r"/eca/ahp", AhpWebSocket, {"rooms": self.rooms}),
-            (rf"/{CALLBACK}", SignedIn, {"rooms": self.rooms}),
-            (r"/eca/rest(?:/.*)?", AsgiHandler, {"root": "eca/rest", "opened": self.rooms.rest}),
-            (r"/eca/mcp/?", AsgiHandler, {"root": "eca/mcp", "opened": self.rooms.mcp}),
-            # The last one: a plug takes no place of ours.
-            (r"/eca/[\w-]+(?:/.*)?", AsgiHandler, {"root": "eca", "opened": self.rooms.fronts}),
+            (r"/eca/ws", EcaWebSocket, {"eca_server": self.eca_server}),
+            # Tornado chooses a handler by the path, so a front with WebSockets is named here.
+            (r"/eca/(ahp)", FrontWebSocket, {"eca_server": self.eca_server}),
+            (rf"/{CALLBACK}", SignInCallback, {"eca_server": self.eca_server}),
+            # This is the last one, so that a front cannot take an address of ours.
+            (r"/eca/([\w-]+)(?:/.*)?", AsgiHandler, {"fronts": self.eca_server.fronts}),
         ]
         self.handlers.extend(doors)  # pyright: ignore[reportUnknownMemberType]
 
     async def stop_extension(self) -> None:
         self.watch.stop()
-        await self.rooms.close()
+        await self.eca_server.close()

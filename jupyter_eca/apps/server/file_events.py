@@ -1,7 +1,7 @@
-"""Lets the pages of this server know that files may have changed: editors that have one open look at it again.
+"""Owns the event that files may have changed: pages that have one open look at it again.
 
-By Jupyter's own events, which every page of JupyterLab hears: the assistant's panel need not be open, and whoever asked
-(a cell, another client) need not be a page.
+It uses Jupyter's own events, which every page of JupyterLab gets: no panel need be open, and the client that prompted
+may be a cell. The page's side is `labextension/src/files/plugin.ts`.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from jupyter_eca.protocol.question import ChatAskQuestionParams, ChatAskQuestionResult
     from jupyter_eca.workspace.ports import Editor, Kernel, Notebooks
 
-# The page (`labextension/src/files/plugin.ts`) knows it, too.
+# The page (`labextension/src/files/plugin.ts`) has the same id.
 SCHEMA_ID: Final = "https://events.jupyter.org/jupyter_eca/files/v1"
-# A tool may be any program: which files it changed is not known here, so the event says nothing of them.
+# A tool may be any program, so the files that it changed are not known here.
 _SCHEMA: Final[dict[str, Any]] = {
     "$id": SCHEMA_ID,
     "version": "1",
@@ -31,13 +31,13 @@ _SCHEMA: Final[dict[str, Any]] = {
 }
 
 
-def declare(serverapp: Any) -> None:
-    """At the start of the server: a page hears only of what was declared before it came."""
+def declare_event(serverapp: Any) -> None:
+    """Register the event when the server starts: a page gets only events that were registered before it came."""
     serverapp.event_logger.register_event_schema(_SCHEMA)
 
 
-class Touched:
-    """An audience of the host that is shown every chat and only listens for what may have changed a file."""
+class FileEventEmitter:
+    """A subscriber of the host that sees every chat, and emits an event after what may have changed a file."""
 
     def __init__(self, event_logger: Any) -> None:
         self.kernel: Kernel | None = None
@@ -59,21 +59,21 @@ class Touched:
         return False
 
     def show(self, events: list[Event]) -> None:
-        """What is told outside of a turn may be that files were put back."""
+        """Emit after tool calls, and after remarks outside of a turn, which may say that files were restored."""
         if any(event.content.type == "toolCalled" or event.role == "system" for event in events):
             self._emit()
 
     def tell(self, notice: Notice) -> None:
-        """Jobs in the background end with no call."""
+        """Emit when a background job has changed: it ends without a tool call."""
         if notice.method == "jobs/updated":
             self._emit()
 
     def show_anew(self, again: Again) -> None:  # noqa: ARG002
-        """A chat was rolled back, and with it what it had changed."""
+        """Emit after a rollback, which restores files."""
         self._emit()
 
     async def ask(self, question: ChatAskQuestionParams) -> ChatAskQuestionResult:  # noqa: ARG002
-        raise RemoteError("nobody is there to ask")
+        raise RemoteError("there is no user to ask")
 
     def _emit(self) -> None:
         self._events.emit(schema_id=SCHEMA_ID, data={})

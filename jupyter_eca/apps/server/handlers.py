@@ -1,4 +1,7 @@
-"""The authenticated door: ECA's JSON-RPC over a WebSocket, one message a text frame."""
+"""Owns the authenticated WebSockets: ECA, and fronts whose clients hold a connection. A text frame is one message.
+
+It must not know the protocols: `app.py` serves ECA, `fronts/mount.py` the fronts.
+"""
 
 from __future__ import annotations
 
@@ -15,11 +18,11 @@ from tornado.websocket import WebSocketClosedError, WebSocketHandler
 from jupyter_eca.transport.websocket import WebSocketLink
 
 if TYPE_CHECKING:
-    from jupyter_eca.apps.server.app import Rooms
+    from jupyter_eca.apps.server.app import EcaServer
 
 
 async def may_execute(handler: JupyterHandler) -> bool:
-    """Whether the authorizer lets the user do what the assistant may."""
+    """Return whether the authorizer lets the user do what the assistant can do."""
     from jupyter_core.utils import ensure_async
 
     return await ensure_async(
@@ -27,17 +30,17 @@ async def may_execute(handler: JupyterHandler) -> bool:
     )
 
 
-# The order is jupyter-server's own; its mixin means to override `check_origin`.
+# The order of bases is jupyter-server's own; its mixin is meant to override `check_origin`.
 class EcaWebSocket(WebSocketMixin, WebSocketHandler, JupyterHandler):  # pyright: ignore[reportIncompatibleMethodOverride]
-    """`<base_url>eca/ws`. Jupyter checks token or cookie, the origin of pages, and its authorizer's opinion."""
+    """`<base_url>eca/ws`. Jupyter checks the token or cookie, the origin of pages, and asks its authorizer."""
 
     auth_resource = "eca"
 
-    def initialize(self, rooms: Rooms) -> None:
-        self._rooms = rooms
+    def initialize(self, eca_server: EcaServer) -> None:
+        self._eca_server = eca_server
 
     def set_default_headers(self) -> None:
-        """The base class' are for pages; some of them are no part of a WebSocket handshake."""
+        """Set none: those of the base class are for pages, and some do not belong to a WebSocket handshake."""
 
     @ws_authenticated
     async def get(self, *args: Any, **kwargs: Any) -> None:
@@ -53,10 +56,10 @@ class EcaWebSocket(WebSocketMixin, WebSocketHandler, JupyterHandler):  # pyright
         self._begin()
 
     def _begin(self) -> None:
-        self._rooms.start(self._link, origin=self._origin())
+        self._eca_server.start(self._link, origin=self._origin())
 
     def _origin(self) -> str:
-        """What the user's browser has this server at: a proxy may change what we see ourselves, but not this."""
+        """Return where the user's browser has this server. A proxy may change the host we see, but not the `Origin`."""
         for address in (self.request.headers.get("Origin", ""), self.request.full_url()):
             split = urlsplit(address)
             if split.scheme in {"http", "https"} and split.netloc:
@@ -82,12 +85,12 @@ class EcaWebSocket(WebSocketMixin, WebSocketHandler, JupyterHandler):  # pyright
 LARGEST_FRAME = 48 * 1024 * 1024
 
 
-class AhpWebSocket(EcaWebSocket):  # pyright: ignore[reportIncompatibleMethodOverride]  # as above
-    """`<base_url>eca/ahp`: the Agent Host Protocol, through the same door."""
+class FrontWebSocket(EcaWebSocket):  # pyright: ignore[reportIncompatibleMethodOverride]  # as above
+    """`<base_url>eca/NAME`: a front whose clients hold a WebSocket, through the same door."""
 
     @property
     def max_message_size(self) -> int:
         return LARGEST_FRAME
 
     def _begin(self) -> None:
-        self._rooms.start_ahp(self._link)
+        self._eca_server.start_child(self._eca_server.fronts.serve(self.path_args[0], self._link))

@@ -1,7 +1,7 @@
-"""Kernels that have loaded `jupyter_eca`: the server hears their hello and opens a comm to each.
+"""Owns the comms to kernels that have loaded `jupyter_eca`: the server hears their hello and opens a comm to each.
 
-A subscription of two topics per kernel: what a kernel prints and shows does not pass through here a second time. No
-token goes into a kernel; what comes over its comm can speak only as that kernel.
+It subscribes to two topics of a kernel, so its outputs do not pass through here a second time. No token goes into a
+kernel, and what comes over a comm can speak only as that kernel. The kernel's side is `apps/kernel/engine/`.
 """
 
 from __future__ import annotations
@@ -14,66 +14,68 @@ from typing import TYPE_CHECKING, Any, Final
 import zmq
 from jupyter_client.session import Session
 
-from jupyter_eca.apps.server.notebook_chats import Books
+from jupyter_eca.apps.server.notebook_chats import NotebookChats
 from jupyter_eca.transport.comm import HELLO, TARGET, TOPIC, CommLink
 
 if TYPE_CHECKING:
-    from jupyter_eca.apps.server.app import Rooms
-    from jupyter_eca.apps.server.notebook_chats import Owned
+    from jupyter_eca.apps.server.app import EcaServer
+    from jupyter_eca.apps.server.notebook_chats import KernelChats
 
 KERNEL_ACTIONS = "https://events.jupyter.org/jupyter_server/kernel_actions/v1"
 
-# Seconds between two messages to a kernel of what streams. Each is answered by two changes of its status, to every page
-# that shows the notebook, and for each of these JupyterLab asks the server for another picture of its tab.
+# Seconds between two streamed messages to a kernel. Each message changes the kernel's status twice, for every page that
+# shows the notebook, and each change makes JupyterLab request another tab icon from the server.
 PACE: Final = 0.1
 
-# Begins every comm id of ours, so that one subscription hears all answers and nothing else.
+# The start of every comm id of ours, so that one subscription gets all answers and nothing else.
 PREFIX = "eca-"
 
 
 class KernelWatch:
-    def __init__(self, serverapp: Any, rooms: Rooms) -> None:
+    """Follows the kernels that start and end."""
+
+    def __init__(self, serverapp: Any, eca_server: EcaServer) -> None:
         self._serverapp = serverapp
         self._kernels = serverapp.kernel_manager
-        self._rooms = rooms
-        self._ears: dict[str, KernelEar] = {}
-        self._books = Books(rooms)
+        self._eca_server = eca_server
+        self._comms: dict[str, KernelComms] = {}
+        self._notebook_chats = NotebookChats(eca_server.host, eca_server.start_child)
 
     def start(self) -> None:
-        self._serverapp.event_logger.add_listener(schema_id=KERNEL_ACTIONS, listener=self._heard)
+        self._serverapp.event_logger.add_listener(schema_id=KERNEL_ACTIONS, listener=self._on_kernel_action)
 
     def stop(self) -> None:
-        self._serverapp.event_logger.remove_listener(schema_id=KERNEL_ACTIONS, listener=self._heard)
-        for ear in self._ears.values():
-            ear.close()
-        self._ears.clear()
+        self._serverapp.event_logger.remove_listener(schema_id=KERNEL_ACTIONS, listener=self._on_kernel_action)
+        for comms in self._comms.values():
+            comms.close()
+        self._comms.clear()
 
-    async def _heard(self, logger: object, schema_id: str, data: dict[str, Any]) -> None:  # noqa: ARG002
+    async def _on_kernel_action(self, logger: object, schema_id: str, data: dict[str, Any]) -> None:  # noqa: ARG002
         kernel = data.get("kernel_id", "")
         if data.get("status") != "success":
             return
         if data["action"] == "start" and kernel in self._kernels:
             self._listen(kernel)
-        elif data["action"] in {"restart", "shutdown"} and (ear := self._ears.get(kernel)):
-            ear.lost()
+        elif data["action"] in {"restart", "shutdown"} and (comms := self._comms.get(kernel)):
+            comms.lost()
             if data["action"] == "shutdown":
-                self._ears.pop(kernel).close()
+                self._comms.pop(kernel).close()
 
     def _listen(self, kernel: str) -> None:
         manager = self._kernels.get_kernel(kernel)
-        if kernel in self._ears or not hasattr(manager, "connect_iopub"):
+        if kernel in self._comms or not hasattr(manager, "connect_iopub"):
             return
-        ear = self._ears[kernel] = KernelEar(
-            manager, self._rooms, partial(self._interrupt, kernel), kernel, partial(self._owned, kernel)
+        comms = self._comms[kernel] = KernelComms(
+            manager, self._eca_server, partial(self._interrupt, kernel), kernel, partial(self._chats_of, kernel)
         )
-        # A kernel that dies and comes back is another kernel.
+        # A kernel that is restarted is another kernel.
         for event in ("restart", "dead"):
-            self._kernels.add_restart_callback(kernel, ear.lost, event)
+            self._kernels.add_restart_callback(kernel, comms.lost, event)
 
-    async def _owned(self, kernel: str) -> Owned:
+    async def _chats_of(self, kernel: str) -> KernelChats:
         sessions = await self._serverapp.session_manager.list_sessions()
         paths = (session["path"] for session in sessions if session["kernel"]["id"] == kernel)
-        return await self._books.owned(next(paths, ""), kernel)
+        return await self._notebook_chats.of_kernel(next(paths, ""), kernel)
 
     async def _interrupt(self, kernel: str) -> None:
         if kernel in self._kernels:
@@ -81,8 +83,8 @@ class KernelWatch:
 
 
 @dataclass
-class _Line:
-    """One comm to a kernel: that of its cells or, `beside` it, that of a panel's page."""
+class _KernelComm:
+    """One comm to a kernel: that of its cells or, `beside` it, that of a page with a panel."""
 
     caller: str
     link: CommLink
@@ -90,16 +92,16 @@ class _Line:
     serving: bool = False
 
 
-class KernelEar:
-    """One kernel's hello, and the links to it."""
+class KernelComms:
+    """All comms to one kernel."""
 
-    def __init__(self, manager: Any, rooms: Rooms, interrupt: Any, kernel: str, owned: Any) -> None:
-        """`owned` is awaited for the chats that sessions of this kernel share."""
-        self._rooms = rooms
+    def __init__(self, manager: Any, eca_server: EcaServer, interrupt: Any, kernel: str, chats: Any) -> None:
+        """`chats` gives the chats that the sessions of this kernel share."""
+        self._eca_server = eca_server
         self._interrupt = interrupt
         self._kernel = kernel
-        self._owned = owned
-        # A session of our own: two readers of one session take each other's messages for replays.
+        self._chats_of = chats
+        # A session of our own: two readers of one session would take each other's messages for replays.
         self._session: Any = Session(config=manager.session.config, key=manager.session.key)
         self._shell = manager.connect_shell()
         self._iopub = manager.connect_iopub()
@@ -107,7 +109,7 @@ class KernelEar:
         self._iopub.socket.setsockopt(zmq.SUBSCRIBE, TOPIC)
         self._iopub.socket.setsockopt(zmq.SUBSCRIBE, f"comm-{PREFIX}".encode())
         self._iopub.on_recv(self._take)
-        self._lines: dict[str, _Line] = {}
+        self._lines: dict[str, _KernelComm] = {}
 
     def _take(self, frames: list[bytes]) -> None:
         _, rest = self._session.feed_identities(frames)
@@ -119,11 +121,14 @@ class KernelEar:
             if kind == "comm_close":
                 self._lost(content["comm_id"])
             else:
-                self._hear(line, content.get("data"))
+                self._receive(line, content.get("data"))
 
     def _open(self, caller: str, *, beside: bool) -> None:
-        """A kernel says hello again when it has waited: its cells may have run before the comm reached it. Its cells
-        have one line, in place of any that an engine before theirs had; each page of a panel has another."""
+        """Open a comm. There is one for the kernel's cells, which replaces an earlier one, and one for each page with a
+        panel.
+
+        A kernel says hello again after a while: its cells may have run before the comm reached it.
+        """
         if any(line.caller == caller for line in self._lines.values()):
             return
         if not beside:
@@ -131,29 +136,31 @@ class KernelEar:
                 self._lost(comm)
         comm = PREFIX + uuid.uuid4().hex
         link = CommLink(partial(self._write, comm), partial(self._lost, comm), PACE)
-        self._lines[comm] = _Line(caller, link, beside)
+        self._lines[comm] = _KernelComm(caller, link, beside)
         data = {"for": caller}
         self._session.send(self._shell, "comm_open", {"comm_id": comm, "target_name": TARGET, "data": data})
 
-    def _hear(self, line: _Line, data: Any) -> None:
-        """The session begins with the first message, so that a kernel that only loads us costs nothing."""
+    def _receive(self, line: _KernelComm, data: Any) -> None:
+        """Take a message. The first one starts the session, so a kernel that only loads the package costs nothing."""
         line.link.received(data)
         if not line.serving:
             line.serving = True
-            # Cells do not show what panels ask, and each message keeps their kernel busy for a moment.
-            self._rooms.start(line.link, self._interrupt, self._kernel, owned=self._owned, quiet=not line.beside)
+            # Cells do not show what panels do, and each message keeps the kernel busy for a moment.
+            self._eca_server.start(
+                line.link, self._interrupt, self._kernel, chats=self._chats_of, quiet=not line.beside
+            )
 
     def _write(self, comm: str, data: dict[str, Any]) -> None:
         if not self._shell.closed():
             self._session.send(self._shell, "comm_msg", {"comm_id": comm, "data": data})
 
     def _lost(self, comm: str) -> None:
-        """The kernel's side of a comm is gone, or ours."""
+        """Close a comm: the kernel's side is gone, or ours."""
         if (line := self._lines.pop(comm, None)) is not None:
             line.link.end()
 
     def lost(self) -> None:
-        """The kernel is gone."""
+        """Close all comms: the kernel is gone."""
         for comm in list(self._lines):
             self._lost(comm)
 

@@ -1,4 +1,7 @@
-"""Jupyter's own terminals, for clients that share them: `fronts.ahp.terminals.Shells`."""
+"""Owns Jupyter's own terminals, for clients that share them: `fronts.base.Shells`.
+
+It must not know the protocol that shares them (`fronts/ahp/terminals/`).
+"""
 
 from __future__ import annotations
 
@@ -13,8 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-# What bash needs to tell of its commands: functions that it takes from its environment, in VS Code's words. Other
-# shells do not look at these.
+# Functions in the environment by which bash reports its commands, in VS Code's marks. Other shells ignore them.
 _ESCAPED: Final = (
     r"""() { local t=$1; t=${t//\\/\\\\}; t=${t//;/\\x3b}; t=${t//$'\n'/\\x0a}; builtin printf '%s' "$t"; }"""
 )
@@ -31,21 +33,26 @@ _INTEGRATION: Final = {
 
 
 class ServerShells:
-    """They are in Jupyter's list of terminals as well, and can be opened in a page."""
+    """Starts terminals. They are in Jupyter's list of terminals too, and can be opened in a page."""
 
     def __init__(self, manager: Any) -> None:
         self._manager = manager
 
     def open(
-        self, folder: Path, cols: int, rows: int, said: Callable[[str], None], ended: Callable[[int | None], None]
+        self,
+        folder: Path,
+        cols: int,
+        rows: int,
+        on_output: Callable[[str], None],
+        on_exit: Callable[[int | None], None],
     ) -> ServerShell:
-        """Raises: LocalError."""
+        """Start a terminal. Raises: LocalError."""
         try:
             about = {"cwd": str(folder), "width": cols, "height": rows, "extra_env": self._integration()}
             name = self._manager.create(**about)["name"]
         except (OSError, ValueError) as error:
             raise LocalError(f"A terminal cannot be started: {error}.") from error
-        return ServerShell(self._manager, name, (rows, cols), said, ended)
+        return ServerShell(self._manager, name, (rows, cols), on_output, on_exit)
 
     def _integration(self) -> dict[str, str]:
         shell = self._manager.shell_command
@@ -56,35 +63,35 @@ class ServerShells:
 
 
 class ServerShell:
-    """One of terminado's clients, in its words: `size` is rows and columns."""
+    """One terminal, as a client of terminado: `size` is rows and columns, as terminado wants it."""
 
     def __init__(
         self,
         manager: Any,
         name: str,
         size: tuple[int, int],
-        said: Callable[[str], None],
-        ended: Callable[[int | None], None],
+        on_output: Callable[[str], None],
+        on_exit: Callable[[int | None], None],
     ) -> None:
         self.size = size
         self._manager = manager
         self._name = name
         self._terminal = manager.get_terminal(name)
-        self._said = said
-        self._ended = ended
+        self._on_output = on_output
+        self._on_exit = on_exit
         self._terminal.clients.append(self)
         self._terminal.resize_to_smallest()
 
     def on_pty_read(self, text: str) -> None:
-        self._used()
-        self._said(text)
+        self._note_activity()
+        self._on_output(text)
 
     def on_pty_died(self) -> None:
-        self._ended(self._terminal.ptyproc.exitstatus)
+        self._on_exit(self._terminal.ptyproc.exitstatus)
 
     def write(self, data: str) -> None:
-        """Not on the loop: a process that does not read fills its buffer."""
-        self._used()
+        """Write in a thread: a process that does not read fills its buffer, and would block the loop."""
+        self._note_activity()
         self._manager.blocking_io_executor.submit(self._terminal.ptyproc.write, data)
 
     def resize(self, cols: int, rows: int) -> None:
@@ -97,6 +104,6 @@ class ServerShell:
         if self._name in self._manager.terminals:
             await self._manager.terminate(self._name, force=True)
 
-    def _used(self) -> None:
-        """Jupyter ends those that nobody has used for long, where it is told to."""
+    def _note_activity(self) -> None:
+        """Note the activity: Jupyter can be configured to end terminals that are idle for long."""
         self._terminal.last_activity = datetime.now(UTC)

@@ -1,164 +1,204 @@
-"""What can be asked for: one table, a function each. What raises is answered with an error."""
+"""Owns the protocol's commands: one table, a function each. What a function raises is answered as an error.
+
+It must not know the connection that a command came over; `CommandCaller` is all it needs of one. `connection.py` reads
+and answers the requests.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from jupyter_eca.errors import RemoteError
 from jupyter_eca.fronts.ahp import completions as completing
-from jupyter_eca.fronts.ahp.dialect import chat_of, snapped
+from jupyter_eca.fronts.ahp.dialect import chat_of, write_snapshot
 from jupyter_eca.fronts.ahp.reducers.base import items, record
 from jupyter_eca.fronts.ahp.session import config
-from jupyter_eca.fronts.ahp.session.action_rules import configured
-from jupyter_eca.protocol.ahp import PROVIDER
+from jupyter_eca.fronts.ahp.session.action_rules import config_refusal
+from jupyter_eca.protocol.ahp import PROVIDER, actions
 from jupyter_eca.protocol.ahp import commands as asked
-from jupyter_eca.protocol.ahp.commands import Code
+from jupyter_eca.protocol.ahp.commands import AhpErrorCode
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
-    from jupyter_eca.fronts.ahp.connection import Connection
-    from jupyter_eca.fronts.ahp.front import Front
+    from jupyter_eca.fronts.ahp.front import AhpFront
     from jupyter_eca.fronts.ahp.reducers.base import Json
-    from jupyter_eca.fronts.ahp.session.session import Session
+    from jupyter_eca.fronts.ahp.session.session import AhpSession
     from jupyter_eca.protocol.ahp.base import Ahp
 
-# Turns of one answer, where none and where too many are asked for: those of the protocol's own host.
+# Turns of one page: by default, and at most. The protocol's own host has the same limits.
 TURNS: Final = 50
 MOST_TURNS: Final = 100
 
 
+class CommandCaller(Protocol):
+    """The connection that a command came over."""
+
+    @property
+    def front(self) -> AhpFront: ...
+
+    @property
+    def client(self) -> str:
+        """The id of the client."""
+        ...
+
+    @property
+    def chats(self) -> list[str]:
+        """The chats whose sessions the client is subscribed to."""
+        ...
+
+    async def add(self, uri: str) -> bool:
+        """Subscribe the client to a resource. Return False if there is no such resource."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
-class Command:
-    """With `aside` it does not hold up what the client says next."""
+class AhpCommand:
+    """One row of the table."""
 
     params: type[Ahp]
-    run: Callable[[Connection, Any], Awaitable[Json | None]]
-    aside: bool = False
+    """The model of the parameters."""
+
+    run: Callable[[CommandCaller, Any], Awaitable[Json | None]]
+    """The function that answers."""
+
+    is_concurrent: bool = False
+    """Whether the client's next message is handled before this command is answered."""
 
 
-async def _known(front: Front, uri: str) -> Session:
-    if (session := await front.session(uri)) is None:
-        raise RemoteError(f"There is no session {uri}.", Code.SESSION_NOT_FOUND)
+async def _find_session(front: AhpFront, uri: str) -> AhpSession:
+    if (session := await front.find_session(uri)) is None:
+        raise RemoteError(f"There is no session {uri}.", AhpErrorCode.SESSION_NOT_FOUND)
     return session
 
 
-def _provider(name: str | None) -> None:
+def _check_provider(name: str | None) -> None:
     if name not in {None, PROVIDER}:
-        raise RemoteError(f"There is no provider {name!r}; there is {PROVIDER!r}.", Code.PROVIDER_NOT_FOUND)
+        raise RemoteError(f"There is no provider {name!r}; there is {PROVIDER!r}.", AhpErrorCode.PROVIDER_NOT_FOUND)
 
 
-async def subscribe(to: Connection, params: asked.Subscribe) -> Json:
-    if not await to.add(params.resource):
-        raise RemoteError(f"There is nothing to subscribe at {params.resource}.", Code.SESSION_NOT_FOUND)
-    return {"snapshot": snapped(to.front.hub.snapshot(params.resource))}
+async def subscribe(caller: CommandCaller, params: asked.Subscribe) -> Json:
+    if not await caller.add(params.resource):
+        raise RemoteError(f"There is no resource {params.resource}.", AhpErrorCode.SESSION_NOT_FOUND)
+    return {"snapshot": write_snapshot(caller.front.hub.snapshot(params.resource))}
 
 
-async def create_session(to: Connection, params: asked.CreateSession) -> None:
-    front, uri = to.front, params.session
-    _provider(params.provider)
+async def create_session(caller: CommandCaller, params: asked.CreateSession) -> None:
+    front, uri = caller.front, params.session
+    _check_provider(params.provider)
     chat = chat_of(uri)
     if chat is None:
-        raise RemoteError(f"{uri} is no address of a session: eca:/ID is.", Code.INVALID_PARAMS)
-    if params.active_client is not None and params.active_client.client_id != to.client:
-        raise RemoteError("activeClient: that is another client.", Code.INVALID_PARAMS)
+        raise RemoteError(f"{uri} is not the URI of a session, which looks like eca:/ID.", AhpErrorCode.INVALID_PARAMS)
+    if params.active_client is not None and params.active_client.client_id != caller.client:
+        raise RemoteError("activeClient: that is another client.", AhpErrorCode.INVALID_PARAMS)
     if await front.exists(uri):
-        raise RemoteError(f"{uri} exists.", Code.SESSION_ALREADY_EXISTS)
+        raise RemoteError(f"{uri} exists.", AhpErrorCode.SESSION_ALREADY_EXISTS)
     described = config.schema(front.host, params.model.id if params.model else "")
-    if params.config and (reason := configured({"schema": described}, params.config)):
-        raise RemoteError(reason, Code.INVALID_PARAMS)
+    if params.config and (reason := config_refusal({"schema": described}, params.config)):
+        raise RemoteError(reason, AhpErrorCode.INVALID_PARAMS)
     if params.fork is not None:
         await _fork(front, params.fork, chat)
-    session = await _known(front, uri) if params.fork else await front.create(params)
+    session = await _find_session(front, uri) if params.fork else await front.create(params)
     if params.active_client is not None:
-        client = params.active_client.wire()
-        session.dispatch({"type": "session/activeClientChanged", "session": uri, "activeClient": client})
+        session.dispatch(actions.ActiveClientChanged(session=uri, active_client=params.active_client))
         session.lend()
-        session.look()
+        session.refresh()
 
 
-async def _fork(front: Front, source: asked.ForkSource, chat: str) -> None:
-    """What was said up to the end of a turn; what was chosen comes with it."""
-    origin = await _known(front, source.session)
+async def _fork(front: AhpFront, source: asked.ForkSource, chat: str) -> None:
+    """Copy a chat up to the end of a turn, with what was chosen for it."""
+    origin = await _find_session(front, source.session)
     if not any(turn["id"] == source.turn_id for turn in items(origin.state, "turns")):
-        raise RemoteError(f"There is no turn {source.turn_id!r} in {source.session}.", Code.SESSION_NOT_FOUND)
+        raise RemoteError(f"There is no turn {source.turn_id!r} in {source.session}.", AhpErrorCode.SESSION_NOT_FOUND)
     await front.host.archive.copy(origin.chat, source.turn_id, chat)
 
 
-async def dispose_session(to: Connection, params: asked.DisposeSession) -> None:
-    await to.front.dispose(await _known(to.front, params.session))
+async def dispose_session(caller: CommandCaller, params: asked.DisposeSession) -> None:
+    await caller.front.dispose(await _find_session(caller.front, params.session))
 
 
-async def list_sessions(to: Connection, params: asked.ListSessions) -> Json:  # noqa: ARG001  # its filter means nothing yet
-    return {"items": await to.front.summaries()}
+async def list_sessions(caller: CommandCaller, params: asked.ListSessions) -> Json:  # noqa: ARG001  # its filter means nothing yet
+    return {"items": await caller.front.list_summaries()}
 
 
-async def fetch_turns(to: Connection, params: asked.FetchTurns) -> Json:
-    """A turn that is not known is no bound."""
-    turns = items((await _known(to.front, params.session)).state, "turns")
+async def fetch_turns(caller: CommandCaller, params: asked.FetchTurns) -> Json:
+    """Return a page of turns that ends before the turn `before`, or at the end if there is no such turn."""
+    turns = items((await _find_session(caller.front, params.session)).state, "turns")
     end = next((at for at, turn in enumerate(turns) if turn["id"] == params.before), len(turns))
     limit = TURNS if params.limit is None else min(max(params.limit, 0), MOST_TURNS)
     start = max(0, end - limit)
     return {"turns": turns[start:end], "hasMore": start > 0}
 
 
-async def completions(to: Connection, params: asked.Completions) -> Json:
-    session = await _known(to.front, params.session)
-    return {"items": await completing.items(to.front.host, session.chat, params.text, params.offset)}
+async def completions(caller: CommandCaller, params: asked.Completions) -> Json:
+    session = await _find_session(caller.front, params.session)
+    return {"items": await completing.list_items(caller.front.host, session.chat, params.text, params.offset)}
 
 
-async def resolve_config(to: Connection, params: asked.ResolveSessionConfig) -> Json:
-    _provider(params.provider)
-    host = to.front.host
+async def resolve_config(caller: CommandCaller, params: asked.ResolveSessionConfig) -> Json:
+    _check_provider(params.provider)
+    host = caller.front.host
     described = config.schema(host, await host.catalog.default())
     return {"schema": described, "values": config.completed(described, params.config or {})}
 
 
-async def config_completions(to: Connection, params: asked.SessionConfigCompletions) -> Json:
-    resolved = await resolve_config(to, params)
+async def config_completions(caller: CommandCaller, params: asked.SessionConfigCompletions) -> Json:
+    resolved = await resolve_config(caller, params)
     schema = record(record(resolved["schema"], "properties"), params.property)
     if not schema:
-        raise RemoteError(f"There is no property {params.property!r}.", Code.INVALID_PARAMS)
+        raise RemoteError(f"There is no property {params.property!r}.", AhpErrorCode.INVALID_PARAMS)
     labels = schema.get("enumLabels") or schema["enum"]
     query = (params.query or "").casefold()
     found = [{"value": value, "label": label} for value, label in zip(schema["enum"], labels, strict=True)]
     return {"items": [one for one in found if query in one["label"].casefold() or query in one["value"].casefold()]}
 
 
-async def authenticate(to: Connection, params: asked.Authenticate) -> Json:  # noqa: ARG001
-    raise RemoteError(f"No agent here asks for {params.resource}.", Code.INVALID_PARAMS)
+async def authenticate(caller: CommandCaller, params: asked.Authenticate) -> Json:  # noqa: ARG001
+    raise RemoteError(f"No agent here asks for {params.resource}.", AhpErrorCode.INVALID_PARAMS)
 
 
-async def create_terminal(to: Connection, params: asked.CreateTerminal) -> None:
-    await to.front.terminals.create(params, to.client)
+async def create_terminal(caller: CommandCaller, params: asked.CreateTerminal) -> None:
+    await caller.front.terminals.create(params, caller.client)
 
 
-async def dispose_terminal(to: Connection, params: asked.DisposeTerminal) -> None:
-    await to.front.terminals.dispose(params.terminal)
+async def dispose_terminal(caller: CommandCaller, params: asked.DisposeTerminal) -> None:
+    await caller.front.terminals.dispose(params.terminal)
 
 
-async def resource_request(to: Connection, params: asked.ResourceRequest) -> Json:
-    return await to.front.resources.request(params, to.client, to.chats)
+async def resource_request(caller: CommandCaller, params: asked.ResourceRequest) -> Json:
+    return await caller.front.resources.request(params, caller.client, caller.chats)
 
 
-COMMANDS: Final[Mapping[str, Command]] = {
-    "subscribe": Command(asked.Subscribe, subscribe),
-    "createSession": Command(asked.CreateSession, create_session),
-    "disposeSession": Command(asked.DisposeSession, dispose_session),
-    "listSessions": Command(asked.ListSessions, list_sessions),
-    "fetchTurns": Command(asked.FetchTurns, fetch_turns),
-    "completions": Command(asked.Completions, completions, aside=True),
-    "resolveSessionConfig": Command(asked.ResolveSessionConfig, resolve_config, aside=True),
-    "sessionConfigCompletions": Command(asked.SessionConfigCompletions, config_completions, aside=True),
-    "authenticate": Command(asked.Authenticate, authenticate),
-    "createTerminal": Command(asked.CreateTerminal, create_terminal),
-    "disposeTerminal": Command(asked.DisposeTerminal, dispose_terminal),
-    "resourceRead": Command(asked.ResourceRead, lambda to, p: to.front.resources.read(p, to.client)),
-    "resourceWrite": Command(asked.ResourceWrite, lambda to, p: to.front.resources.write(p, to.client)),
-    "resourceList": Command(asked.ResourceList, lambda to, p: to.front.resources.list(p, to.client)),
-    "resourceCopy": Command(asked.ResourceCopy, lambda to, p: to.front.resources.copy(p, to.client)),
-    "resourceMove": Command(asked.ResourceMove, lambda to, p: to.front.resources.move(p, to.client)),
-    "resourceDelete": Command(asked.ResourceDelete, lambda to, p: to.front.resources.delete(p, to.client)),
-    "resourceRequest": Command(asked.ResourceRequest, resource_request, aside=True),
+COMMANDS: Final[Mapping[str, AhpCommand]] = {
+    "subscribe": AhpCommand(asked.Subscribe, subscribe),
+    "createSession": AhpCommand(asked.CreateSession, create_session),
+    "disposeSession": AhpCommand(asked.DisposeSession, dispose_session),
+    "listSessions": AhpCommand(asked.ListSessions, list_sessions),
+    "fetchTurns": AhpCommand(asked.FetchTurns, fetch_turns),
+    "completions": AhpCommand(asked.Completions, completions, is_concurrent=True),
+    "resolveSessionConfig": AhpCommand(asked.ResolveSessionConfig, resolve_config, is_concurrent=True),
+    "sessionConfigCompletions": AhpCommand(asked.SessionConfigCompletions, config_completions, is_concurrent=True),
+    "authenticate": AhpCommand(asked.Authenticate, authenticate),
+    "createTerminal": AhpCommand(asked.CreateTerminal, create_terminal),
+    "disposeTerminal": AhpCommand(asked.DisposeTerminal, dispose_terminal),
+    "resourceRead": AhpCommand(
+        asked.ResourceRead, lambda caller, params: caller.front.resources.read(params, caller.client)
+    ),
+    "resourceWrite": AhpCommand(
+        asked.ResourceWrite, lambda caller, params: caller.front.resources.write(params, caller.client)
+    ),
+    "resourceList": AhpCommand(
+        asked.ResourceList, lambda caller, params: caller.front.resources.list(params, caller.client)
+    ),
+    "resourceCopy": AhpCommand(
+        asked.ResourceCopy, lambda caller, params: caller.front.resources.copy(params, caller.client)
+    ),
+    "resourceMove": AhpCommand(
+        asked.ResourceMove, lambda caller, params: caller.front.resources.move(params, caller.client)
+    ),
+    "resourceDelete": AhpCommand(
+        asked.ResourceDelete, lambda caller, params: caller.front.resources.delete(params, caller.client)
+    ),
+    "resourceRequest": AhpCommand(asked.ResourceRequest, resource_request, is_concurrent=True),
 }

@@ -1,4 +1,7 @@
-"""What is offered while somebody types a message: contexts behind `@`, commands behind a `/` at its beginning."""
+"""Owns what is offered while a user types a message: contexts after `@`, commands after a `/` at the beginning.
+
+It must not know the connection. `resources/attachments.py` turns a chosen context into an attachment.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from jupyter_eca.errors import RemoteError
 from jupyter_eca.fronts.ahp.resources import attachments
 from jupyter_eca.host.commands import offered as commands
 from jupyter_eca.plugins.contexts.resolve import offered
-from jupyter_eca.protocol.ahp.commands import Code
+from jupyter_eca.protocol.ahp.commands import AhpErrorCode
 from jupyter_eca.protocol.context import CursorContext, DirectoryContext, FileContext
 
 if TYPE_CHECKING:
@@ -25,11 +28,14 @@ _COMMAND: Final = re.compile(r"/(?P<query>\S*)")
 _CONTEXT: Final = re.compile(r"(?:.*\s)?(?P<token>@(?P<query>\S*))", re.DOTALL)
 
 
-async def items(host: Host, chat: str, text: str, offset: int) -> list[Json]:
-    """`offset` counts UTF-16 code units, as do the ranges. Raises: RemoteError when it is not in the text."""
+async def list_items(host: Host, chat: str, text: str, offset: int) -> list[Json]:
+    """Return the completions at an offset. Offsets and ranges count UTF-16 code units.
+
+    Raises: RemoteError when the offset is outside of the text.
+    """
     units = text.encode("utf-16-le", "surrogatepass")
     if not 0 <= offset <= len(units) // 2:
-        raise RemoteError("The offset is outside of the text.", Code.INVALID_PARAMS)
+        raise RemoteError("The offset is outside of the text.", AhpErrorCode.INVALID_PARAMS)
     typed = units[: 2 * offset].decode("utf-16-le", "surrogatepass")
     if found := _COMMAND.fullmatch(typed):
         named = matching(await commands(host), found["query"])
@@ -37,14 +43,18 @@ async def items(host: Host, chat: str, text: str, offset: int) -> list[Json]:
     if found := _CONTEXT.fullmatch(typed):
         root = host.workspace.files.roots[0]
         contexts = await offered(host.tool_contexts.build_surroundings(chat, None), found["query"], live=True)
-        shown = ((one, _word(one, host.workspace.files)) for one in contexts if not isinstance(one, CursorContext))
+        shown = (
+            (one, _insert_text(one, host.workspace.files)) for one in contexts if not isinstance(one, CursorContext)
+        )
         return [
-            _item(offset, found["token"], f"@{word} ", attachments.offered(one, root)) for one, word in shown if word
+            _item(offset, found["token"], f"@{word} ", attachments.make_attachment(one, root))
+            for one, word in shown
+            if word
         ]
     return []
 
 
-def _word(context: ChatContext, files: Files) -> str:
+def _insert_text(context: ChatContext, files: Files) -> str:
     if isinstance(context, FileContext | DirectoryContext):
         return files.shown(files.resolve(context.path))
     wire = context.wire()
@@ -52,7 +62,7 @@ def _word(context: ChatContext, files: Files) -> str:
 
 
 def _command(name: str, description: str) -> Json:
-    """Nothing is attached for a command: its name is all of it."""
+    """Describe a command as an attachment. Its name is all there is: nothing is attached for it."""
     return {"type": "simple", "label": f"/{name}", "_meta": {"description": description}}
 
 

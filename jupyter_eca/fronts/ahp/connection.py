@@ -1,4 +1,7 @@
-"""One client: what it says, in its order, and what it is sent, in the order of the numbers."""
+"""Owns one client: its messages are handled in the order they came, it is sent actions in the order of their numbers.
+
+It must not know what a command does (`commands.py`) or an action (`session/`, `terminals/`). `hub.py` sends through it.
+"""
 
 from __future__ import annotations
 
@@ -14,16 +17,16 @@ from jupyter_eca.errors import BusyError, EcaError, FrameError, RemoteError, Unk
 from jupyter_eca.fronts.ahp import dialect, locales
 from jupyter_eca.fronts.ahp.commands import COMMANDS
 from jupyter_eca.fronts.ahp.completions import TRIGGERS
-from jupyter_eca.fronts.ahp.hub import Envelope, Origin
+from jupyter_eca.fronts.ahp.hub import ActionOrigin, Envelope
 from jupyter_eca.protocol.ahp import ROOT, VERSION, actions
 from jupyter_eca.protocol.ahp import commands as asked
-from jupyter_eca.protocol.ahp.commands import Code
+from jupyter_eca.protocol.ahp.commands import AhpErrorCode
 from jupyter_eca.protocol.jsonrpc import Failure, Id, Message, Notification, Request, Result
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable
 
-    from jupyter_eca.fronts.ahp.front import Front
+    from jupyter_eca.fronts.ahp.front import AhpFront
     from jupyter_eca.fronts.ahp.reducers.base import Json
     from jupyter_eca.protocol.ahp.base import Ahp
     from jupyter_eca.transport.link import Link
@@ -32,39 +35,39 @@ _log = logging.getLogger(__name__)
 
 T = TypeVar("T", bound="Ahp")
 
-# Messages that a client may be behind before it is cut off: it comes back and is sent what it missed.
+# Messages that a client may be behind before it is disconnected. It reconnects and is sent what it missed.
 MAX_BEHIND: Final = 20_000
-# Clients whose last number is remembered for when they come back.
+# Clients whose last number is remembered for when they reconnect.
 MOST_CLIENTS: Final = 1_000
 
-_CODES: Final[dict[type[EcaError], Code]] = {
-    BusyError: Code.TURN_IN_PROGRESS,
-    UnknownChat: Code.SESSION_NOT_FOUND,
+_CODES: Final[dict[type[EcaError], AhpErrorCode]] = {
+    BusyError: AhpErrorCode.TURN_IN_PROGRESS,
+    UnknownChat: AhpErrorCode.SESSION_NOT_FOUND,
 }
 
 
-class Connection:
-    """`hub.Listener`. `opened` gives the front, which is made for the first client."""
+class AhpConnection:
+    """One client, as a `hub.HubClient`. `opened` gives the front, which is made for the first client."""
 
-    def __init__(self, link: Link, opened: Callable[[], Awaitable[Front]]) -> None:
+    def __init__(self, link: Link, opened: Callable[[], Awaitable[AhpFront]]) -> None:
         self.client = ""
         self.subscriptions: set[str] = set()
         self._link = link
         self._opened = opened
-        self._front: Front | None = None
+        self._front: AhpFront | None = None
         self._heard: asyncio.Queue[Request | Notification] = asyncio.Queue()
         self._out: deque[Message | Envelope] = deque()
         self._wake = asyncio.Event()
         self._closing = False  # once all is written
         self._cut = asyncio.Event()  # at once
         self._aside: set[asyncio.Task[None]] = set()
-        self._asked: dict[Id, asyncio.Future[Any]] = {}
+        self._requests: dict[Id, asyncio.Future[Any]] = {}
         self._questions = 0
 
     @property
-    def front(self) -> Front:
+    def front(self) -> AhpFront:
         if self._front is None:
-            raise RemoteError("Say `initialize` first.", Code.INVALID_REQUEST)
+            raise RemoteError("Say `initialize` first.", AhpErrorCode.INVALID_REQUEST)
         return self._front
 
     @property
@@ -73,11 +76,11 @@ class Connection:
 
     @property
     def chats(self) -> list[str]:
-        """Of the sessions that it looks at."""
+        """The chats of the sessions that the client is subscribed to."""
         return [chat for uri in self.subscriptions if (chat := dialect.chat_of(uri)) is not None]
 
     async def run(self) -> None:
-        """Until the client leaves, or another connection of it comes."""
+        """Serve until the client leaves, or the same client opens another connection."""
         try:
             async with asyncio.TaskGroup() as self._tasks:
                 reading = self._tasks.create_task(self._read())
@@ -94,14 +97,14 @@ class Connection:
         if self._front is None:
             return
         subscriptions, self.subscriptions = self.subscriptions, set()
-        for future in self._asked.values():
+        for future in self._requests.values():
             if not future.done():
                 future.set_exception(RemoteError("the client has left"))
         if self._front.hub.leave(self):
-            self._front.gone(self.client, subscriptions)
+            self._front.remove_client(self.client, subscriptions)
         else:
             for uri in subscriptions:
-                self._front.unwatched(uri)
+                self._front.check_watched(uri)
 
     # -- to the client
 
@@ -116,34 +119,36 @@ class Connection:
             return
         self._out.append(message)
         if len(self._out) > MAX_BEHIND:
-            self._out = deque(_joined(self._out))
+            self._out = deque(_join_pieces(self._out))
             if len(self._out) > MAX_BEHIND:
                 self._out.clear()
                 self._cut.set()
         self._wake.set()
 
     async def request(self, method: str, params: Json) -> Any:
-        """Of the client. Raises: RemoteError."""
+        """Send a request to the client, and return its result. Raises: RemoteError."""
         self._questions += 1
         id = self._questions
-        future = self._asked[id] = asyncio.get_running_loop().create_future()
+        future = self._requests[id] = asyncio.get_running_loop().create_future()
         self._push(Request(id, method, params))
         try:
             return await future
         finally:
-            del self._asked[id]
+            del self._requests[id]
 
     async def _write(self) -> None:
-        """A client that reads slowly is given longer pieces, not more of them. Nobody waits for it."""
+        """Send what is waiting. A client that reads slowly gets longer pieces, not more of them, and nobody waits for
+        it.
+        """
         while not (self._closing and not self._out):
             await self._wake.wait()
             self._wake.clear()
             behind, self._out = self._out, deque()
-            for one in _joined(behind):
+            for one in _join_pieces(behind):
                 await self._link.send(dialect.action_message(one) if isinstance(one, Envelope) else one)
 
-    def replaced(self) -> None:
-        """The same client has come anew."""
+    def close(self) -> None:
+        """End this connection: the same client has opened another."""
         self._cut.set()
 
     # -- from the client
@@ -158,19 +163,19 @@ class Connection:
                 case FrameError():
                     self._push(Failure(None, message.code, str(message)))
                 case Result(id, result):
-                    if (future := self._asked.get(id)) and not future.done():
+                    if (future := self._requests.get(id)) and not future.done():
                         future.set_result(result)
                 case Failure(id, code, text, data):
-                    if id is not None and (future := self._asked.get(id)) and not future.done():
+                    if id is not None and (future := self._requests.get(id)) and not future.done():
                         future.set_exception(RemoteError(text, code, data))
 
     async def _work(self) -> None:
-        """One after the other, so that what a client says means what it meant when it was said."""
+        """Handle messages one after the other, so that each one meets the state that its sender had seen."""
         while True:
             message = await self._heard.get()
             if isinstance(message, Notification):
-                await self._heed(message)
-            elif (command := COMMANDS.get(message.method)) and command.aside:
+                await self._handle_notification(message)
+            elif (command := COMMANDS.get(message.method)) and command.is_concurrent:
                 task = self._tasks.create_task(self._answer(message))
                 self._aside.add(task)
                 task.add_done_callback(self._aside.discard)
@@ -178,54 +183,56 @@ class Connection:
                 await self._answer(message)
 
     async def _answer(self, request: Request) -> None:
-        """Between what is told of a state and its place among the messages nothing is awaited."""
+        """Answer a request. Nothing is awaited between reading a state and queueing the answer that contains it."""
         try:
             answer: Message = Result(request.id, await self._result(request))
         except RemoteError as error:
             answer = Failure(request.id, error.code, redaction.hide(str(error)), error.data)
         except EcaError as error:
-            code = next((code for kind, code in _CODES.items() if isinstance(error, kind)), Code.INTERNAL)
+            code = next((code for kind, code in _CODES.items() if isinstance(error, kind)), AhpErrorCode.INTERNAL)
             answer = Failure(request.id, code, redaction.hide(str(error)))
         except Exception as error:  # noqa: BLE001  # the boundary to a peer: a bug of ours must be answered, not hang it
             _log.exception("%s failed", request.method)
-            answer = Failure(request.id, Code.INTERNAL, redaction.hide(f"{request.method} failed inside: {error!r}"))
+            answer = Failure(
+                request.id, AhpErrorCode.INTERNAL, redaction.hide(f"{request.method} failed inside: {error!r}")
+            )
         self._push(answer)
 
     def _result(self, request: Request) -> Awaitable[Json | None]:
-        given = dialect.heard({} if request.params is None else request.params)
+        given = dialect.drop_nulls({} if request.params is None else request.params)
         match request.method:
             case "initialize":
-                return self._initialize(_parsed(asked.Initialize, given))
+                return self._initialize(_parse(asked.Initialize, given))
             case "reconnect":
-                return self._reconnect(_parsed(asked.Reconnect, given))
+                return self._reconnect(_parse(asked.Reconnect, given))
             case method if self.front and method in COMMANDS:
                 command = COMMANDS[method]
-                return command.run(self, _parsed(command.params, given))
+                return command.run(self, _parse(command.params, given))
             case method:
-                raise RemoteError(f"There is no request {method!r}.", Code.METHOD_NOT_FOUND)
+                raise RemoteError(f"There is no request {method!r}.", AhpErrorCode.METHOD_NOT_FOUND)
 
-    async def _open(self, client: str) -> Front:
+    async def _open(self, client: str) -> AhpFront:
         if self._front is not None:
-            raise RemoteError("This connection is open already.", Code.INVALID_REQUEST)
+            raise RemoteError("This connection is open already.", AhpErrorCode.INVALID_REQUEST)
         front = await self._opened()
         self.client = client
         before = front.hub.join(self)
-        if isinstance(before, Connection):
-            before.replaced()
+        if isinstance(before, AhpConnection):
+            before.close()
         self._front = front
         return front
 
     async def _initialize(self, params: asked.Initialize) -> Json:
-        version = dialect.version(params.protocol_versions)
+        version = dialect.choose_version(params.protocol_versions)
         if version is None and self._front is None:
             self._closing = True  # once this is answered
             supported = {"supportedVersions": [VERSION]}
-            raise RemoteError(f"We speak {VERSION}.", Code.UNSUPPORTED_PROTOCOL_VERSION, supported)
+            raise RemoteError(f"We speak {VERSION}.", AhpErrorCode.UNSUPPORTED_PROTOCOL_VERSION, supported)
         front = await self._open(params.client_id)
-        # A client that begins anew counts anew.
-        front.taken.pop(self.client, None)
+        # A client that initializes again numbers its actions from the start.
+        front.last_client_seqs.pop(self.client, None)
         front.languages.pop(self.client, None)
-        if (language := locales.known(params.locale)) != locales.ENGLISH:
+        if (language := locales.choose_language(params.locale)) != locales.ENGLISH:
             front.languages[self.client] = language
             if len(front.languages) > MOST_CLIENTS:
                 del front.languages[next(iter(front.languages))]
@@ -240,25 +247,25 @@ class Connection:
 
     async def _reconnect(self, params: asked.Reconnect) -> Json:
         front = await self._open(params.client_id)
-        wanted = [uri for uri in params.subscriptions if await self._there(uri)]
+        wanted = [uri for uri in params.subscriptions if await self._exists(uri)]
         replay = front.hub.replay(self.client, params.last_seen_server_seq, params.subscriptions)
         if replay is None:
             return {"type": "snapshot", "snapshots": await self._snapshots(wanted)}
         for uri in wanted:
             self._subscribe(uri)
-        return dialect.replayed(replay)
+        return dialect.write_replay(replay)
 
     async def _snapshots(self, uris: Iterable[str]) -> list[Json]:
-        there = [uri for uri in dict.fromkeys(uris) if await self._there(uri)]
+        there = [uri for uri in dict.fromkeys(uris) if await self._exists(uri)]
         for uri in there:
             self._subscribe(uri)
-        return [dialect.snapped(self.front.hub.snapshot(uri)) for uri in there if self.front.hub.has(uri)]
+        return [dialect.write_snapshot(self.front.hub.snapshot(uri)) for uri in there if self.front.hub.has(uri)]
 
-    async def _there(self, uri: str) -> bool:
-        return self.front.hub.has(uri) or await self.front.session(uri) is not None
+    async def _exists(self, uri: str) -> bool:
+        return self.front.hub.has(uri) or await self.front.find_session(uri) is not None
 
     async def add(self, uri: str) -> bool:
-        if not await self._there(uri):
+        if not await self._exists(uri):
             return False
         self._subscribe(uri)
         return True
@@ -266,19 +273,19 @@ class Connection:
     def _subscribe(self, uri: str) -> None:
         self.subscriptions.add(uri)
         if session := self.front.sessions.get(uri):
-            session.returned(self.client)
+            session.return_client(self.client)
 
     # -- notifications
 
-    async def _heed(self, message: Notification) -> None:
-        """What is malformed is ignored, as the protocol wants it."""
+    async def _handle_notification(self, message: Notification) -> None:
+        """Handle a notification. The protocol wants a malformed one to be ignored."""
         if self._front is None:
             return
-        given = dialect.heard(message.params)
+        given = dialect.drop_nulls(message.params)
         try:
             if message.method == "unsubscribe":
                 self.subscriptions.discard(uri := asked.Unsubscribe.model_validate(given).resource)
-                self._front.unwatched(uri)
+                self._front.check_watched(uri)
             elif message.method == "dispatchAction":
                 await self._dispatch(self._front, asked.DispatchAction.model_validate(given))
         except ValidationError as error:
@@ -286,40 +293,40 @@ class Connection:
         except Exception:  # noqa: BLE001  # the boundary to a peer: a bug costs one notification, not the session
             _log.exception("%s failed", message.method)
 
-    async def _dispatch(self, front: Front, params: asked.DispatchAction) -> None:
-        """Sent again after a connection was lost, an action has been looked at already."""
-        if params.client_seq <= front.taken.get(self.client, -1):
+    async def _dispatch(self, front: AhpFront, params: asked.DispatchAction) -> None:
+        """Handle an action. A client sends an action again after it lost its connection; the second one is ignored."""
+        if params.client_seq <= front.last_client_seqs.get(self.client, -1):
             return
-        front.taken.pop(self.client, None)
-        front.taken[self.client] = params.client_seq
-        if len(front.taken) > MOST_CLIENTS:
-            del front.taken[next(iter(front.taken))]
-        raw, origin = params.action, Origin(self.client, params.client_seq)
+        front.last_client_seqs.pop(self.client, None)
+        front.last_client_seqs[self.client] = params.client_seq
+        if len(front.last_client_seqs) > MOST_CLIENTS:
+            del front.last_client_seqs[next(iter(front.last_client_seqs))]
+        raw, origin = params.action, ActionOrigin(self.client, params.client_seq)
         uri = dialect.resource_of(raw)
-        if uri != ROOT and not await self._there(uri):
+        if uri != ROOT and not await self._exists(uri):
             return
         try:
             action = actions.parse(raw)
         except ValidationError as error:
             if isinstance(raw.get("type"), str):
-                front.hub.refuse(uri, raw, origin, _why(raw, error))
+                front.hub.refuse(uri, raw, origin, _describe_error(raw, error))
             return
         match action:
             case actions.RootConfigChanged():
                 front.hub.refuse(ROOT, raw, origin, "There is nothing to configure here.")
-            case actions.OfTerminal() if front.terminals.has(uri):
-                front.terminals.take(raw, action, origin)
-            case actions.OfSession() if session := front.sessions.get(uri):
-                session.take(raw, action, origin)
+            case actions.TerminalScoped() if front.terminals.has(uri):
+                front.terminals.handle(raw, action, origin)
+            case actions.SessionScoped() if session := front.sessions.get(uri):
+                session.handle(raw, action, origin)
             case _:
                 pass
 
 
-def _joined(messages: Iterable[Message | Envelope]) -> Iterable[Message | Envelope]:
-    """Pieces of the same text that follow each other as one."""
+def _join_pieces(messages: Iterable[Message | Envelope]) -> Iterable[Message | Envelope]:
+    """Join pieces of the same text that follow each other."""
     last: Message | Envelope | None = None
     for one in messages:
-        both = dialect.joined(last, one) if isinstance(last, Envelope) and isinstance(one, Envelope) else None
+        both = dialect.join_text(last, one) if isinstance(last, Envelope) and isinstance(one, Envelope) else None
         if last is not None and both is None:
             yield last
         last = both or one
@@ -327,16 +334,16 @@ def _joined(messages: Iterable[Message | Envelope]) -> Iterable[Message | Envelo
         yield last
 
 
-def _parsed(model: type[T], params: Any) -> T:
+def _parse(model: type[T], params: Any) -> T:
     try:
         return model.model_validate(params)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         place = ".".join(map(str, first["loc"])) or "params"
-        raise RemoteError(f"{place}: {first['msg']}", Code.INVALID_PARAMS) from error
+        raise RemoteError(f"{place}: {first['msg']}", AhpErrorCode.INVALID_PARAMS) from error
 
 
-def _why(raw: Json, error: ValidationError) -> str:
+def _describe_error(raw: Json, error: ValidationError) -> str:
     first = error.errors(include_url=False, include_input=False)[0]
     if first["type"] == "union_tag_invalid" and not first["loc"]:
         return f"No client may send {raw['type']}."

@@ -1,11 +1,15 @@
-"""What sessions are customized with. A source is one function in `SOURCES`; only tool servers can be switched off."""
+"""Owns what sessions are customized with: tool servers, rules, skills, commands and agents.
+
+A source is one function in `SOURCES`. Only tool servers can be disabled in a session. `resources/at_client.py` has the
+customizations of clients.
+"""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from jupyter_eca.fronts.ahp.reducers.base import Json, items, present, record
+from jupyter_eca.fronts.ahp.reducers.base import Json, items, omit_none, record
 from jupyter_eca.host.commands import markdown_commands, skills
 from jupyter_eca.instructions import rules
 from jupyter_eca.instructions.skills.model import Origin
@@ -30,8 +34,8 @@ def server_uri(name: str) -> str:
     return f"mcp:{name}"
 
 
-def switched_off(state: Json) -> set[str]:
-    """Addresses of what is not in a session."""
+def list_disabled(state: Json) -> set[str]:
+    """Return the URIs of customizations that are disabled in a session."""
     return {str(one["customization"]["uri"]) for one in items(state, "customizations") if not one["enabled"]}
 
 
@@ -45,7 +49,7 @@ async def _servers(host: Host) -> list[Json]:
         if server.type == "mcp":
             said = (server.instructions or "").partition("\n")[0]
             shown = _one(server_uri(server.name), server.name, said, status=_STATUS.get(server.status))
-            found.append(present(**{**shown, "enabled": not server.disabled}, statusMessage=server.error))
+            found.append(omit_none(**{**shown, "enabled": not server.disabled}, statusMessage=server.error))
     return found
 
 
@@ -55,7 +59,7 @@ async def _commands(host: Host) -> list[Json]:
 
 
 async def _agents(host: Host) -> list[Json]:
-    """Those of the configuration, not ours."""
+    """List the agents of the configuration; the built-in ones are no customization."""
     known = host.current.resolved.agents
     return [_one(f"agent:{name}", name, one.description) for name, one in known.items() if name in host.config.agent]
 
@@ -66,7 +70,7 @@ async def _rules(host: Host) -> list[Json]:
 
 
 async def _skills(host: Host) -> list[Json]:
-    """Those of the user and the project, not ours."""
+    """List the skills of the user and the project; the built-in ones are no customization."""
     found = await skills.find(host)
     return [_one(f"skill:{one.name}", one.name, one.description) for one in found if one.origin is not Origin.SHIPPED]
 
@@ -74,8 +78,8 @@ async def _skills(host: Host) -> list[Json]:
 SOURCES: Final[tuple[Source, ...]] = (_servers, _rules, _skills, _commands, _agents)
 
 
-def of_client(state: Json) -> list[Json]:
-    """What the active client brought. As long as nothing came of it, it is loading."""
+def list_client_customizations(state: Json) -> list[Json]:
+    """Return the customizations of the active client. A new one is loading until its content was read."""
     client = record(state, "activeClient")
     known = {one["customization"]["uri"]: one for one in items(state, "customizations") if "clientId" in one}
     found: list[Json] = []
@@ -88,5 +92,5 @@ def of_client(state: Json) -> list[Json]:
 
 
 def _one(uri: str, name: str, description: str | None, status: str | None = "loaded") -> Json:
-    ref = present(uri=uri, displayName=name, description=description or None)
-    return present(customization=ref, enabled=True, status=status)
+    ref = omit_none(uri=uri, displayName=name, description=description or None)
+    return omit_none(customization=ref, enabled=True, status=status)

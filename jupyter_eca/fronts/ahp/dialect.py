@@ -1,5 +1,7 @@
-"""How version 0.1.0 writes what the hub knows. The other half of it is `protocol.ahp`, whose docstring says what later
-versions change."""
+"""Owns how version 0.1.0 writes what the hub knows.
+
+It must not know a connection. The other half is `protocol/ahp/`, whose docstring says what later versions change.
+"""
 
 from __future__ import annotations
 
@@ -12,17 +14,17 @@ from jupyter_eca.protocol.jsonrpc import Notification
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from jupyter_eca.fronts.ahp.hub import Envelope, Replay, Snapshot
+    from jupyter_eca.fronts.ahp.hub import Envelope, MissedActions, Snapshot
     from jupyter_eca.fronts.ahp.reducers.base import Json
 
 _SCHEME: Final = f"{PROVIDER}:/"
-# In these null may mean something: they are a tool's or a model's own.
+# Fields in which null may have a meaning: they belong to a tool or a model.
 _OPAQUE: Final = frozenset({"structuredContent", "_meta", "values"})
-# Streamed text, by what it is and where it goes.
+# Actions that stream text, and the field that names where it goes.
 _TEXT: Final = {"session/delta": "partId", "session/reasoning": "partId", "terminal/data": "terminal"}
 
 
-def version(offered: Iterable[str]) -> str | None:
+def choose_version(offered: Iterable[str]) -> str | None:
     return VERSION if VERSION in offered else None
 
 
@@ -31,19 +33,22 @@ def session_uri(chat: str) -> str:
 
 
 def chat_of(uri: str) -> str | None:
-    """None for what is no address of a session, or another spelling of one: addresses are compared as they are."""
+    """Return the chat of a session's URI.
+
+    None for another URI, and for another spelling of it: URIs are compared as they are.
+    """
     chat = unquote(uri.removeprefix(_SCHEME))
     return chat if chat and uri.startswith(_SCHEME) and session_uri(chat) == uri else None
 
 
 def resource_of(action: Json) -> str:
-    """Which state an action is about."""
+    """Return the URI of the state that an action changes."""
     kind = str(action.get("type", "")).partition("/")[0]
     return str(action.get(kind, "")) if kind in {"session", "terminal"} else ROOT
 
 
-def enveloped(envelope: Envelope) -> Json:
-    said: Json = {"action": _written(envelope.action), "serverSeq": envelope.seq}
+def write_envelope(envelope: Envelope) -> Json:
+    said: Json = {"action": _write_action(envelope.action), "serverSeq": envelope.seq}
     if envelope.origin is not None:
         said["origin"] = {"clientId": envelope.origin.client, "clientSeq": envelope.origin.seq}
     if envelope.refused is not None:
@@ -51,47 +56,50 @@ def enveloped(envelope: Envelope) -> Json:
     return said
 
 
-def _written(action: Json) -> Json:
-    """The one field of an action in which null is written: nobody is the active client (section 1)."""
+def _write_action(action: Json) -> Json:
+    """Write null in the one field that needs it: nobody is the active client (section 1)."""
     if action.get("type") != "session/activeClientChanged":
         return action
     return {**action, "activeClient": action.get("activeClient")}
 
 
 def action_message(envelope: Envelope) -> Notification:
-    """The envelope is the params themselves: the pages that wrap it are out of date."""
-    return Notification("action", enveloped(envelope))
+    """Write an action. The envelope itself is the params: the pages of the specification that wrap it are outdated."""
+    return Notification("action", write_envelope(envelope))
 
 
 def notification_message(notification: Json) -> Notification:
     return Notification("notification", {"notification": notification})
 
 
-def snapped(snapshot: Snapshot) -> Json:
+def write_snapshot(snapshot: Snapshot) -> Json:
     return {"resource": snapshot.resource, "state": snapshot.state, "fromSeq": snapshot.seq}
 
 
-def replayed(replay: Replay) -> Json:
-    actions = [enveloped(envelope) for envelope in replay.envelopes]
+def write_replay(replay: MissedActions) -> Json:
+    actions = [write_envelope(envelope) for envelope in replay.envelopes]
     return {"type": "replay", "actions": actions, "missing": list(replay.missing)}
 
 
-def heard(data: Any) -> Any:
-    """As it came, without nulls: on input they mean that a field is absent."""
+def drop_nulls(data: Any) -> Any:
+    """Return a client's message without nulls: on input they mean that a field is absent."""
     if isinstance(data, dict):
         given = cast("Json", data)
-        return {k: v if k in _OPAQUE else heard(v) for k, v in given.items() if v is not None}
-    return [heard(one) for one in cast("list[Any]", data)] if isinstance(data, list) else data
+        return {k: v if k in _OPAQUE else drop_nulls(v) for k, v in given.items() if v is not None}
+    return [drop_nulls(one) for one in cast("list[Any]", data)] if isinstance(data, list) else data
 
 
-def joined(one: Envelope, next: Envelope) -> Envelope | None:
-    """Two pieces of one text as one envelope, numbered as the later: what a client that is behind is sent."""
-    kind = one.action.get("type")
+def join_text(earlier: Envelope, next: Envelope) -> Envelope | None:
+    """Join two pieces of one text to an envelope with the later number, for a client that is behind.
+
+    Returns None if they belong to different texts.
+    """
+    kind = earlier.action.get("type")
     place = _TEXT.get(str(kind))
-    if place is None or one.resource != next.resource or next.action.get("type") != kind:
+    if place is None or earlier.resource != next.resource or next.action.get("type") != kind:
         return None
-    if one.action.get(place) != next.action.get(place) or one.action.get("turnId") != next.action.get("turnId"):
+    if earlier.action.get(place) != next.action.get(place) or earlier.action.get("turnId") != next.action.get("turnId"):
         return None
     name = "data" if kind == "terminal/data" else "content"
-    action = {**next.action, name: one.action[name] + next.action[name]}
+    action = {**next.action, name: earlier.action[name] + next.action[name]}
     return type(next)(next.resource, action, next.seq)

@@ -1,36 +1,42 @@
-"""The front as a whole: one audience of the host, whose sessions are the host's chats, for all clients together."""
+"""Owns the front as a whole: one subscriber of the host for all clients, whose sessions are the host's chats.
+
+It must not know connections; `connection.py` reaches it, `hub.py` reaches them. `persistence.py` writes what must
+survive the server.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import logging
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Final
 
 from jupyter_eca.errors import RemoteError
 from jupyter_eca.fronts.ahp.customizations import customizations
 from jupyter_eca.fronts.ahp.dialect import chat_of, session_uri
 from jupyter_eca.fronts.ahp.hub import Hub
-from jupyter_eca.fronts.ahp.persistence import Keeping
-from jupyter_eca.fronts.ahp.reducers.base import Json, present, record
+from jupyter_eca.fronts.ahp.persistence import NoteStore
+from jupyter_eca.fronts.ahp.reducers.base import Json, omit_none, record
 from jupyter_eca.fronts.ahp.resources.files import Resources
 from jupyter_eca.fronts.ahp.session import config as settings
 from jupyter_eca.fronts.ahp.session import notes
-from jupyter_eca.fronts.ahp.session.extras import tools, with_switches
-from jupyter_eca.fronts.ahp.session.session import Session
+from jupyter_eca.fronts.ahp.session.extras import apply_switches, tools
+from jupyter_eca.fronts.ahp.session.session import AhpSession
 from jupyter_eca.fronts.ahp.terminals.terminals import Terminals
 from jupyter_eca.host.chat.live_chat import now
 from jupyter_eca.host.subscribers import Notice
-from jupyter_eca.protocol.ahp import PROVIDER, ROOT
-from jupyter_eca.protocol.ahp.commands import Code
+from jupyter_eca.protocol.ahp import PROVIDER, ROOT, actions
+from jupyter_eca.protocol.ahp.commands import AhpErrorCode
 from jupyter_eca.protocol.chat import SUBAGENT
 from jupyter_eca.protocol.lifecycle import ConfigUpdatedParams
 from jupyter_eca.protocol.mcp import ToolServerRemovedParams, ToolServerUpdatedParams
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine
+    from collections.abc import AsyncGenerator, Coroutine
     from typing import Any
 
-    from jupyter_eca.fronts.ahp.terminals.terminals import Shells
+    from jupyter_eca.fronts.ahp.ports import NotedSession
+    from jupyter_eca.fronts.base import Shells
     from jupyter_eca.host.host import Host
     from jupyter_eca.host.store import ChatRow
     from jupyter_eca.host.subscribers import Again
@@ -41,15 +47,18 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-# Seconds in which changes of a summary are told as one.
+# Seconds in which changes of a summary are sent as one.
 SUMMARY_EVERY: Final = 0.1
-# What of a summary may change.
+# The fields of a summary that may change.
 _MUTABLE: Final = ("title", "status", "activity", "modifiedAt", "model", "project", "workingDirectory", "diffs")
 
 
-class Front:
-    """`audience.Audience`. `taken` is the number of the last action of each client that was looked at,
-    `languages` those of clients that do not speak English."""
+class AhpFront:
+    """A subscriber of the host (`host/subscribers.py`).
+
+    `last_client_seqs` has the number of the last action of each client that was handled, `languages` the language of
+    each client that does not speak English.
+    """
 
     kernel: Kernel | None = None
     editor: Editor | None = None
@@ -58,50 +67,49 @@ class Front:
 
     def __init__(self, host: Host, shells: Shells | None = None) -> None:
         self.host = host
-        self.sessions: dict[str, Session] = {}
-        self.taken: dict[str, int] = {}
+        self.sessions: dict[str, AhpSession] = {}
+        self.last_client_seqs: dict[str, int] = {}
         self.languages: dict[str, str] = {}
-        self.ready = asyncio.Event()
-        # What drops sessions that nobody looks at, should it stay so.
+        # The tasks that drop sessions without subscribers, by session.
         self.dropping: dict[str, asyncio.Task[None]] = {}
         self.terminals = Terminals(self, shells)
         self.resources = Resources(host)
-        self._keeping = Keeping(host.store)
+        self._notes = NoteStore(host.store)
         self._chats: set[str] = set()
         self._summaries: dict[str, Json] = {}
         self._summary = asyncio.Event()
-        self._ended = asyncio.Event()
+        self._has_ended = False
         self._running: set[asyncio.Task[None]] = set()
 
-    async def run(self) -> None:
-        """Until `close`; what is to be kept is kept."""
-        start = await self._keeping.open()
-        self._chats = {row.id for row in await self.host.chats.list_rows()} | self._keeping.notes.keys()
-        root: Json = {"agents": await settings.agent_infos(self.host), "activeSessions": len(self._chats)}
-        root = present(**root, terminals=[] if self.terminals.there else None)
-        self.hub = Hub(start, root, self._changed, self._more)
-        self.hub.mark = self._keeping.mark
+    @asynccontextmanager
+    async def running(self) -> AsyncGenerator[None]:
+        """Serve for as long as this context lasts, then write what is to be kept."""
+        start = await self._notes.open()
+        self._chats = {row.id for row in await self.host.chats.list_rows()} | self._notes.notes.keys()
+        root: Json = {"agents": await settings.list_agents(self.host), "activeSessions": len(self._chats)}
+        root = omit_none(**root, terminals=[] if self.terminals.is_available else None)
+        self.hub = Hub(start, root, self._note_summary, self._reserve_numbers)
+        self.hub.mark = self._notes.mark
         self.host.join(self)
-        self.host.changes.decided.append(self._look)
+        self.host.changes.decided.append(self._refresh_sessions)
         try:
             async with asyncio.TaskGroup() as self._tasks:
-                self.start(self._keeping.run())
-                self.start(self._tell_summaries())
-                self.ready.set()
-                await self._ended.wait()
-                for task in self._running:
-                    task.cancel()
+                self.start(self._notes.run())
+                self.start(self._publish_summaries())
+                try:
+                    yield
+                finally:
+                    self._has_ended = True
+                    for task in self._running:
+                        task.cancel()
         finally:
-            self.host.changes.decided.remove(self._look)
+            self.host.changes.decided.remove(self._refresh_sessions)
             self.host.leave(self)
             await self.terminals.close()
-            await self._keeping.save()
-
-    def close(self) -> None:
-        self._ended.set()
+            await self._notes.save()
 
     def start(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[None]:
-        """Work that ends with the front at the latest; what goes wrong in it is logged, and ends nothing else."""
+        """Run work that ends with the front at the latest. An error in it is logged, and ends nothing else."""
 
         async def guarded() -> None:
             try:
@@ -120,8 +128,8 @@ class Front:
 
     # -- sessions
 
-    async def session(self, uri: str) -> Session | None:
-        """The session of an address, read from the store when it has to be; None for one that is not there."""
+    async def find_session(self, uri: str) -> AhpSession | None:
+        """Return the session of a URI, which is read from the store if it must be; None if there is none."""
         found = self.sessions.get(uri)
         if found is None:
             chat = chat_of(uri)
@@ -131,35 +139,37 @@ class Front:
             found = self.sessions.get(uri)  # meanwhile somebody else may have wanted it
             if found is None:
                 foreign = row is not None and row.workspace != self.host.store.workspace
-                if foreign or (row is None and chat not in self._keeping.notes):
+                if foreign or (row is None and chat not in self._notes.notes):
                     return None
                 found = self._open(chat)
         found.wanted = True
         await found.opened.wait()
         return found if self.hub.has(uri) else None
 
-    def _open(self, chat: str) -> Session:
-        """Events that come from now on are told behind those of the store."""
-        note = self._keeping.notes.get(chat, {})
-        session = Session(self, chat, dict(record(note, "messages")))
+    def _open(self, chat: str) -> AhpSession:
+        """Open a session. Events that come from now on follow those of the store."""
+        note = self._notes.notes.get(chat, {})
+        session = AhpSession(self, chat, dict(record(note, "messages")))
         self.sessions[session.uri] = session
         self.start(self._read(session, note))
         return session
 
-    async def _read(self, session: Session, note: Json) -> None:
+    async def _read(self, session: AhpSession, note: Json) -> None:
         try:
             await self.host.store.settled()
             row = await self.host.chats.read_row(session.chat)
             await session.read(await self._state(session.uri, row, note))
-            self._tell_added(session)
+            self._add_to_list(session)
         finally:
             if not self.hub.has(session.uri):
                 self.sessions.pop(session.uri, None)
             session.opened.set()
-            self._unused(session)
+            self._drop_later(session)
 
-    def added(self, session: Session, state: Json) -> None:
-        self.hub.add_session(session.uri, notes.applied(state, self._keeping.notes.get(session.chat, {})))
+    def add_to_hub(self, session: NotedSession, state: Json) -> None:
+        self.hub.add_session(
+            session_uri(session.chat), notes.apply_note(state, self._notes.notes.get(session.chat, {}))
+        )
 
     async def _state(self, uri: str, row: ChatRow | None, note: Json) -> Json:
         summary = notes.summary(uri, PROVIDER, row, note)
@@ -167,60 +177,62 @@ class Front:
         values: Json = {"agent": row.agent, "effort": row.variant} if row else {}
         values |= {"approval": settings.AUTO} if row and row.trust else {}
         config = {"schema": described, "values": settings.completed(described, {**values, **record(note, "values")})}
-        offered = with_switches(await customizations(self.host), set(note.get("off", ())))
+        offered = apply_switches(await customizations(self.host), set(note.get("off", ())))
         state: Json = {"summary": summary, "lifecycle": "ready", "turns": [], "config": config}
         state |= {"customizations": offered}
         return {**state, "serverTools": tools(self.host, chat_of(uri) or "", state)}
 
-    async def create(self, params: commands.CreateSession) -> Session:
-        """A session without a turn: of our chats there is none yet. Raises: RemoteError when another client was
-        quicker."""
+    async def create(self, params: commands.CreateSession) -> AhpSession:
+        """Create a session without a turn: our chat does not exist yet.
+
+        Raises: RemoteError when another client was quicker.
+        """
         chat, at = chat_of(params.session) or "", now()
-        if chat in self._keeping.notes:
-            raise RemoteError(f"{params.session} exists.", Code.SESSION_ALREADY_EXISTS)
+        if chat in self._notes.notes:
+            raise RemoteError(f"{params.session} exists.", AhpErrorCode.SESSION_ALREADY_EXISTS)
         model = params.model.wire() if params.model else None
         about = {"created": at, "modified": at, "title": "", "folder": params.working_directory}
-        note = present(**about, model=model, values=params.config)
-        self._keeping.note(chat, note)
-        session = Session(self, chat)
+        note = omit_none(**about, model=model, values=params.config)
+        self._notes.note(chat, note)
+        session = AhpSession(self, chat)
         state = await self._state(session.uri, None, note)
         self.sessions[session.uri] = session
         self.hub.add_session(session.uri, {**state, "lifecycle": "creating"})
         session.begin_empty()
-        self._unused(session)
-        self._tell_added(session)
-        session.dispatch({"type": "session/ready", "session": session.uri}, at)
-        await self._keeping.save()
+        self._drop_later(session)
+        self._add_to_list(session)
+        session.dispatch(actions.SessionReady(session=session.uri), at)
+        await self._notes.save()
         return session
 
-    def _tell_added(self, session: Session) -> None:
+    def _add_to_list(self, session: AhpSession) -> None:
         if session.chat not in self._chats:
             self._chats.add(session.chat)
             self.hub.notify({"type": "notify/sessionAdded", "summary": session.state["summary"]})
-            self._counted()
+            self._publish_count()
 
-    def _counted(self) -> None:
-        self.hub.dispatch(ROOT, {"type": "root/activeSessionsChanged", "activeSessions": len(self._chats)}, now())
+    def _publish_count(self) -> None:
+        self.hub.dispatch(ROOT, actions.ActiveSessionsChanged(active_sessions=len(self._chats)), now())
 
-    def _removed(self, chat: str) -> None:
+    def _remove(self, chat: str) -> None:
         uri = session_uri(chat)
-        self._keeping.forget(chat)
+        self._notes.forget(chat)
         self._summaries.pop(uri, None)
         self.host.toolbox.lend(chat, ())
         if session := self.sessions.pop(uri, None):
-            session.questions.unwatched()
+            session.input_requests.cancel_all()
         if self.hub.has(uri):
             self.hub.remove(uri)
         if chat in self._chats:
             self._chats.discard(chat)
             self.hub.notify({"type": "notify/sessionRemoved", "session": uri})
-            self._counted()
+            self._publish_count()
 
-    async def summaries(self) -> list[Json]:
-        """Of all sessions, the last used first."""
+    async def list_summaries(self) -> list[Json]:
+        """Return the summaries of all sessions, the last used first."""
         await self.host.store.settled()
         rows = {row.id: row for row in await self.host.chats.list_rows()}
-        known = self._keeping.notes
+        known = self._notes.notes
         found = {
             chat: notes.summary(session_uri(chat), PROVIDER, rows.get(chat), known.get(chat, {}))
             for chat in {**rows, **known}
@@ -230,27 +242,27 @@ class Front:
 
     async def exists(self, uri: str) -> bool:
         chat = chat_of(uri) or ""
-        return uri in self.sessions or chat in self._keeping.notes or await self.host.chats.read_row(chat) is not None
+        return uri in self.sessions or chat in self._notes.notes or await self.host.chats.read_row(chat) is not None
 
-    async def dispose(self, session: Session) -> None:
-        """Raises: BusyError, when another program answers in the chat."""
-        await self.terminals.disposed(session.uri)
+    async def dispose(self, session: AhpSession) -> None:
+        """Delete a session and its chat. Raises: BusyError when another program answers in the chat."""
+        await self.terminals.dispose_of_session(session.uri)
         await self.host.archive.delete(session.chat)
 
-    def keep(self, session: Session) -> None:
-        self._keeping.keep(session)
+    def keep(self, session: NotedSession) -> None:
+        self._notes.keep(session)
 
-    def _more(self) -> int:
-        self.start(self._keeping.widen())
-        return self._keeping.mark
+    def _reserve_numbers(self) -> int:
+        self.start(self._notes.widen())
+        return self._notes.mark
 
-    def _changed(self, uri: str, before: Json) -> None:
-        """Of the hub: a state has become another."""
+    def _note_summary(self, uri: str, before: Json) -> None:
+        """Note that a summary has changed. Called by the hub with each state that changed."""
         if uri in self.sessions and self.hub.state(uri)["summary"] is not before["summary"]:
             self._summaries.setdefault(uri, before["summary"])
             self._summary.set()
 
-    async def _tell_summaries(self) -> None:
+    async def _publish_summaries(self) -> None:
         while True:
             await self._summary.wait()
             await asyncio.sleep(SUMMARY_EVERY)
@@ -258,24 +270,24 @@ class Front:
             changed, self._summaries = self._summaries, {}
             for uri, before in changed.items():
                 after = self.hub.state(uri)["summary"]
-                # A change cannot say that something is gone: no activity is an empty one.
+                # A change cannot remove a field: an empty activity stands for none.
                 changes = {k: after.get(k, "") for k in _MUTABLE if after.get(k) != before.get(k)}
                 if changes:
                     self.hub.notify({"type": "notify/sessionSummaryChanged", "session": uri, "changes": changes})
 
-    async def resting(self) -> None:
-        """Returns once all that clients asked for is done."""
+    async def wait_until_done(self) -> None:
+        """Wait until everything that clients asked for is done."""
         for session in list(self.sessions.values()):
-            await session.resting()
+            await session.wait_until_done()
 
-    # -- the audience
+    # -- the subscriber
 
     def sees(self, chat: str) -> bool:
-        """All of the workspace; a subagent's chat is no session: its call is told with what came of it."""
+        """Return whether the chat is a session. A subagent's chat is not: its result is part of its tool call."""
         return not chat.startswith(SUBAGENT)
 
     def approves(self, chat: str) -> bool:
-        return self.hub.watched(session_uri(chat))
+        return self.hub.is_watched(session_uri(chat))
 
     answers = approves
 
@@ -287,73 +299,73 @@ class Front:
     def tell(self, notice: Notice) -> None:
         match notice:
             case Notice(method="chat/deleted", chat=str(chat)):
-                self._removed(chat)
+                self._remove(chat)
             case Notice(params=ConfigUpdatedParams()):
-                self.start(self._agents())
-                self._look()
+                self.start(self._publish_agents())
+                self._refresh_sessions()
             case Notice(params=ToolServerUpdatedParams(type="mcp") | ToolServerRemovedParams()):
-                self._look()
+                self._refresh_sessions()
             case _:
                 pass
 
     def show_anew(self, again: Again) -> None:
         if session := self.sessions.get(session_uri(again.chat)):
-            self.start(session.again())
+            self.start(session.reread())
         else:
             self._open(again.chat)
 
     async def ask(self, question: ChatAskQuestionParams) -> ChatAskQuestionResult:
-        session = await self.session(session_uri(str(question.chat_id)))
+        session = await self.find_session(session_uri(str(question.chat_id)))
         if session is None:
             raise RemoteError("there is no such session")
-        return await session.questions.ask(question)
+        return await session.input_requests.ask(question)
 
-    async def _agents(self) -> None:
-        agents = await settings.agent_infos(self.host)
+    async def _publish_agents(self) -> None:
+        agents = await settings.list_agents(self.host)
         if agents != self.hub.state(ROOT)["agents"]:
-            self.hub.dispatch(ROOT, {"type": "root/agentsChanged", "agents": agents}, now())
+            self.hub.dispatch(ROOT, actions.AgentsChanged(agents=agents), now())
 
-    def _look(self, chat: str | None = None) -> None:
-        """The set-up is another, or what a chat has changed."""
+    def _refresh_sessions(self, chat: str | None = None) -> None:
+        """Refresh what stands beside the turns: the configuration, or the changes of a chat, have changed."""
         for session in self.sessions.values():
             if chat in {None, session.chat}:
-                session.look()
+                session.refresh()
 
     # -- clients
 
-    def unwatched(self, uri: str) -> None:
-        """A client no longer looks at a session; perhaps it was the last."""
-        if self._ended.is_set():
+    def check_watched(self, uri: str) -> None:
+        """React to a client that unsubscribed from a session: it may have been the last one."""
+        if self._has_ended:
             return
-        if (session := self.sessions.get(uri)) and not self.hub.watched(uri):
+        if (session := self.sessions.get(uri)) and not self.hub.is_watched(uri):
             self.host.attendance.check(session.chat)
-            self._unused(session)
+            self._drop_later(session)
 
-    def _unused(self, session: Session) -> None:
+    def _drop_later(self, session: AhpSession) -> None:
         if session.uri not in self.dropping:
             self.dropping[session.uri] = self.start(self._drop(session))
 
-    async def _drop(self, session: Session) -> None:
-        """A session that nobody looks at and in which nothing goes on is not kept in memory: it is loaded anew."""
+    async def _drop(self, session: AhpSession) -> None:
+        """Drop a session from memory that has no subscriber and is idle. It is read again when it is wanted."""
         uri = session.uri
         try:
             while self.sessions.get(uri) is session:
                 session.wanted = False
                 await asyncio.sleep(self.host.attendance.grace)
-                if self.hub.watched(uri):
+                if self.hub.is_watched(uri):
                     return
-                session.questions.unwatched()
-                if self.sessions.get(uri) is session and session.idle and uri not in self._summaries:
-                    self._keeping.settle(session)
+                session.input_requests.cancel_all()
+                if self.sessions.get(uri) is session and session.is_idle and uri not in self._summaries:
+                    self._notes.settle(session)
                     self.hub.forget(uri)
                     del self.sessions[uri]
         finally:
             del self.dropping[uri]
 
-    def gone(self, client: str, subscriptions: set[str]) -> None:
-        """A client has left altogether."""
+    def remove_client(self, client: str, subscriptions: set[str]) -> None:
+        """Forget a client that has left."""
         for uri in subscriptions:
-            self.unwatched(uri)
+            self.check_watched(uri)
         for session in list(self.sessions.values()):
             if self.hub.has(session.uri):
-                session.left(client)
+                session.remove_client(client)

@@ -1,7 +1,7 @@
-"""The shared state, as all clients see it: numbers every action, reduces it, sends it on, keeps the last ones.
+"""Owns the shared states: the hub numbers every action, applies it, sends it to subscribers, and keeps the last ones.
 
-Everything here is synchronous, so a snapshot and its number belong together, and the order of the numbers is the order
-in which things happened.
+It must not know what a state means: that is in `reducers/`. Everything here is synchronous, so a snapshot and its
+number belong together, and the order of the numbers is the order of events.
 """
 
 from __future__ import annotations
@@ -17,29 +17,39 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from jupyter_eca.fronts.ahp.reducers.base import Json, Reducer
+    from jupyter_eca.protocol.ahp.actions import AhpAction
 
-# Envelopes that are kept for clients who come back. The protocol's own host keeps 1,000.
+# Envelopes that are kept for clients that come back. The protocol's own host keeps 1,000.
 KEPT: Final = 2_000
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
-    """Which client sent an action, as its how-manyeth."""
+class ActionOrigin:
+    """Which client sent an action, and the number that the client gave it."""
 
     client: str
     seq: int
+    """The client's own count of its actions."""
 
 
 @dataclass(frozen=True, slots=True)
 class Envelope:
-    """An action with its number. One that was refused says why, and is for its sender alone: the clients there are
-    would apply what was refused to another."""
+    """An action with its number.
+
+    A refused action says why, and is sent to its sender alone: today's clients would apply an action that was refused
+    to another client.
+    """
 
     resource: str
+    """The URI of the state that the action changes."""
+
     action: Json
     seq: int
-    origin: Origin | None = None
+    origin: ActionOrigin | None = None
+    """The client that sent the action; None for an action of the server."""
+
     refused: str | None = None
+    """Why the action was refused; None if it was applied."""
 
     def is_for(self, client: str) -> bool:
         return self.refused is None or (self.origin is not None and self.origin.client == client)
@@ -53,15 +63,16 @@ class Snapshot:
 
 
 @dataclass(frozen=True, slots=True)
-class Replay:
-    """What was missed. `missing` are subscriptions to what is no longer there."""
+class MissedActions:
+    """What a client has missed."""
 
     envelopes: tuple[Envelope, ...]
     missing: tuple[str, ...]
+    """The URIs of subscriptions to resources that are gone."""
 
 
-class Listener(Protocol):
-    """A client that is connected. Both must not wait."""
+class HubClient(Protocol):
+    """A connected client. `send` and `notify` must not wait."""
 
     @property
     def client(self) -> str: ...
@@ -77,18 +88,20 @@ class Listener(Protocol):
     def notify(self, notification: Json) -> None: ...
 
     async def request(self, method: str, params: Json) -> Any:
-        """Raises: RemoteError."""
+        """Send a request to the client, and return its result. Raises: RemoteError."""
         ...
 
 
 class Hub:
-    """`changed` is told of each resource whose state became another, with the state before. `more` is asked for the
-    next mark whenever the numbers reach one."""
+    """`changed` is called with the URI and the earlier state of each resource that changed.
+
+    `more` is called when the numbers reach `mark`, and returns the next mark.
+    """
 
     def __init__(
         self, start: int, root: Json, changed: Callable[[str, Json], None], more: Callable[[], int] = lambda: 2**53
     ) -> None:
-        """Numbers come after `start`."""
+        """The first action gets the number after `start`."""
         self.seq = start
         self.mark = 2**53
         self._more = more
@@ -97,7 +110,7 @@ class Hub:
         self._forgotten: dict[str, int] = {}  # the same for single resources
         self._states: dict[str, Json] = {ROOT: root}
         self._reducers: dict[str, Reducer] = {ROOT: reduce_root}
-        self._listeners: dict[str, Listener] = {}
+        self._listeners: dict[str, HubClient] = {}
         self._changed = changed
 
     # -- resources
@@ -109,14 +122,16 @@ class Hub:
         self._states[uri], self._reducers[uri] = state, reduce_terminal
 
     def remove(self, uri: str) -> None:
-        """Subscriptions to it end."""
+        """Remove a resource, and all subscriptions to it."""
         del self._states[uri], self._reducers[uri]
         self._forgotten.pop(uri, None)
         for listener in self._listeners.values():
             listener.subscriptions.discard(uri)
 
     def forget(self, uri: str) -> None:
-        """It may be added anew: what was sent of it before does not lead to what it will be then."""
+        """Drop a resource that may be added again. Actions sent before do not lead to its new state, so they are not
+        replayed.
+        """
         del self._states[uri], self._reducers[uri]
         self._forgotten = {one: seq for one, seq in self._forgotten.items() if seq > self._floor}
         self._forgotten[uri] = self._next()
@@ -132,27 +147,27 @@ class Hub:
 
     # -- clients
 
-    def join(self, listener: Listener) -> Listener | None:
-        """Gives the one of the same client that it stands in for."""
+    def join(self, listener: HubClient) -> HubClient | None:
+        """Add a client. Return its earlier connection, which this one replaces."""
         before = self._listeners.get(listener.client)
         self._listeners[listener.client] = listener
         return before
 
-    def leave(self, listener: Listener) -> bool:
-        """Whether the client has gone: its next connection may have come before this one ended."""
+    def leave(self, listener: HubClient) -> bool:
+        """Remove a client's connection. Return False if a newer one has replaced it already."""
         if self._listeners.get(listener.client) is not listener:
             return False
         del self._listeners[listener.client]
         return True
 
-    def listener(self, client: str) -> Listener | None:
+    def find_client(self, client: str) -> HubClient | None:
         return self._listeners.get(client)
 
-    def watched(self, uri: str) -> bool:
+    def is_watched(self, uri: str) -> bool:
         return any(uri in listener.subscriptions for listener in self._listeners.values())
 
     def language(self, uri: str) -> str | None:
-        """Of the newest client that looks at it: the state is one for all."""
+        """Return the language of the newest subscriber: the state is one for all of them."""
         newest = reversed(self._listeners.values())
         return next((one.language for one in newest if uri in one.subscriptions), None)
 
@@ -162,8 +177,15 @@ class Hub:
 
     # -- actions
 
-    def dispatch(self, uri: str, action: Json, at: int, origin: Origin | None = None) -> None:
-        """To all who subscribed to the resource, the sender among them."""
+    def dispatch(self, uri: str, action: AhpAction, at: int) -> None:
+        """Apply an action of the server. See `apply`."""
+        self.apply(uri, action.wire(), at)
+
+    def apply(self, uri: str, action: Json, at: int, origin: ActionOrigin | None = None) -> None:
+        """Change the state of a resource, and send the action to all its subscribers, the sender among them.
+
+        The action of a client is passed on as it came, with the fields that nobody here knows.
+        """
         before = self._states[uri]
         after = self._states[uri] = self._reducers[uri](before, action, at)
         envelope = self._number(uri, action, origin, None)
@@ -173,12 +195,12 @@ class Hub:
         if after is not before:
             self._changed(uri, before)
 
-    def refuse(self, uri: str, action: Json, origin: Origin, reason: str) -> None:
+    def refuse(self, uri: str, action: Json, origin: ActionOrigin, reason: str) -> None:
         envelope = self._number(uri, action, origin, reason)
         if listener := self._listeners.get(origin.client):
             listener.send(envelope)
 
-    def _number(self, uri: str, action: Json, origin: Origin | None, refused: str | None) -> Envelope:
+    def _number(self, uri: str, action: Json, origin: ActionOrigin | None, refused: str | None) -> Envelope:
         envelope = Envelope(uri, action, self._next(), origin, refused)
         self._kept.append(envelope)
         if len(self._kept) > KEPT:
@@ -191,8 +213,8 @@ class Hub:
             self.mark = self._more()
         return self.seq
 
-    def replay(self, client: str, after: int, uris: Iterable[str]) -> Replay | None:
-        """What a client has missed; None when that is no longer known."""
+    def replay(self, client: str, after: int, uris: Iterable[str]) -> MissedActions | None:
+        """Return what a client has missed after a number; None if that is no longer known."""
         if not self._floor <= after <= self.seq:
             return None
         wanted = list(dict.fromkeys(uris))
@@ -200,4 +222,4 @@ class Hub:
             return None
         there = {uri for uri in wanted if uri in self._states}
         missed = (one for one in self._kept if one.seq > after and one.resource in there and one.is_for(client))
-        return Replay(tuple(missed), tuple(uri for uri in wanted if uri not in there))
+        return MissedActions(tuple(missed), tuple(uri for uri in wanted if uri not in there))

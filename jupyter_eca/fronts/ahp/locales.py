@@ -1,4 +1,7 @@
-"""What users of clients read that is ours and not the model's, in their language."""
+"""Owns the texts of ours that users of clients read, in their language. The model's texts are not here.
+
+It must not know a session. `session/tool_calls.py` uses the texts.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +13,8 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
-    """The labels of what can be chosen for a call, and why one was denied."""
+class Wording:
+    """The labels of the options for a tool call, and the reasons of a denial."""
 
     allow: str
     remember: str
@@ -22,8 +25,8 @@ class Words:
 
 
 ENGLISH: Final = "en"
-LANGUAGES: Final[Mapping[str, Words]] = {
-    ENGLISH: Words(
+LANGUAGES: Final[Mapping[str, Wording]] = {
+    ENGLISH: Wording(
         "Allow",
         "Allow in this session",
         "Deny",
@@ -31,7 +34,7 @@ LANGUAGES: Final[Mapping[str, Words]] = {
         "Nobody was there to approve the call.",
         "A hook forbids this call.",
     ),
-    "de": Words(
+    "de": Wording(
         "Erlauben",
         "In dieser Sitzung erlauben",
         "Ablehnen",
@@ -39,7 +42,7 @@ LANGUAGES: Final[Mapping[str, Words]] = {
         "Niemand war da, um den Aufruf zu erlauben.",
         "Ein Hook verbietet diesen Aufruf.",
     ),
-    "es": Words(
+    "es": Wording(
         "Permitir",
         "Permitir en esta sesión",
         "Denegar",
@@ -47,7 +50,7 @@ LANGUAGES: Final[Mapping[str, Words]] = {
         "No había nadie para aprobar la llamada.",
         "Un hook prohíbe esta llamada.",
     ),
-    "fr": Words(
+    "fr": Wording(
         "Autoriser",
         "Autoriser dans cette session",
         "Refuser",
@@ -55,7 +58,7 @@ LANGUAGES: Final[Mapping[str, Words]] = {
         "Personne n'était là pour autoriser l'appel.",
         "Un hook interdit cet appel.",
     ),
-    "ja": Words(
+    "ja": Wording(
         "許可",
         "このセッションで許可",
         "拒否",
@@ -63,11 +66,13 @@ LANGUAGES: Final[Mapping[str, Words]] = {
         "呼び出しを承認する人がいませんでした。",
         "フックにより、この呼び出しは禁止されています。",
     ),
-    "zh": Words("允许", "在此会话中允许", "拒绝", "配置规则禁止此调用。", "没有人可以批准此调用。", "钩子禁止此调用。"),
+    "zh": Wording(
+        "允许", "在此会话中允许", "拒绝", "配置规则禁止此调用。", "没有人可以批准此调用。", "钩子禁止此调用。"
+    ),
 }
 
 
-def known(locale: str | None) -> str:
-    """The language of a BCP 47 tag; English for one that is not spoken here."""
+def choose_language(locale: str | None) -> str:
+    """Return the language of a BCP 47 tag, or English if we have no texts in it."""
     language = (locale or "").partition("-")[0].casefold()
     return language if language in LANGUAGES else ENGLISH

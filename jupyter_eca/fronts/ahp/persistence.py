@@ -1,4 +1,7 @@
-"""What the front keeps on disk: notes of sessions, and numbers that are never used twice."""
+"""Owns what the front writes to disk: the notes of sessions, and the numbers that must never be used twice.
+
+It must not know sessions; `NotedSession` is all it needs of one. `session/notes.py` makes the notes.
+"""
 
 from __future__ import annotations
 
@@ -12,25 +15,27 @@ from jupyter_eca.workspace.shielded import whole
 if TYPE_CHECKING:
     from collections.abc import Coroutine
 
+    from jupyter_eca.fronts.ahp.ports import NotedSession
     from jupyter_eca.fronts.ahp.reducers.base import Json
-    from jupyter_eca.fronts.ahp.session.session import Session
     from jupyter_eca.host.store import Store
 
-# Numbers that are set aside at a time: a server that dies goes on behind them.
+# Numbers that are reserved at a time: a server that crashed continues after them.
 RESERVED: Final = 65_536
 _COUNTER: Final = "ahp.serverSeq"
 
 
-class Keeping:
+class NoteStore:
+    """The notes of all sessions, and the reserved numbers."""
+
     def __init__(self, store: Store) -> None:
         self.notes: dict[str, Json] = {}
         self._store = store
-        self._changed: dict[str, Session | None] = {}
+        self._changed: dict[str, NotedSession | None] = {}
         self._wake = asyncio.Event()
         self._reserved = 0
 
     async def open(self) -> int:
-        """Gives the number behind which nothing was ever sent."""
+        """Read the notes. Return the number after which no action was ever numbered."""
         start = await self._store.do(lambda tables: tables.reserve(_COUNTER, 0, RESERVED))
         self._reserved = start + RESERVED
         found = await self._store.do(lambda tables: tables.notes())
@@ -43,8 +48,8 @@ class Keeping:
             self._wake.clear()
             await self.save()
 
-    def keep(self, session: Session) -> None:
-        """Its state as it will be when it is written."""
+    def keep(self, session: NotedSession) -> None:
+        """Write the notes of a session, soon, from its state at that time."""
         self._changed[session.chat] = session
         self._wake.set()
 
@@ -53,13 +58,13 @@ class Keeping:
         self._changed[chat] = None
         self._wake.set()
 
-    def settle(self, session: Session) -> None:
-        """It will not be there when this is written."""
+    def settle(self, session: NotedSession) -> None:
+        """Take the notes of a session now if they wait to be written: the session is about to be dropped."""
         if session.chat in self._changed:
             self.note(session.chat, notes.of(session.state, session.messages))
 
     def forget(self, chat: str) -> None:
-        """Of a chat that was deleted, and its note with it."""
+        """Drop the notes of a chat that was deleted. The store deletes its row with the chat."""
         self.notes.pop(chat, None)
         self._changed.pop(chat, None)
 
@@ -70,15 +75,15 @@ class Keeping:
                 self.notes[chat] = notes.of(session.state, session.messages)
         texts = {chat: json.dumps(self.notes[chat], ensure_ascii=False) for chat in changed}
         if texts:
-            # They are in nobody's list of changes any more: whoever is cancelled here would lose them.
+            # They are no longer in the list of changes: a cancellation here would lose them.
             await whole(self._store.do(lambda tables: [tables.note(chat, text) for chat, text in texts.items()]))
 
     @property
     def mark(self) -> int:
-        """The number at which more are to be set aside."""
+        """The number at which more numbers must be reserved."""
         return self._reserved - RESERVED // 2
 
     def widen(self) -> Coroutine[None, None, int]:
-        """The mark moves at once; what is given is to be awaited."""
+        """Reserve more numbers. The mark moves at once; await the result to have it on disk."""
         least, self._reserved = self._reserved, self._reserved + RESERVED
         return self._store.do(lambda tables: tables.reserve(_COUNTER, least, RESERVED))

@@ -1,4 +1,7 @@
-"""What a client at the other end of a link does for the server: its kernel, its editor, its notebooks."""
+"""Owns what a client at the other end of a link does for the server: its kernel, its editor, its notebooks.
+
+It must not know the session. `workspace/ports.py` has the ports that these classes are.
+"""
 
 from __future__ import annotations
 
@@ -27,10 +30,10 @@ T = TypeVar("T", bound="Model")
 
 _log = logging.getLogger(__name__)
 
-# Seconds an editor has to answer: its language server may be starting. nvim and the desktop never answer at all.
+# Seconds that an editor has to answer: its language server may be starting. nvim and the desktop never answer.
 EDITOR_SECONDS = 30.0
 
-# Seconds that a page has to say which notebooks it has open: somebody types while that is asked.
+# Seconds that a page has to list its open notebooks: a user types while it is asked.
 LIST_SECONDS = 1.0
 
 _ITSELF = "The kernel is busy with the cell that asks: it cannot be {} without ending your own answer."
@@ -42,7 +45,7 @@ _INSPECT = """print((lambda name, shell: __import__("json").dumps(
 
 
 class LinkKernel:
-    """The kernel at the other end of a link: its waiting cell's own coroutine runs what it is sent."""
+    """The kernel at the other end of a link: the coroutine of its waiting cell runs what it is sent."""
 
     description = (
         "The user's live IPython kernel is at your side: `run_code` runs in it, `variables` looks at what it holds. "
@@ -53,14 +56,14 @@ class LinkKernel:
         self,
         peer: Peer,
         interrupt: Callable[[], Awaitable[None]],
-        caught_up: Callable[[], Awaitable[None]],
+        catch_up: Callable[[], Awaitable[None]],
         id: str | None = None,
     ) -> None:
-        """`caught_up` is awaited before code is sent: while it runs, the kernel can show nothing of what led to it."""
+        """`catch_up` is awaited before code is sent, since the kernel can show nothing while the code runs."""
         self.id = id
         self._peer = peer
         self._interrupt = interrupt
-        self._caught_up = caught_up
+        self._caught_up = catch_up
 
     async def execute(
         self,
@@ -94,7 +97,7 @@ class LinkKernel:
         try:
             found = json.loads(ran.text)
         except ValueError as error:
-            raise ToolError(f"{name} cannot be looked at: {ran.text}") from error
+            raise ToolError(f"{name} cannot be inspected: {ran.text}") from error
         return notebook.Inspection(found=found is not None, text=plain(found or ""))
 
     async def _ask(self, method: str, params: Model, result: type[T]) -> T:
@@ -105,12 +108,14 @@ class LinkKernel:
                 f"The kernel did not answer: {error}.", "It may have died; its variables are gone then."
             ) from error
         except ValidationError as error:
-            raise ToolError(f"The kernel's answer to {method} makes no sense.") from error
+            raise ToolError(f"The kernel's answer to {method} is invalid.") from error
 
 
 class LinkEditor:
-    """The editor at the other end of a link; `spoken` gives its dialect, which it may be a while in showing. A client
-    with live notebooks is one `in_jupyter`."""
+    """The editor at the other end of a link.
+
+    `spoken` gives its dialect, which may become known late. A client with live notebooks is `in_jupyter`.
+    """
 
     def __init__(
         self, peer: Peer, can: EditorCapabilities, spoken: Callable[[], dialect.Dialect], *, in_jupyter: bool
@@ -142,11 +147,11 @@ class LinkEditor:
         except RemoteError as error:
             raise ToolError(f"The editor did not answer: {error}.") from error
         except ValidationError as error:
-            raise ToolError(f"The editor's answer to {method} makes no sense.") from error
+            raise ToolError(f"The editor's answer to {method} is invalid.") from error
 
 
 class LinkNotebooks:
-    """The notebooks that a client has open, in their live models: `workspace.base.Notebooks`."""
+    """The notebooks that a client has open, in their live models: `workspace.ports.Notebooks`."""
 
     def __init__(self, peer: Peer) -> None:
         self._peer = peer
@@ -170,7 +175,7 @@ class LinkNotebooks:
     async def run(
         self, chat: str, path: str, cells: Sequence[str], heard: Heard | None = None
     ) -> notebook.NotebookRunResult:
-        """However long it takes: who asked may cancel."""
+        """Run cells, however long it takes. The caller may cancel."""
         id = uuid.uuid4().hex if heard else ""
         params = notebook.NotebookRunParams(chat_id=chat, path=path, cell_ids=tuple(cells), run_id=id)
         if heard is not None:
@@ -180,8 +185,8 @@ class LinkNotebooks:
         finally:
             self._runs.pop(id, None)
 
-    def progressed(self, params: notebook.NotebookRunProgressParams) -> None:
-        """Of a run that has ended it means nothing."""
+    def report_progress(self, params: notebook.NotebookRunProgressParams) -> None:
+        """Report what a running cell shows. Ignored for a run that has ended."""
         if heard := self._runs.get(params.run_id):
             heard(params.cell_id, lambda: plain(params.text))
 
@@ -201,4 +206,4 @@ class LinkNotebooks:
         except RemoteError as error:
             raise ToolError(str(error)) from error
         except ValidationError as error:
-            raise ToolError(f"The page's answer to {method} makes no sense.") from error
+            raise ToolError(f"The page's answer to {method} is invalid.") from error

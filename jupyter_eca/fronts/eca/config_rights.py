@@ -1,4 +1,7 @@
-"""Who may have the configuration's files changed, and which these are."""
+"""Owns which clients may change the files of the configuration, and which files these are.
+
+It must not change them: the methods do, with `config/`.
+"""
 
 from __future__ import annotations
 
@@ -15,12 +18,15 @@ if TYPE_CHECKING:
 _NOT_HERE: Final = "only a client of the user's may change the configuration"
 
 
-def where(host: Host) -> Sources:
+def find_sources(host: Host) -> Sources:
+    """Return the files that the configuration is read from."""
     return Sources.of(host.config, host.workspace.files.roots)
 
 
-def changeable(session: EcaSession) -> None:
-    """Code of a cell speaks on its kernel's link, as what a model had it run does: it is not to approve itself.
-    Raises: RemoteError."""
+def check_may_change_config(session: EcaSession) -> None:
+    """Refuse a client that may not change the configuration. Raises: RemoteError.
+
+    Code of a cell speaks over its kernel's link, even code that a model had it run: it must not approve itself.
+    """
     if not session.door.sees_all or session.can.unattended:
         raise RemoteError(_NOT_HERE, Code.REFUSED)

@@ -1,6 +1,8 @@
-"""Help at the cursor for one client: rewrites that stream, completions of which only the newest counts.
+"""Owns help at the cursor for one client: rewrites of a selection, which stream, and inline completions (ghost text).
 
-Straight from a model to the client: no chat, no tools, nothing stored. Whatever runs here ends with the session.
+The text goes straight from a model to the client: there is no chat, no tool call, and nothing is stored. It must not
+know the session; `CursorClient` is all it needs of one. `methods/rewrite.py` has the methods, `engine/model/rewrite.py`
+the prompts.
 """
 
 from __future__ import annotations
@@ -9,7 +11,7 @@ import asyncio
 import logging
 import time
 from contextlib import aclosing
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
 
 from jupyter_eca import redaction
 from jupyter_eca.engine.model.delta import Paused, ReasoningDelta, Remark, TextDelta
@@ -32,18 +34,36 @@ from jupyter_eca.protocol.context import Range
 from jupyter_eca.protocol.jsonrpc import Code
 
 if TYPE_CHECKING:
+    from collections.abc import Coroutine
+
     from jupyter_eca.engine.model.request import ModelRequest
-    from jupyter_eca.fronts.eca.session import EcaSession
+    from jupyter_eca.host.host import Host
     from jupyter_eca.plugins.providers.catalog import Chosen
+    from jupyter_eca.protocol.base import Model
 
 _log = logging.getLogger(__name__)
 
-# A completion that comes later is of no use: whoever typed has gone on.
+# A completion that comes later is useless: the user has typed on.
 COMPLETION_SECONDS = 10.0
 
 
-class Assist:
-    def __init__(self, session: EcaSession, completion_seconds: float = COMPLETION_SECONDS) -> None:
+class CursorClient(Protocol):
+    """The client whose user types."""
+
+    @property
+    def host(self) -> Host: ...
+
+    def start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        """Run work that ends with the client's session at the latest."""
+        ...
+
+    async def notify(self, method: str, params: Model) -> None: ...
+
+
+class CursorHelp:
+    """The rewrites that run for one client, and its newest completion."""
+
+    def __init__(self, session: CursorClient, completion_seconds: float = COMPLETION_SECONDS) -> None:
         self._session = session
         self._completion_seconds = completion_seconds
         self._rewrites: dict[str | int, asyncio.Task[None]] = {}
@@ -52,7 +72,7 @@ class Assist:
     # -- rewrites
 
     async def rewrite(self, params: rewrite.RewritePromptParams) -> rewrite.RewritePromptResult:
-        """Begin one; one of the same id that is under way ends without another word.
+        """Start a rewrite. A running rewrite of the same id is cancelled, and sends nothing more.
 
         Raises: RemoteError when there is no such model.
         """
@@ -70,7 +90,7 @@ class Assist:
         return rewrite.RewritePromptResult(model=model)
 
     def stop(self, id: str | int) -> None:
-        """End one without another word; nothing to do when it has ended."""
+        """Cancel a rewrite, so that it sends nothing more. Do nothing if it has ended."""
         if (task := self._rewrites.get(id)) is not None:
             task.cancel()
 
@@ -88,61 +108,67 @@ class Assist:
         if earlier is not None:
             await asyncio.wait((earlier,))
         began = time.monotonic()
-        await self._tell(params.id, rewrite.RewriteStarted())
+        await self._notify(params.id, rewrite.RewriteStarted())
         try:
             await self._stream(params, chosen, request)
         except ProviderError as error:
-            await self._tell(params.id, rewrite.RewriteError(message=redaction.hide(str(error))))
+            await self._notify(params.id, rewrite.RewriteError(message=redaction.hide(str(error))))
         except Exception as error:  # noqa: BLE001  # the boundary to plugs: whatever they raise, the client must hear
             _log.exception("the provider of %s failed", request.model)
             message = f"The provider of {request.model} failed inside: {error!r}. The log has the details."
-            await self._tell(params.id, rewrite.RewriteError(message=redaction.hide(message)))
+            await self._notify(params.id, rewrite.RewriteError(message=redaction.hide(message)))
         else:
             took = round((time.monotonic() - began) * 1000)
-            await self._tell(params.id, rewrite.RewriteFinished(total_time_ms=took))
+            await self._notify(params.id, rewrite.RewriteFinished(total_time_ms=took))
 
     async def _stream(self, params: rewrite.RewritePromptParams, chosen: Chosen, request: ModelRequest) -> None:
-        """Raises: ProviderError, also for an answer that is none: an editor must not put it in the text's place."""
-        said = ""
+        """Send the model's answer piece by piece.
+
+        Raises: ProviderError; also for an empty or unfinished answer, which an editor must not put in place of text.
+        """
+        answer = ""
         reasoning = False
         async with aclosing(self._session.host.metered.stream(Bill(request.model), chosen, request)) as deltas:
             async for delta in deltas:
                 match delta:
                     case TextDelta(text=text) if text:
-                        said, reasoning = said + text, False
-                        await self._tell(params.id, rewrite.RewriteText(text=text))
+                        answer, reasoning = answer + text, False
+                        await self._notify(params.id, rewrite.RewriteText(text=text))
                     case ReasoningDelta() if not reasoning:
                         reasoning = True
-                        await self._tell(params.id, rewrite.RewriteReasoning())
+                        await self._notify(params.id, rewrite.RewriteReasoning())
                     case Remark(text=text):
                         raise ProviderError(text)
                     case Paused():
                         raise ProviderError(PAUSED)
                     case _:
                         pass
-        if not said.strip():
+        if not answer.strip():
             raise ProviderError(REWRITE_EMPTY)
-        text = replacement(params.text, said)
-        if text.startswith(said) and text != said:
-            await self._tell(params.id, rewrite.RewriteText(text=text.removeprefix(said)))
-        elif text != said:
-            await self._tell(params.id, rewrite.RewriteReplace(text=text))
+        text = replacement(params.text, answer)
+        if text.startswith(answer) and text != answer:
+            await self._notify(params.id, rewrite.RewriteText(text=text.removeprefix(answer)))
+        elif text != answer:
+            await self._notify(params.id, rewrite.RewriteReplace(text=text))
 
-    async def _tell(self, id: str | int, content: rewrite.RewriteContent) -> None:
+    async def _notify(self, id: str | int, content: rewrite.RewriteContent) -> None:
         params = rewrite.RewriteContentReceivedParams(rewrite_id=id, content=content)
         await self._session.notify("rewrite/contentReceived", params)
 
     # -- completions
 
     async def complete(self, params: rewrite.CompletionInlineParams) -> rewrite.CompletionInlineResult:
-        """Raises: RemoteError when no model is chosen for it, when that fails, and when it takes too long."""
+        """Return the completion at the cursor; an empty result when a newer completion was requested meanwhile.
+
+        Raises: RemoteError when no model is configured for completions, when the model fails, or takes too long.
+        """
         model = self._session.host.config.completion.model
         if not model:
             raise RemoteError(NO_COMPLETION_MODEL, Code.REFUSED)
         chosen = self._choose(model)
         newer = self._supersede()
         before, after = split(params.doc_text, params.position.line - 1, params.position.character - 1)
-        answer = asyncio.ensure_future(self._whole(chosen, completing(model, before, after)))
+        answer = asyncio.ensure_future(self._complete_text(chosen, completing(model, before, after)))
         try:
             await asyncio.wait((answer, newer), timeout=self._completion_seconds, return_when=asyncio.FIRST_COMPLETED)
             if newer.done():
@@ -163,13 +189,13 @@ class Assist:
         return rewrite.CompletionInlineResult(items=(item,))
 
     def _supersede(self) -> asyncio.Future[None]:
-        """What is done when a newer completion is asked for; the older one's is done now."""
+        """Return a future that is done at the next completion request; complete the one of the request before."""
         if self._newer is not None and not self._newer.done():
             self._newer.set_result(None)
         self._newer = asyncio.get_running_loop().create_future()
         return self._newer
 
-    async def _whole(self, chosen: Chosen, request: ModelRequest) -> str:
+    async def _complete_text(self, chosen: Chosen, request: ModelRequest) -> str:
         async with aclosing(self._session.host.metered.stream(Bill(request.model), chosen, request)) as deltas:
             return "".join([delta.text async for delta in deltas if isinstance(delta, TextDelta)])
 

@@ -1,4 +1,7 @@
-"""What a transport decides for the sessions that come through it."""
+"""Owns what an application decides for the sessions that come through it: their host, what they see, their browser.
+
+It must not know the session. `apps/server/app.py`, `apps/process.py` and `apps/kernel/` have a door each.
+"""
 
 from __future__ import annotations
 
@@ -11,32 +14,38 @@ if TYPE_CHECKING:
 
 
 class Door(Protocol):
+    """Where a session comes from."""
+
     async def host(self, params: InitializeParams) -> Host:
-        """The host that answers. Raises: ConfigError."""
+        """Return the host that answers. Raises: ConfigError."""
         ...
 
     @property
     def sees_all(self) -> bool:
-        """Whether the peer is shown all chats, or only those it asked in (a kernel: cell code speaks on its link)."""
+        """Whether the client sees all chats, or only those it prompted in. A kernel sees its own: cell code speaks on
+        its link.
+        """
         ...
 
     @property
     def follows(self) -> bool:
-        """Whether the folders of the client are the workspace; elsewhere they are the server's to choose."""
+        """Whether the client's folders are the workspace. Elsewhere the server chooses them."""
         ...
 
     @property
     def kernel(self) -> str | None:
-        """Jupyter's id of the kernel that the client is, where it is known."""
+        """Jupyter's id of the kernel that the client is; None if the client is no kernel, or the id is not known."""
         ...
 
     @property
     def browser(self) -> Browser:
-        """Where the browser of the client's user comes back to from a sign-in."""
+        """Where the browser of the client's user comes back to after a sign-in."""
         ...
+
+        """Return the report on what is set up and what is missing."""
 
     async def doctor(self, host: Host) -> str: ...
 
     async def interrupt(self) -> None:
-        """End what the client's kernel runs: somebody stopped the turn that sent it there."""
+        """Interrupt the client's kernel: somebody stopped the turn that runs code in it."""
         ...

@@ -1,4 +1,7 @@
-"""What a client of any revision says, as the model that its row of the table has."""
+"""Owns how the params of a client of any revision become the model of the method table.
+
+The dialects are in `protocol/dialect/`, the table in `protocol/methods.py`.
+"""
 
 from __future__ import annotations
 
@@ -14,18 +17,18 @@ from jupyter_eca.protocol.methods import METHODS
 if TYPE_CHECKING:
     from jupyter_eca.protocol.base import Model
 
-# An editor that gives up before it began may still say goodbye.
+# An editor that gives up before it was initialized may still say goodbye.
 BEFORE_INITIALIZE: Final = frozenset({"initialize", "shutdown"})
 
-# The reply to these comes after what they make the client be shown: Emacs waits for it and forgets what it has read in
-# the same piece after it.
+# The reply to these comes after the notifications that they cause: Emacs waits for the reply, and forgets what it has
+# read in the same piece after it.
 SHOWN_FIRST: Final = frozenset(
     {f"chat/{name}" for name in ("addFlag", "clear", "delete", "fork", "removeFlag", "revert", "rollback", "update")}
 )
 
 
-def parsed(spoken: dialect.Dialect, method: str, params: Any) -> Model:
-    """Raises: RemoteError that names the place."""
+def parse_params(spoken: dialect.Dialect, method: str, params: Any) -> Model:
+    """Read the params of a method. Raises: RemoteError that names the field."""
     try:
         return METHODS[method].parse(dialect.incoming(spoken, method, params))
     except ValidationError as error:

@@ -1,4 +1,7 @@
-"""Events as ECA notifications. Pure."""
+"""Owns how events become ECA notifications. Pure.
+
+It must not know the session, which sends them. `send_queue.py` has what waits to be sent.
+"""
 
 from __future__ import annotations
 
@@ -30,11 +33,13 @@ Notice = tuple[str, "Model"]
 def project(
     event: Event, wire_id: ChatId, *, envelope: bool, again: bool = False, parent: ChatId | None = None
 ) -> Iterator[Notice]:
-    """The content, with the status changes that ECA's clients want around it (ECA 2.3: `running` comes first, `idle`
-    just before the final progress). `aside` is the model's alone and never leaves.
+    """Yield the content, and the status changes that clients expect around it.
 
-    `again`: in a replay, where the chat's status is told once, after it, and what it was waiting for is of no interest.
-    `parent`: the chat is a subagent's, which clients show within that one: it has no status and no title of its own.
+    ECA 2.3: `running` comes first, `idle` just before the final progress. `aside` is for the model alone and is never
+    sent.
+
+    `again`: this is a replay. The status is sent once after it, and what the chat was waiting for does not matter.
+    `parent`: the chat is a subagent's, which clients show within the parent: it has no status and no title.
     """
     running = isinstance(event.content, ProgressContent) and event.content.state == "running"
     if running and (again or event.role is Role.USER):
@@ -54,6 +59,7 @@ def project(
 def content_of(
     event: Event, wire_id: ChatId, *, envelope: bool, parent: ChatId | None = None
 ) -> chat.ChatContentReceivedParams:
+    """Write the content of an event. With `envelope`, its turn, number and time are written too."""
     content = event.content if envelope else _plain(event.content)
     received = chat.ChatContentReceivedParams(chat_id=wire_id, role=event.role, content=content, parent_chat_id=parent)
     if envelope:
@@ -63,7 +69,7 @@ def content_of(
 
 
 def _plain(content: Content) -> Content:
-    """Without what is ours in it."""
+    """Return the content without the fields that are not ECA's."""
     match content:
         case UsageContent():
             return content.model_copy(update={"replayed": None, "message_cached_tokens": None})
@@ -77,9 +83,11 @@ def _plain(content: Content) -> Content:
             return content
 
 
-def arranged(events: Sequence[Event], of_chat: Sequence[Event] = ()) -> list[Event]:
-    """Each flag after the message it is at: clients draw it where it comes. Flags of the chat that stand on another
-    page are here too when their message is."""
+def place_flags(events: Sequence[Event], of_chat: Sequence[Event] = ()) -> list[Event]:
+    """Put each flag after its message: clients draw it where it comes.
+
+    `of_chat` are flags that stand on another page; they are placed if their message is here.
+    """
     here = {event.seq for event in events}
     flags = [event for event in events if isinstance(event.content, FlagContent)]
     flags += [event for event in of_chat if event.seq not in here]
@@ -95,8 +103,8 @@ def arranged(events: Sequence[Event], of_chat: Sequence[Event] = ()) -> list[Eve
     return placed
 
 
-def woven(events: Iterable[Event], of_subagents: Sequence[Event]) -> Iterator[Event]:
-    """In the order in which all of it was said; flags stay where they are."""
+def merge_subagents(events: Iterable[Event], of_subagents: Sequence[Event]) -> Iterator[Event]:
+    """Yield events of a chat and its subagents in the order of their numbers; flags stay where they are."""
     others = list(reversed(of_subagents))
     for event in events:
         while others and others[-1].seq < event.seq and not isinstance(event.content, FlagContent):
@@ -105,8 +113,8 @@ def woven(events: Iterable[Event], of_subagents: Sequence[Event]) -> Iterator[Ev
     yield from reversed(others)
 
 
-def opened_chat(wire_id: ChatId, title: str | None) -> Iterator[Notice]:
-    """What comes before a chat's replay: the client shows it from the beginning."""
+def reset_chat(wire_id: ChatId, title: str | None) -> Iterator[Notice]:
+    """Yield what comes before a chat's replay: the client shows the chat from the beginning."""
     yield "chat/cleared", chats.ChatClearedParams(chat_id=wire_id)
     yield "chat/opened", chats.ChatOpenedParams(chat_id=wire_id, title=title)
 

@@ -1,4 +1,7 @@
-"""What a client has yet to be shown, as little of it as says the same."""
+"""Owns what waits to be sent to a client, as few messages as say the same. Pure.
+
+It must not know the session, which sends them.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,7 @@ MAX_BEHIND: Final = 20_000
 
 
 def put(behind: list[Item], notice: Notice) -> None:
-    """How far a call is takes the place of what was not shown of it yet: a client that reads slowly owes nothing."""
+    """Add a notice. The progress of a call replaces earlier progress that was not sent yet."""
     if isinstance(notice.params, ChatToolCallProgressParams):
         for at in range(len(behind) - 1, -1, -1):
             old = behind[at]
@@ -33,7 +36,7 @@ def put(behind: list[Item], notice: Notice) -> None:
 
 
 def runs(items: Iterable[Item]) -> Iterator[list[Item]]:
-    """Events that are next to each other, all else by itself."""
+    """Yield runs of events that follow each other; everything else alone."""
     for is_event, run in groupby(items, lambda item: isinstance(item, Event)):
         if is_event:
             yield list(run)
@@ -42,7 +45,7 @@ def runs(items: Iterable[Item]) -> Iterator[list[Item]]:
 
 
 def compact(items: Iterable[Item]) -> list[Item]:
-    """Events that are next to each other merged, all else where it was."""
+    """Merge events that follow each other; everything else stays where it is."""
     found: list[Item] = []
     for run in runs(items):
         found += merged(item for item in run if isinstance(item, Event)) or run

@@ -1,6 +1,6 @@
-"""ECA over any link: one session per connection. What each method does is in `methods/`, one module a subject.
+"""Owns one ECA connection, over any link. Almost the identity, since the engine speaks in ECA's contents.
 
-Almost the identity, since the engine speaks in ECA's contents.
+It must not know where it runs: that is its `Door`. What each method does is in `methods/`, one module for each subject.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from pydantic import ValidationError
 
 from jupyter_eca.errors import BusyError, LocalError, RemoteError, ToolError
 from jupyter_eca.fronts.eca.client_ports import LinkEditor, LinkKernel, LinkNotebooks
-from jupyter_eca.fronts.eca.cursor_help import Assist
-from jupyter_eca.fronts.eca.methods.jobs import shown
-from jupyter_eca.fronts.eca.parse import BEFORE_INITIALIZE, SHOWN_FIRST, parsed
-from jupyter_eca.fronts.eca.projection import arranged, opened_chat, project, woven
+from jupyter_eca.fronts.eca.cursor_help import CursorHelp
+from jupyter_eca.fronts.eca.job_view import list_visible
+from jupyter_eca.fronts.eca.parse import BEFORE_INITIALIZE, SHOWN_FIRST, parse_params
+from jupyter_eca.fronts.eca.projection import merge_subagents, place_flags, project, reset_chat
 from jupyter_eca.fronts.eca.send_queue import MAX_BEHIND, Item, compact, put, runs
 from jupyter_eca.host.chat.live_chat import NO_CHOICE
 from jupyter_eca.host.subscribers import Again, Notice
@@ -51,8 +51,8 @@ _NESTING: Final = frozenset({dialect.Dialect.CURRENT, dialect.Dialect.OWN})
 
 
 @cache
-def handlers() -> Mapping[str, Callable[[EcaSession, Any], Any]]:
-    """Method name to its function: a coroutine function for a request, a plain one for a notification."""
+def load_handlers() -> Mapping[str, Callable[[EcaSession, Any], Any]]:
+    """Return the function of each method: a coroutine function for a request, a plain one for a notification."""
     return {
         name: function
         for found in loader.find("fronts.eca.methods", "HANDLERS").values()
@@ -61,35 +61,42 @@ def handlers() -> Mapping[str, Callable[[EcaSession, Any], Any]]:
 
 
 class EcaSession:
-    """An audience of the host. `kernel` is set for a client that runs code for its own chats.
-
-    `own` are the chats it asked in, or one it shares them with, by the host's id, as the client writes them; `choices`
-    is what it selected for a chat, or ("") for none. Whoever holds `sending` is alone in showing things to the client;
-    `shown` is how far it was shown each chat; `agent` the one whose tools it is shown; `lent` are the client's tools.
-    """
+    """One connection, as a subscriber of the host (`host/subscribers.py`)."""
 
     def __init__(
         self, link: Link, door: Door, own: MutableMapping[str, ChatId] | None = None, *, quiet: bool = False
     ) -> None:
-        """`quiet`: it is shown what is said in a chat only while a prompt of its own is answered there."""
+        """`own` is shared by the sessions of one notebook's kernels.
+
+        `quiet`: the client is shown a chat only while its own prompt is answered there.
+        """
         self.kernel: Kernel | None = None
+        """The client's kernel, if it runs code for its own chats."""
         self.editor: Editor | None = None
         self.notebooks: Notebooks | None = None
         self.ended = asyncio.Event()
+        """Set when the client has said `exit`, or is too far behind."""
         self.shut = False
+        """Whether the client has said `shutdown`: only `exit` may follow."""
         self.door = door
         self.can = lifecycle.CodeAssistant()
+        """What the client can do, as it said in `initialize`."""
         self.dialect = dialect.Dialect.CURRENT
         self._most: int | None = None
         self.own: MutableMapping[str, ChatId] = {} if own is None else own
+        """The chats that the client prompted in, or shares: the host's id, and the id that the client uses."""
         self.opened = asyncio.Event()
+        """Set unless `initialize` is being answered."""
         self.opened.set()
         self.choices: dict[str, Choice] = {}
+        """What the client selected for a chat; "" is for its new chats."""
         self.lent: tuple[Tool, ...] = ()
+        """The client's own tools."""
         self.agent = ""
+        """The agent whose tools the client is shown."""
         self._link = link
-        self.peer = Peer(link, self._answer, self._heed)
-        self.assist = Assist(self)
+        self.peer = Peer(link, self._answer, self._handle_notification)
+        self.cursor_help = CursorHelp(self)
         self.asking: set[str] | None = set() if quiet else None
         self._working: set[asyncio.Task[None]] = set()
         self._host: Host | None = None
@@ -97,12 +104,14 @@ class EcaSession:
         self._hello: lifecycle.InitializeParams | None = None
         self._behind: list[Item] = []
         self.shown: dict[str, int] = {}
+        """The number of the last event of each chat that the client was shown."""
         self.sending = asyncio.Lock()
+        """Held by whoever shows the client something, so that nothing comes in between."""
         self._replaying = False
         self._wake = asyncio.Event()
 
     async def run(self) -> None:
-        """Until the client leaves or says `exit`."""
+        """Serve until the client leaves or says `exit`."""
         try:
             async with asyncio.TaskGroup() as tasks:
                 self._tasks = tasks
@@ -120,7 +129,7 @@ class EcaSession:
             await self._link.close()
 
     def start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        """Work that ends with the session at the latest."""
+        """Run work that ends with the session at the latest."""
         task = self._tasks.create_task(work)
         self._working.add(task)
         task.add_done_callback(self._working.discard)
@@ -133,13 +142,17 @@ class EcaSession:
         return self.door.browser
 
     def say(self, type: lifecycle.MessageType, message: str) -> None:
-        """To this client alone: others did not ask, and a kernel's code need not know."""
+        """Show a message to this client alone: the others did not ask, and a kernel's code need not know."""
         self.tell(Notice("$/showMessage", lifecycle.ShowMessageParams(type=type, message=message)))
 
-    # -- the audience
+    # -- the subscriber
 
     def sees(self, chat: str) -> bool:
-        """A subagent's with its parent's, if the revision knows any; with `"chat": false`, its own alone."""
+        """Return whether the client may know about a chat.
+
+        It sees a subagent's chat with its parent's if its revision has subagents; with `"chat": false` it sees its own
+        chats alone.
+        """
         if parent := self.host.subagents.parent(chat) if self._host else "":
             return self.dialect in _NESTING and self.sees(parent)
         return (self.door.sees_all and self.can.chat is not False) or chat in self.own
@@ -150,17 +163,18 @@ class EcaSession:
     def answers(self, chat: str) -> bool:
         return self.approves(chat) and self.can.chat_capabilities.ask_question
 
-    def _hears(self, chat: str) -> bool:
+    def _is_subscribed(self, chat: str) -> bool:
+        """Return whether the client is shown a chat now. See `quiet`."""
         if self.asking is None or chat in self.asking:
             return True
         parent = self.host.subagents.parent(chat)
-        return parent != "" and self._hears(parent)
+        return parent != "" and self._is_subscribed(parent)
 
     def show(self, events: list[Event]) -> None:
-        self._behind += [event for event in events if self._hears(event.chat)]
+        self._behind += [event for event in events if self._is_subscribed(event.chat)]
         if self.asking is not None:
             self.asking -= {event.chat for event in events if event.outcome}
-        # Not during a replay: an event that is partly in it would be shown a second time.
+        # Not during a replay: an event that is partly in the replay would be shown twice.
         if len(self._behind) > MAX_BEHIND and not self._replaying:
             self._behind = compact(item for item in self._behind if not self._is_shown(item))
         if len(self._behind) > MAX_BEHIND:
@@ -170,7 +184,7 @@ class EcaSession:
     def tell(self, notice: Notice) -> None:
         if notice.method == "chat/deleted" and notice.chat is not None:
             self.choices.pop(notice.chat, None)
-        if notice.chat is None or notice.method != "chat/toolCallProgress" or self._hears(notice.chat):
+        if notice.chat is None or notice.method != "chat/toolCallProgress" or self._is_subscribed(notice.chat):
             put(self._behind, notice)
             self._wake.set()
 
@@ -179,25 +193,25 @@ class EcaSession:
         self._wake.set()
 
     def resume(self, chat: str) -> None:
-        """`live.Asker`: as if the client had asked for the chat itself."""
+        """Show a chat as if the client had opened it itself (`Asker` of a turn)."""
         self.own.setdefault(chat, chat)
         self.start(self._resume(chat))
 
     async def _resume(self, chat: str) -> None:
-        await handlers()["chat/open"](self, ChatOpenParams(chat_id=self.wire_id(chat)))
+        await load_handlers()["chat/open"](self, ChatOpenParams(chat_id=self.wire_id(chat)))
 
     async def ask(self, question: ChatAskQuestionParams) -> ChatAskQuestionResult:
         params = question.model_copy(update={"chat_id": self.wire_id(str(question.chat_id))})
-        # Emacs writes the question into the call it belongs to, and what comes of that call later over the question.
+        # Emacs writes the question into its tool call, and later output of the call over the question.
         await self.catch_up()
         answer = await self.peer.request("chat/askQuestion", params.wire())
         try:
             return ChatAskQuestionResult.model_validate(answer or {})
         except ValidationError as error:
-            raise RemoteError("the answer to the question makes no sense") from error
+            raise RemoteError("the answer to the question is invalid") from error
 
     async def _show(self) -> None:
-        """A client that reads slowly is given longer pieces, not more of them."""
+        """Send what waits. A client that reads slowly gets longer pieces, not more of them."""
         while True:
             await self._wake.wait()
             self._wake.clear()
@@ -207,12 +221,12 @@ class EcaSession:
         async with self.sending:
             behind, self._behind = self._behind, []
             for run in runs(behind):
-                # What a replay has shown goes before the rest is merged, or it would be in there once more.
+                # Drop what a replay has shown before the rest is merged, or it would be shown again.
                 for item in compact([item for item in run if not self._is_shown(item)]):
                     await self._send(item)
 
     async def catch_up(self) -> None:
-        """Returns once the client has been written all that has happened so far."""
+        """Wait until the client was sent everything that has happened so far."""
         await self.host.store.settled()
         await self._show_behind()
 
@@ -221,7 +235,7 @@ class EcaSession:
 
     @asynccontextmanager
     async def replaying(self) -> AsyncGenerator[None]:
-        """What is read while this is held can be given to `show_again`."""
+        """Hold back other events. What is read within this context can be given to `show_again`."""
         async with self.sending:
             self._replaying = True
             try:
@@ -232,9 +246,9 @@ class EcaSession:
     async def _send(self, item: Item) -> None:
         match item:
             case Notice(method=method, params=JobsListResult(jobs=jobs)):
-                await self.notify(method, await shown(self, jobs))
+                await self.notify(method, await list_visible(self, jobs))
             case Notice(method=method, params=ToolServerUpdatedParams() as server):
-                await self.notify(method, self.seen(server))
+                await self.notify(method, self.describe_server(server))
             case Notice(method=method, params=params, chat=chat):
                 await self.notify(method, params, chat)
             case Again(chat=chat):
@@ -264,38 +278,41 @@ class EcaSession:
         anew: bool,
         within: Span = (0, None),
     ) -> None:
-        """Events of the past, `anew` in place of all that was shown of the chat. They must have been read in
-        `replaying`: then nothing that comes meanwhile is lost or shown twice. `flags` are those of the whole
-        chat, of which the part `within` two places is shown."""
+        """Show past events, in place of the whole chat if `anew`. Read them within `replaying`.
+
+        Then nothing that comes meanwhile is lost or shown twice. `flags` are those of the whole chat, of which the part
+        `within` two places is shown.
+        """
         wire_id = self.wire_id(chat)
         if anew:
-            for method, params in opened_chat(wire_id, title):
+            for method, params in reset_chat(wire_id, title):
                 await self.notify(method, params)
         shown = merged(events)
-        placed = shown if self.can.envelope else arranged(shown, flags)
-        for event in woven(placed, await self._of_subagents(chat, within)):
+        placed = shown if self.can.envelope else place_flags(shown, flags)
+        for event in merge_subagents(placed, await self._read_subagents(chat, within)):
             await self._show_event(event, again=True)
         self.shown[chat] = max((event.seq for event in shown), default=0 if anew else self.shown.get(chat, 0))
         status = self.host.chats.status(chat)
-        # A chat that waits for an answer to `/login` is at rest here: `login` is known in results and lists alone.
+        # A chat that waits for an answer to `/login` is idle here: only results and lists have the status `login`.
         status = ChatStatus.IDLE if status is ChatStatus.LOGIN else status
         await self.notify("chat/statusChanged", ChatStatusChangedParams(chat_id=wire_id, status=status))
 
-    async def _of_subagents(self, chat: str, within: Span) -> list[Event]:
-        """What subagents of a chat said in a part of it."""
+    async def _read_subagents(self, chat: str, within: Span) -> list[Event]:
+        """Return what subagents of a chat said in a part of it."""
         found = await self.host.subagents.events(chat, *within) if self.dialect in _NESTING else []
         for event in found:
             self.shown[event.chat] = max(event.seq, self.shown.get(event.chat, 0))
         return merged(found)
 
     async def notify(self, method: str, params: Model, chat: str | None = None) -> None:
-        """With `chat`, a host's id: the client is written its own."""
+        """Send a notification. `chat` is the host's id of its chat: the client gets its own id."""
         if chat is not None:
             params = params.model_copy(update={"chat_id": self.wire_id(chat)})
         if (said := dialect.outgoing(self.dialect, method, params.wire())) is not None:
             await self.peer.notify(method, dialect.shortened(said, self._most))
 
-    def seen(self, server: ToolServerUpdatedParams) -> ToolServerUpdatedParams:
+    def describe_server(self, server: ToolServerUpdatedParams) -> ToolServerUpdatedParams:
+        """Return a tool server as this client may see it."""
         return self.host.notifications.describe_server(server, self.agent or self.default_agent, self.kernel)
 
     def wire_id(self, chat: str) -> ChatId:
@@ -303,7 +320,7 @@ class EcaSession:
 
     @property
     def default_agent(self) -> str:
-        """Of the chats to come; empty is the configured one."""
+        """The agent of the client's new chats; "" for the configured one."""
         return self.choices.get("", NO_CHOICE).agent
 
     # -- requests and notifications
@@ -312,7 +329,7 @@ class EcaSession:
         if self.shut:
             raise RemoteError("nothing but `exit` comes after `shutdown`", Code.INVALID_REQUEST)
         row = METHODS.get(method)
-        handler = handlers().get(method)
+        handler = load_handlers().get(method)
         if row is None or row.sender is not Sender.CLIENT or row.result is None or handler is None:
             raise RemoteError(f"there is no request {method!r}", Code.METHOD_NOT_FOUND)
         self._learn(method, params)
@@ -320,7 +337,7 @@ class EcaSession:
             if method not in BEFORE_INITIALIZE:
                 await self.opened.wait()
                 self._join(self.host)
-            result = await handler(self, parsed(self.dialect, method, params))
+            result = await handler(self, parse_params(self.dialect, method, params))
             if method in SHOWN_FIRST:
                 await self.catch_up()
         except BusyError as error:
@@ -329,8 +346,8 @@ class EcaSession:
             raise RemoteError(str(error), Code.REFUSED) from error
         return None if result is None else dialect.result(self.dialect, method, result.wire())
 
-    def _heed(self, method: str, params: Any) -> None:
-        """Unknown notifications are ignored, as JSON-RPC and ECA want it."""
+    def _handle_notification(self, method: str, params: Any) -> None:
+        """Handle a notification. JSON-RPC and ECA want unknown ones to be ignored."""
         row = METHODS.get(method)
         if self.shut and method != "exit":
             return
@@ -338,10 +355,10 @@ class EcaSession:
             self._learn(method, params)
             if self._host is not None:
                 self._join(self._host)
-            handlers()[method](self, parsed(self.dialect, method, params))
+            load_handlers()[method](self, parse_params(self.dialect, method, params))
 
     def _learn(self, method: str, params: Any) -> None:
-        """What the client's words betray of its revision, until nothing more is to be learned."""
+        """Learn the client's revision from what it sends, until nothing more can be learned."""
         if method == "chat/prompt" and self._hello is not None:
             self.dialect, self._hello = dialect.choose(self._hello, params), None
         if (learned := dialect.learned(self.dialect, method)) is not self.dialect:
@@ -357,21 +374,26 @@ class EcaSession:
             raise RemoteError("say `initialize` first", Code.NOT_INITIALIZED)
         return self._host
 
-    def known(self, id: ChatId) -> str:
-        """The host's id of a chat the client may speak about. Raises: RemoteError."""
+    def find_chat(self, id: ChatId) -> str:
+        """Return the host's id of a chat that the client may use. Raises: RemoteError."""
         known = self.host_id(id)
         if not self.sees(known):
             raise RemoteError("this client did not ask in that chat", Code.REFUSED)
         return known
 
     def host_id(self, id: ChatId) -> str:
-        """A number is the client's own count (nvim's first chat is always 1): it means a chat of this session alone."""
+        """Return the host's id of a chat. A number is the client's own count, and means a chat of this session alone.
+
+        nvim's first chat is always 1.
+        """
         if isinstance(id, str):
             return id
         return next((host for host, wire in self.own.items() if wire == id), str(id))
 
     async def open(self, params: lifecycle.InitializeParams) -> Host:
-        """Raises: RemoteError the second time; ConfigError, after which the client may try again."""
+        """Initialize the session. Raises: RemoteError the second time; ConfigError, after which the client may try
+        again.
+        """
         if self._host is not None:
             raise RemoteError("already initialized", Code.INVALID_REQUEST)
         self.can = params.capabilities.code_assistant
@@ -383,7 +405,7 @@ class EcaSession:
             self.notebooks = LinkNotebooks(self.peer)
         if any(self.can.editor.model_dump().values()):
             self.editor = LinkEditor(self.peer, self.can.editor, lambda: self.dialect, in_jupyter=self.can.notebook)
-        # A client may send its first requests without waiting for this reply: they wait in its stead.
+        # A client may send requests without waiting for this reply: they wait until `opened` is set.
         self.opened.clear()
         try:
             self._host = await self.door.host(params)
@@ -392,8 +414,7 @@ class EcaSession:
         return self._host
 
     def _join(self, host: Host) -> None:
-        """Nothing is told or asked before the client is ready for it (`initialized`); one that goes on without saying
-        so is ready too."""
+        """Join the host's subscribers when the client is ready: after `initialized`, or its next message."""
         if not self._joined:
             self._joined = True
             host.join(self)

@@ -1,7 +1,8 @@
-"""Answers and failures as each protocol version wants them. Pure.
+"""Owns how answers and failures are written for each protocol version. Pure.
 
-The seed's own version (2024-11-05) has one text item that holds JSON, and nothing else; images are base64 in it. From
-2025-06-18 on the same data is structured content besides, and images are items of their own.
+The oldest version (2024-11-05) has one text item that holds JSON, and nothing else; images are base64 in it. From
+2025-06-18 on the same data is structured content as well, and images are items of their own. `offers_base.py` has the
+answer.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 import mcp_types as types
 from mcp_types.version import is_version_at_least
 
-from jupyter_eca.fronts.mcp.offers_base import Answer, Refused
+from jupyter_eca.fronts.mcp.offers_base import RefusedCall, ToolAnswer
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -24,28 +25,28 @@ STRUCTURED: Final = "2025-06-18"
 _READ_ON: Final = "Read the message: it says what was wrong with this call."
 
 
-def result(answer: Answer, version: str) -> types.CallToolResult:
+def make_result(answer: ToolAnswer, version: str) -> types.CallToolResult:
     data: dict[str, Any] = dict(answer.data)
     newer = is_version_at_least(version, STRUCTURED)
     if answer.images and not newer:
         data["images"] = [{"mimeType": image.media_type, "base64": image.base64} for image in answer.images]
-    content: list[types.ContentBlock] = [types.TextContent(text=text(data))]
+    content: list[types.ContentBlock] = [types.TextContent(text=as_json(data))]
     if newer:
         content += [types.ImageContent(data=image.base64, mime_type=image.media_type) for image in answer.images]
     return types.CallToolResult(content=content, structured_content=data if newer else None, is_error=answer.failed)
 
 
-def failure(error: ToolError, version: str) -> types.CallToolResult:
-    suggestions = error.suggestions if isinstance(error, Refused) else (error.fix,) if error.fix else ()
+def describe_error(error: ToolError, version: str) -> types.CallToolResult:
+    suggestions = error.suggestions if isinstance(error, RefusedCall) else (error.fix,) if error.fix else ()
     said = str(error)
     if error.fix and said.endswith(error.fix):
         said = said[: -len(error.fix)].strip()
-    return result(failed(said, suggestions), version)
+    return make_result(make_failure(said, suggestions), version)
 
 
-def failed(message: str, suggestions: Sequence[str] = ()) -> Answer:
-    return Answer({"error": message, "suggestions": list(suggestions) or [_READ_ON]}, failed=True)
+def make_failure(message: str, suggestions: Sequence[str] = ()) -> ToolAnswer:
+    return ToolAnswer({"error": message, "suggestions": list(suggestions) or [_READ_ON]}, failed=True)
 
 
-def text(data: Mapping[str, Any]) -> str:
+def as_json(data: Mapping[str, Any]) -> str:
     return json.dumps(data, indent=2, ensure_ascii=False)

@@ -1,4 +1,7 @@
-"""How a caller's user is asked to approve a call. Pure."""
+"""Owns how a caller's user is asked to approve a call. Pure.
+
+It must not know the call's turn: `assistant.py` asks, and passes the answer on.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ APPROVE: Final = "approve"
 ALWAYS: Final = "approve for this session"
 REJECT: Final = "reject"
 
-# Of what is shown of a call; somebody reads it in a dialog.
+# Characters of a call that are shown; somebody reads them in a dialog.
 _MOST: Final = 4_000
 
 _SCHEMA: Final[dict[str, Any]] = {
@@ -29,7 +32,7 @@ _SCHEMA: Final[dict[str, Any]] = {
 }
 
 
-def question(call: ToolCallRunContent) -> types.ElicitRequestFormParams:
+def make_question(call: ToolCallRunContent) -> types.ElicitRequestFormParams:
     what = f"{call.name}: {call.summary}" if call.summary else call.name
     details = call.details.diff if isinstance(call.details, FileChangeDetails) else ""
     shown = details or json.dumps(call.arguments, indent=2, ensure_ascii=False)
@@ -37,13 +40,13 @@ def question(call: ToolCallRunContent) -> types.ElicitRequestFormParams:
     return types.ElicitRequestFormParams(message=f"May this run in Jupyter? {what}\n\n{cut}", requested_schema=_SCHEMA)
 
 
-def approved(answer: types.ElicitResult) -> bool:
+def is_approved(answer: types.ElicitResult) -> bool:
     return answer.action == "accept" and (answer.content or {}).get("decision") in {APPROVE, ALWAYS}
 
 
-def remembered(answer: types.ElicitResult) -> bool:
-    return approved(answer) and (answer.content or {}).get("decision") == ALWAYS
+def is_remembered(answer: types.ElicitResult) -> bool:
+    return is_approved(answer) and (answer.content or {}).get("decision") == ALWAYS
 
 
-def words(answer: types.ElicitResult) -> str:
+def reason_of(answer: types.ElicitResult) -> str:
     return str((answer.content or {}).get("reason") or "")

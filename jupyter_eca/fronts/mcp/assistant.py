@@ -1,7 +1,8 @@
-"""The assistant behind the front: its native tools, and itself. The engine decides about what they change.
+"""Owns the assistant behind the front: its native tools, and prompts to itself.
 
-A call of a tool is a turn in a chat of the caller's: whoever has the chat panel open sees it there and may approve it;
-a caller that can ask its own user does so too, and the first answer counts.
+A call of a tool is a turn in a chat of the caller's, and the engine decides what may run. Whoever has the chat panel
+open sees the call there and may approve it; a caller that can ask its own user does so too, and the first answer
+counts. It must not know a protocol version or a transport (`server.py`).
 """
 
 from __future__ import annotations
@@ -15,9 +16,9 @@ from typing import TYPE_CHECKING, Any, Final
 from jupyter_eca.engine.model.request import ToolSpec
 from jupyter_eca.errors import ToolError
 from jupyter_eca.fronts.mcp import approval, native_tools
-from jupyter_eca.fronts.mcp.offers_base import About, Answer, Offers, Refused
-from jupyter_eca.fronts.mcp.turn_listeners import Listeners
-from jupyter_eca.fronts.mcp.turn_result import FAILED, STOPPED, Told, refusal
+from jupyter_eca.fronts.mcp.offers_base import About, Offers, RefusedCall, ToolAnswer
+from jupyter_eca.fronts.mcp.turn_listeners import TurnListeners
+from jupyter_eca.fronts.mcp.turn_result import FAILED, STOPPED, TurnResult, refusal
 from jupyter_eca.host.turn import direct_calls
 from jupyter_eca.plugins import loader
 from jupyter_eca.protocol.content import MetadataContent, ToolCallRunContent
@@ -26,8 +27,8 @@ from jupyter_eca.workspace.tool_result import ToolResult, capped
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from jupyter_eca.fronts.mcp.offers_base import Call, Caller, Changed, Offer, Outcome
-    from jupyter_eca.fronts.mcp.turn_listeners import Listener
+    from jupyter_eca.fronts.mcp.offers_base import Caller, Changed, Offer, OfferCall, Outcome
+    from jupyter_eca.fronts.mcp.turn_listeners import TurnListener
     from jupyter_eca.host.chat.live_chat import Choice, Prompt
     from jupyter_eca.host.host import Host
     from jupyter_eca.plugins.tools.base import Need, Preview, Tool, ToolContext
@@ -45,21 +46,21 @@ _ABOUT: Final = About(
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A session that was made and not prompted yet: nothing of it is stored."""
+    """A session that was created and not prompted yet. Nothing of it is stored."""
 
     title: str
     choice: Choice
 
 
 class Assistant:
-    """`base.Backend`. Made on the loop of its host, for as long as that runs. `panel`: somebody may have one open."""
+    """The assistant as a `Backend`. Make it on the loop of its host. `panel`: somebody may have a chat panel open."""
 
     def __init__(self, host: Host, *, panel: bool) -> None:
         self.host = host
         self._panel = panel
         self.drafts: dict[str, Draft] = {}
-        self._heard: list[Changed] = []
-        self._listeners = Listeners(self._changed)
+        self._change_listeners: list[Changed] = []
+        self._listeners = TurnListeners(self._changed)
         self._plugs = tuple(loader.find("fronts.mcp.offers", "OFFERS").values())
         self._chats: defaultdict[str, list[str]] = defaultdict(list)
         self._taken: set[str] = set()
@@ -75,26 +76,26 @@ class Assistant:
     def offers(self) -> Offers:
         tools = tuple(tool for plug in self._plugs for tool in plug.tools)
         return Offers(
-            (*native_tools.offers(self.host), *tools),
+            (*native_tools.list_offers(self.host), *tools),
             tuple(shelf for plug in self._plugs for shelf in plug.shelves),
             tuple(prompts for plug in self._plugs for prompts in plug.prompts),
         )
 
     def listen(self, changed: Changed) -> Callable[[], None]:
-        self._heard.append(changed)
-        return lambda: self._heard.remove(changed)
+        self._change_listeners.append(changed)
+        return lambda: self._change_listeners.remove(changed)
 
-    def _changed(self, what: str) -> None:
-        for heard in self._heard:
-            heard(what)
+    def _changed(self, resource: str) -> None:
+        for listener in self._change_listeners:
+            listener(resource)
 
     # -- calls
 
-    async def call(self, offer: Offer, call: Call[Any], arguments: dict[str, Any]) -> Outcome:
+    async def call(self, offer: Offer, call: OfferCall[Any], arguments: dict[str, Any]) -> Outcome:
         return await (self._govern(offer, call, arguments) if offer.governed else offer.run(call, arguments))
 
-    async def _govern(self, offer: Offer, call: Call[Any], arguments: dict[str, Any]) -> Outcome:
-        """An offer that is no native tool, asked about as one is."""
+    async def _govern(self, offer: Offer, call: OfferCall[Any], arguments: dict[str, Any]) -> Outcome:
+        """Run an offer that is not a native tool, approved as one is."""
         outcome: list[Outcome] = []
 
         async def run(arguments: dict[str, Any]) -> ToolResult:
@@ -103,48 +104,48 @@ class Assistant:
 
         name = offer.name.removeprefix(f"{PREFIX}_")
         spec = ToolSpec(name, offer.description, offer.parameters)
-        await self.use(_Errand(spec, run), call.caller, arguments)
+        await self.run_tool(_GovernedOffer(spec, run), call.caller, arguments)
         return outcome[0]
 
-    async def use(self, tool: Tool, caller: Caller, arguments: dict[str, Any]) -> Answer:
-        """Run a tool, if the engine has it run. Raises: ToolError when it did not run, or failed."""
+    async def run_tool(self, tool: Tool, caller: Caller, arguments: dict[str, Any]) -> ToolAnswer:
+        """Run a tool if the engine allows it. Raises: ToolError when it did not run, or failed."""
         name = caller.name or "A program"
-        witness = _Witness(tool)
-        chat = await self._free(name)
+        recorded = _RecordedTool(tool)
+        chat = await self._take_idle_chat(name)
         try:
             with self._listeners.listening(chat, caller) as listener:
                 message = f"{name} calls {tool.spec.name} over MCP"
                 try:
-                    live = await self.host.direct_calls.call(direct_calls.Request(chat, witness, arguments, message))
-                    told = Told(live.state.turn)
-                    await self._follow(listener, told)
+                    live = await self.host.direct_calls.call(direct_calls.Request(chat, recorded, arguments, message))
+                    result = TurnResult(live.state.turn)
+                    await self._follow(listener, result)
                 except asyncio.CancelledError:
                     self.host.turns.stop(chat)
                     raise
         finally:
             self._taken.discard(chat)
-        if told.rejected:
-            raise refusal(told.rejected[0], panel=self._panel)
-        return witness.answer()
+        if result.rejected:
+            raise refusal(result.rejected[0], panel=self._panel)
+        return recorded.answer()
 
-    async def prompt(self, prompt: Prompt, caller: Caller) -> Answer:
-        """Ask the assistant, and wait for the answer. Raises: BusyError; Refused when there is no answer."""
+    async def prompt(self, prompt: Prompt, caller: Caller) -> ToolAnswer:
+        """Prompt the assistant, and wait for the answer. Raises: BusyError; RefusedCall when there is no answer."""
         with self._listeners.listening(prompt.chat, caller) as listener:
             begun = await self.host.turns.prompt(prompt)
             live = self.host.chats.live(prompt.chat)
-            told = Told(live.state.turn if live else "")
+            result = TurnResult(live.state.turn if live else "")
             draft = self.drafts.pop(prompt.chat, None)
             if live and draft and draft.title:
                 self.host.chats.mark(live, MetadataContent(title=draft.title))
             try:
-                await self._follow(listener, told)
+                await self._follow(listener, result)
             except asyncio.CancelledError:
                 self.host.turns.stop(prompt.chat)
                 raise
-        return told.answer(prompt.chat, begun.model)
+        return result.answer(prompt.chat, begun.model)
 
-    async def _free(self, name: str) -> str:
-        """A chat of the caller's in which nothing goes on: calls come side by side, and each is a turn."""
+    async def _take_idle_chat(self, name: str) -> str:
+        """Return a chat of the caller's that is idle. Calls may run side by side, and each is a turn."""
         for chat in self._chats[name]:
             live = self.host.chats.live(chat)
             if chat not in self._taken and not (live and live.busy):
@@ -155,39 +156,39 @@ class Assistant:
         self._taken.add(chat)
         return chat
 
-    async def _follow(self, listener: Listener, told: Told) -> None:
-        """To the end of the turn."""
+    async def _follow(self, listener: TurnListener, result: TurnResult) -> None:
+        """Report progress, and pass approvals on, until the turn has ended."""
         async with asyncio.TaskGroup() as tasks:
             asking: list[asyncio.Task[None]] = []
-            while told.outcome is None:
+            while result.outcome is None:
                 event = await listener.events.get()
-                if event.turn != told.turn:
+                if event.turn != result.turn:
                     continue
-                if told.add(event):
-                    await listener.caller.progress(told.steps, message=told.now)
+                if result.add(event):
+                    await listener.caller.progress(result.steps, message=result.now)
                 if isinstance(event.content, ToolCallRunContent) and event.content.manual_approval:
                     asking.append(tasks.create_task(self._approve(listener, event.content)))
             for task in asking:
                 task.cancel()
 
-    async def _approve(self, listener: Listener, call: ToolCallRunContent) -> None:
-        """The caller's user is one of those who may answer."""
+    async def _approve(self, listener: TurnListener, call: ToolCallRunContent) -> None:
+        """Ask the caller's user, who is one of those who may approve."""
         if not listener.caller.can_ask:
             return
-        answer = await listener.caller.ask(approval.question(call))
+        answer = await listener.caller.ask(approval.make_question(call))
         if answer is None:
             listener.silent = True
             if not self.host.audiences.attended(listener.chat):
                 self.host.turns.reject_unanswered(listener.chat, call.id)
-        elif approval.approved(answer):
-            self.host.turns.approve(listener.chat, call.id, remember=approval.remembered(answer))
+        elif approval.is_approved(answer):
+            self.host.turns.approve(listener.chat, call.id, remember=approval.is_remembered(answer))
         else:
-            self.host.turns.reject(listener.chat, call.id, approval.words(answer))
+            self.host.turns.reject(listener.chat, call.id, approval.reason_of(answer))
 
 
 @dataclass(frozen=True, slots=True)
-class _Errand:
-    """`tools.base.Tool`: something that is none, to be asked about like one."""
+class _GovernedOffer:
+    """An offer as a `Tool`, so that it is approved as one."""
 
     spec: ToolSpec
     does: Callable[[dict[str, Any]], Awaitable[ToolResult]]
@@ -202,8 +203,8 @@ class _Errand:
         return await self.does(arguments)
 
 
-class _Witness:
-    """`tools.base.Tool`: another one, whose result is kept as it was, before it became words for a model."""
+class _RecordedTool:
+    """A `Tool` whose result is kept as it was before it became text for a model."""
 
     def __init__(self, tool: Tool) -> None:
         self._tool = tool
@@ -221,14 +222,14 @@ class _Witness:
         self._result = capped(result)
         return result
 
-    def answer(self) -> Answer:
-        """Raises: ToolError when it did not come to a result."""
+    def answer(self) -> ToolAnswer:
+        """Return the result. Raises: ToolError if there is none."""
         if self._error is not None:
             raise self._error
         if self._result is None:
-            raise Refused(*STOPPED)
+            raise RefusedCall(*STOPPED)
         result = self._result
         if result.error:
-            raise Refused(result.text, FAILED)
+            raise RefusedCall(result.text, FAILED)
         links = [{"title": link.title, "url": link.url} for link in result.links]
-        return Answer({"text": result.text, **({"links": links} if links else {})}, result.images)
+        return ToolAnswer({"text": result.text, **({"links": links} if links else {})}, result.images)

@@ -1,4 +1,7 @@
-"""The front over streamable HTTP, as an ASGI application. Whoever serves it has checked who comes in."""
+"""Owns the front over streamable HTTP, as an ASGI application.
+
+Whoever serves it has checked who may come in: Jupyter's own door, or `fronts/http/gate.py`.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from mcp.server.auth.provider import AccessToken
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from sse_starlette import sse
 
-from jupyter_eca.fronts.mcp.server import Front
+from jupyter_eca.fronts.mcp.server import McpFront
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -20,31 +23,33 @@ if TYPE_CHECKING:
     from jupyter_eca.fronts.mcp.offers_base import Backend
 
 
-def end_of_streams_is_ours() -> None:
-    """Streams end with the application. The library that writes them would look twice a second for the end of a uvicorn
-    that is not there, in a task that nobody ends."""
+def skip_shutdown_watcher() -> None:
+    """Stop the library that writes streams from looking for the end of uvicorn twice a second.
+
+    There may be no uvicorn, nobody would end that task, and streams end with the application anyway.
+    """
     state = sse._get_shutdown_state()  # pyright: ignore[reportPrivateUsage]  # there is no other way
     state.watcher_started = True
 
 
 @asynccontextmanager
 async def application(backend: Backend) -> AsyncGenerator[ASGIApp]:
-    """Sessions and calls end with it."""
-    front = Front(backend)
+    """Give the application. Its sessions and calls end with the context."""
+    front = McpFront(backend)
     manager = StreamableHTTPSessionManager(front.server)
     async with front.running(), manager.run():
         yield Application(manager)
 
 
 class Application:
-    """A session belongs to whoever began it (`user` of the scope): to nobody else who may come in here as well."""
+    """The ASGI application. A session belongs to the user (`user` of the scope) who began it, and to nobody else."""
 
     def __init__(self, manager: StreamableHTTPSessionManager) -> None:
         self._manager = manager
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if name := scope.get("user"):
-            # It is no token: whoever serves this has asked for one.
+            # This is not a real token: Jupyter's door has checked the user.
             known = AccessToken(token="", client_id=str(name), scopes=[])
             scope = {**scope, "user": AuthenticatedUser(known)}
         await self._manager.handle_request(scope, receive, send)

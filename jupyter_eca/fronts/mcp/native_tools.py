@@ -1,4 +1,7 @@
-"""The native tools as offers: `PREFIX_CATEGORY_ACTION`, whatever models call them."""
+"""Owns the native tools as offers, named `PREFIX_CATEGORY_ACTION`, whatever models call them.
+
+It must not run them: `assistant.py` does.
+"""
 
 from __future__ import annotations
 
@@ -11,11 +14,11 @@ from jupyter_eca.fronts.mcp.offers_base import Hints, Offer
 from jupyter_eca.protocol.content import Origin
 
 if TYPE_CHECKING:
-    from jupyter_eca.fronts.mcp.offers_base import Answer, Call
+    from jupyter_eca.fronts.mcp.offers_base import OfferCall, ToolAnswer
     from jupyter_eca.host.host import Host
     from jupyter_eca.plugins.tools.base import Tool
 
-# Those whose own names do not begin with a category; any other tool keeps its name behind the prefix.
+# Tools whose own names do not begin with a category. Any other tool keeps its name after the prefix.
 _NAMES: Final = {
     "ask_user": "user_ask",
     "bg_job": "shell_job",
@@ -36,13 +39,13 @@ _NAMES: Final = {
 _CREATING: Final = frozenset({"notebook_create"})
 
 
-def offers(host: Host) -> list[Offer]:
-    """Those that can do their work now, and that the default agent is not denied."""
+def list_offers(host: Host) -> list[Offer]:
+    """List the tools that can work now and that the default agent may use."""
     who = host.current.resolved.agent()
-    # A chat has its plan from its first call on.
+    # A chat has a plan from its first call on.
     there = replace(host.tool_contexts.build("", None), plan=Plan())
     return [
-        _offer(tool)
+        _make_offer(tool)
         for tool in host.toolbox.available(there)
         if tool.spec.origin is Origin.NATIVE
         and (tool.reads or who.has(tool.spec, reads=tool.reads, agents=tool.agents))
@@ -50,9 +53,9 @@ def offers(host: Host) -> list[Offer]:
     ]
 
 
-def _offer(tool: Tool) -> Offer:
-    async def run(call: Call[Any], arguments: dict[str, Any], /) -> Answer:
-        return await call.backend.use(tool, call.caller, arguments)
+def _make_offer(tool: Tool) -> Offer:
+    async def run(call: OfferCall[Any], arguments: dict[str, Any], /) -> ToolAnswer:
+        return await call.backend.run_tool(tool, call.caller, arguments)
 
     name = tool.spec.name
     hints = Hints.READS if tool.reads else Hints.CREATES if name in _CREATING else Hints.WRITES

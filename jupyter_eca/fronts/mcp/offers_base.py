@@ -1,7 +1,8 @@
-"""What can be offered over MCP, and the port that offers it: `@offer` makes a tool of a typed function.
+"""Owns what can be offered over MCP, and the port of a backend. `@offer` makes a tool of a typed function.
 
-An `Offers` is a plug: a module of `offers/` exports one as `OFFERS`, and so do others, by the entry point group
-`jupyter_eca.fronts.mcp.offers`. Backends have theirs in their own folder. Nothing here knows a transport or a version.
+An `Offers` is a plug: a module of `offers/` exports one as `OFFERS`, and so do other packages, with the entry point
+group `jupyter_eca.fronts.mcp.offers`. Backends have theirs in their own folder. It must not know a transport or a
+protocol version (`server.py`, `answers.py`).
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ B = TypeVar("B")
 
 
 class Hints(Enum):
-    """Read-only, destructive, idempotent, open-world: the three patterns that tools are annotated by (seed 004)."""
+    """The three patterns of tool annotations: read-only, destructive, idempotent, open-world."""
 
     READS = (True, False, True, True)
     WRITES = (False, True, False, True)
@@ -44,16 +45,16 @@ class Hints(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """`data` is told as JSON. `failed`: it is about something that went wrong."""
+class ToolAnswer:
+    """What a tool answers. `data` is written as JSON. `failed`: it describes an error."""
 
     data: Mapping[str, Any]
     images: tuple[ImagePart, ...] = ()
     failed: bool = False
 
 
-class Refused(ToolError):
-    """A call that came to nothing, with what the caller may do about it."""
+class RefusedCall(ToolError):
+    """A call without a result, and what the caller may do about it."""
 
     def __init__(self, message: str, *suggestions: str) -> None:
         super().__init__(message)
@@ -61,34 +62,37 @@ class Refused(ToolError):
 
 
 class Caller(Protocol):
-    """Whoever made a call, while it runs."""
+    """The client that made a call, while the call runs."""
 
     @property
     def name(self) -> str: ...
 
     @property
     def can_ask(self) -> bool:
-        """Whether its user can be asked something."""
+        """Whether the client's user can be asked something."""
         ...
 
     @property
     def context(self) -> ServerRequestContext[Any, Any]:
-        """The SDK's, of the request that waits for the answer now."""
+        """The SDK's context of the request that waits for the answer at the moment."""
         ...
 
     async def progress(self, done: float, total: float | None = None, message: str | None = None) -> None:
-        """Told to those who asked for it."""
+        """Report progress to the client if it asked for it."""
         ...
 
     async def ask(self, question: types.ElicitRequestFormParams) -> types.ElicitResult | None:
-        """None when it cannot be asked, or does not answer in time."""
+        """Ask the client's user. Returns None when that is impossible, or there is no answer in time."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
-class Call(Generic[B]):
-    """One call of a tool. `backend` is what the tool works on; `params` are as they came; `changed` is to be told what
-    the call changes of the server itself."""
+class OfferCall(Generic[B]):
+    """One call of a tool.
+
+    `backend` is what the tool works on, `params` are as they came, `changed` is called with what the call changes of
+    the server itself.
+    """
 
     backend: B
     caller: Caller
@@ -102,19 +106,21 @@ Changed = Callable[[str], None]
 TOOLS: Final = "tools"
 PROMPTS: Final = "prompts"
 
-Outcome = Answer | types.CallToolResult | types.InputRequiredResult
+Outcome = ToolAnswer | types.CallToolResult | types.InputRequiredResult
 """An answer is put as the caller's version wants it; the SDK's own results are passed on as they are."""
 
 
 class Run(Protocol):
-    def __call__(self, call: Call[Any], arguments: dict[str, Any], /) -> Awaitable[Outcome]:
-        """Raises: ToolError."""
+    """The function behind an offer."""
+
+    def __call__(self, call: OfferCall[Any], arguments: dict[str, Any], /) -> Awaitable[Outcome]:
+        """Run the tool. Raises: ToolError."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """A tool, by its whole name. `governed`: it changes what the user has, so the approval rules are asked."""
+    """A tool, by its full name. `governed`: it changes what the user has, so the approval rules decide if it runs."""
 
     name: str
     description: str
@@ -127,17 +133,20 @@ class Offer:
 def offer(
     name: str, hints: Hints, *, governed: bool = False, parameters: dict[str, Any] | None = None
 ) -> Callable[[Callable[..., Awaitable[Any]]], Offer]:
-    """Make an offer of `async def f(call: Call[...], argument: Annotated[str, Field(description=...)])`, which gives an
-    outcome, or just its data. With `parameters`, that is the schema, and the function takes the arguments whole.
+    """Make an offer of an async function, as a decorator. Its docstring describes the tool to the caller's model.
+
+    The function is like `async def f(call: OfferCall[...], argument: Annotated[str, Field(description=...)])`, and
+    returns an outcome, or just its data. With `parameters`, that is the schema, and the function takes all arguments
+    as one dict.
     """
 
     def make(function: Callable[..., Awaitable[Any]]) -> Offer:
         model = None if parameters is not None else arguments_of(function)
 
-        async def run(call: Call[Any], arguments: dict[str, Any], /) -> Outcome:
+        async def run(call: OfferCall[Any], arguments: dict[str, Any], /) -> Outcome:
             given = {"arguments": arguments} if model is None else validated(model, arguments)
             found = await function(call, **given)
-            return found if isinstance(found, Outcome) else Answer(found)
+            return found if isinstance(found, Outcome) else ToolAnswer(found)
 
         schema = _schema(model) if parameters is None else parameters
         return Offer(name, inspect.getdoc(function) or "", schema, hints, run, governed)
@@ -149,7 +158,7 @@ def _schema(model: type[BaseModel] | None) -> dict[str, Any]:
     return schema_of(model) if model is not None else {"type": "object"}
 
 
-class Shelf(Protocol):
+class ResourceShelf(Protocol):
     """Resources of one kind."""
 
     async def list(self, backend: Any, /) -> Sequence[types.Resource]: ...
@@ -157,34 +166,38 @@ class Shelf(Protocol):
     def templates(self) -> Sequence[types.ResourceTemplate]: ...
 
     async def read(self, backend: Any, uri: str, /) -> types.ReadResourceResult | None:
-        """None for what is not on it. Raises: ToolError."""
+        """Return the resource; None if it is not of this kind. Raises: ToolError."""
         ...
 
     async def complete(self, backend: Any, template: str, argument: str, /) -> Sequence[str]:
-        """What an argument of one of its templates may be now."""
+        """Return the values that an argument of one of its templates can have now."""
         ...
 
 
 class Prompts(Protocol):
+    """Prompts of one kind."""
+
     async def list(self, backend: Any, /) -> Sequence[types.Prompt]: ...
 
     async def get(
         self, backend: Any, params: types.GetPromptRequestParams, /
     ) -> types.GetPromptResult | types.InputRequiredResult | None:
-        """None for one of another's."""
+        """Return the prompt; None if it is not of this kind."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Offers:
+    """What one plug, or one backend, offers."""
+
     tools: tuple[Offer, ...] = ()
-    shelves: tuple[Shelf, ...] = ()
+    shelves: tuple[ResourceShelf, ...] = ()
     prompts: tuple[Prompts, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """What a server says of itself."""
+    """What a server tells about itself."""
 
     name: str
     title: str
@@ -192,19 +205,19 @@ class About:
 
 
 class Backend(Protocol):
-    """Who does the work behind the front."""
+    """What does the work behind the front."""
 
     @property
     def about(self) -> About: ...
 
     def offers(self) -> Offers:
-        """As they are now."""
+        """Return what is offered at the moment."""
         ...
 
-    async def call(self, offer: Offer, call: Call[Any], arguments: dict[str, Any]) -> Outcome:
-        """Raises: ToolError."""
+    async def call(self, offer: Offer, call: OfferCall[Any], arguments: dict[str, Any]) -> Outcome:
+        """Run a tool. Raises: ToolError."""
         ...
 
     def listen(self, changed: Changed) -> Callable[[], None]:
-        """Until what is returned is called."""
+        """Call `changed` with each change, until the function returned here is called."""
         ...

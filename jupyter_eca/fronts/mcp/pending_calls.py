@@ -1,7 +1,8 @@
-"""Calls under way. One that asks its caller something waits for the answer in one of two ways, by the protocol's era:
+"""Owns the calls that run. A call that asks its caller something waits for the answer in one of two ways.
 
-Handshake versions are sent `elicitation/create` while the call goes on. The stateless one is given the question as the
-result of the call, and makes the call again with the answer: the work goes on meanwhile, and is found by its number.
+Handshake versions of the protocol are sent `elicitation/create` while the call goes on. The stateless version gets the
+question as the result of the call, and makes the call again with the answer: the work goes on meanwhile, and is found
+again by its id. It must not know what a call does (`server.py`).
 """
 
 from __future__ import annotations
@@ -25,16 +26,18 @@ if TYPE_CHECKING:
 
     Context = ServerRequestContext[Any, Any]
 
-# Seconds that a question waits for the call to be made again; nobody may ever do it.
+# Seconds that a question waits for the call to be made again, which may never happen.
 PATIENCE: Final = 300.0
 
 _QUESTION: Final = "question"
 
 
-class Round:
-    """`base.Caller`: a call of a tool, over all the requests that it takes."""
+class CallInProgress:
+    """One call of a tool, as a `Caller`, over all the requests that it takes."""
 
-    def __init__(self, context: Context, work: Callable[[Round], Awaitable[Outcome]], tasks: asyncio.TaskGroup) -> None:
+    def __init__(
+        self, context: Context, work: Callable[[CallInProgress], Awaitable[Outcome]], tasks: asyncio.TaskGroup
+    ) -> None:
         self.id = uuid.uuid4().hex
         self.context = context
         self._question: types.ElicitRequestFormParams | None = None
@@ -55,7 +58,7 @@ class Round:
         can = self.context.session.client_capabilities
         if can is None or can.elicitation is None:
             return False
-        # An empty declaration is one of forms; so it was before there were others.
+        # An empty declaration means forms: there was nothing else when it was introduced.
         form = can.elicitation.form is not None or can.elicitation.url is None
         return form and (self._modern or self.context.session.can_send_request)
 
@@ -91,16 +94,16 @@ class Round:
 
     # -- its requests
 
-    async def _run(self, work: Callable[[Round], Awaitable[Outcome]]) -> Outcome | Exception:
+    async def _run(self, work: Callable[[CallInProgress], Awaitable[Outcome]]) -> Outcome | Exception:
         try:
             return await work(self)
         except Exception as error:  # noqa: BLE001  # it is raised by the request that waits for it
             return error
 
     async def request(self, context: Context, params: types.CallToolRequestParams) -> Outcome:
-        """What comes of one request. Raises: whatever the work does."""
+        """Return the outcome of one request. Raises: whatever the work raises."""
         self.context = context
-        self._hear((params.input_responses or {}).get(_QUESTION))
+        self._take_answer((params.input_responses or {}).get(_QUESTION))
         asked = asyncio.ensure_future(self._asked.wait())
         try:
             await asyncio.wait((self.work, asked), return_when=asyncio.FIRST_COMPLETED)
@@ -117,7 +120,7 @@ class Round:
         request = types.ElicitRequest(params=self._question)
         return types.InputRequiredResult(input_requests={_QUESTION: request}, request_state=self.id)
 
-    def _hear(self, answer: BaseModel | None) -> None:
+    def _take_answer(self, answer: BaseModel | None) -> None:
         if isinstance(answer, types.ElicitResult) and self._answer is not None and not self._answer.done():
             self._answer.set_result(answer)
             self._asked.clear()
@@ -127,27 +130,27 @@ class Round:
         await asyncio.wait((self.work,))
 
 
-class Rounds:
-    """All that are under way, as children of `tasks`."""
+class CallsInProgress:
+    """All calls that run, as children of `tasks`."""
 
     def __init__(self, tasks: asyncio.TaskGroup) -> None:
         self._tasks = tasks
-        self._waiting: dict[str, Round] = {}
+        self._waiting: dict[str, CallInProgress] = {}
 
     async def request(
         self,
         context: Context,
         params: types.CallToolRequestParams,
-        work: Callable[[Round], Awaitable[Outcome]],
+        work: Callable[[CallInProgress], Awaitable[Outcome]],
     ) -> Outcome:
-        """`work` is begun, or was by an earlier request of the same call."""
-        round = self._waiting.get(params.request_state or "")
-        if round is None:
-            round = Round(context, work, self._tasks)
-            id, self._waiting[round.id] = round.id, round
-            round.work.add_done_callback(lambda _: self._waiting.pop(id, None))
-        return await round.request(context, params)
+        """Handle one request. `work` is started, unless an earlier request of the same call has started it."""
+        call = self._waiting.get(params.request_state or "")
+        if call is None:
+            call = CallInProgress(context, work, self._tasks)
+            id, self._waiting[call.id] = call.id, call
+            call.work.add_done_callback(lambda _: self._waiting.pop(id, None))
+        return await call.request(context, params)
 
     async def end(self) -> None:
-        for round in list(self._waiting.values()):
-            await round.cancel()
+        for call in list(self._waiting.values()):
+            await call.cancel()

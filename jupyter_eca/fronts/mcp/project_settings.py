@@ -1,4 +1,4 @@
-"""Changes to the project's own configuration file; its comments stay."""
+"""Owns changes to the project's configuration file. Its comments are kept."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ Place = tuple[str, ...]
 
 
 async def put(host: Host, changes: Mapping[Place, Any]) -> str:
-    """The file that was changed; it is read again by itself. Raises: ToolError when it cannot be."""
+    """Change the file, and return its path. The host reads it again by itself.
+
+    Raises: ToolError when it cannot be changed.
+    """
     files = host.workspace.files
     path = files.resolve(".eca/config.json")
     shown = files.shown(path)
@@ -30,9 +33,9 @@ async def put(host: Host, changes: Mapping[Place, Any]) -> str:
     return shown
 
 
-def _put(path: Path, shown: str, changes: Mapping[Place, Any]) -> None:
-    text = text_file.read(path, shown) if path.exists() else ""
+def _put(path: Path, name: str, changes: Mapping[Place, Any]) -> None:
+    text = text_file.read(path, name) if path.exists() else ""
     for where, value in changes.items():
         text = jsonc.put(text, where, value)
     path.parent.mkdir(parents=True, exist_ok=True)
-    text_file.write(path, shown, text)
+    text_file.write(path, name, text)

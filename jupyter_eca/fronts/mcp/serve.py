@@ -1,4 +1,7 @@
-"""The front as a process: on its own streams, or over HTTP on this machine. The environment says which (seed 004)."""
+"""Owns the front as a process: on its own streams, or over HTTP on this machine, as the environment says.
+
+It must not know the backend. `stdio.py` and `http.py` are the transports.
+"""
 
 from __future__ import annotations
 
@@ -16,11 +19,11 @@ from starlette.routing import Route
 
 from jupyter_eca._version import __version__
 from jupyter_eca.errors import ConfigError
-from jupyter_eca.fronts.asgi_server import serve as serve_http
+from jupyter_eca.fronts.http.gate import Gate, normalize_origins
+from jupyter_eca.fronts.http.server import serve as serve_http
 from jupyter_eca.fronts.mcp.http import application
-from jupyter_eca.fronts.mcp.server import Front
-from jupyter_eca.fronts.mcp.stdio import streams
-from jupyter_eca.fronts.rest.guard import Gate, named
+from jupyter_eca.fronts.mcp.server import McpFront
+from jupyter_eca.fronts.mcp.stdio import open_streams
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -29,7 +32,7 @@ if TYPE_CHECKING:
 
 
 async def serve(backend: Backend) -> None:
-    """Raises: ConfigError for an environment that makes no sense."""
+    """Serve a backend. Raises: ConfigError for an environment that makes no sense."""
     match os.environ.get("MCP_TRANSPORT", "stdio").lower():
         case "stdio":
             await _on_stdio(backend)
@@ -40,12 +43,12 @@ async def serve(backend: Backend) -> None:
 
 
 async def _on_stdio(backend: Backend) -> None:
-    """Until the end of stdin, or a signal: clients send one soon after that."""
-    front = Front(backend)
+    """Serve until the end of stdin, or a signal: clients send one soon after that."""
+    front = McpFront(backend)
 
     async def run() -> None:
-        async with front.running(), streams() as (heard, says):
-            await front.server.run(heard, says, front.server.create_initialization_options())
+        async with front.running(), open_streams() as (reader, writer):
+            await front.server.run(reader, writer, front.server.create_initialization_options())
 
     serving = asyncio.ensure_future(run())
     with suppress(NotImplementedError):  # on Windows
@@ -60,7 +63,7 @@ async def _on_http(backend: Backend) -> None:
     if not (given.isascii() and given.isdecimal() and int(given) < 65536):
         raise ConfigError(f"MCP_HTTP_PORT is {given!r}; it is a number below 65536.")
     token = os.environ.get("MCP_HTTP_TOKEN") or secrets.token_urlsafe(32)
-    gate = Gate("127.0.0.1", named(os.environ.get("MCP_CORS_ORIGINS", "").replace(",", " ").split()), token)
+    gate = Gate("127.0.0.1", normalize_origins(os.environ.get("MCP_CORS_ORIGINS", "").replace(",", " ").split()), token)
 
     def ready(address: str) -> None:
         shown = "of MCP_HTTP_TOKEN" if os.environ.get("MCP_HTTP_TOKEN") else token

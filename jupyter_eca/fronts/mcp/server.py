@@ -1,4 +1,7 @@
-"""The front: a backend's offers as a server of the SDK. Knows every method and no transport."""
+"""Owns the methods of the protocol: a backend's offers as a server of the SDK.
+
+It must not know a transport (`http.py`, `stdio.py`) or what an offer does (`assistant.py`, `opencode/`).
+"""
 
 from __future__ import annotations
 
@@ -22,8 +25,8 @@ from mcp.shared.exceptions import MCPError
 from jupyter_eca._version import __version__
 from jupyter_eca.errors import EcaError, ToolError
 from jupyter_eca.fronts.mcp import answers, offers_base
-from jupyter_eca.fronts.mcp.offers_base import Answer, Call
-from jupyter_eca.fronts.mcp.pending_calls import PATIENCE, Rounds
+from jupyter_eca.fronts.mcp.offers_base import OfferCall, ToolAnswer
+from jupyter_eca.fronts.mcp.pending_calls import PATIENCE, CallsInProgress
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -32,23 +35,25 @@ if TYPE_CHECKING:
     from mcp.server.session import ServerSession
 
     from jupyter_eca.fronts.mcp.offers_base import Backend, Changed, Offer, Offers, Outcome
-    from jupyter_eca.fronts.mcp.pending_calls import Round
+    from jupyter_eca.fronts.mcp.pending_calls import CallInProgress
 
     Context = ServerRequestContext[Any, Any]
 
 _log = logging.getLogger(__name__)
 
-# More than any client shows; those that were first are forgotten.
+# More subscriptions than any client shows; the oldest are dropped.
 MOST_SUBSCRIPTIONS: Final = 10_000
 # The protocol's limit.
 MOST_COMPLETIONS: Final = 100
 
 
-class Front:
+class McpFront:
+    """One backend as a server of the SDK."""
+
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
-        self._rounds: Rounds | None = None
-        self._note: Changed = _told_nobody
+        self._calls: CallsInProgress | None = None
+        self._note: Changed = _ignore_change
         self._subscribed: dict[str, dict[int, ServerSession]] = {}
         self._bus = InMemorySubscriptionBus()
         about = backend.about
@@ -69,7 +74,7 @@ class Front:
             on_get_prompt=self._prompt,
             on_completion=self._complete,
         )
-        # By this way, and not in the constructor, which warns: clients of the older versions still ask for it.
+        # Added here and not in the constructor, which warns: clients of older versions still send it.
         self.server.add_request_handler("logging/setLevel", types.SetLevelRequestParams, self._set_level)
         self.server.middleware.append(
             RequestStateBoundary(RequestStateSecurity.ephemeral(ttl=PATIENCE), default_audience=about.name)
@@ -77,24 +82,24 @@ class Front:
 
     @asynccontextmanager
     async def running(self) -> AsyncGenerator[None]:
-        """Calls are taken for as long as this lasts; those under way at its end are cancelled."""
+        """Take calls for as long as this context lasts. Calls that run at its end are cancelled."""
         async with asyncio.TaskGroup() as tasks:
-            rounds = self._rounds = Rounds(tasks)
+            calls = self._calls = CallsInProgress(tasks)
             self._note = lambda what: _ignore(tasks.create_task(self._changed(what)))
             unlisten = self._backend.listen(self._note)
             try:
                 yield
             finally:
                 unlisten()
-                self._rounds = None
-                await rounds.end()
+                self._calls = None
+                await calls.end()
 
     # -- tools
 
     async def _tools(self, context: Context, _params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
         del context
         offers = self._offers.tools
-        return types.ListToolsResult(tools=[_described(offer) for offer in sorted(offers, key=lambda one: one.name)])
+        return types.ListToolsResult(tools=[_describe(offer) for offer in sorted(offers, key=lambda one: one.name)])
 
     async def _call(
         self, context: Context, params: types.CallToolRequestParams
@@ -103,26 +108,26 @@ class Front:
         if offer is None:
             raise MCPError(types.INVALID_PARAMS, f"Unknown tool: {params.name}")
 
-        async def work(round: Round) -> Outcome:
+        async def work(pending: CallInProgress) -> Outcome:
             return await self._backend.call(
-                offer, Call(self._backend, round, params, self._note), params.arguments or {}
+                offer, OfferCall(self._backend, pending, params, self._note), params.arguments or {}
             )
 
         version = context.protocol_version
-        if self._rounds is None:
+        if self._calls is None:
             raise MCPError(types.INTERNAL_ERROR, "The server is ending.")
         try:
-            outcome = await self._rounds.request(context, params, work)
+            outcome = await self._calls.request(context, params, work)
         except ToolError as error:
-            return answers.failure(error, version)
+            return answers.describe_error(error, version)
         except EcaError as error:
-            return answers.result(answers.failed(str(error)), version)
+            return answers.make_result(answers.make_failure(str(error)), version)
         except MCPError:
             raise
         except Exception as error:  # noqa: BLE001  # a plug boundary: the connection must live on
             _log.exception("the tool %s failed", offer.name)
-            return answers.result(answers.failed(f"{offer.name} failed inside: {error!r}"), version)
-        return answers.result(outcome, version) if isinstance(outcome, Answer) else outcome
+            return answers.make_result(answers.make_failure(f"{offer.name} failed inside: {error!r}"), version)
+        return answers.make_result(outcome, version) if isinstance(outcome, ToolAnswer) else outcome
 
     # -- resources
 
@@ -152,7 +157,7 @@ class Front:
         raise MCPError(types.INVALID_PARAMS, "Resource not found", {"uri": params.uri})
 
     async def _subscribe(self, context: Context, params: types.SubscribeRequestParams) -> types.EmptyResult:
-        """For the versions with a connection; the others listen."""
+        """Subscribe a connection. Only older versions of the protocol have connections; the newest one listens."""
         sessions = self._subscribed.setdefault(str(params.uri), {})
         sessions[_connection(context)] = context.session
         while sum(map(len, self._subscribed.values())) > MOST_SUBSCRIPTIONS:
@@ -163,8 +168,8 @@ class Front:
         self._subscribed.get(str(params.uri), {}).pop(_connection(context), None)
         return types.EmptyResult()
 
-    async def _changed(self, what: str) -> None:
-        match what:
+    async def _changed(self, resource: str) -> None:
+        match resource:
             case offers_base.TOOLS:
                 await self._bus.publish(ToolsListChanged())
             case offers_base.PROMPTS:
@@ -199,7 +204,7 @@ class Front:
         raise MCPError(types.INVALID_PARAMS, f"Unknown prompt: {params.name}")
 
     async def _complete(self, context: Context, params: types.CompleteRequestParams) -> types.CompleteResult:
-        """Of a template's address: what there is of it now."""
+        """Complete an argument of a resource template from the resources that exist now."""
         del context
         values: list[str] = []
         if isinstance(params.ref, types.ResourceTemplateReference):
@@ -212,7 +217,7 @@ class Front:
         return types.CompleteResult(completion=types.Completion(values=shown, total=len(fitting), has_more=more))
 
     async def _set_level(self, context: Context, params: types.SetLevelRequestParams) -> types.EmptyResult:
-        """Nothing is logged to clients; older ones want to be able to say how much."""
+        """Accept a log level and ignore it: nothing is logged to clients, but older ones want to set it."""
         del context, params
         return types.EmptyResult()
 
@@ -221,7 +226,7 @@ class Front:
         return self._backend.offers()
 
 
-def _described(offer: Offer) -> types.Tool:
+def _describe(offer: Offer) -> types.Tool:
     return types.Tool(
         name=offer.name,
         description=offer.description,
@@ -231,13 +236,13 @@ def _described(offer: Offer) -> types.Tool:
 
 
 def _connection(context: Context) -> int:
-    """The same for all requests of a connection, each of which has a session of its own."""
+    """Return what is the same for all requests of a connection, each of which has a session of its own."""
     return id(context.session.client_params)
 
 
-def _told_nobody(_what: str) -> None:
-    """Before it runs nothing changes."""
+def _ignore_change(_what: str) -> None:
+    """Ignore a change: the server does not run yet."""
 
 
 def _ignore(_task: asyncio.Task[None]) -> None:
-    """Its group waits for it."""
+    """Drop the task: its group waits for it."""

@@ -1,4 +1,7 @@
-"""The SDK's two streams over this process' own: a message is a line. A signal can end it, which the SDK's cannot be."""
+"""Owns this process' own streams as the SDK's two streams. A message is a line.
+
+A signal can end these; the SDK's own cannot be ended.
+"""
 
 from __future__ import annotations
 
@@ -23,43 +26,43 @@ if TYPE_CHECKING:
 
     Streams = tuple[MemoryObjectReceiveStream[SessionMessage | Exception], MemoryObjectSendStream[SessionMessage]]
 
-Heard = SessionMessage | Exception
+Incoming = SessionMessage | Exception
 
 
 @asynccontextmanager
-async def streams() -> AsyncGenerator[Streams]:
-    """Reading ends with stdin."""
+async def open_streams() -> AsyncGenerator[Streams]:
+    """Give the two streams. Reading ends with stdin."""
     stdin, stdout = claimed()
-    heard, hears = anyio.create_memory_object_stream[Heard](math.inf)
-    says, said = anyio.create_memory_object_stream[SessionMessage](0)
+    incoming, reader = anyio.create_memory_object_stream[Incoming](math.inf)
+    outgoing, writer = anyio.create_memory_object_stream[SessionMessage](0)
     loop = asyncio.get_running_loop()
 
     def read() -> None:
         for line in io.BufferedReader(stdin):
-            loop.call_soon_threadsafe(heard.send_nowait, _parsed(line))
-        loop.call_soon_threadsafe(heard.close)
+            loop.call_soon_threadsafe(incoming.send_nowait, _parse(line))
+        loop.call_soon_threadsafe(incoming.close)
 
-    # A blocking read can be cancelled on no platform; the thread dies with the process.
+    # No platform can cancel a blocking read; the thread ends with the process.
     threading.Thread(target=read, name="eca-stdin", daemon=True).start()
     async with asyncio.TaskGroup() as tasks:
-        writing = tasks.create_task(_write(said, stdout))
+        writing = tasks.create_task(_write(writer, stdout))
         try:
-            with heard, hears, says:
-                yield hears, says
+            with incoming, reader, outgoing:
+                yield reader, outgoing
         finally:
             writing.cancel()
 
 
-def _parsed(line: bytes) -> Heard:
+def _parse(line: bytes) -> Incoming:
     try:
         return SessionMessage(types.jsonrpc_message_adapter.validate_json(line, by_name=False))
     except ValueError as error:
         return error
 
 
-async def _write(said: MemoryObjectReceiveStream[SessionMessage], stdout: BinaryIO) -> None:
-    with said:
-        async for message in said:
+async def _write(writer: MemoryObjectReceiveStream[SessionMessage], stdout: BinaryIO) -> None:
+    with writer:
+        async for message in writer:
             line = message.message.model_dump_json(by_alias=True, exclude_unset=True) + "\n"
             try:
                 await asyncio.to_thread(_put, stdout, line.encode())

@@ -1,4 +1,7 @@
-"""Who waits for what happens in a chat: calls from outside. All of them are one audience of the host."""
+"""Owns which calls wait for events of which chat. Together they are one subscriber of the host.
+
+It must not know what a call makes of the events (`turn_result.py`).
+"""
 
 from __future__ import annotations
 
@@ -27,8 +30,8 @@ CHAT: Final = "eca://chat/{id}"
 
 
 @dataclass(eq=False)
-class Listener:
-    """`silent`: its caller was asked, and did not answer."""
+class TurnListener:
+    """One call that waits for a turn. `silent`: its user was asked, and did not answer."""
 
     chat: str
     caller: Caller
@@ -36,19 +39,22 @@ class Listener:
     events: asyncio.Queue[Event] = field(default_factory=asyncio.Queue["Event"])
 
 
-class Listeners:
-    """`audience.Audience`. `changed` is told of each chat whose turn ends, or that is gone, and of other tools."""
+class TurnListeners:
+    """A subscriber of the host (`host/subscribers.py`).
+
+    `changed` is called for each chat whose turn ends or that is deleted, and when the tools change.
+    """
 
     def __init__(self, changed: Changed) -> None:
         self.kernel: Kernel | None = None
         self.editor: Editor | None = None
         self.notebooks: Notebooks | None = None
         self._changed = changed
-        self._by_chat: dict[str, list[Listener]] = {}
+        self._by_chat: dict[str, list[TurnListener]] = {}
 
     @contextmanager
-    def listening(self, chat: str, caller: Caller) -> Generator[Listener]:
-        listener = Listener(chat, caller)
+    def listening(self, chat: str, caller: Caller) -> Generator[TurnListener]:
+        listener = TurnListener(chat, caller)
         self._by_chat.setdefault(chat, []).append(listener)
         try:
             yield listener
@@ -57,10 +63,10 @@ class Listeners:
             if not self._by_chat[chat]:
                 del self._by_chat[chat]
 
-    # -- the audience
+    # -- the subscriber
 
     def sees(self, chat: str) -> bool:
-        """Resources are of all chats; those of subagents are none."""
+        """Return whether the chat is a resource. Those of subagents are not."""
         return not chat.startswith(SUBAGENT)
 
     def approves(self, chat: str) -> bool:
@@ -86,16 +92,16 @@ class Listeners:
         self._changed(CHAT.format(id=again.chat))
 
     async def ask(self, question: ChatAskQuestionParams) -> ChatAskQuestionResult:
-        # What is secret is not for a form: it would pass through the caller's model (MCP, elicitation).
-        asked = [] if question.secret else self._by_chat.get(str(question.chat_id), [])
-        for listener in list(asked):
-            if listener.caller.can_ask and (answer := await listener.caller.ask(_asked(question))):
+        # A secret must not be asked for in a form: it would pass through the caller's model (MCP, elicitation).
+        listeners = [] if question.secret else self._by_chat.get(str(question.chat_id), [])
+        for listener in list(listeners):
+            if listener.caller.can_ask and (answer := await listener.caller.ask(_make_form(question))):
                 said = (answer.content or {}).get("answer") if answer.action == "accept" else None
                 return ChatAskQuestionResult(answer=str(said)) if said else ChatAskQuestionResult(cancelled=True)
-        raise RemoteError("nobody answers questions here")
+        raise RemoteError("no user can answer questions here")
 
 
-def _asked(question: ChatAskQuestionParams) -> types.ElicitRequestFormParams:
+def _make_form(question: ChatAskQuestionParams) -> types.ElicitRequestFormParams:
     labels = [option.label for option in question.options or ()]
     answer = {"type": "string", "enum": labels} if labels and not question.allow_freeform else {"type": "string"}
     schema = {"type": "object", "properties": {"answer": answer}, "required": ["answer"]}

@@ -1,4 +1,4 @@
-"""What a turn came to, from its events; and what to do about one that came to nothing. Pure."""
+"""Owns what the events of a turn add up to, and what to do about a turn without a result. Pure."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from jupyter_eca.engine.model.request import ImagePart
-from jupyter_eca.fronts.mcp.offers_base import Answer, Refused
+from jupyter_eca.fronts.mcp.offers_base import RefusedCall, ToolAnswer
 from jupyter_eca.protocol.content import (
     ImageContent,
     ProgressContent,
@@ -19,7 +19,7 @@ from jupyter_eca.protocol.content import (
 )
 from jupyter_eca.protocol.event import Event, Outcome
 
-# The words are the user's here, not the model's: whoever called can do something about it.
+# These texts are for the caller's user, not for a model: the user can do something about it.
 REFUSALS: Final = {
     RejectReason.USER: ("The user rejected this call. It did not run; nothing was changed.",
                         "Ask the user what they want instead."),
@@ -40,16 +40,16 @@ STOPPED: Final = ("The call was stopped while it ran; it may have been carried o
 FAILED: Final = "The message is what the tool said. Correct what you asked for, and call it again."
 
 
-def refusal(rejected: ToolCallRejectedContent, *, panel: bool) -> Refused:
+def refusal(rejected: ToolCallRejectedContent, *, panel: bool) -> RefusedCall:
     message, *suggestions = REFUSALS[rejected.reason]
     if panel and rejected.reason is RejectReason.NOBODY:
         suggestions.insert(0, _PANEL)
-    return Refused(message, *(one.replace("NAME", rejected.name) for one in suggestions))
+    return RefusedCall(message, *(one.replace("NAME", rejected.name) for one in suggestions))
 
 
 @dataclass
-class Told:
-    """`steps` counts what has happened; `now` is what goes on."""
+class TurnResult:
+    """The result of one turn so far. `steps` counts what has happened; `now` is what goes on."""
 
     turn: str
     steps: int = 0
@@ -62,7 +62,7 @@ class Told:
     _images: list[ImagePart] = field(default_factory=list[ImagePart])
 
     def add(self, event: Event) -> bool:
-        """Whether it is news for somebody who waits."""
+        """Add an event. Return whether it is progress that is worth reporting."""
         self.outcome = event.outcome or self.outcome
         match event.content:
             case TextContent(text=text) if event.role is Role.ASSISTANT:
@@ -70,11 +70,11 @@ class Told:
             case TextContent(text=text) if event.role is Role.SYSTEM:
                 self._remarks.append(text)
             case ProgressContent(state="running", text=text):
-                return self._goes_on(text or "")
+                return self._set_progress(text or "")
             case ToolCallRunningContent(name=name, summary=summary):
-                # What was said before a call was on the way to the answer.
+                # Text before a tool call is not part of the final answer.
                 self._texts.clear()
-                return self._goes_on(summary or name)
+                return self._set_progress(summary or name)
             case ToolCalledContent(name=name, arguments=arguments, error=error):
                 self._calls.append({"name": name, "arguments": arguments, "error": error})
             case ToolCallRejectedContent(name=name, arguments=arguments) as rejected:
@@ -86,21 +86,21 @@ class Told:
                 pass
         return False
 
-    def _goes_on(self, what: str) -> bool:
-        news, self.now = what != self.now, what
+    def _set_progress(self, step: str) -> bool:
+        news, self.now = step != self.now, step
         self.steps += news
         return news
 
-    def answer(self, session: str, model: str) -> Answer:
-        """Of a prompt. Raises: Refused when there is none."""
+    def answer(self, session: str, model: str) -> ToolAnswer:
+        """Return the answer to a prompt. Raises: RefusedCall when there is none."""
         remarks = "\n".join(self._remarks)
         if self.outcome is not Outcome.COMPLETED:
             again = f'Ask again in the same session: eca_session_prompt with sessionId "{session}".'
-            raise Refused(remarks or f"The answer was {self.outcome}.", again)
+            raise RefusedCall(remarks or f"The answer was {self.outcome}.", again)
         data = {
             "sessionId": session,
             "model": model,
             "text": "".join(self._texts) or remarks,
             "toolCalls": self._calls,
         }
-        return Answer(data, tuple(self._images))
+        return ToolAnswer(data, tuple(self._images))

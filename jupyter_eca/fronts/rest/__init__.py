@@ -1,5 +1,58 @@
-"""The MCP chat front: REST and server-sent events, as an ASGI application. Knows no server that runs it.
+"""The REST front: the MCP chat contract as REST and server-sent events, in an ASGI application.
 
-`projection` makes a turn's events the contract's, `readers` brings them here, `front` is what can be asked for, `app`
-is that over HTTP, `guard` what a server of our own needs around it; inside Jupyter its door stands there instead.
+`projection` turns the events of a turn into the contract's, `readers` brings the events here, `front` is what a client
+can do, `app` is that over HTTP. The front must not know the server that runs it.
 """
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+from contextlib import asynccontextmanager, closing
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import AsyncGenerator, Callable
+    from contextlib import AbstractAsyncContextManager
+    from pathlib import Path
+
+    from starlette.types import ASGIApp
+
+    from jupyter_eca.host.host import Host
+
+
+class RestPlug:
+    """`base.Front` and `base.ProgramFront`. Its imports wait for the first client: they take a quarter of a second."""
+
+    @asynccontextmanager
+    async def application(self, host: Host) -> AsyncGenerator[ASGIApp]:
+        """One front for all clients, as the contract wants it."""
+        await asyncio.to_thread(importlib.import_module, "jupyter_eca.fronts.rest.app")
+        from jupyter_eca.fronts.rest.app import application
+        from jupyter_eca.fronts.rest.front import RestFront
+
+        with closing(RestFront(host)) as front:
+            yield application(front)
+
+    async def run(
+        self, options: argparse.Namespace, folder: Path, start_host: Callable[[], AbstractAsyncContextManager[Host]]
+    ) -> None:
+        """Listen on a port, until a signal. Raises: ConfigError."""
+        del folder
+        from jupyter_eca.fronts.http.gate import Gate, normalize_origins
+        from jupyter_eca.fronts.http.server import serve
+        from jupyter_eca.fronts.rest.app import application
+        from jupyter_eca.fronts.rest.front import Approve, RestFront
+
+        gate = Gate(options.host, normalize_origins(options.cors_origin), options.token)
+
+        def print_address(address: str) -> None:
+            print(f"The MCP chat API is at {address} (described at {address}/docs).", flush=True)  # noqa: T201
+
+        async with start_host() as host:
+            with closing(RestFront(host, Approve(options.approve))) as front:
+                await serve(application(front), gate, options.port, print_address)
+
+
+FRONT = RestPlug()

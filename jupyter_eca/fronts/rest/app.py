@@ -1,4 +1,7 @@
-"""The front over HTTP: one table of what can be asked, from which both the routes and their description are made."""
+"""Owns the front over HTTP: one table of operations, from which the routes and their description are made.
+
+It must not know hosts or chats: `front.py` does. `document.py` writes the description.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +19,8 @@ from jupyter_eca._version import __version__
 from jupyter_eca.errors import BusyError, EcaError, UnknownChat
 from jupyter_eca.fronts.rest.document import Operation, openapi, page
 from jupyter_eca.fronts.rest.front import NotConnected, UnknownServer
-from jupyter_eca.fronts.rest.projection import Failed
-from jupyter_eca.fronts.rest.stream import EventStream, unless_left
+from jupyter_eca.fronts.rest.projection import TurnFailed
+from jupyter_eca.fronts.rest.stream import EventStream, cancel_when_client_leaves
 from jupyter_eca.protocol import rest
 
 if TYPE_CHECKING:
@@ -25,7 +28,7 @@ if TYPE_CHECKING:
 
     from starlette.requests import Request
 
-    from jupyter_eca.fronts.rest.front import Front, Turn
+    from jupyter_eca.fronts.rest.front import RestFront, RestTurn
 
 T = TypeVar("T", bound=rest.Wire)
 
@@ -36,7 +39,9 @@ _STATUS: Final[dict[type[EcaError], int]] = {UnknownServer: 404, UnknownChat: 40
 
 
 class Handlers:
-    def __init__(self, front: Front) -> None:
+    """The functions that answer requests."""
+
+    def __init__(self, front: RestFront) -> None:
         self._front = front
 
     # -- the contract
@@ -56,14 +61,14 @@ class Handlers:
 
     async def stream(self, request: Request) -> Response:
         turn = await self._turn(request)
-        # Who says that it understands event streams is given what is beyond the contract.
+        # A client that says it understands event streams gets what is beyond the contract.
         ids = "text/event-stream" in request.headers.get("accept", "") or "last-event-id" in request.headers
         return EventStream(self._front, turn, ids=ids)
 
     async def chat(self, request: Request) -> Response:
         turn = await self._turn(request)
         with self._front.reading(turn):
-            answer = await unless_left(request.receive, self._whole(turn))
+            answer = await cancel_when_client_leaves(request.receive, self._whole(turn))
         return answer or Response(status_code=499)  # read by nobody: the client has left
 
     # -- beyond the contract
@@ -84,21 +89,21 @@ class Handlers:
 
     # -- how
 
-    async def _turn(self, request: Request) -> Turn:
+    async def _turn(self, request: Request) -> RestTurn:
         asked = await _body(request, rest.ChatRequest)
         chat = asked.chat_id or self._front.default_chat
         after = request.headers.get("last-event-id", "")
         if not after:
             return await self._front.ask(asked.message, chat)
         if not (after.isascii() and after.isdigit() and len(after) < 19):
-            raise HTTPException(422, "Last-Event-ID: this is no id of ours")
+            raise HTTPException(422, "Last-Event-ID: this is not an id of this server.")
         return await self._front.resume(chat, int(after))
 
-    async def _whole(self, turn: Turn) -> Response:
+    async def _whole(self, turn: RestTurn) -> Response:
         texts: list[str] = []
         async with aclosing(self._front.items(turn, 3600.0)) as items:
             async for item in items:
-                if item is not None and isinstance(item.what, Failed):
+                if item is not None and isinstance(item.what, TurnFailed):
                     raise HTTPException(502, item.what.message)
                 if item is not None and isinstance(item.what, rest.Text):
                     texts.append(item.what.content)
@@ -107,29 +112,32 @@ class Handlers:
 
 
 def operations(handlers: Handlers) -> Sequence[Operation]:
-    """All that can be asked. The first six are the contract's."""
-    chat = {409: "The conversation is still answering.", 413: "", 415: "", 422: "The body is not as it should be."}
+    """Return all operations. The first six are the contract's."""
+    chat = {409: "The conversation is still answering.", 413: "", 415: "", 422: "The body is invalid."}
     unknown = {404: "There is no such conversation."}
-    resume = {404: "Last-Event-ID is of no answer in this conversation."}
+    resume = {404: "No answer in this conversation has that Last-Event-ID."}
     return (
-        Operation("GET", "/servers", handlers.servers, list[rest.Server], "The tool servers that are configured."),
+        Operation("GET", "/servers", handlers.servers, list[rest.Server], "List the configured tool servers."),
         Operation(
             "POST",
             "/connect/{server_id:path}",
             handlers.connect,
             rest.Connected,
-            "Offer the tools of a server, and of no other, to the model. A new conversation begins.",
-            errors={404: "There is no such server.", 502: "It does not come up; the one before stays connected."},
+            "Connect one tool server: the model gets its tools and no others. A new conversation begins.",
+            errors={404: "There is no such server.", 502: "The server does not start; the one before stays connected."},
         ),
-        Operation("GET", "/status", handlers.status, rest.ConnectionStatus, "Which server is connected."),
-        Operation("POST", "/disconnect", handlers.disconnect, rest.Success, "Offer the model no tools."),
+        Operation("GET", "/status", handlers.status, rest.ConnectionStatus, "Show which server is connected."),
+        Operation(
+            "POST", "/disconnect", handlers.disconnect, rest.Success, "Disconnect the server: the model gets no tools."
+        ),
         Operation(
             "POST",
             "/chat/stream",
             handlers.stream,
             rest.ToolStart | rest.ToolEnd | rest.Text,
-            "Ask, and be answered event by event; at last `[DONE]`, or `[ERROR] message`. Leaving stops the answer. "
-            "With Last-Event-ID nothing is asked: what came after that event is told.",
+            "Send a message, and get the answer event by event; the last one is `[DONE]`, or `[ERROR] message`. "
+            "The answer is stopped when the client leaves. "
+            "With Last-Event-ID no message is sent: the events after that one come again.",
             body=rest.ChatRequest,
             errors={**chat, **resume},
             streams=True,
@@ -139,27 +147,28 @@ def operations(handlers: Handlers) -> Sequence[Operation]:
             "/chat",
             handlers.chat,
             rest.ChatResponse,
-            "Ask, and be answered as a whole. Leaving stops the answer.",
+            "Send a message, and get the whole answer. It is stopped when the client leaves.",
             body=rest.ChatRequest,
             errors={**chat, **resume, 502: "The answer failed, or was stopped."},
         ),
-        Operation("GET", "/chats", handlers.chats, list[rest.Chat], "The conversations of this front."),
+        Operation("GET", "/chats", handlers.chats, list[rest.Chat], "List the conversations of this API."),
         Operation(
             "DELETE",
             "/chats/{chat_id}",
             handlers.delete,
             rest.Success,
-            "Forget a conversation; an answer under way is stopped.",
-            errors={**unknown, 409: "Another program answers in it."},
+            "Delete a conversation, and stop its answer.",
+            errors={**unknown, 409: "Another program is answering in the conversation."},
         ),
         Operation(
-            "POST", "/chats/{chat_id}/stop", handlers.stop, rest.Success, "Stop the answer under way.", errors=unknown
+            "POST", "/chats/{chat_id}/stop", handlers.stop, rest.Success, "Stop the current answer.", errors=unknown
         ),
-        Operation("GET", "/health", handlers.health, rest.Health, "Whether this is up."),
+        Operation("GET", "/health", handlers.health, rest.Health, "Show that the server is up."),
     )
 
 
-def application(front: Front) -> Starlette:
+def application(front: RestFront) -> Starlette:
+    """Return the application, with its description at `/docs` and `/openapi.json`."""
     known = operations(Handlers(front))
     description = openapi(known)
 
@@ -179,9 +188,9 @@ def application(front: Front) -> Starlette:
 
 
 async def _problem(_: Request, error: Exception) -> Response:
-    """The contract's form of every error. What nobody foresaw is logged by the server, and not told."""
+    """Write an error in the form of the contract. The details of an unexpected one are for the log, not the client."""
     headers = None
-    status, detail = 500, "Something is wrong with this server; its log says what."
+    status, detail = 500, "The server has an internal error; its log has the details."
     if isinstance(error, HTTPException):
         status, detail, headers = error.status_code, error.detail, error.headers
     elif isinstance(error, EcaError):
@@ -190,7 +199,7 @@ async def _problem(_: Request, error: Exception) -> Response:
 
 
 async def _body(request: Request, model: type[T]) -> T:
-    """Only what says that it is JSON: a page of another origin may send anything else unasked."""
+    """Read a body, which must say that it is JSON: a page of another origin may send anything else without asking."""
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
         raise HTTPException(415, "The body must be application/json.")
     body = b""
@@ -207,7 +216,7 @@ async def _body(request: Request, model: type[T]) -> T:
 
 
 def _json(said: rest.Wire | Sequence[rest.Wire], headers: dict[str, str] | None = None) -> Response:
-    """Optional fields that are not there are left out of lists, where the contract says so; `server_id` is null."""
+    """Write a result. Lists leave out absent optional fields, as the contract wants; `server_id` is written as null."""
     if isinstance(said, rest.Wire):
         content = said.model_dump(mode="json")
     else:

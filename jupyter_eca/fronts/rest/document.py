@@ -1,4 +1,7 @@
-"""What the front says of itself: OpenAPI for programs, and the same as a page for people. Pure."""
+"""Owns the description of the front: OpenAPI for programs, and a page for people. Pure.
+
+It must not know the operations, which `app.py` lists.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,7 @@ _PARAMETERS: Final = {
     "server_id": ({"type": "string", "minLength": 1}, "As `/servers` lists it."),
     "chat_id": ({"type": "string", "pattern": rest.CHAT_ID}, "As `/chats` lists it."),
 }
-# Of a stream each: where OpenAPI says nothing of them, tools take the schema for that of one event.
+# The schema of one event in a stream. Where OpenAPI says nothing of events, tools take this schema for one event.
 _EVENT: Final[Json] = {
     "type": "object",
     "required": ["data"],
@@ -51,7 +54,10 @@ _STYLE: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """`result` is the type of the body, or with `streams` of each event. A reason of "" is HTTP's own."""
+    """One operation. `result` is the type of the body or, with `streams`, of each event.
+
+    An error with the reason "" has HTTP's own.
+    """
 
     method: str
     path: str
@@ -84,10 +90,10 @@ def openapi(operations: Sequence[Operation]) -> Json:
     }
 
 
-def _operation(one: Operation, schemas: Json) -> Json:
-    result = _schema(one.result, schemas, "serialization")
+def _operation(operation: Operation, schemas: Json) -> Json:
+    result = _schema(operation.result, schemas, "serialization")
     kind = "application/json"
-    if one.streams:
+    if operation.streams:
         schemas["StreamEvent"] = result
         schemas["Event"] = _EVENT
         kind, result = "text/event-stream", {"$ref": _REF.format(model="Event")}
@@ -95,18 +101,18 @@ def _operation(one: Operation, schemas: Json) -> Json:
     answers: Json = {"200": {"description": "It is done.", "content": {kind: {"schema": result}}}}
     answers |= {
         str(status): {"description": reason or HTTPStatus(status).phrase, "content": problem}
-        for status, reason in one.errors.items()
+        for status, reason in operation.errors.items()
     }
-    name = f"{one.method} {one.shown_path}".lower().replace("/", " ").replace("{", "").replace("}", "")
-    described: Json = {"summary": one.summary, "operationId": "_".join(name.split()), "responses": answers}
+    name = f"{operation.method} {operation.shown_path}".lower().replace("/", " ").replace("{", "").replace("}", "")
+    described: Json = {"summary": operation.summary, "operationId": "_".join(name.split()), "responses": answers}
     if parameters := [
         {"name": name, "in": "path", "required": True, "schema": schema, "description": description}
         for name, (schema, description) in _PARAMETERS.items()
-        if f"{{{name}}}" in one.shown_path
+        if f"{{{name}}}" in operation.shown_path
     ]:
         described["parameters"] = parameters
-    if one.body is not None:
-        schema = _schema(one.body, schemas, "validation")
+    if operation.body is not None:
+        schema = _schema(operation.body, schemas, "validation")
         described["requestBody"] = {"required": True, "content": {"application/json": {"schema": schema}}}
         described["parameters"] = [
             {"name": "Last-Event-ID", "in": "header", "schema": {"type": "string", "pattern": "^[0-9]{0,18}$"}}
@@ -115,7 +121,7 @@ def _operation(one: Operation, schemas: Json) -> Json:
 
 
 def _schema(kind: Any, schemas: Json, mode: Any) -> Json:
-    """Its definitions are put among all the others'."""
+    """Return the schema of a type. The definitions in it are added to `schemas`."""
     made = TypeAdapter(kind).json_schema(ref_template=_REF, mode=mode)
     schemas.update(made.pop("$defs", {}))
     if isinstance(kind, type) and issubclass(kind, rest.Wire):
@@ -125,28 +131,28 @@ def _schema(kind: Any, schemas: Json, mode: Any) -> Json:
 
 
 def page(description: Json) -> str:
-    """Without script and without anything from elsewhere: it opens where there is no network."""
+    """Write the page. It has no script and loads nothing, so it opens without a network."""
     info = description["info"]
     parts = [f"<h1>{escape(info['title'])}</h1><p>Version {escape(info['version'])}. {escape(info['description'])}</p>"]
     parts.append('<p>For programs: <a href="openapi.json">openapi.json</a></p>')
     for path, methods in description["paths"].items():
         for method, one in methods.items():
             parts.append(f"<h2><code>{method.upper()} {escape(path)}</code></h2><p>{escape(one['summary'])}</p>")
-            parts.append(_answers(one))
+            parts.append(_describe_answers(one))
     for name, schema in description["components"]["schemas"].items():
         parts.append(f'<h2 id="{escape(name)}">{escape(name)}</h2><pre>{escape(json.dumps(schema, indent=2))}</pre>')
     head = f'<meta charset="utf-8"><title>{escape(info["title"])}</title><style>{_STYLE}</style>'
     return f'<!DOCTYPE html><html lang="en"><head>{head}</head><body>{"".join(parts)}</body></html>'
 
 
-def _answers(one: Json) -> str:
+def _describe_answers(operation: Json) -> str:
     rows = [
         f"<li>{escape(p['name'])} ({p['in']}): {escape(p.get('description', ''))}</li>"
-        for p in one.get("parameters", ())
+        for p in operation.get("parameters", ())
     ]
-    if body := one.get("requestBody"):
+    if body := operation.get("requestBody"):
         rows.append(f"<li>body: {_link(body['content']['application/json']['schema'])}</li>")
-    for status, answer in one["responses"].items():
+    for status, answer in operation["responses"].items():
         (kind, content), *_ = answer["content"].items()
         rows.append(
             f"<li>{status}: {escape(answer['description'])} <code>{kind}</code> {_link(content['schema'])}</li>"

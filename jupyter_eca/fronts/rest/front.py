@@ -1,4 +1,7 @@
-"""What a chat frontend may ask for: one tool server at a time, and conversations that have its tools alone."""
+"""Owns what a chat frontend can do: connect one tool server at a time, and chat with the tools of this server alone.
+
+It must not know HTTP: `app.py` does. `readers.py` brings the events of turns.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +15,8 @@ from urllib.parse import urlsplit
 
 from jupyter_eca.engine.approval.policy import Decision, Policy
 from jupyter_eca.errors import EcaError, UnknownChat
-from jupyter_eca.fronts.rest.projection import Item, Projection
-from jupyter_eca.fronts.rest.readers import Reader, Readers
+from jupyter_eca.fronts.rest.projection import RestProjection, StreamItem
+from jupyter_eca.fronts.rest.readers import TurnReader, TurnReaders
 from jupyter_eca.host.chat.live_chat import Bounds, Choice, Prompt
 from jupyter_eca.mcp_client.tool_names import tool_name
 from jupyter_eca.protocol import rest
@@ -28,13 +31,15 @@ if TYPE_CHECKING:
 # What the host calls this front's conversations: a client sees these only, and only these can it delete.
 PREFIX: Final = "rest-"
 
-# Seconds beyond its own timeout that a server may take to come up.
+# Seconds beyond its own timeout that a server may take to start.
 MARGIN: Final = 5.0
 
 
 class Approve(StrEnum):
-    """Who decides about tool calls, since the contract knows no approval. `RULES`: the configuration's, and what they
-    would ask about is refused."""
+    """Who decides about tool calls, since the contract has no approval.
+
+    `RULES`: the rules of the configuration decide, and a call that they would ask about is refused.
+    """
 
     ALLOW = "allow"
     DENY = "deny"
@@ -50,23 +55,23 @@ class NotConnected(EcaError):
 
 
 @dataclass(eq=False)
-class Turn:
-    """One that is being read: what has been said of it before, then what comes. `after` is what is known already."""
+class RestTurn:
+    """A turn that a client reads: `past` is what it has said before, `after` the last event that the client knows."""
 
     chat: str
-    projection: Projection
-    reader: Reader
-    past: list[Item] = field(default_factory=list[Item])
+    projection: RestProjection
+    reader: TurnReader
+    past: list[StreamItem] = field(default_factory=list[StreamItem])
     after: int = 0
 
 
-class Front:
-    """`connected` is the one server whose tools the chats have; what this front started, it stops."""
+class RestFront:
+    """The front for all its clients. `connected` is the one server whose tools the chats have."""
 
     def __init__(self, host: Host, approve: Approve = Approve.RULES) -> None:
         self._host = host
         self._approve = approve
-        self._readers = Readers()
+        self._readers = TurnReaders()
         self._connecting = asyncio.Lock()
         self._connected = ""
         self._started = False
@@ -92,14 +97,17 @@ class Front:
         ]
 
     def status(self) -> rest.ConnectionStatus:
-        """A server that is down is not connected; it is again when it has come back by itself."""
+        """Return which server is connected. One that is down is not connected, until it has come back by itself."""
         server = self._server(self._connected)
         if server is None or server.status is not ServerStatus.RUNNING:
             return rest.ConnectionStatus(connected=False, server_id=None, tools=())
         return rest.ConnectionStatus(connected=True, server_id=server.name, tools=self._tools(server))
 
     async def connect(self, name: str) -> rest.Connected:
-        """In place of the one before, once it is up. A new conversation begins. Raises: UnknownServer, NotConnected."""
+        """Start a server, and connect it in place of the one before. A new conversation begins.
+
+        Raises: UnknownServer, NotConnected.
+        """
         async with self._connecting:
             await self._host.mcp.known.wait()
             server = self._server(name)
@@ -107,26 +115,26 @@ class Front:
                 raise UnknownServer(f"There is no server {name!r}.")
             idle = server.status in {ServerStatus.STOPPED, ServerStatus.DISABLED}
             if server.status is not ServerStatus.RUNNING:
-                server = await self._up(name)
+                server = await self._start_server(name)
             if name != self._connected:
-                self._let_go()
+                self._release_server()
                 self._started = idle
             self._connected, self._chat = name, uuid.uuid4().hex
             return rest.Connected(server_id=name, server_name=name, tools=self._tools(server))
 
     async def disconnect(self) -> None:
         async with self._connecting:
-            self._let_go()
+            self._release_server()
 
-    def _let_go(self) -> None:
-        """Others may use the server as well: it is stopped only if nobody had it before us."""
+    def _release_server(self) -> None:
+        """Disconnect the server. It is stopped only if we started it: others may use it as well."""
         name, self._connected = self._connected, ""
         if self._started and self._server(name) is not None:
             self._host.mcp.stop(name)
         self._started = False
 
-    async def _up(self, name: str) -> ToolServerUpdatedParams:
-        news = self._readers.server_news()
+    async def _start_server(self, name: str) -> ToolServerUpdatedParams:
+        news = self._readers.watch_servers()
         try:
             self._host.mcp.start(name)
             async with asyncio.timeout(self._host.config.mcp_timeout_seconds + MARGIN):
@@ -139,12 +147,12 @@ class Front:
                     if told.status is ServerStatus.RUNNING:
                         return told
                     if told.status in {ServerStatus.FAILED, ServerStatus.REQUIRES_AUTH}:
-                        why = told.error or "it gives no reason"
+                        why = told.error or "no reason given"
                         raise NotConnected(f"The server {name!r} is {told.status.value}: {why}.")
         except TimeoutError:
-            raise NotConnected(f"The server {name!r} does not come up.") from None
+            raise NotConnected(f"The server {name!r} does not start.") from None
         finally:
-            self._readers.heard(news)
+            self._readers.stop_watching(news)
 
     def _server(self, name: str) -> ToolServerUpdatedParams | None:
         return next((server for server in self._host.mcp.servers() if server.name == name), None)
@@ -157,7 +165,7 @@ class Front:
 
     @property
     def default_chat(self) -> str:
-        """The conversation of whoever names none."""
+        """The conversation of a client that names none."""
         return self._chat
 
     async def chats(self) -> list[rest.Chat]:
@@ -174,14 +182,14 @@ class Front:
         ]
 
     async def delete(self, chat: str) -> None:
-        """Raises: UnknownChat, BusyError."""
-        await self._host.archive.delete(await self._known(chat))
+        """Delete a conversation. Raises: UnknownChat, BusyError."""
+        await self._host.archive.delete(await self._find_chat(chat))
 
     async def stop(self, chat: str) -> None:
-        """Raises: UnknownChat."""
-        self._host.turns.stop(await self._known(chat))
+        """Stop the answer of a conversation. Raises: UnknownChat."""
+        self._host.turns.stop(await self._find_chat(chat))
 
-    async def _known(self, chat: str) -> str:
+    async def _find_chat(self, chat: str) -> str:
         id = PREFIX + chat
         await self._host.store.settled()
         row = await self._host.chats.read_row(id)
@@ -192,8 +200,8 @@ class Front:
     # -- turns
 
     @contextmanager
-    def reading(self, turn: Turn) -> Generator[None]:
-        """A turn that is left by all who read it is stopped."""
+    def reading(self, turn: RestTurn) -> Generator[None]:
+        """Read a turn while this context lasts. A turn that no client reads any more is stopped."""
         try:
             yield
         finally:
@@ -202,15 +210,18 @@ class Front:
             if last and not turn.projection.ended and live is not None and live.state.turn == turn.reader.turn:
                 self._host.turns.stop(turn.reader.chat)
 
-    async def ask(self, message: str, chat: str) -> Turn:
-        """To be read with `reading`, at once. Raises: BusyError."""
+    async def ask(self, message: str, chat: str) -> RestTurn:
+        """Prompt, and return the turn, which is to be read at once with `reading`. Raises: BusyError."""
         id = PREFIX + chat
         await self._host.turns.prompt(Prompt(id, message, self._choice, bounds=self._bounds))
-        # From the prompt to here nothing was awaited: what the turn has said is not told yet.
+        # Nothing was awaited since the prompt, so no event of the turn was published yet.
         return self._turn(id, chat)
 
-    async def resume(self, chat: str, after: int) -> Turn:
-        """The turn of an event, from behind it on. To be read with `reading`, at once. Raises: UnknownChat."""
+    async def resume(self, chat: str, after: int) -> RestTurn:
+        """Return the turn of an event, from after this event on, which is to be read at once with `reading`.
+
+        Raises: UnknownChat.
+        """
         id = PREFIX + chat
         await self._host.chats.load(id, must_exist=True)
         turn = self._turn(id, chat, after)
@@ -221,26 +232,26 @@ class Front:
                 if named and event.turn == named:
                     turn.past += turn.projection.items(event)
             if not (turn.projection.ended or named == turn.reader.turn):
-                raise UnknownChat(f"The event {after} is of no answer in the chat {chat!r}.")
+                raise UnknownChat(f"The event {after} belongs to no answer in the chat {chat!r}.")
         except BaseException:
             self._readers.remove(turn.reader)
             raise
         turn.reader.known = events[-1].seq
         return turn
 
-    def _turn(self, id: str, chat: str, after: int = 0) -> Turn:
+    def _turn(self, id: str, chat: str, after: int = 0) -> RestTurn:
         live = self._host.chats.live(id)
         if live is None:
             raise UnknownChat(f"There is no chat {chat!r}.")
         server = self._server(self._connected)
         tools = (server.tools or ()) if server else ()
         names = {tool_name(self._connected, tool.name): tool.name for tool in tools}
-        reader = Reader(id, live.state.turn)
+        reader = TurnReader(id, live.state.turn)
         self._readers.add(reader)
-        return Turn(chat, Projection(names, at_once=not live.state.setup.tools), reader, after=after)
+        return RestTurn(chat, RestProjection(names, at_once=not live.state.setup.tools), reader, after=after)
 
-    async def items(self, turn: Turn, pause: float) -> AsyncGenerator[Item | None]:
-        """To the end of the turn; None when nothing has come for that many seconds."""
+    async def items(self, turn: RestTurn, pause: float) -> AsyncGenerator[StreamItem | None]:
+        """Yield the items of a turn to its end; None when nothing has come for `pause` seconds."""
         for item in turn.past:
             if item.seq > turn.after:
                 yield item
@@ -261,14 +272,16 @@ class Front:
 
     @property
     def _choice(self) -> Choice:
-        """Trust is said each time: a chat remembers that of another day."""
+        """The choice of each prompt. It always names the trust, since a chat remembers that of an earlier prompt."""
         trust = self._approve is Approve.ALLOW or self._host.config.chat.default_trust
         return Choice(trust=trust and self._approve is not Approve.DENY)
 
 
 def _path(server: ToolServerUpdatedParams) -> str:
-    """The script of a program or the address of a service, without what may be a secret: other arguments, and what is
-    in an address beside host and path."""
+    """Return the script of a program, or the address of a service, without what may be a secret.
+
+    Other arguments may be one, and so may what an address has beside host and path.
+    """
     if server.url:
         parts = urlsplit(server.url)
         return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"

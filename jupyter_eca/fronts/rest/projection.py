@@ -1,4 +1,7 @@
-"""A turn's events as the contract's: tool starts and ends, and of the text the final answer alone. Pure."""
+"""Owns how the events of a turn become the contract's: tool starts and ends, and the text of the final answer. Pure.
+
+It must not know who reads them (`readers.py`) or how they are sent (`stream.py`).
+"""
 
 from __future__ import annotations
 
@@ -20,55 +23,59 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 # Characters of one text event. Clients of this contract keep no buffer between reads: what does not fit into one packet
-# reaches them in two pieces, of which they understand neither. 1,000 in JSON's ASCII stay below Ethernet's 1,460 bytes
-# for most texts.
+# reaches them in two pieces, and they understand neither. 1,000 characters of ASCII JSON stay below Ethernet's 1,460
+# bytes for most texts.
 PIECE: Final = 1_000
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
+class TurnCompleted:
     """The turn is complete."""
 
 
 @dataclass(frozen=True, slots=True)
-class Failed:
+class TurnFailed:
+    """The turn failed or was stopped."""
+
     message: str
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
-    """`seq` is that of the event it came from: each event becomes one item at most."""
+class StreamItem:
+    """One item of a stream. `seq` is that of its event; an event becomes one item at most."""
 
     seq: int
-    what: rest.StreamEvent | Done | Failed
+    what: rest.StreamEvent | TurnCompleted | TurnFailed
 
 
 @dataclass
-class Projection:
-    """One turn from its beginning. `names` are the tools' own names by those that models use. With `at_once` text goes
-    out as it comes: right for a turn without tools only, since whether a text is the final answer is known when no tool
-    call has followed it. Replayed from the store it gives the same items."""
+class RestProjection:
+    """The projection of one turn, from its beginning. Replayed from the store it gives the same items.
+
+    `names` has the tools' own names by those that models use. With `at_once` text is sent as it comes, which is right
+    only for a turn without tools: a text is known to be the final answer when no tool call has followed it.
+    """
 
     names: Mapping[str, str]
     at_once: bool = False
     calls: list[rest.CalledTool] = field(default_factory=list[rest.CalledTool])
     ended: bool = False
-    _held: list[Item] = field(default_factory=list[Item])
+    _held: list[StreamItem] = field(default_factory=list[StreamItem])
     _started: set[str] = field(default_factory=set[str])
-    _remarks: list[Item] = field(default_factory=list[Item])
-    _said: bool = False
+    _remarks: list[StreamItem] = field(default_factory=list[StreamItem])
+    _has_text: bool = False
 
-    def items(self, event: Event) -> Iterator[Item]:
+    def items(self, event: Event) -> Iterator[StreamItem]:
         match event.content:
             case TextContent(text=text) if event.role is Role.ASSISTANT:
-                self._said = True
-                self._held.append(Item(event.seq, rest.Text(content=text)))
+                self._has_text = True
+                self._held.append(StreamItem(event.seq, rest.Text(content=text)))
                 if self.at_once:
-                    yield from self._released()
+                    yield from self._release()
             case TextContent(text=text) if event.role is Role.SYSTEM:
-                self._remarks.append(Item(event.seq, rest.Text(content=text)))
+                self._remarks.append(StreamItem(event.seq, rest.Text(content=text)))
             case ToolCallContent() as call:
-                self._held, self._said = [], False
+                self._held, self._has_text = [], False
                 self._remarks = []
                 yield from self._call(event.seq, call)
             case _:
@@ -76,50 +83,51 @@ class Projection:
         if event.outcome is not None:
             yield from self._end(event.seq, event.outcome)
 
-    def _call(self, seq: int, call: ToolCallContent) -> Iterator[Item]:
-        """A call that was refused, or could not be tried, never began: nobody is told of its end either."""
+    def _call(self, seq: int, call: ToolCallContent) -> Iterator[StreamItem]:
+        """Yield the start and the end of a call. A refused call never starts, so it has no end either."""
         name = self.names.get(call.name) or call.name.removeprefix(f"{call.server}__")
         if isinstance(call, ToolCallRunningContent):
             self._started.add(call.id)
-            yield Item(seq, rest.ToolStart(id=call.id, name=name, args=call.arguments))
+            yield StreamItem(seq, rest.ToolStart(id=call.id, name=name, args=call.arguments))
         elif isinstance(call, ToolCalledContent) and call.id in self._started:
             result = "\n".join(output.text for output in call.outputs)
             self.calls.append(rest.CalledTool(name=name, args=call.arguments, result=result))
-            yield Item(seq, rest.ToolEnd(id=call.id, name=name))
+            yield StreamItem(seq, rest.ToolEnd(id=call.id, name=name))
 
-    def _end(self, seq: int, outcome: Outcome) -> Iterator[Item]:
-        """What we have to say ourselves is the answer where the model gave none: to a command of ours."""
+    def _end(self, seq: int, outcome: Outcome) -> Iterator[StreamItem]:
+        """End the turn. Where the model said nothing, our own remarks are the answer: to a command."""
         self.ended = True
         if outcome is not Outcome.COMPLETED:
             reasons = (item.what.content for item in self._remarks if isinstance(item.what, rest.Text))
-            yield Item(seq, Failed(" ".join(reasons) or f"The answer is {outcome.value}."))
+            yield StreamItem(seq, TurnFailed(" ".join(reasons) or f"The answer is {outcome.value}."))
             return
-        yield from self._released() if self._said else self._remarks
-        yield Item(seq, Done())
+        yield from self._release() if self._has_text else self._remarks
+        yield StreamItem(seq, TurnCompleted())
 
-    def _released(self) -> Iterator[Item]:
+    def _release(self) -> Iterator[StreamItem]:
         held, self._held = self._held, []
         yield from held
 
 
-def frames(item: Item, *, ids: bool) -> Iterator[bytes]:
-    """Each is one event. Of a text in several pieces only the last one has the id: who has not got it wants all.
+def frames(item: StreamItem, *, ids: bool) -> Iterator[bytes]:
+    """Yield the server-sent events of an item. Of a text in several pieces only the last one has the id.
 
-    The id comes behind the data: there are clients that look at the beginning of an event only.
+    A client that has not received that one needs all pieces. The id comes after the data: there are clients that look
+    at the beginning of an event only.
     """
-    *others, last = _said(item.what)
+    *others, last = _write_data(item.what)
     for data in others:
         yield f"data: {data}\n\n".encode()
     id = f"\nid: {item.seq}" if ids and item.seq > 0 else ""
     yield f"data: {last}{id}\n\n".encode()
 
 
-def _said(what: rest.StreamEvent | Done | Failed) -> list[str]:
-    """JSON in ASCII: cut anywhere, it is still characters."""
+def _write_data(what: rest.StreamEvent | TurnCompleted | TurnFailed) -> list[str]:
+    """Write the data as ASCII JSON: cut anywhere, it is still characters."""
     match what:
-        case Done():
+        case TurnCompleted():
             return ["[DONE]"]
-        case Failed(message=message):
+        case TurnFailed(message=message):
             return [f"[ERROR] {' '.join(message.split())}"]
         case rest.Text(content=text):
             pieces = [text[at : at + PIECE] for at in range(0, len(text), PIECE)] or [""]

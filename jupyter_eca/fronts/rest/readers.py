@@ -1,4 +1,7 @@
-"""Who reads a turn: each HTTP client that waits for an answer. All of them are one audience of the host."""
+"""Owns who reads a turn: each HTTP client that waits for an answer. Together they are one subscriber of the host.
+
+It must not know the contract (`projection.py`).
+"""
 
 from __future__ import annotations
 
@@ -17,14 +20,14 @@ if TYPE_CHECKING:
     from jupyter_eca.protocol.question import ChatAskQuestionParams, ChatAskQuestionResult
     from jupyter_eca.workspace.ports import Editor, Kernel, Notebooks
 
-# Events a reader may be behind before its text is joined to longer pieces: what is held for one that has stopped
-# reading is then hardly more than the answer itself.
+# Events that a reader may be behind before their text is joined to longer pieces. What is held for a reader that has
+# stopped reading is then hardly more than the answer itself.
 MAX_BEHIND: Final = 1_000
 
 
 @dataclass(eq=False)
-class Reader:
-    """Of one turn, from behind what is `known`. `gone`: the chat was deleted."""
+class TurnReader:
+    """One client that reads a turn after the event `known`. `gone`: the chat was deleted."""
 
     chat: str
     turn: str
@@ -35,7 +38,7 @@ class Reader:
     _wake: asyncio.Event = field(default_factory=asyncio.Event)
 
     def show(self, event: Event) -> None:
-        """What is never told here is not kept either."""
+        """Keep an event if the contract has it."""
         told = isinstance(event.content, TextContent | ToolCallContent) or event.outcome is not None
         if event.turn != self.turn or not told:
             return
@@ -50,7 +53,7 @@ class Reader:
         self._wake.set()
 
     async def read(self, seconds: float) -> list[Event]:
-        """What came since; nothing, when nothing comes for so long."""
+        """Return the events that came since; none when nothing comes for that many seconds."""
         try:
             async with asyncio.timeout(seconds):
                 await self._wake.wait()
@@ -61,37 +64,37 @@ class Reader:
         return [event for event in behind if not 0 < event.seq <= self.known]
 
 
-class Readers:
-    """`audience.Audience`: one look per event however many read. Hears of tool servers too, for who waits for one."""
+class TurnReaders:
+    """A subscriber of the host (`host/subscribers.py`), which also brings news of tool servers."""
 
     def __init__(self) -> None:
         self.kernel: Kernel | None = None
         self.editor: Editor | None = None
         self.notebooks: Notebooks | None = None
-        self._by_chat: dict[str, list[Reader]] = {}
+        self._by_chat: dict[str, list[TurnReader]] = {}
         self._waiting: set[asyncio.Queue[ToolServerUpdatedParams | ToolServerRemovedParams]] = set()
 
-    def add(self, reader: Reader) -> None:
+    def add(self, reader: TurnReader) -> None:
         self._by_chat.setdefault(reader.chat, []).append(reader)
 
-    def remove(self, reader: Reader) -> bool:
-        """Whether it was the last one of its chat."""
+    def remove(self, reader: TurnReader) -> bool:
+        """Remove a reader. Return whether it was the last one of its chat."""
         readers = self._by_chat[reader.chat]
         readers.remove(reader)
         if not readers:
             del self._by_chat[reader.chat]
         return not readers
 
-    def server_news(self) -> asyncio.Queue[ToolServerUpdatedParams | ToolServerRemovedParams]:
-        """All that is told of tool servers from now on, until it is given to `heard`."""
+    def watch_servers(self) -> asyncio.Queue[ToolServerUpdatedParams | ToolServerRemovedParams]:
+        """Return a queue of all news of tool servers, until `stop_watching`."""
         queue: asyncio.Queue[ToolServerUpdatedParams | ToolServerRemovedParams] = asyncio.Queue()
         self._waiting.add(queue)
         return queue
 
-    def heard(self, queue: asyncio.Queue[ToolServerUpdatedParams | ToolServerRemovedParams]) -> None:
+    def stop_watching(self, queue: asyncio.Queue[ToolServerUpdatedParams | ToolServerRemovedParams]) -> None:
         self._waiting.discard(queue)
 
-    # -- the audience
+    # -- the subscriber
 
     def sees(self, chat: str) -> bool:
         return chat in self._by_chat
@@ -116,7 +119,7 @@ class Readers:
                 reader.end()
 
     def show_anew(self, again: Again) -> None:
-        """A chat is cut back while it is idle, when nobody reads here."""
+        """Do nothing: a chat is cut back while it is idle, when nobody reads here."""
 
     async def ask(self, question: ChatAskQuestionParams) -> ChatAskQuestionResult:  # noqa: ARG002
-        raise RemoteError("nobody answers questions here")
+        raise RemoteError("no user can answer questions here")

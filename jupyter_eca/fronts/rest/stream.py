@@ -1,4 +1,4 @@
-"""An answer that comes piece by piece: one event, one write. And answers that nobody waits for any more."""
+"""Owns answers that are sent piece by piece, one event a write, and the end of answers that nobody waits for."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from starlette.responses import Response
 
 from jupyter_eca.errors import EcaError
-from jupyter_eca.fronts.rest.projection import Failed, Item, frames
+from jupyter_eca.fronts.rest.projection import StreamItem, TurnFailed, frames
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine
 
     from starlette.types import Receive, Scope, Send
 
-    from jupyter_eca.fronts.rest.front import Front, Turn
+    from jupyter_eca.fronts.rest.front import RestFront, RestTurn
 
 T = TypeVar("T")
 
@@ -25,14 +25,14 @@ HEARTBEAT: Final = 15.0
 SILENCE: Final = b": still here\n\n"
 
 
-async def unless_left(receive: Receive, work: Coroutine[None, None, T]) -> T | None:
-    """What comes of the work; when the client leaves first, the work is cancelled and there is None."""
+async def cancel_when_client_leaves(receive: Receive, work: Coroutine[None, None, T]) -> T | None:
+    """Return the result of the work. When the client leaves first, the work is cancelled and the result is None."""
 
-    async def left() -> None:
+    async def wait_until_left() -> None:
         while (await receive())["type"] != "http.disconnect":
             pass
 
-    working, leaving = asyncio.ensure_future(work), asyncio.ensure_future(left())
+    working, leaving = asyncio.ensure_future(work), asyncio.ensure_future(wait_until_left())
     try:
         await asyncio.wait((working, leaving), return_when=asyncio.FIRST_COMPLETED)
         return working.result() if working.done() else None
@@ -43,7 +43,7 @@ async def unless_left(receive: Receive, work: Coroutine[None, None, T]) -> T | N
 
 
 class EventStream(Response):
-    """With `ids` for clients that know server-sent events; the contract's own have none."""
+    """The response. `ids` is for clients that know server-sent events; the contract's own clients do not."""
 
     # `no-transform` and the third are for proxies, which would gather or compress the events.
     HEADERS: Final = {
@@ -52,7 +52,7 @@ class EventStream(Response):
         "x-accel-buffering": "no",
     }
 
-    def __init__(self, front: Front, turn: Turn, *, ids: bool, heartbeat: float = HEARTBEAT) -> None:
+    def __init__(self, front: RestFront, turn: RestTurn, *, ids: bool, heartbeat: float = HEARTBEAT) -> None:
         self._front = front
         self._turn = turn
         self._ids = ids
@@ -63,7 +63,7 @@ class EventStream(Response):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002
         with self._front.reading(self._turn):
-            await unless_left(receive, self._send(send))
+            await cancel_when_client_leaves(receive, self._send(send))
 
     async def _send(self, send: Send) -> None:
         await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
@@ -73,6 +73,6 @@ class EventStream(Response):
                     for frame in (SILENCE,) if item is None else frames(item, ids=self._ids):
                         await send({"type": "http.response.body", "body": frame, "more_body": True})
         except EcaError as error:
-            (frame,) = frames(Item(0, Failed(str(error))), ids=False)
+            (frame,) = frames(StreamItem(0, TurnFailed(str(error))), ids=False)
             await send({"type": "http.response.body", "body": frame, "more_body": True})
         await send({"type": "http.response.body", "body": b"", "more_body": False})

@@ -71,7 +71,7 @@ class Catalog:
         self._credentials = credentials
         # Keys may be typed in and variables set at any time, so they are looked up for each use. Those that redaction
         # knows already are not gathered again.
-        self._known: dict[str, api_keys.Key] = {}
+        self._known: dict[str, api_keys.ApiKey] = {}
         self.configure(config)
 
     def configure(self, config: Config) -> None:

@@ -1,4 +1,4 @@
-"""What every model of the protocol shares."""
+"""Owns what every model of the protocol shares. It must not know any of them."""
 
 from __future__ import annotations
 
@@ -13,10 +13,12 @@ Uri = str
 
 
 class Ahp(Model):
-    """Fields that nobody here knows are kept: they go on to others as they came."""
+    """A model of the protocol. Fields that nobody here knows are kept, and passed on as they came."""
 
     model_config = ConfigDict(frozen=True, alias_generator=to_camel, populate_by_name=True, extra="allow")
 
 
 class Meta(Ahp):
+    """A model that may carry `_meta`, which belongs to whoever wrote it."""
+
     meta: Json | None = Field(default=None, alias="_meta")

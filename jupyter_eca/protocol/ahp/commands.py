@@ -1,4 +1,7 @@
-"""What a client may ask for (section 5), with what comes of it, and the codes of the errors (section 11)."""
+"""Owns the params and results of commands (specification, section 5), and the error codes (section 11).
+
+What a command does is in `fronts/ahp/commands.py`.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +15,8 @@ from jupyter_eca.protocol.ahp.content import ModelSelection
 from jupyter_eca.protocol.ahp.state import ActiveClient, TerminalClaim
 
 
-class Code(IntEnum):
-    """The protocol's own, beside JSON-RPC's."""
+class AhpErrorCode(IntEnum):
+    """The protocol's own error codes, and those of JSON-RPC that it uses."""
 
     INVALID_REQUEST = -32600
     METHOD_NOT_FOUND = -32601
@@ -74,7 +77,7 @@ class CreateSession(Ahp):
     @field_validator("model", mode="before")
     @classmethod
     def _bare(cls, value: Any) -> Any:
-        """Older examples have the bare name."""
+        """Accept a model's bare name, which older examples have."""
         return {"id": value} if isinstance(value, str) else value
 
 
@@ -144,23 +147,23 @@ class ResourceWrite(Ahp):
     create_only: bool = False
 
 
-class Read(Ahp):
-    """What a client answers when it is asked for a resource of its own."""
+class ResourceContent(Ahp):
+    """What a client answers when it is asked to read a resource of its own."""
 
     data: str
     encoding: Encoding
     content_type: str | None = None
 
 
-class Entry(Ahp):
+class DirectoryEntry(Ahp):
     name: str
     type: Literal["file", "directory"]
 
 
-class Listed(Ahp):
-    """As `Read`, of a folder."""
+class ResourceListing(Ahp):
+    """What a client answers when it is asked to list a folder of its own."""
 
-    entries: tuple[Entry, ...]
+    entries: tuple[DirectoryEntry, ...]
 
 
 class ResourceList(Ahp):

@@ -1,4 +1,7 @@
-"""What sessions are made of (specification, 6.3 to 6.5): messages, tool calls, the parts of an answer, questions."""
+"""Owns what sessions consist of (specification, 6.3 to 6.5): messages, tool calls, parts of an answer, questions.
+
+It must not know states (`state.py`) and what changes them (`actions.py`).
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ class Markdown(Ahp):
     markdown: str
 
 
-Words = str | Markdown
+MarkdownText = str | Markdown
 """Plain text, or Markdown."""
 
 
@@ -46,7 +49,7 @@ class LineCounts(Ahp):
 
 
 class FileEdit(Ahp):
-    """Only `after`: created; only `before`: deleted; different URIs: moved."""
+    """A change of a file. Only `after`: created; only `before`: deleted; different URIs: moved."""
 
     before: FileSide | None = None
     after: FileSide | None = None
@@ -56,14 +59,14 @@ class FileEdit(Ahp):
 # Messages ------------------------------------------------------------------------------------------------------------
 
 
-class Place(Ahp):
+class TextPosition(Ahp):
     line: int
     character: int
 
 
 class TextRange(Ahp):
-    start: Place
-    end: Place
+    start: TextPosition
+    end: TextPosition
 
 
 class Selected(Ahp):
@@ -82,7 +85,7 @@ class SimpleAttachment(Attachment):
 
 
 class EmbeddedAttachment(Attachment):
-    """`data` is base64."""
+    """An attachment with its content. `data` is base64."""
 
     type: Literal["embeddedResource"] = "embeddedResource"
     data: str
@@ -121,7 +124,7 @@ class UsageInfo(Meta):
 # Tools ---------------------------------------------------------------------------------------------------------------
 
 
-class ToolSchema(Ahp):
+class AhpToolSchema(Ahp):
     type: Literal["object"] = "object"
     properties: dict[str, Any] | None = None
     required: tuple[str, ...] | None = None
@@ -131,8 +134,8 @@ class ToolDefinition(Meta):
     name: str = Field(min_length=1)
     title: str | None = None
     description: str | None = None
-    input_schema: ToolSchema | None = None
-    output_schema: ToolSchema | None = None
+    input_schema: AhpToolSchema | None = None
+    output_schema: AhpToolSchema | None = None
     annotations: Json | None = None
 
 
@@ -158,8 +161,13 @@ class ResourceResult(ContentRef):
     type: Literal["resource"] = "resource"
 
 
-class FileEditResult(FileEdit):
+class FileEditResult(Ahp):
+    """See `FileEdit`. It does not inherit, so that the type is written first."""
+
     type: Literal["fileEdit"] = "fileEdit"
+    before: FileSide | None = None
+    after: FileSide | None = None
+    diff: LineCounts | None = None
 
 
 class TerminalResult(Ahp):
@@ -187,9 +195,9 @@ class ToolFailure(Ahp):
     code: str | None = None
 
 
-class ToolResult(Ahp):
+class AhpToolResult(Ahp):
     success: bool
-    past_tense_message: Words
+    past_tense_message: MarkdownText
     content: tuple[ToolContent, ...] | None = None
     structured_content: Json | None = None
     error: ToolFailure | None = None
@@ -198,21 +206,21 @@ class ToolResult(Ahp):
 Confirmed = Literal["not-needed", "user-action", "setting"]
 
 
-class ToolCall(Meta):
+class AhpToolCall(Meta):
     tool_call_id: str
     tool_name: str
     display_name: str
     tool_client_id: str | None = None
 
 
-class StreamingCall(ToolCall):
+class StreamingCall(AhpToolCall):
     status: Literal["streaming"] = "streaming"
     partial_input: str | None = None
-    invocation_message: Words | None = None
+    invocation_message: MarkdownText | None = None
 
 
-class _Invoked(ToolCall):
-    invocation_message: Words
+class _Invoked(AhpToolCall):
+    invocation_message: MarkdownText
     tool_input: str | None = None
     selected_option: ConfirmationOption | None = None
 
@@ -223,7 +231,7 @@ class FileEdits(Ahp):
 
 class PendingCall(_Invoked):
     status: Literal["pending-confirmation"] = "pending-confirmation"
-    confirmation_title: Words | None = None
+    confirmation_title: MarkdownText | None = None
     edits: FileEdits | None = None
     editable: bool | None = None
     options: tuple[ConfirmationOption, ...] | None = None
@@ -238,7 +246,7 @@ class RunningCall(_Invoked):
 class _Ended(_Invoked):
     confirmed: Confirmed
     success: bool
-    past_tense_message: Words
+    past_tense_message: MarkdownText
     content: tuple[ToolContent, ...] | None = None
     structured_content: Json | None = None
     error: ToolFailure | None = None
@@ -255,7 +263,7 @@ class CompletedCall(_Ended):
 class CancelledCall(_Invoked):
     status: Literal["cancelled"] = "cancelled"
     reason: Literal["denied", "skipped", "result-denied"]
-    reason_message: Words | None = None
+    reason_message: MarkdownText | None = None
     user_suggestion: UserMessage | None = None
 
 
@@ -273,7 +281,7 @@ class MarkdownPart(Ahp):
     content: str
 
 
-class ReasoningPart(Ahp):
+class AhpReasoningPart(Ahp):
     kind: Literal["reasoning"] = "reasoning"
     id: str
     content: str
@@ -284,17 +292,22 @@ class ToolCallPart(Ahp):
     tool_call: ToolCallState
 
 
-class ContentPart(ContentRef):
+class ContentPart(Ahp):
+    """See `ContentRef`. It does not inherit, so that the kind is written first."""
+
     kind: Literal["contentRef"] = "contentRef"
+    uri: Uri
+    content_type: str | None = None
+    size_hint: int | None = None
 
 
 class SystemPart(Ahp):
     kind: Literal["systemNotification"] = "systemNotification"
-    content: Words
+    content: MarkdownText
 
 
 ResponsePart = Annotated[
-    MarkdownPart | ReasoningPart | ToolCallPart | ContentPart | SystemPart, Field(discriminator="kind")
+    MarkdownPart | AhpReasoningPart | ToolCallPart | ContentPart | SystemPart, Field(discriminator="kind")
 ]
 
 
@@ -305,7 +318,7 @@ class ActiveTurn(Ahp):
     usage: UsageInfo | None = None
 
 
-class Turn(ActiveTurn):
+class AhpTurn(ActiveTurn):
     state: Literal["complete", "cancelled", "error"]
     error: ErrorInfo | None = None
 
@@ -319,7 +332,7 @@ class AnswerValue(Ahp):
     freeform_values: tuple[str, ...] | None = None
 
 
-class Given(Ahp):
+class FilledAnswer(Ahp):
     state: Literal["draft", "submitted"]
     value: AnswerValue
 
@@ -329,7 +342,7 @@ class Skipped(Ahp):
     freeform_values: tuple[str, ...] | None = None
 
 
-Answer = Annotated[Given | Skipped, Field(discriminator="state")]
+Answer = Annotated[FilledAnswer | Skipped, Field(discriminator="state")]
 
 
 class Option(Ahp):
@@ -348,7 +361,7 @@ class QuestionKind(StrEnum):
     MULTI = "multi-select"
 
 
-class Question(Ahp):
+class InputQuestion(Ahp):
     kind: QuestionKind
     id: str
     message: str
@@ -366,5 +379,5 @@ class InputRequest(Ahp):
     id: str
     message: str | None = None
     url: Uri | None = None
-    questions: tuple[Question, ...] | None = None
+    questions: tuple[InputQuestion, ...] | None = None
     answers: dict[str, Answer] | None = None

@@ -1,4 +1,7 @@
-"""The shared state (specification, 6.1, 6.2, 6.6 to 6.8): the root, sessions, terminals."""
+"""Owns the shared states (specification, 6.1, 6.2, 6.6 to 6.8): the root, sessions, terminals.
+
+It must not know what changes them (`actions.py`).
+"""
 
 from __future__ import annotations
 
@@ -9,13 +12,13 @@ from pydantic import Field
 from jupyter_eca.protocol.ahp.base import Ahp, Json, Meta, Uri
 from jupyter_eca.protocol.ahp.content import (
     ActiveTurn,
+    AhpTurn,
     ErrorInfo,
     FileEdit,
     InputRequest,
     ModelSelection,
     PendingMessage,
     ToolDefinition,
-    Turn,
 )
 
 
@@ -41,7 +44,7 @@ class ConfigSchema(Ahp):
     required: tuple[str, ...] | None = None
 
 
-class Config(Ahp):
+class AhpConfig(Ahp):
     schema_: ConfigSchema = Field(alias="schema")
     values: Json
 
@@ -101,12 +104,12 @@ class SessionState(Meta):
     creation_error: ErrorInfo | None = None
     server_tools: tuple[ToolDefinition, ...] | None = None
     active_client: ActiveClient | None = None
-    turns: tuple[Turn, ...]
+    turns: tuple[AhpTurn, ...]
     active_turn: ActiveTurn | None = None
     steering_message: PendingMessage | None = None
     queued_messages: tuple[PendingMessage, ...] | None = None
     input_requests: tuple[InputRequest, ...] | None = None
-    config: Config | None = None
+    config: AhpConfig | None = None
     customizations: tuple[Customization, ...] | None = None
 
 
@@ -133,7 +136,7 @@ class Unclassified(Ahp):
     value: str
 
 
-class Command(Ahp):
+class TerminalCommand(Ahp):
     type: Literal["command"] = "command"
     command_id: str
     command_line: str
@@ -147,7 +150,7 @@ class Command(Ahp):
 class TerminalState(Ahp):
     title: str
     claim: TerminalClaim
-    content: tuple[Annotated[Unclassified | Command, Field(discriminator="type")], ...]
+    content: tuple[Annotated[Unclassified | TerminalCommand, Field(discriminator="type")], ...]
     cwd: Uri | None = None
     cols: int | None = None
     rows: int | None = None
@@ -173,7 +176,7 @@ class ModelInfo(Meta):
 
 
 class AgentInfo(Ahp):
-    """We ask for no sign-in, so there are no protected resources."""
+    """An agent. Ours needs no sign-in, so it has no protected resources."""
 
     provider: str
     display_name: str
@@ -187,4 +190,4 @@ class RootState(Ahp):
     agents: tuple[AgentInfo, ...]
     active_sessions: int | None = None
     terminals: tuple[TerminalInfo, ...] | None = None
-    config: Config | None = None
+    config: AhpConfig | None = None

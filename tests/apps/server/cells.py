@@ -38,7 +38,7 @@ class Watcher:
     @staticmethod
     async def of(serverapp: Any) -> Watcher:
         (app,) = serverapp.extension_manager.extension_apps["jupyter_eca"]
-        watcher = Watcher(await app.rooms.host())
+        watcher = Watcher(await app.eca_server.host())
         watcher.host.join(watcher)
         return watcher
 

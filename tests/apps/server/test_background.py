@@ -44,7 +44,7 @@ async def joined(serverapp: Any) -> AsyncGenerator[Client]:
     (app,) = serverapp.extension_manager.extension_apps["jupyter_eca"]
     ours, theirs = pair()
     async with asyncio.TaskGroup() as tasks:
-        tasks.create_task(app.rooms.serve(theirs))
+        tasks.create_task(app.eca_server.serve(theirs))
         client = Client(ours, "test")
         tasks.create_task(client.run())
         await client.initialize(unattended=False)

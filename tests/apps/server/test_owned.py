@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from jupyter_eca.apps.server.app import Rooms
+from jupyter_eca.apps.server.app import EcaServer
 from jupyter_eca.apps.server.kernel_comms import KernelWatch
 from tests.apps.server.cells import kernel
 from tests.apps.server.panels import Panels
@@ -21,8 +21,8 @@ async def begun_anew(serverapp: Any) -> None:
     """As if the server had ended and begun: nothing of ours is in memory."""
     (app,) = serverapp.extension_manager.extension_apps["jupyter_eca"]
     await app.stop_extension()
-    app.rooms = Rooms(serverapp)
-    app.watch = KernelWatch(serverapp, app.rooms)
+    app.eca_server = EcaServer(serverapp)
+    app.watch = KernelWatch(serverapp, app.eca_server)
     app.watch.start()
 
 

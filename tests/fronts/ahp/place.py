@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from jupyter_eca.config import Config
-from jupyter_eca.fronts.ahp.connection import Connection
-from jupyter_eca.fronts.ahp.front import Front
+from jupyter_eca.fronts.ahp.connection import AhpConnection
+from jupyter_eca.fronts.ahp.front import AhpFront
 from jupyter_eca.fronts.ahp.reducers import reduce_root, reduce_session, reduce_terminal
 from jupyter_eca.host.host import Host
 from jupyter_eca.protocol.ahp import ROOT, VERSION
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable
     from pathlib import Path
 
-    from jupyter_eca.fronts.ahp.terminals.terminals import Shells
+    from jupyter_eca.fronts.base import Shells
     from jupyter_eca.protocol.jsonrpc import Message
     from jupyter_eca.transport.memory import MemoryLink
 
@@ -240,16 +240,16 @@ def text_of(turn: Json) -> str:
 
 @dataclass
 class Place(Desk):
-    front: Front = field(kw_only=True)
+    front: AhpFront = field(kw_only=True)
 
     async def open(self, id: str = "one") -> Client:
         """A connection that has said nothing yet."""
         ours, theirs = pair()
 
-        async def front() -> Front:
+        async def front() -> AhpFront:
             return self.front
 
-        self.serving.append(self.tasks.create_task(Connection(theirs, front).run()))
+        self.serving.append(self.tasks.create_task(AhpConnection(theirs, front).run()))
         client = Client(id, ours)
         self.tasks.create_task(client.run())
         self.links.append(client)
@@ -289,18 +289,17 @@ async def place(
     config = {"toolCall": {"approval": {"allow": {"ask_user": {}}}}, **config}
     given = Config.model_validate(settings(folder, rules or RULES, **config))
     host = Host(given, workspace, folder / ".data" / "chats.db")
-    front = Front(host, shells)
+    front = AhpFront(host, shells)
     async with asyncio.timeout(PATIENCE * 3), asyncio.TaskGroup() as tasks:
         running = tasks.create_task(host.run())
         await host.ready.wait()
-        serving = tasks.create_task(front.run())
-        await front.ready.wait()
-        at = Place(host, tasks, folder, front=front)
         try:
-            yield at
+            async with front.running():
+                at = Place(host, tasks, folder, front=front)
+                try:
+                    yield at
+                finally:
+                    await at.close()
         finally:
-            await at.close()
-            front.close()
-            await serving
             host.close()
             await running

@@ -11,10 +11,11 @@ import pytest
 
 from jupyter_eca.config import Config
 from jupyter_eca.fronts.ahp.hub import Hub
-from jupyter_eca.fronts.ahp.persistence import RESERVED, Keeping
-from jupyter_eca.fronts.ahp.resources.unified_diff import patched, side
+from jupyter_eca.fronts.ahp.persistence import RESERVED, NoteStore
+from jupyter_eca.fronts.ahp.resources.unified_diff import apply_diff, side
 from jupyter_eca.host.store import Store
 from jupyter_eca.protocol.ahp import ROOT
+from jupyter_eca.protocol.ahp.actions import ActiveSessionsChanged
 from jupyter_eca.workspace.files.text_file import change
 from tests.fronts.ahp.place import calls_of, place
 from tests.support.host_and_client import settings
@@ -73,7 +74,7 @@ async def test_numbers_of_two_servers_on_one_file_and_of_those_after_them_never_
     stores = [Store(tmp_path / "chats.db", "w", lambda _: None) for _ in range(2)]
     for store in stores:
         await store.open()
-    one, two = (Keeping(store) for store in stores)
+    one, two = (NoteStore(store) for store in stores)
     first, second = await one.open(), await two.open()
     assert second >= first + RESERVED
     widened: list[asyncio.Task[int]] = []
@@ -85,13 +86,13 @@ async def test_numbers_of_two_servers_on_one_file_and_of_those_after_them_never_
     hub = Hub(first, {"agents": []}, lambda _uri, _before: None, more)
     hub.mark = one.mark
     for _ in range(RESERVED + 10):
-        hub.dispatch(ROOT, {"type": "root/activeSessionsChanged", "activeSessions": 1}, 0)
+        hub.dispatch(ROOT, ActiveSessionsChanged(active_sessions=1), 0)
     await asyncio.gather(*widened)
     for store in stores:
         await store.close()
     last = Store(tmp_path / "chats.db", "w", lambda _: None)
     await last.open()
-    assert await Keeping(last).open() > hub.seq
+    assert await NoteStore(last).open() > hub.seq
     await last.close()
 
 
@@ -108,10 +109,10 @@ async def test_numbers_of_two_servers_on_one_file_and_of_those_after_them_never_
     ],
 )
 def test_a_diff_of_ours_makes_the_text_after_from_the_text_before(before: str, after: str) -> None:
-    assert patched(before, change("x.txt", before, after).diff) == after
+    assert apply_diff(before, change("x.txt", before, after).diff) == after
 
 
 def test_a_diff_of_another_text_makes_nothing_and_tells_its_own_sides() -> None:
     diff = change("x.txt", "a\nb\n", "a\nc\n").diff
-    assert patched("something else\n", diff) is None
+    assert apply_diff("something else\n", diff) is None
     assert (side(diff, "-"), side(diff, "+")) == ("a\nb\n", "a\nc\n")

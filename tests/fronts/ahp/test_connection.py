@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from jupyter_eca.fronts.ahp.connection import Connection
+from jupyter_eca.fronts.ahp.connection import AhpConnection
 from jupyter_eca.fronts.ahp.hub import KEPT
 from jupyter_eca.protocol.ahp import ROOT
 from jupyter_eca.protocol.jsonrpc import Notification, Request
@@ -270,7 +270,7 @@ async def test_a_frame_that_is_no_json_is_answered_and_the_connection_lives(tmp_
             return at.front
 
         link = WebSocketLink(write, lambda: None)
-        serving = at.tasks.create_task(Connection(link, front).run())
+        serving = at.tasks.create_task(AhpConnection(link, front).run())
         for text in ("{oops", "[" * 100_000, '{"jsonrpc":"2.0","id":"x","method":"ping"}', "[1]"):
             link.received(text)
         heard = [await asyncio.wait_for(said.get(), PATIENCE) for _ in range(4)]
@@ -313,7 +313,7 @@ async def test_a_client_that_reads_slowly_is_sent_longer_pieces_and_delays_nobod
             return at.front
 
         link = WebSocketLink(write, lambda: None)
-        serving = at.tasks.create_task(Connection(link, front).run())
+        serving = at.tasks.create_task(AhpConnection(link, front).run())
         client = await at.connect("one")
         await client.create(S)
         hello = {"protocolVersions": ["0.1.0"], "clientId": "slow", "initialSubscriptions": [S]}
@@ -322,7 +322,7 @@ async def test_a_client_that_reads_slowly_is_sent_longer_pieces_and_delays_nobod
         await client.settled(S, 1)
 
         def dispatch(name: str, **fields: Any) -> None:
-            at.front.hub.dispatch(S, {"type": f"session/{name}", "session": S, "turnId": "t2", **fields}, 1)
+            at.front.hub.apply(S, {"type": f"session/{name}", "session": S, "turnId": "t2", **fields}, 1)
 
         dispatch("turnStarted", userMessage={"text": "x"})
         dispatch("responsePart", part={"kind": "markdown", "id": "p", "content": ""})
@@ -356,7 +356,7 @@ async def test_a_client_that_never_reads_is_cut_off_and_can_come_back(
 
         shut = asyncio.Event()
         link = WebSocketLink(write, shut.set)
-        at.tasks.create_task(Connection(link, front).run())
+        at.tasks.create_task(AhpConnection(link, front).run())
         client = await at.connect("one")
         await client.create(S)
         hello = {"protocolVersions": ["0.1.0"], "clientId": "stuck", "initialSubscriptions": [S]}
@@ -365,6 +365,6 @@ async def test_a_client_that_never_reads_is_cut_off_and_can_come_back(
             await client.act("session/isReadChanged", S, isRead=number % 2 == 0)
             await client.echo(number + 1)
         await asyncio.wait_for(shut.wait(), PATIENCE)
-        assert at.front.hub.listener("stuck") is None
+        assert at.front.hub.find_client("stuck") is None
         again = await at.connect("stuck", S)
         assert again.states[S] == at.front.hub.state(S)

@@ -16,7 +16,7 @@ from pydantic import BaseModel
 from jupyter_eca.errors import EcaError
 from jupyter_eca.host.chat.live_chat import Prompt
 from jupyter_eca.protocol.ahp import ROOT
-from jupyter_eca.protocol.ahp.content import ToolSchema
+from jupyter_eca.protocol.ahp.content import AhpToolSchema
 from jupyter_eca.protocol.ahp.state import RootState, SessionState
 from tests.fronts.ahp.place import Client, Json, calls_of, place, without_clock
 
@@ -142,7 +142,7 @@ class Two:
             if live is not None:
                 await asyncio.gather(*live.tasks.values(), return_exceptions=True)
             await self.at.host.store.settled()
-            await self.at.front.resting()
+            await self.at.front.wait_until_done()
             for client in self.clients:
                 await client.request("ping")
 
@@ -171,7 +171,7 @@ async def told(steps: list[tuple[int, Json | str]]) -> None:
 
 def extras(value: Any, path: str = "") -> Iterator[str]:
     """Fields that the protocol does not have."""
-    if isinstance(value, ToolSchema):
+    if isinstance(value, AhpToolSchema):
         return  # a JSON schema has what JSON schemas have
     if isinstance(value, BaseModel):
         yield from (f"{path}.{name}" for name in value.model_extra or ())

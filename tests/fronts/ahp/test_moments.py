@@ -41,9 +41,11 @@ async def test_a_turn_that_is_sent_behind_createsession_without_waiting_is_answe
 def test_a_session_that_could_not_be_made_begins_no_turn_and_one_that_is_being_made_does() -> None:
     turn = {"type": "session/turnStarted", "session": S, "turnId": "t1", "userMessage": {"text": "you"}}
     action = actions.parse(turn)
-    assert isinstance(action, actions.OfSession)
+    assert isinstance(action, actions.SessionScoped)
     about: Json = {"turns": [], "summary": {}}
-    assert session_refusal({**about, "lifecycle": "creationFailed"}, action, "one") == "The session could not be made."
+    assert (
+        session_refusal({**about, "lifecycle": "creationFailed"}, action, "one") == "The session could not be created."
+    )
     assert session_refusal({**about, "lifecycle": "creating"}, action, "one") is None
 
 
@@ -151,7 +153,7 @@ async def test_what_a_call_puts_out_is_told_by_its_owner_alone(tmp_path: Path) -
         await other.call(S, "running")
         forged: dict[str, Any] = {"content": [{"type": "text", "text": "forged"}]}
         seq = await other.act("session/toolCallContentChanged", S, **about, **forged)
-        assert (await other.echo(seq))["rejectionReason"] == "That call belongs to another."
+        assert (await other.echo(seq))["rejectionReason"] == "That call belongs to another client."
         assert "content" not in calls_of(client.states[S]["activeTurn"])[0]
 
 

@@ -49,11 +49,16 @@ class Shells:
     opened: list[Scripted] = field(default_factory=list[Scripted])
 
     def open(
-        self, folder: Path, cols: int, rows: int, said: Callable[[str], None], ended: Callable[[int | None], None]
+        self,
+        folder: Path,
+        cols: int,
+        rows: int,
+        on_output: Callable[[str], None],
+        on_exit: Callable[[int | None], None],
     ) -> Scripted:
         if folder.name == "closed":
             raise LocalError("It cannot be started.")
-        self.opened.append(Scripted(said, ended, (cols, rows)))
+        self.opened.append(Scripted(on_output, on_exit, (cols, rows)))
         return self.opened[-1]
 
 

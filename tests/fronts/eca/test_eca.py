@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from jupyter_eca.errors import FrameError, RemoteError
-from jupyter_eca.fronts.eca.session import EcaSession, handlers
+from jupyter_eca.fronts.eca.session import EcaSession, load_handlers
 from jupyter_eca.protocol.jsonrpc import Code, Failure, Message, Notification, Request, Result
 from jupyter_eca.protocol.methods import METHODS, Sender
 from jupyter_eca.transport.memory import MemoryLink, pair
@@ -56,9 +56,9 @@ async def say(link: MemoryLink, request: Request) -> Result | Failure:
 
 async def test_every_method_a_client_may_send_has_a_handler_and_no_handler_lacks_a_row() -> None:
     mine = {name for name, row in METHODS.items() if row.sender is Sender.CLIENT}
-    assert mine == handlers().keys()
+    assert mine == load_handlers().keys()
     assert {name for name in mine if METHODS[name].result is not None} == {
-        name for name, handler in handlers().items() if inspect.iscoroutinefunction(handler)
+        name for name, handler in load_handlers().items() if inspect.iscoroutinefunction(handler)
     }
 
 

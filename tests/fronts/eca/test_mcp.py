@@ -32,14 +32,14 @@ class Panel:
         self.link, theirs = pair()
         self.told: list[tuple[str, dict[str, Any]]] = []
         self.news = asyncio.Event()
-        self.peer = Peer(self.link, self._asked, self._heed)
+        self.peer = Peer(self.link, self._asked, self._handle_notification)
         at.tasks.create_task(EcaSession(theirs, Door(at.host)).run())
         at.tasks.create_task(self.peer.run())
 
     async def _asked(self, method: str, params: Any) -> Any:
         raise AssertionError(f"{method} {params}")
 
-    def _heed(self, method: str, params: Any) -> None:
+    def _handle_notification(self, method: str, params: Any) -> None:
         self.told.append((method, params))
         self.news.set()
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from jupyter_eca.engine.model.delta import Delta, Remark, TextDelta
-from jupyter_eca.fronts.eca.cursor_help import Assist
+from jupyter_eca.fronts.eca.cursor_help import CursorHelp
 from jupyter_eca.plugins.providers.catalog import Catalog
 from jupyter_eca.protocol.jsonrpc import Code, Failure, Message, Notification, Result
 from tests.fronts.eca.line import Line, line
@@ -272,7 +272,7 @@ async def test_one_clients_completion_does_not_end_anothers(tmp_path: Path) -> N
 async def test_a_completion_that_takes_too_long_is_an_error(tmp_path: Path) -> None:
     rules = [rule({"text": "never said", "delay": FOREVER})]
     async with desk(tmp_path, rules, completion={"model": "scripted/test"}) as table, line(table) as client:
-        client.session.assist = Assist(client.session, completion_seconds=0.05)
+        client.session.cursor_help = CursorHelp(client.session, completion_seconds=0.05)
         reply = await client.ask("completion/inline", COMPLETE)
         assert reply == Failure(
             2, Code.REFUSED, "scripted/test had no completion within 0.05 s. Choose a faster model."

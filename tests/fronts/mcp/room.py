@@ -11,7 +11,7 @@ import mcp_types as types
 from mcp import Client
 
 from jupyter_eca.fronts.mcp.assistant import Assistant
-from jupyter_eca.fronts.mcp.server import Front
+from jupyter_eca.fronts.mcp.server import McpFront
 from jupyter_eca.workspace.notebooks.file import NotebookFiles
 from jupyter_eca.workspace.ports import Files
 from tests.support.host_and_client import Desk, desk
@@ -66,7 +66,7 @@ class User:
 @dataclass
 class Room:
     desk: Desk
-    front: Front
+    front: McpFront
 
     @asynccontextmanager
     async def client(self, mode: str = MODERN, user: User | None = None) -> AsyncGenerator[Client]:
@@ -82,7 +82,7 @@ async def room(folder: Path, rules: list[dict[str, Any]] | None = None, **config
     config = {"toolCall": allowed(), **config}
     async with desk(folder, rules or RULES, NotebookFiles(Files((folder,))), **config) as table:
         assistant = Assistant(table.host, panel=True)
-        front = Front(assistant)
+        front = McpFront(assistant)
         async with front.running():
             yield Room(table, front)
         assistant.close()

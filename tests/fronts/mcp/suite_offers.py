@@ -12,14 +12,14 @@ import mcp_types as types
 from mcp.shared.exceptions import MCPError
 from pydantic import Field
 
-from jupyter_eca.fronts.mcp.offers_base import Call, Hints, Offers, Refused, offer
+from jupyter_eca.fronts.mcp.offers_base import Hints, OfferCall, Offers, RefusedCall, offer
 from tests.fronts.mcp.suite_rounds import PROMPT, ROUNDS
 from tests.workspace.mcp.sdk_server import PIXEL
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    Any_ = Call[Any]
+    Any_ = OfferCall[Any]
 
 PNG = base64.b64encode(PIXEL).decode()
 WAV = base64.b64encode(
@@ -98,7 +98,7 @@ async def tool_with_logging(call: Any_) -> types.CallToolResult:
 async def error_handling(call: Any_) -> types.CallToolResult:
     """Fails."""
     del call
-    raise Refused("This tool intentionally returns an error for testing")
+    raise RefusedCall("This tool intentionally returns an error for testing")
 
 
 @offer("test_tool_with_progress", Hints.READS)
@@ -116,7 +116,7 @@ async def sampling(call: Any_, prompt: str) -> types.CallToolResult:
     context = call.caller.context
     can = context.session.client_capabilities
     if can is None or can.sampling is None:
-        raise Refused("The client has no sampling.")
+        raise RefusedCall("The client has no sampling.")
     message = types.SamplingMessage(role="user", content=types.TextContent(text=prompt))
     request = types.CreateMessageRequest(params=types.CreateMessageRequestParams(messages=[message], max_tokens=100))
     answer = await context.session.send_request(
@@ -135,7 +135,7 @@ async def elicited(call: Any_, message: str, schema: dict[str, Any], words: str)
     question = types.ElicitRequestFormParams(message=message, requested_schema=schema)
     answer = await call.caller.ask(question)
     if answer is None:
-        raise Refused("The client asks nobody.")
+        raise RefusedCall("The client asks nobody.")
     return said(f"{words}: action={answer.action}, content={json.dumps(answer.content)}")
 
 
@@ -210,7 +210,7 @@ async def json_schema(call: Any_, arguments: dict[str, Any]) -> types.CallToolRe
     return said(json.dumps(arguments))
 
 
-class Shelf:
+class ResourceShelf:
     TEMPLATE = "test://template/{id}/data"
     FOUND = re.compile(r"test://template/(?P<id>[^/]+)/data")
 
@@ -313,6 +313,6 @@ OFFERS = Offers(
         *(error_handling, tool_with_progress, sampling, elicitation, elicitation_defaults, elicitation_enums),
         *(reconnection, json_schema, missing_capability, *ROUNDS.offers),
     ),
-    (Shelf(),),
+    (ResourceShelf(),),
     (Prompts(),),
 )

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import mcp_types as types
 
-from jupyter_eca.fronts.mcp.offers_base import PROMPTS, TOOLS, Call, Hints, Offer, offer
+from jupyter_eca.fronts.mcp.offers_base import PROMPTS, TOOLS, Hints, Offer, OfferCall, offer
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    Any_ = Call[Any]
-    Round = types.CallToolResult | types.InputRequiredResult
+    Any_ = OfferCall[Any]
+    CallInProgress = types.CallToolResult | types.InputRequiredResult
 
 PROMPT = "test_input_required_result_prompt"
 
@@ -46,14 +46,14 @@ def content(answer: object, field: str) -> Any:
 
 
 @offer("test_input_required_result_elicitation", Hints.READS)
-async def by_elicitation(call: Any_) -> Round:
+async def by_elicitation(call: Any_) -> CallInProgress:
     """Asks for a name."""
     name = content(given(call.params).get("user_name"), "name")
     return said(f"Hello, {name}!") if name else needs(user_name=asks("What is your name?", name="string"))
 
 
 @offer("test_input_required_result_sampling", Hints.READS)
-async def by_sampling(call: Any_) -> Round:
+async def by_sampling(call: Any_) -> CallInProgress:
     """Asks the client's model."""
     answer = given(call.params).get("capital_question")
     if isinstance(answer, types.CreateMessageResult):
@@ -62,7 +62,7 @@ async def by_sampling(call: Any_) -> Round:
 
 
 @offer("test_input_required_result_list_roots", Hints.READS)
-async def by_roots(call: Any_) -> Round:
+async def by_roots(call: Any_) -> CallInProgress:
     """Asks for the roots."""
     answer = given(call.params).get("client_roots")
     if isinstance(answer, types.ListRootsResult):
@@ -71,7 +71,7 @@ async def by_roots(call: Any_) -> Round:
 
 
 @offer("test_input_required_result_request_state", Hints.READS)
-async def with_state(call: Any_) -> Round:
+async def with_state(call: Any_) -> CallInProgress:
     """Asks, and knows its own state again."""
     if call.params.request_state == "waits" and "confirm" in given(call.params):
         return said("state-ok")
@@ -79,7 +79,7 @@ async def with_state(call: Any_) -> Round:
 
 
 @offer("test_input_required_result_multiple_inputs", Hints.READS)
-async def with_several(call: Any_) -> Round:
+async def with_several(call: Any_) -> CallInProgress:
     """Asks three things at once."""
     if {"user_name", "greeting", "client_roots"} <= given(call.params).keys():
         return said("All are there.")
@@ -92,7 +92,7 @@ async def with_several(call: Any_) -> Round:
 
 
 @offer("test_input_required_result_multi_round", Hints.READS)
-async def with_rounds(call: Any_) -> Round:
+async def with_rounds(call: Any_) -> CallInProgress:
     """Asks one thing after the other."""
     state, answers = call.params.request_state, given(call.params)
     if state == "two" and "step2" in answers:
@@ -103,7 +103,7 @@ async def with_rounds(call: Any_) -> Round:
 
 
 @offer("test_input_required_result_tampered_state", Hints.READS)
-async def with_seal(call: Any_) -> Round:
+async def with_seal(call: Any_) -> CallInProgress:
     """Asks, with a state that must come back as it was."""
     if call.params.request_state == "sealed":
         return said("It came back.")
@@ -111,7 +111,7 @@ async def with_seal(call: Any_) -> Round:
 
 
 @offer("test_input_required_result_capabilities", Hints.READS)
-async def by_capability(call: Any_) -> Round:
+async def by_capability(call: Any_) -> CallInProgress:
     """Asks what the client can be asked."""
     can = call.caller.context.session.client_capabilities or types.ClientCapabilities()
     requests: dict[str, types.InputRequest] = {}
@@ -123,7 +123,7 @@ async def by_capability(call: Any_) -> Round:
 
 
 @offer("test_streaming_elicitation", Hints.READS)
-async def streaming(call: Any_) -> Round:
+async def streaming(call: Any_) -> CallInProgress:
     """Gets on, then asks."""
     await call.caller.progress(1, 2)
     name = content(given(call.params).get("user_name"), "name")
@@ -131,7 +131,7 @@ async def streaming(call: Any_) -> Round:
 
 
 @offer("test_logging_tool", Hints.READS)
-async def logging(call: Any_) -> Round:
+async def logging(call: Any_) -> CallInProgress:
     """Would log, had the client asked for that."""
     del call
     await asyncio.sleep(0)
@@ -139,14 +139,14 @@ async def logging(call: Any_) -> Round:
 
 
 @offer("test_trigger_tool_change", Hints.READS)
-async def tools_change(call: Any_) -> Round:
+async def tools_change(call: Any_) -> CallInProgress:
     """Says that the tools are others."""
     call.changed(TOOLS)
     return said("Said.")
 
 
 @offer("test_trigger_prompt_change", Hints.READS)
-async def prompts_change(call: Any_) -> Round:
+async def prompts_change(call: Any_) -> CallInProgress:
     """Says that the prompts are others."""
     call.changed(PROMPTS)
     return said("Said.")
@@ -159,13 +159,13 @@ HEADED = {
 
 
 @offer("test_x_mcp_header", Hints.READS, parameters=HEADED)
-async def headed(call: Any_, arguments: dict[str, Any]) -> Round:
+async def headed(call: Any_, arguments: dict[str, Any]) -> CallInProgress:
     """Has an argument that is a header too."""
     del call
     return said(str(arguments.get("region")))
 
 
-class Rounds:
+class CallsInProgress:
     offers: tuple[Offer, ...] = (
         *(by_elicitation, by_sampling, by_roots, with_state, with_several, with_rounds, with_seal, by_capability),
         *(streaming, logging, tools_change, prompts_change, headed),
@@ -179,4 +179,4 @@ class Rounds:
         return types.GetPromptResult(messages=[message])
 
 
-ROUNDS = Rounds()
+ROUNDS = CallsInProgress()

@@ -13,7 +13,7 @@ from mcp import Client
 
 from jupyter_eca.errors import ConfigError
 from jupyter_eca.fronts.mcp.opencode import OpenCode
-from jupyter_eca.fronts.mcp.server import Front
+from jupyter_eca.fronts.mcp.server import McpFront
 from tests.fronts.mcp.live import PROGRAM, SAID, opencode
 from tests.fronts.mcp.programs import on_http, on_stdio
 from tests.fronts.mcp.room import LEGACY, MODERN, call, ok
@@ -61,7 +61,7 @@ CALLS: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
 
 @pytest.mark.asyncio
 async def test_the_tools_arguments_and_annotations_are_those_of_the_table(tmp_path: Path) -> None:
-    front = Front(OpenCode(tmp_path, {}))
+    front = McpFront(OpenCode(tmp_path, {}))
     async with front.running(), Client(front.server) as client:
         tools = {tool.name: tool for tool in (await client.list_tools()).tools}
     assert tools.keys() == TABLE.keys() == CALLS.keys()
@@ -77,7 +77,7 @@ async def test_the_tools_arguments_and_annotations_are_those_of_the_table(tmp_pa
 @pytest.mark.asyncio
 async def test_a_server_that_is_not_there_is_named_with_what_to_do(tmp_path: Path) -> None:
     backend = OpenCode(tmp_path, {"OPENCODE_SERVER_URL": "http://127.0.0.1:9"})
-    front = Front(backend)
+    front = McpFront(backend)
     async with front.running(), Client(front.server, mode=LEGACY) as client:
         failed, data = await call(client, "opencode_agent_list")
         elsewhere, told = await call(client, "opencode_run", prompt="hi", workingDirectory=str(tmp_path / "none"))
@@ -156,8 +156,8 @@ async def test_all_tools_work_and_fail_over_http_beside_another_client(live: dic
 
 def test_the_text_of_an_answer_is_json() -> None:
     from jupyter_eca.fronts.mcp import answers
-    from jupyter_eca.fronts.mcp.offers_base import Answer
+    from jupyter_eca.fronts.mcp.offers_base import ToolAnswer
 
-    (text,) = answers.result(Answer({"a": ["ä"]}), "2024-11-05").content
+    (text,) = answers.make_result(ToolAnswer({"a": ["ä"]}), "2024-11-05").content
     assert isinstance(text, types.TextContent)
     assert text.text == '{\n  "a": [\n    "ä"\n  ]\n}'

@@ -127,17 +127,17 @@ async def test_whoever_listens_hears_that_a_chat_went_on(tmp_path: Path) -> None
 async def test_a_picture_is_an_item_for_newer_versions_and_base64_for_the_oldest(tmp_path: Path) -> None:
     from jupyter_eca.engine.model.request import ImagePart
     from jupyter_eca.fronts.mcp import answers
-    from jupyter_eca.fronts.mcp.offers_base import Answer
+    from jupyter_eca.fronts.mcp.offers_base import ToolAnswer
 
     del tmp_path
-    answered = Answer({"text": "A plot."}, (ImagePart("image/png", "aW1hZ2U="),))
-    new = answers.result(answered, "2025-06-18")
+    answered = ToolAnswer({"text": "A plot."}, (ImagePart("image/png", "aW1hZ2U="),))
+    new = answers.make_result(answered, "2025-06-18")
     assert [item.type for item in new.content] == ["text", "image"]
     assert new.structured_content == {"text": "A plot."}
-    (old,) = answers.result(answered, "2024-11-05").content
+    (old,) = answers.make_result(answered, "2024-11-05").content
     assert isinstance(old, types.TextContent)
     assert json.loads(old.text) == {"text": "A plot.", "images": [{"mimeType": "image/png", "base64": "aW1hZ2U="}]}
-    assert answers.result(answered, "2024-11-05").structured_content is None
+    assert answers.make_result(answered, "2024-11-05").structured_content is None
 
 
 async def test_a_subscriber_of_the_older_versions_is_told_and_one_that_left_does_no_harm(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import httpx2
 import pytest
 
 from jupyter_eca.errors import ConfigError
-from jupyter_eca.fronts.rest.guard import Gate
+from jupyter_eca.fronts.http.gate import Gate
 from tests.fronts.rest.served import START, environment, running
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def test_an_address_of_this_machine_alone_needs_none(host: str) -> None:
     "origin", ["*", "http://*.example", "localhost:3000", "http://a.example/path", "null", "http://"]
 )
 def test_an_origin_is_named_whole(origin: str) -> None:
-    with pytest.raises(ConfigError, match="no origin"):
+    with pytest.raises(ConfigError, match="not an origin"):
         Gate(origins=(origin,))
 
 

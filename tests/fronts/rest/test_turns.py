@@ -12,7 +12,7 @@ import pytest
 
 from jupyter_eca.fronts.rest import stream
 from jupyter_eca.fronts.rest.app import application
-from jupyter_eca.fronts.rest.front import Approve, Front
+from jupyter_eca.fronts.rest.front import Approve, RestFront
 from jupyter_eca.fronts.rest.projection import PIECE
 from jupyter_eca.protocol.content import TextContent
 from tests.fronts.rest.served import RULES, Served, said
@@ -68,7 +68,7 @@ async def house(
     folder: Path, approve: Approve = Approve.RULES, **config: Any
 ) -> AsyncGenerator[tuple[Desk, ASGIApp, Served, Watch]]:
     async with desk(folder, RULES, **config) as at:
-        front, watch = Front(at.host, approve), Watch()
+        front, watch = RestFront(at.host, approve), Watch()
         at.host.join(watch)  # pyright: ignore[reportArgumentType]  # it has nothing that could be used
         app = application(front)
         async with httpx2.AsyncClient(transport=httpx2.ASGITransport(app), base_url="http://test") as client:
@@ -100,7 +100,7 @@ async def test_policy_decides_and_a_refused_call_tells_the_model_why_and_the_rea
 async def test_a_chat_that_was_trusted_is_not_for_ever(tmp_path: Path) -> None:
     async with desk(tmp_path, RULES, mcpServers=TOUR) as table:
         for approve, told in ((Approve.ALLOW, "It said: 5"), (Approve.RULES, "needs approval")):
-            app = application(Front(table.host, approve))
+            app = application(RestFront(table.host, approve))
             async with httpx2.AsyncClient(transport=httpx2.ASGITransport(app), base_url="http://test") as client:
                 at = Served(client)
                 await at.post("/connect/tour")

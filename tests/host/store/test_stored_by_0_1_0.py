@@ -114,6 +114,6 @@ async def test_a_lock_file_of_0_1_0_replays_without_a_model(tmp_path: Path) -> N
     async with cells(tmp_path, SILENT, **ALLOWED) as at:
         for message in ("make", "count @error", "rule", "rule again", "forbid"):
             assert replayed(await at.ask(message)), message
-        request = await at.host.draft("chat")
+        request = await at.host.turns.draft("chat")
     assert without_ids(messages(request)) == expected["anthropic"]
     assert sorted(fetched(request.messages)) == expected["fetched rules"]

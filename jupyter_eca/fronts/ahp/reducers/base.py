@@ -1,4 +1,4 @@
-"""What the reducers are made of."""
+"""Owns the helpers that all reducers use: reading and replacing fields of JSON objects. Pure."""
 
 from __future__ import annotations
 
@@ -13,29 +13,30 @@ if TYPE_CHECKING:
 Json = dict[str, Any]
 
 
-def present(**fields: Any) -> Json:
-    """Fields that are not there are absent, never null."""
+def omit_none(**fields: Any) -> Json:
+    """Return the fields that are not None: in the protocol a field is absent, never null."""
     return {name: value for name, value in fields.items() if value is not None}
 
 
 def put(state: Json, **fields: Any) -> Json:
-    """With these fields; None takes one away."""
+    """Return the state with these fields replaced. None removes a field."""
     kept = {name: value for name, value in state.items() if name not in fields}
-    return {**kept, **present(**fields)}
+    return {**kept, **omit_none(**fields)}
 
 
 def items(state: Json, name: str) -> list[Json]:
+    """Return a field that is a list, or an empty list."""
     found = state.get(name)
     return cast("list[Json]", found) if isinstance(found, list) else []
 
 
 def record(state: Json, name: str) -> Json:
-    """An object that may not be there."""
+    """Return a field that is an object, or an empty one."""
     found = state.get(name)
     return cast("Json", found) if isinstance(found, dict) else {}
 
 
-def merged(config: Json, action: Json) -> Json:
-    """The values of a configuration, with what the action says over or in place of them."""
+def merge_config(config: Json, action: Json) -> Json:
+    """Return a configuration whose values an action has changed or, with `replace`, replaced."""
     values = {} if action.get("replace") else record(config, "values")
     return {**config, "values": {**values, **record(action, "config")}}

@@ -1,8 +1,8 @@
-"""The root: agents, how many sessions there are, terminals."""
+"""Owns the reducer of the root: agents, the number of sessions, terminals. Pure."""
 
 from __future__ import annotations
 
-from jupyter_eca.fronts.ahp.reducers.base import Json, merged, put
+from jupyter_eca.fronts.ahp.reducers.base import Json, merge_config, put
 
 
 def reduce_root(state: Json, action: Json, now: int) -> Json:  # noqa: ARG001  # all reducers are called alike
@@ -14,6 +14,6 @@ def reduce_root(state: Json, action: Json, now: int) -> Json:  # noqa: ARG001  #
         case "root/terminalsChanged":
             return put(state, terminals=action.get("terminals"))
         case "root/configChanged" if state.get("config"):
-            return put(state, config=merged(state["config"], action))
+            return put(state, config=merge_config(state["config"], action))
         case _:
             return state

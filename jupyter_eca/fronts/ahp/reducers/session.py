@@ -1,4 +1,7 @@
-"""A session: a table of what each action changes."""
+"""Owns the reducer of a session: a table from an action's type to what it changes. Pure.
+
+Turns are in `turns.py`, tool calls in `toolcall.py`, queued messages and questions in `waiting.py`.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +9,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from jupyter_eca.fronts.ahp.reducers import turns, waiting
-from jupyter_eca.fronts.ahp.reducers.base import Json, items, merged, put, record
-from jupyter_eca.fronts.ahp.reducers.status import Status, flagged, touched
+from jupyter_eca.fronts.ahp.reducers.base import Json, items, merge_config, put, record
+from jupyter_eca.fronts.ahp.reducers.status import SessionStatus, set_flag, set_modified
 from jupyter_eca.fronts.ahp.reducers.toolcall import CHANGES, reduce_tool_call
 
 if TYPE_CHECKING:
@@ -21,81 +24,83 @@ def reduce_session(state: Json, action: Json, now: int) -> Json:
     return change(state, action, now) if change else state
 
 
-def _ready(state: Json, action: Json, now: int) -> Json:  # noqa: ARG001
-    """Whatever the status was, flags too."""
-    return put(state, lifecycle="ready", summary=put(state["summary"], status=int(Status.IDLE)))
+def _set_ready(state: Json, action: Json, now: int) -> Json:  # noqa: ARG001
+    """Make the session ready. The protocol resets the whole status, its flags too."""
+    return put(state, lifecycle="ready", summary=put(state["summary"], status=int(SessionStatus.IDLE)))
 
 
-def _summary(name: str, state: Json, action: Json, now: int) -> Json:  # noqa: ARG001
+def _set_summary_field(name: str, state: Json, action: Json, now: int) -> Json:  # noqa: ARG001
     return put(state, summary=put(state["summary"], **{name: action.get(name)}))
 
 
-def _configured(state: Json, action: Json, now: int) -> Json:
+def _change_config(state: Json, action: Json, now: int) -> Json:
     config = state.get("config")
-    return touched(put(state, config=merged(config, action)), now) if config else state
+    return set_modified(put(state, config=merge_config(config, action)), now) if config else state
 
 
-def _tools(state: Json, action: Json, now: int) -> Json:  # noqa: ARG001
+def _set_client_tools(state: Json, action: Json, now: int) -> Json:  # noqa: ARG001
     client = state.get("activeClient")
     return put(state, activeClient=put(client, tools=action.get("tools"))) if client else state
 
 
-def _toggled(state: Json, action: Json, now: int) -> Json:  # noqa: ARG001
+def _toggle_customization(state: Json, action: Json, now: int) -> Json:  # noqa: ARG001
     found = items(state, "customizations")
-    changed = [put(one, enabled=action.get("enabled")) if _uri(one) == action.get("uri") else one for one in found]
+    changed = [put(one, enabled=action.get("enabled")) if _uri_of(one) == action.get("uri") else one for one in found]
     return put(state, customizations=changed) if changed != found else state
 
 
-def _updated(state: Json, action: Json, now: int) -> Json:  # noqa: ARG001
+def _update_customization(state: Json, action: Json, now: int) -> Json:  # noqa: ARG001
     ref = record(action, "customization")
     given = {name: action[name] for name in ("enabled", "status", "statusMessage") if action.get(name) is not None}
     found = items(state, "customizations")
-    if any(_uri(one) == ref.get("uri") for one in found):
-        changed = [put(one, customization=ref, **given) if _uri(one) == ref.get("uri") else one for one in found]
+    if any(_uri_of(one) == ref.get("uri") for one in found):
+        changed = [put(one, customization=ref, **given) if _uri_of(one) == ref.get("uri") else one for one in found]
         return put(state, customizations=changed)
     return put(state, customizations=[*found, {"customization": ref, "enabled": False, **given}])
 
 
-def _uri(customization: Json) -> object:
+def _uri_of(customization: Json) -> object:
     return record(customization, "customization").get("uri")
 
 
 _CHANGES: Final[Mapping[str, Reducer]] = {
-    "session/ready": _ready,
+    "session/ready": _set_ready,
     "session/creationFailed": lambda state, action, _: put(
         state, lifecycle="creationFailed", creationError=action.get("error")
     ),
-    "session/turnStarted": turns.started,
-    "session/delta": partial(turns.appended, "markdown"),
-    "session/reasoning": partial(turns.appended, "reasoning"),
-    "session/responsePart": turns.part_added,
+    "session/turnStarted": turns.start,
+    "session/delta": partial(turns.append_text, "markdown"),
+    "session/reasoning": partial(turns.append_text, "reasoning"),
+    "session/responsePart": turns.add_part,
     "session/toolCallStart": reduce_tool_call,
     **dict.fromkeys(CHANGES, reduce_tool_call),
-    "session/turnComplete": partial(turns.ended, "complete"),
-    "session/turnCancelled": partial(turns.ended, "cancelled"),
-    "session/error": partial(turns.ended, "error"),
-    "session/titleChanged": lambda state, action, now: touched(state, now, title=action.get("title")),
-    "session/usage": turns.usage,
-    "session/modelChanged": lambda state, action, now: touched(state, now, model=action.get("model")),
-    "session/isReadChanged": lambda state, action, _: flagged(state, Status.IS_READ, on=bool(action.get("isRead"))),
-    "session/isArchivedChanged": lambda state, action, _: flagged(
-        state, Status.IS_ARCHIVED, on=bool(action.get("isArchived"))
+    "session/turnComplete": partial(turns.end, "complete"),
+    "session/turnCancelled": partial(turns.end, "cancelled"),
+    "session/error": partial(turns.end, "error"),
+    "session/titleChanged": lambda state, action, now: set_modified(state, now, title=action.get("title")),
+    "session/usage": turns.set_usage,
+    "session/modelChanged": lambda state, action, now: set_modified(state, now, model=action.get("model")),
+    "session/isReadChanged": lambda state, action, _: set_flag(
+        state, SessionStatus.IS_READ, on=bool(action.get("isRead"))
     ),
-    "session/activityChanged": partial(_summary, "activity"),
-    "session/diffsChanged": partial(_summary, "diffs"),
+    "session/isArchivedChanged": lambda state, action, _: set_flag(
+        state, SessionStatus.IS_ARCHIVED, on=bool(action.get("isArchived"))
+    ),
+    "session/activityChanged": partial(_set_summary_field, "activity"),
+    "session/diffsChanged": partial(_set_summary_field, "diffs"),
     "session/serverToolsChanged": lambda state, action, _: put(state, serverTools=action.get("tools")),
     "session/activeClientChanged": lambda state, action, _: put(state, activeClient=action.get("activeClient")),
-    "session/activeClientToolsChanged": _tools,
+    "session/activeClientToolsChanged": _set_client_tools,
     "session/customizationsChanged": lambda state, action, _: put(state, customizations=action.get("customizations")),
-    "session/customizationToggled": _toggled,
-    "session/customizationUpdated": _updated,
-    "session/configChanged": _configured,
+    "session/customizationToggled": _toggle_customization,
+    "session/customizationUpdated": _update_customization,
+    "session/configChanged": _change_config,
     "session/metaChanged": lambda state, action, _: put(state, _meta=action.get("_meta")),
-    "session/truncated": turns.truncated,
-    "session/pendingMessageSet": waiting.message_set,
-    "session/pendingMessageRemoved": waiting.message_removed,
-    "session/queuedMessagesReordered": waiting.reordered,
-    "session/inputRequested": waiting.requested,
-    "session/inputAnswerChanged": waiting.answered,
-    "session/inputCompleted": waiting.completed,
+    "session/truncated": turns.truncate,
+    "session/pendingMessageSet": waiting.set_message,
+    "session/pendingMessageRemoved": waiting.remove_message,
+    "session/queuedMessagesReordered": waiting.reorder_messages,
+    "session/inputRequested": waiting.add_request,
+    "session/inputAnswerChanged": waiting.set_answer,
+    "session/inputCompleted": waiting.remove_request,
 }

@@ -1,4 +1,4 @@
-"""The status of a session: one activity in the lower bits, independent flags above."""
+"""Owns the status of a session: one activity in the lower bits, independent flags above. Pure."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from typing import Final
 from jupyter_eca.fronts.ahp.reducers.base import Json, items, put
 
 
-class Status(IntFlag):
+class SessionStatus(IntFlag):
+    """The bits of a session's status, as the protocol numbers them."""
+
     IDLE = 1
     ERROR = 2
     IN_PROGRESS = 8
@@ -19,31 +21,33 @@ class Status(IntFlag):
 
 ACTIVITY: Final = 31
 
-# A call in one of these waits for a user.
+# The statuses in which a call waits for a user.
 WAITING: Final = frozenset({"pending-confirmation", "pending-result-confirmation"})
 
 
-def calls(turn: Json) -> list[Json]:
+def list_calls(turn: Json) -> list[Json]:
+    """Return the tool calls of a turn."""
     parts = items(turn, "responseParts")
     return [part["toolCall"] for part in parts if part.get("kind") == "toolCall" and part.get("toolCall")]
 
 
-def settled(state: Json, activity: Status | None = None) -> Json:
-    """With the status that its content means; `activity` is one that the content does not tell."""
+def update_activity(state: Json, activity: SessionStatus | None = None) -> Json:
+    """Set the activity that follows from the content, or the one given where the content does not tell it."""
     turn = state.get("activeTurn")
     if activity is None:
-        if state.get("inputRequests") or (turn and any(call.get("status") in WAITING for call in calls(turn))):
-            activity = Status.INPUT_NEEDED
+        if state.get("inputRequests") or (turn and any(call.get("status") in WAITING for call in list_calls(turn))):
+            activity = SessionStatus.INPUT_NEEDED
         else:
-            activity = Status.IN_PROGRESS if turn else Status.IDLE
+            activity = SessionStatus.IN_PROGRESS if turn else SessionStatus.IDLE
     before = int(state["summary"].get("status") or 0)
     return put(state, summary=put(state["summary"], status=int(before & ~ACTIVITY | activity)))
 
 
-def touched(state: Json, now: int, **fields: object) -> Json:
+def set_modified(state: Json, now: int, **fields: object) -> Json:
+    """Set the time of the last change, and other fields of the summary."""
     return put(state, summary=put(state["summary"], modifiedAt=now, **fields))
 
 
-def flagged(state: Json, flag: Status, *, on: bool) -> Json:
+def set_flag(state: Json, flag: SessionStatus, *, on: bool) -> Json:
     before = int(state["summary"].get("status") or 0)
     return put(state, summary=put(state["summary"], status=int(before | flag if on else before & ~flag)))

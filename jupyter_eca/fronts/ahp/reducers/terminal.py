@@ -1,10 +1,10 @@
-"""A terminal: what it shows, whose it is."""
+"""Owns the reducer of a terminal: its output, its size, and who holds it. Pure."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from jupyter_eca.fronts.ahp.reducers.base import Json, items, present, put
+from jupyter_eca.fronts.ahp.reducers.base import Json, items, omit_none, put
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -15,7 +15,7 @@ def reduce_terminal(state: Json, action: Json, now: int) -> Json:  # noqa: ARG00
     return change(state, action) if change else state
 
 
-def _data(state: Json, action: Json) -> Json:
+def _append_output(state: Json, action: Json) -> Json:
     content, data = items(state, "content"), action.get("data") or ""
     last = content[-1] if content else {}
     if last.get("type") == "command" and not last.get("isComplete"):
@@ -25,8 +25,8 @@ def _data(state: Json, action: Json) -> Json:
     return put(state, content=[*content, {"type": "unclassified", "value": data}])
 
 
-def _executed(state: Json, action: Json) -> Json:
-    part = present(
+def _add_command(state: Json, action: Json) -> Json:
+    part = omit_none(
         type="command",
         commandId=action.get("commandId"),
         commandLine=action.get("commandLine"),
@@ -37,7 +37,7 @@ def _executed(state: Json, action: Json) -> Json:
     return put(state, content=[*items(state, "content"), part], supportsCommandDetection=True)
 
 
-def _finished(state: Json, action: Json) -> Json:
+def _finish_command(state: Json, action: Json) -> Json:
     def done(part: Json) -> Json:
         if part.get("type") != "command" or part.get("commandId") != action.get("commandId"):
             return part
@@ -47,7 +47,7 @@ def _finished(state: Json, action: Json) -> Json:
 
 
 _CHANGES: Final[Mapping[str, Callable[[Json, Json], Json]]] = {
-    "terminal/data": _data,
+    "terminal/data": _append_output,
     "terminal/resized": lambda state, action: put(state, cols=action.get("cols"), rows=action.get("rows")),
     "terminal/claimed": lambda state, action: put(state, claim=action.get("claim")),
     "terminal/titleChanged": lambda state, action: put(state, title=action.get("title")),
@@ -55,6 +55,6 @@ _CHANGES: Final[Mapping[str, Callable[[Json, Json], Json]]] = {
     "terminal/exited": lambda state, action: put(state, exitCode=action.get("exitCode")),
     "terminal/cleared": lambda state, _: put(state, content=[]),
     "terminal/commandDetectionAvailable": lambda state, _: put(state, supportsCommandDetection=True),
-    "terminal/commandExecuted": _executed,
-    "terminal/commandFinished": _finished,
+    "terminal/commandExecuted": _add_command,
+    "terminal/commandFinished": _finish_command,
 }

@@ -1,11 +1,11 @@
-"""Tool calls of the turn under way: from streaming to completed or cancelled."""
+"""Owns the lifecycle of a tool call in the active turn, from streaming to completed or cancelled. Pure."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from jupyter_eca.fronts.ahp.reducers.base import Json, items, present, put, record
-from jupyter_eca.fronts.ahp.reducers.status import settled
+from jupyter_eca.fronts.ahp.reducers.base import Json, items, omit_none, put, record
+from jupyter_eca.fronts.ahp.reducers.status import update_activity
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -14,21 +14,21 @@ _COMMON: Final = ("toolCallId", "toolName", "displayName", "toolClientId", "_met
 _PARAMS: Final = ("invocationMessage", "toolInput")
 _RESULT: Final = ("success", "pastTenseMessage", "content", "structuredContent", "error")
 
-# In these a call has ended.
+# The statuses in which a call has ended.
 ENDED: Final = frozenset({"completed", "cancelled"})
 
 
-def _kept(call: Json, *names: str) -> Json:
+def _pick(call: Json, *names: str) -> Json:
     return {name: call[name] for name in names if name in call}
 
 
-def cancelled(call: Json) -> Json:
-    """As a call is left that its turn did not wait for."""
+def cancel_call(call: Json) -> Json:
+    """Return a call as it is when its turn ends without it."""
     if call.get("status") in ENDED:
         return call
     params = {"invocationMessage": call.get("invocationMessage", "")}
-    params |= {} if call.get("status") == "streaming" else _kept(call, "toolInput")
-    return {"status": "cancelled", **_kept(call, *_COMMON), **params, "reason": "skipped"}
+    params |= {} if call.get("status") == "streaming" else _pick(call, "toolInput")
+    return {"status": "cancelled", **_pick(call, *_COMMON), **params, "reason": "skipped"}
 
 
 def reduce_tool_call(state: Json, action: Json, now: int) -> Json:  # noqa: ARG001  # all reducers are called alike
@@ -37,7 +37,7 @@ def reduce_tool_call(state: Json, action: Json, now: int) -> Json:  # noqa: ARG0
     if not turn or turn.get("id") != action.get("turnId"):
         return state
     if kind == "session/toolCallStart":
-        started = present(**_kept(action, *_COMMON), status="streaming")
+        started = omit_none(**_pick(action, *_COMMON), status="streaming")
         parts = [*items(turn, "responseParts"), {"kind": "toolCall", "toolCall": started}]
         return put(state, activeTurn=put(turn, responseParts=parts))
     changed = False
@@ -53,10 +53,10 @@ def reduce_tool_call(state: Json, action: Json, now: int) -> Json:  # noqa: ARG0
     if not changed:
         return state
     state = put(state, activeTurn=put(turn, responseParts=found))
-    return state if kind in {"session/toolCallDelta", "session/toolCallContentChanged"} else settled(state)
+    return state if kind in {"session/toolCallDelta", "session/toolCallContentChanged"} else update_activity(state)
 
 
-def _delta(call: Json, action: Json) -> Json:
+def _append_input(call: Json, action: Json) -> Json:
     if call.get("status") != "streaming":
         return call
     call = put(call, partialInput=(call.get("partialInput") or "") + (action.get("content") or ""))
@@ -64,31 +64,31 @@ def _delta(call: Json, action: Json) -> Json:
     return call if message is None else put(call, invocationMessage=message)
 
 
-def _ready(call: Json, action: Json) -> Json:
+def _make_ready(call: Json, action: Json) -> Json:
     if call.get("status") not in {"streaming", "running"}:
         return call
-    base = {**_kept(call, *_COMMON), **present(**_kept(action, *_PARAMS))}
+    base = {**_pick(call, *_COMMON), **omit_none(**_pick(action, *_PARAMS))}
     if action.get("confirmed"):
         return {"status": "running", **base, "confirmed": action["confirmed"]}
-    asked = present(**_kept(action, "confirmationTitle", "edits", "editable", "options"))
+    asked = omit_none(**_pick(action, "confirmationTitle", "edits", "editable", "options"))
     return {"status": "pending-confirmation", **base, **asked}
 
 
 def _option(call: Json, action: Json) -> Json:
     wanted = action.get("selectedOptionId")
     found = next((option for option in items(call, "options") if wanted and option.get("id") == wanted), None)
-    return present(selectedOption=found)
+    return omit_none(selectedOption=found)
 
 
-def _confirmed(call: Json, action: Json) -> Json:
+def _confirm(call: Json, action: Json) -> Json:
     if call.get("status") != "pending-confirmation":
         return call
-    base = {**_kept(call, *_COMMON, *_PARAMS), **_option(call, action)}
+    base = {**_pick(call, *_COMMON, *_PARAMS), **_option(call, action)}
     if action.get("approved"):
         edited = action.get("editedToolInput")
         base = base if edited is None else {**base, "toolInput": edited}
-        return {"status": "running", **base, **present(confirmed=action.get("confirmed"))}
-    why = present(**_kept(action, "reason", "reasonMessage", "userSuggestion"))
+        return {"status": "running", **base, **omit_none(confirmed=action.get("confirmed"))}
+    why = omit_none(**_pick(action, "reason", "reasonMessage", "userSuggestion"))
     return {"status": "cancelled", **base, **why}
 
 
@@ -96,28 +96,28 @@ def _complete(call: Json, action: Json) -> Json:
     if call.get("status") not in {"running", "pending-confirmation"}:
         return call
     status = "pending-result-confirmation" if action.get("requiresResultConfirmation") else "completed"
-    base = _kept(call, *_COMMON, *_PARAMS, "selectedOption")
+    base = _pick(call, *_COMMON, *_PARAMS, "selectedOption")
     confirmed = call.get("confirmed") if call.get("status") == "running" else "not-needed"
-    return {"status": status, **base, "confirmed": confirmed, **present(**record(action, "result"))}
+    return {"status": status, **base, "confirmed": confirmed, **omit_none(**record(action, "result"))}
 
 
-def _result_confirmed(call: Json, action: Json) -> Json:
+def _confirm_result(call: Json, action: Json) -> Json:
     if call.get("status") != "pending-result-confirmation":
         return call
     if action.get("approved"):
         return {**call, "status": "completed"}
-    return {"status": "cancelled", **_kept(call, *_COMMON, *_PARAMS, "selectedOption"), "reason": "result-denied"}
+    return {"status": "cancelled", **_pick(call, *_COMMON, *_PARAMS, "selectedOption"), "reason": "result-denied"}
 
 
-def _content(call: Json, action: Json) -> Json:
+def _set_content(call: Json, action: Json) -> Json:
     return put(call, content=action.get("content")) if call.get("status") == "running" else call
 
 
 CHANGES: Final[Mapping[str, Callable[[Json, Json], Json]]] = {
-    "session/toolCallDelta": _delta,
-    "session/toolCallReady": _ready,
-    "session/toolCallConfirmed": _confirmed,
+    "session/toolCallDelta": _append_input,
+    "session/toolCallReady": _make_ready,
+    "session/toolCallConfirmed": _confirm,
     "session/toolCallComplete": _complete,
-    "session/toolCallResultConfirmed": _result_confirmed,
-    "session/toolCallContentChanged": _content,
+    "session/toolCallResultConfirmed": _confirm_result,
+    "session/toolCallContentChanged": _set_content,
 }

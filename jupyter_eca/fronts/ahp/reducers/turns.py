@@ -1,14 +1,14 @@
-"""Turns: begun, streamed into, ended, cut away."""
+"""Owns turns: they start, grow, end, and are truncated. Pure."""
 
 from __future__ import annotations
 
-from jupyter_eca.fronts.ahp.reducers.base import Json, items, present, put, record
-from jupyter_eca.fronts.ahp.reducers.status import Status, flagged, settled, touched
-from jupyter_eca.fronts.ahp.reducers.toolcall import cancelled
+from jupyter_eca.fronts.ahp.reducers.base import Json, items, omit_none, put, record
+from jupyter_eca.fronts.ahp.reducers.status import SessionStatus, set_flag, set_modified, update_activity
+from jupyter_eca.fronts.ahp.reducers.toolcall import cancel_call
 
 
-def started(state: Json, action: Json, now: int) -> Json:
-    turn = present(id=action.get("turnId"), userMessage=action.get("userMessage"), responseParts=[])
+def start(state: Json, action: Json, now: int) -> Json:
+    turn = omit_none(id=action.get("turnId"), userMessage=action.get("userMessage"), responseParts=[])
     state = put(state, activeTurn=turn)
     if queued := action.get("queuedMessageId"):
         steering = state.get("steeringMessage")
@@ -17,25 +17,25 @@ def started(state: Json, action: Json, now: int) -> Json:
         if state.get("queuedMessages"):
             left = [one for one in items(state, "queuedMessages") if one.get("id") != queued]
             state = put(state, queuedMessages=left or None)
-    return touched(flagged(settled(state), Status.IS_READ, on=False), now)
+    return set_modified(set_flag(update_activity(state), SessionStatus.IS_READ, on=False), now)
 
 
-def active(state: Json, action: Json) -> Json | None:
-    """The turn under way, when it is the one that the action is about."""
+def find_active(state: Json, action: Json) -> Json | None:
+    """Return the active turn if the action is about it."""
     turn = state.get("activeTurn")
     return turn if turn and turn.get("id") == action.get("turnId") else None
 
 
-def part_added(state: Json, action: Json, now: int) -> Json:  # noqa: ARG001
-    turn = active(state, action)
+def add_part(state: Json, action: Json, now: int) -> Json:  # noqa: ARG001
+    turn = find_active(state, action)
     if turn is None:
         return state
     return put(state, activeTurn=put(turn, responseParts=[*items(turn, "responseParts"), action.get("part")]))
 
 
-def appended(kind: str, state: Json, action: Json, now: int) -> Json:  # noqa: ARG001
-    """Only the first part of that id is looked at, and only if it is of that kind."""
-    turn = active(state, action)
+def append_text(kind: str, state: Json, action: Json, now: int) -> Json:  # noqa: ARG001
+    """Append text to the first part with the id of the action, if the part is of this kind."""
+    turn = find_active(state, action)
     if turn is None:
         return state
     parts = items(turn, "responseParts")
@@ -53,34 +53,34 @@ def _id(part: Json) -> object:
     return part.get("id", part)
 
 
-def usage(state: Json, action: Json, now: int) -> Json:  # noqa: ARG001
-    turn = active(state, action)
+def set_usage(state: Json, action: Json, now: int) -> Json:  # noqa: ARG001
+    turn = find_active(state, action)
     return state if turn is None else put(state, activeTurn=put(turn, usage=action.get("usage")))
 
 
-def ended(how: str, state: Json, action: Json, now: int) -> Json:
-    """What is still open of the turn is skipped."""
-    turn = active(state, action)
+def end(how: str, state: Json, action: Json, now: int) -> Json:
+    """End the turn. Tool calls that are still open are skipped."""
+    turn = find_active(state, action)
     if turn is None:
         return state
-    done = present(
+    done = omit_none(
         id=turn.get("id"),
         userMessage=turn.get("userMessage"),
-        responseParts=[_closed(part) for part in items(turn, "responseParts")],
+        responseParts=[_close_part(part) for part in items(turn, "responseParts")],
         usage=turn.get("usage"),
         state=how,
         error=action.get("error") if how == "error" else None,
     )
     state = put(state, turns=[*items(state, "turns"), done], activeTurn=None, inputRequests=None)
-    return settled(touched(state, now), Status.ERROR if how == "error" else None)
+    return update_activity(set_modified(state, now), SessionStatus.ERROR if how == "error" else None)
 
 
-def _closed(part: Json) -> Json:
+def _close_part(part: Json) -> Json:
     call = part.get("toolCall")
-    return put(part, toolCall=cancelled(call)) if part.get("kind") == "toolCall" and call else part
+    return put(part, toolCall=cancel_call(call)) if part.get("kind") == "toolCall" and call else part
 
 
-def truncated(state: Json, action: Json, now: int) -> Json:
+def truncate(state: Json, action: Json, now: int) -> Json:
     turns, wanted = items(state, "turns"), action.get("turnId")
     kept = 0
     if wanted is not None:
@@ -88,4 +88,4 @@ def truncated(state: Json, action: Json, now: int) -> Json:
         if not kept:
             return state
     state = put(state, turns=turns[:kept], activeTurn=None, inputRequests=None)
-    return settled(touched(state, now))
+    return update_activity(set_modified(state, now))

@@ -1,13 +1,13 @@
-"""What waits in a session: messages for later, and questions to the user."""
+"""Owns what waits in a session: messages for later, and questions to the user. Pure."""
 
 from __future__ import annotations
 
-from jupyter_eca.fronts.ahp.reducers.base import Json, items, present, put, record
-from jupyter_eca.fronts.ahp.reducers.status import Status, flagged, settled, touched
+from jupyter_eca.fronts.ahp.reducers.base import Json, items, omit_none, put, record
+from jupyter_eca.fronts.ahp.reducers.status import SessionStatus, set_flag, set_modified, update_activity
 
 
-def message_set(state: Json, action: Json, now: int) -> Json:  # noqa: ARG001
-    message = present(id=action.get("id"), userMessage=action.get("userMessage"))
+def set_message(state: Json, action: Json, now: int) -> Json:  # noqa: ARG001
+    message = omit_none(id=action.get("id"), userMessage=action.get("userMessage"))
     if action.get("kind") == "steering":
         return put(state, steeringMessage=message)
     queue = items(state, "queuedMessages")
@@ -18,7 +18,7 @@ def message_set(state: Json, action: Json, now: int) -> Json:  # noqa: ARG001
     return put(state, queuedMessages=queue)
 
 
-def message_removed(state: Json, action: Json, now: int) -> Json:  # noqa: ARG001
+def remove_message(state: Json, action: Json, now: int) -> Json:  # noqa: ARG001
     if action.get("kind") == "steering":
         steering = record(state, "steeringMessage")
         return put(state, steeringMessage=None) if steering.get("id") == action.get("id") else state
@@ -27,7 +27,7 @@ def message_removed(state: Json, action: Json, now: int) -> Json:  # noqa: ARG00
     return state if len(left) == len(queue) else put(state, queuedMessages=left or None)
 
 
-def reordered(state: Json, action: Json, now: int) -> Json:  # noqa: ARG001
+def reorder_messages(state: Json, action: Json, now: int) -> Json:  # noqa: ARG001
     queue = items(state, "queuedMessages")
     if not queue:
         return state
@@ -37,8 +37,8 @@ def reordered(state: Json, action: Json, now: int) -> Json:  # noqa: ARG001
     return put(state, queuedMessages=[*(by_id[id] for id in first), *rest])
 
 
-def requested(state: Json, action: Json, now: int) -> Json:
-    """A question that is asked once more keeps its answers, unless it brings some."""
+def add_request(state: Json, action: Json, now: int) -> Json:
+    """Add a question. One that is asked again keeps its answers, unless it brings some."""
     request, open_ones = record(action, "request"), items(state, "inputRequests")
     old = next((one for one in open_ones if one.get("id") == request.get("id")), None)
     if old is None:
@@ -46,11 +46,11 @@ def requested(state: Json, action: Json, now: int) -> Json:
     else:
         new = put(request, answers=request.get("answers") or old.get("answers"))
         open_ones = [new if one is old else one for one in open_ones]
-    state = settled(put(state, inputRequests=open_ones))
-    return touched(flagged(state, Status.IS_READ, on=False), now)
+    state = update_activity(put(state, inputRequests=open_ones))
+    return set_modified(set_flag(state, SessionStatus.IS_READ, on=False), now)
 
 
-def answered(state: Json, action: Json, now: int) -> Json:
+def set_answer(state: Json, action: Json, now: int) -> Json:
     open_ones = items(state, "inputRequests")
     asked = next((one for one in open_ones if one.get("id") == action.get("requestId")), None)
     if asked is None:
@@ -59,12 +59,12 @@ def answered(state: Json, action: Json, now: int) -> Json:
     if action.get("answer") is not None:
         answers[str(action.get("questionId"))] = action["answer"]
     changed = put(asked, answers=answers or None)
-    return touched(put(state, inputRequests=[changed if one is asked else one for one in open_ones]), now)
+    return set_modified(put(state, inputRequests=[changed if one is asked else one for one in open_ones]), now)
 
 
-def completed(state: Json, action: Json, now: int) -> Json:
+def remove_request(state: Json, action: Json, now: int) -> Json:
     open_ones = items(state, "inputRequests")
     left = [one for one in open_ones if one.get("id") != action.get("requestId")]
     if len(left) == len(open_ones):
         return state
-    return touched(settled(put(state, inputRequests=left or None)), now)
+    return set_modified(update_activity(put(state, inputRequests=left or None)), now)

@@ -1,1 +1,1 @@
-"""Resources of the Agent Host Protocol: files here, files at the client, attachments."""
+"""Resources of the Agent Host Protocol: files on the server, files at the client, attachments of messages."""

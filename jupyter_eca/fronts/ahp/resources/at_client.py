@@ -1,4 +1,7 @@
-"""What is at a client and not here: asked of it, as it may ask for what is here."""
+"""Owns what is read from a client: attached files, and the files it customizes sessions with.
+
+It must not know connections; `Ask` sends a request to one. `files.py` is the other direction: the files of the server.
+"""
 
 from __future__ import annotations
 
@@ -11,11 +14,12 @@ from urllib.parse import urlsplit
 from pydantic import ValidationError
 
 from jupyter_eca.errors import RemoteError
-from jupyter_eca.fronts.ahp.customizations import switched_off
-from jupyter_eca.fronts.ahp.reducers.base import Json, items, present
+from jupyter_eca.fronts.ahp.customizations import list_disabled
+from jupyter_eca.fronts.ahp.reducers.base import Json, items
 from jupyter_eca.fronts.ahp.resources import attachments
 from jupyter_eca.fronts.ahp.resources.files import MOST
-from jupyter_eca.protocol.ahp.commands import Code, Listed, Read
+from jupyter_eca.protocol.ahp import actions
+from jupyter_eca.protocol.ahp.commands import AhpErrorCode, ResourceContent, ResourceListing
 from jupyter_eca.protocol.ahp.content import ResourceAttachment
 from jupyter_eca.protocol.context import ImageContext, TextContext
 from jupyter_eca.workspace.paths import path_of
@@ -29,35 +33,38 @@ if TYPE_CHECKING:
     Ask = Callable[[str, Json], Awaitable[Any]]
     """Of one client: a method and its parameters. Raises: RemoteError."""
 
-# Seconds that a client has to answer; whether it lets us have something at all it may ask its user.
+# Seconds that a client has to answer; and to give permission, for which it may ask its user.
 ANSWER_S: Final = 10.0
 LEAVE_S: Final = 120.0
 
-# Files of a folder that sessions are customized with.
+# Files of one folder that are read at most.
 _MOST_FILES: Final = 20
 
 
 async def read(ask: Ask, uri: str) -> tuple[bytes, str]:
-    """The content and its type. Where it is denied, leave is asked for. Raises: RemoteError."""
+    """Return the content of a URI and its type. If the client denies it, permission is requested first.
+
+    Raises: RemoteError.
+    """
     try:
-        found = await _asked(ask, ANSWER_S, "resourceRead", uri=uri)
+        found = await _request(ask, ANSWER_S, "resourceRead", uri=uri)
     except RemoteError as error:
-        if error.code != Code.PERMISSION_DENIED:
+        if error.code != AhpErrorCode.PERMISSION_DENIED:
             raise
-        await _asked(ask, LEAVE_S, "resourceRequest", uri=uri, read=True)
-        found = await _asked(ask, ANSWER_S, "resourceRead", uri=uri)
+        await _request(ask, LEAVE_S, "resourceRequest", uri=uri, read=True)
+        found = await _request(ask, ANSWER_S, "resourceRead", uri=uri)
     try:
-        answer = Read.model_validate(found)
+        answer = ResourceContent.model_validate(found)
         if len(answer.data) > MOST * 4 // 3 + 4:
             raise RemoteError(f"it has more than {MOST} bytes")
         plain = answer.encoding == "utf-8"
         data = answer.data.encode() if plain else base64.b64decode(answer.data, validate=True)
     except (ValidationError, binascii.Error, ValueError) as error:
-        raise RemoteError("the client answered with what is no content") from error
+        raise RemoteError("the client's answer is not a resource") from error
     return data, answer.content_type or ""
 
 
-async def _asked(ask: Ask, seconds: float, method: str, **params: object) -> Any:
+async def _request(ask: Ask, seconds: float, method: str, **params: object) -> Any:
     try:
         async with asyncio.timeout(seconds):
             return await ask(method, params)
@@ -66,51 +73,55 @@ async def _asked(ask: Ask, seconds: float, method: str, **params: object) -> Any
 
 
 async def contexts(message: UserMessage, ask: Ask | None) -> tuple[ChatContext, ...]:
-    """Of what is attached to a message; `ask` is for who sent it."""
+    """Return the attachments of a message as contexts. `ask` reaches the client that sent it."""
     found: list[ChatContext] = []
     for one in message.attachments or ():
         away = isinstance(one, ResourceAttachment) and attachments.OURS not in (one.meta or {})
-        if isinstance(one, ResourceAttachment) and away and ask and await asyncio.to_thread(_elsewhere, one.uri):
+        if isinstance(one, ResourceAttachment) and away and ask and await asyncio.to_thread(_is_elsewhere, one.uri):
             found.append(await _context(ask, one))
         else:
             found += await asyncio.to_thread(attachments.contexts, message.model_copy(update={"attachments": (one,)}))
     return tuple(found)
 
 
-def _elsewhere(uri: str) -> bool:
+def _is_elsewhere(uri: str) -> bool:
     path = path_of(uri)
     return urlsplit(uri).scheme not in {"http", "https"} if path is None else not path.exists()
 
 
-async def _context(ask: Ask, one: ResourceAttachment) -> ChatContext:
+async def _context(ask: Ask, attachment: ResourceAttachment) -> ChatContext:
     try:
-        data, kind = await read(ask, one.uri)
+        data, kind = await read(ask, attachment.uri)
         if kind.startswith("image/"):
             return ImageContext(media_type=kind, base64=base64.b64encode(data).decode("ascii"))
         text = data.decode("utf-8")
     except UnicodeDecodeError:
-        text = "(This is no text.)"
+        text = "(This is not text.)"
     except RemoteError as error:
-        return TextContext(label=one.label, content=f"({one.uri} is at the client, and could not be read: {error}.)")
-    if (lines := attachments.lines(one.selection)) is not None:
+        return TextContext(
+            label=attachment.label, content=f"({attachment.uri} is at the client, and could not be read: {error}.)"
+        )
+    if (lines := attachments.lines(attachment.selection)) is not None:
         text = "".join(text.splitlines(keepends=True)[lines.start - 1 : lines.end])
-    return TextContext(label=one.label, content=text)
+    return TextContext(label=attachment.label, content=text)
 
 
-class Brought:
-    """What the active client of a session customizes it with: Markdown files, which the model reads once. `state` gives
-    what the session is now, `tell` has an action dispatched."""
+class ClientCustomizations:
+    """The Markdown files that the active client customizes one session with. The model reads each of them once.
 
-    def __init__(self, session: str, state: Callable[[], Json], tell: Callable[[Json], None]) -> None:
+    `state` gives the current state of the session, `tell` dispatches an action.
+    """
+
+    def __init__(self, session: str, state: Callable[[], Json], tell: Callable[[actions.AhpAction], None]) -> None:
         self._session = session
         self._state = state
         self._tell = tell
         self._texts: dict[str, str] = {}
-        self._told: set[str] = set()
+        self._sent_to_model: set[str] = set()
         self._loading: set[str] = set()
 
     async def load(self, ask: Ask) -> None:
-        """Whatever is loading."""
+        """Read every file that is still loading."""
         for one in items(self._state(), "customizations"):
             uri = str(one["customization"]["uri"])
             if "clientId" in one and one.get("status") == "loading" and uri not in self._loading:
@@ -122,39 +133,42 @@ class Brought:
 
     async def _load(self, ask: Ask, ref: Json) -> None:
         uri, failed = str(ref["uri"]), None
-        self._told.discard(uri)
+        self._sent_to_model.discard(uri)
         try:
-            self._texts[uri] = await _markdown(ask, uri)
+            self._texts[uri] = await _read_markdown(ask, uri)
         except RemoteError as error:
             failed = str(error)
         if any(one["customization"] == ref and "clientId" in one for one in items(self._state(), "customizations")):
-            about = present(status="error" if failed else "loaded", statusMessage=failed)
-            update = {"type": "session/customizationUpdated", "session": self._session, "customization": ref}
-            self._tell({**update, **about})
+            status = "error" if failed else "loaded"
+            self._tell(
+                actions.CustomizationUpdated(
+                    session=self._session, customization=ref, status=status, status_message=failed
+                )
+            )
 
     def contexts(self) -> tuple[ChatContext, ...]:
-        """What the model was not told yet."""
-        off = switched_off(self._state())
+        """Return the files that the model has not seen yet."""
+        off = list_disabled(self._state())
         there = {
             one["customization"]["uri"]: one for one in items(self._state(), "customizations") if "clientId" in one
         }
         self._texts = {uri: text for uri, text in self._texts.items() if uri in there}
-        new = [uri for uri in self._texts if uri not in off | self._told]
-        self._told.update(new)
+        new = [uri for uri in self._texts if uri not in off | self._sent_to_model]
+        self._sent_to_model.update(new)
         return tuple(
             TextContext(label=str(there[uri]["customization"]["displayName"]), content=self._texts[uri]) for uri in new
         )
 
     def forget(self) -> None:
-        """The model may know of them no longer."""
-        self._told.clear()
+        """Send all files once more: the model may have lost them, as its context was cut."""
+        self._sent_to_model.clear()
 
 
-async def _markdown(ask: Ask, uri: str) -> str:
-    """Of a file, or of all such files in a folder. Raises: RemoteError."""
+async def _read_markdown(ask: Ask, uri: str) -> str:
+    """Return the text of a file, or of all Markdown files in a folder. Raises: RemoteError."""
     try:
-        listed = await _asked(ask, ANSWER_S, "resourceList", uri=uri)
-        names = [one.name for one in Listed.model_validate(listed).entries if one.name.endswith(".md")]
+        listed = await _request(ask, ANSWER_S, "resourceList", uri=uri)
+        names = [one.name for one in ResourceListing.model_validate(listed).entries if one.name.endswith(".md")]
         files = [f"{uri.rstrip('/')}/{name}" for name in sorted(names)[:_MOST_FILES]]
     except (RemoteError, ValidationError):
         files = [uri]  # it is none
@@ -162,4 +176,4 @@ async def _markdown(ask: Ask, uri: str) -> str:
     try:
         return "\n\n".join(text.decode("utf-8") for text in texts)
     except UnicodeDecodeError as error:
-        raise RemoteError("it is no text") from error
+        raise RemoteError("it is not text") from error

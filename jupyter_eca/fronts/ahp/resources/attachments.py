@@ -1,4 +1,7 @@
-"""What is attached to a message, as the contexts that the model is given; and contexts as what can be attached."""
+"""Owns the attachments of messages: an attachment as a context for the model, and a context as an attachment.
+
+It must not ask clients: `at_client.py` reads what only a client has.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pydantic import TypeAdapter, ValidationError
 
-from jupyter_eca.fronts.ahp.reducers.base import Json, present
+from jupyter_eca.fronts.ahp.reducers.base import Json, omit_none
 from jupyter_eca.protocol.ahp.content import EmbeddedAttachment, ResourceAttachment, SimpleAttachment
 from jupyter_eca.protocol.context import (
     ChatContext,
@@ -27,7 +30,7 @@ if TYPE_CHECKING:
 
     from jupyter_eca.protocol.ahp.content import MessageAttachment, Selected, UserMessage
 
-# In an attachment's `_meta`: what we offered, and a client sends back unchanged.
+# A key in an attachment's `_meta`: our completion, which a client sends back unchanged.
 OURS: Final = "eca"
 
 _CONTEXT: TypeAdapter[Any] = TypeAdapter(ChatContext)
@@ -37,38 +40,38 @@ def contexts(message: UserMessage) -> tuple[ChatContext, ...]:
     return tuple(found for one in message.attachments or () for found in _context(one))
 
 
-def _context(one: MessageAttachment) -> Iterator[ChatContext]:
-    if (ours := (one.meta or {}).get(OURS)) is not None:
+def _context(attachment: MessageAttachment) -> Iterator[ChatContext]:
+    if (ours := (attachment.meta or {}).get(OURS)) is not None:
         try:
             yield _CONTEXT.validate_python(ours)
         except ValidationError:
-            yield TextContext(label=one.label, content=str(ours))
+            yield TextContext(label=attachment.label, content=str(ours))
         return
-    match one:
+    match attachment:
         case SimpleAttachment(model_representation=text):
             if text:
-                yield TextContext(label=one.label, content=text)
+                yield TextContext(label=attachment.label, content=text)
         case EmbeddedAttachment():
-            yield _embedded(one)
+            yield _embedded(attachment)
         case ResourceAttachment(uri=uri):
-            yield _resource(uri, lines(one.selection))
+            yield _resource(uri, lines(attachment.selection))
 
 
-def _embedded(one: EmbeddedAttachment) -> ChatContext:
-    if one.content_type.startswith("image/"):
-        return ImageContext(media_type=one.content_type, base64=one.data)
+def _embedded(attachment: EmbeddedAttachment) -> ChatContext:
+    if attachment.content_type.startswith("image/"):
+        return ImageContext(media_type=attachment.content_type, base64=attachment.data)
     try:
-        text = base64.b64decode(one.data, validate=True).decode("utf-8")
+        text = base64.b64decode(attachment.data, validate=True).decode("utf-8")
     except (binascii.Error, UnicodeDecodeError):
-        text = f"(This is {one.content_type}, which cannot be shown as text.)"
-    return TextContext(label=one.label, content=text)
+        text = f"(This is {attachment.content_type}, which cannot be shown as text.)"
+    return TextContext(label=attachment.label, content=text)
 
 
 def lines(selected: Selected | None) -> LinesRange | None:
     if selected is None:
         return None
     start, end = selected.range.start, selected.range.end
-    # An end at the beginning of a line leaves that line out.
+    # A range that ends at the start of a line does not include this line.
     last = end.line if end.character == 0 and end.line > start.line else end.line + 1
     return LinesRange(start=start.line + 1, end=last)
 
@@ -82,8 +85,8 @@ def _resource(uri: str, within: LinesRange | None) -> ChatContext:
     return FileContext(path=str(path), lines_range=within)
 
 
-def offered(context: ChatContext, root: Path) -> Json:
-    """What a client attaches when a context was chosen; it sends `_meta` back as it is."""
+def make_attachment(context: ChatContext, root: Path) -> Json:
+    """Return what a client attaches when its user chooses a context. The client sends `_meta` back unchanged."""
     wire: Json = context.wire()
     meta = {OURS: wire}
     if isinstance(context, FileContext | DirectoryContext):
@@ -97,4 +100,4 @@ def offered(context: ChatContext, root: Path) -> Json:
             "_meta": meta,
         }
     label = str(wire.get("label") or wire.get("name") or wire.get("url") or wire.get("uri") or wire["type"])
-    return present(type="simple", label=label, _meta=meta)
+    return omit_none(type="simple", label=label, _meta=meta)

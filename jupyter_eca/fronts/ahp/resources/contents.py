@@ -1,4 +1,8 @@
-"""What the addresses in the state lead to: pictures of tools, and files as a call or a session found and left them."""
+"""Owns what URIs in a state lead to: images of tools, and files before and after a call or a whole session.
+
+It must not know the files of clients (`at_client.py`) or of the workspace (`files.py`). `uris.py` makes and parses the
+URIs.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +13,7 @@ from typing import TYPE_CHECKING
 from jupyter_eca.errors import RemoteError, ToolError
 from jupyter_eca.fronts.ahp.dialect import chat_of
 from jupyter_eca.fronts.ahp.resources import unified_diff, uris
-from jupyter_eca.protocol.ahp.commands import Code
+from jupyter_eca.protocol.ahp.commands import AhpErrorCode
 from jupyter_eca.protocol.changes import ChangeExtent
 from jupyter_eca.protocol.content import FileChangeDetails, ImageContent, ToolCallContent, ToolCalledContent
 
@@ -21,18 +25,18 @@ if TYPE_CHECKING:
 
 
 async def read(host: Host, uri: str) -> tuple[bytes, str] | None:
-    """The content and its type; None for an address that is none of ours. Raises: RemoteError."""
-    if found := uris.is_picture(uri):
+    """Return the content of a URI and its type; None for a URI that is not one of ours. Raises: RemoteError."""
+    if found := uris.parse_picture(uri):
         session, seq = found
         for event in await _events(host, session):
             if event.seq == seq and isinstance(event.content, ImageContent):
                 return base64.b64decode(event.content.base64), event.content.media_type
-    elif found := uris.is_side(uri):
+    elif found := uris.parse_side(uri):
         session, side, call = found
         text = await _side(host, chat_of(session) or "", await _events(host, session), side, call)
         if text is not None:
             return text.encode("utf-8"), "text/plain"
-    elif found := uris.is_change(uri):
+    elif found := uris.parse_change(uri):
         session, side, id = found
         await _events(host, session)
         changes = await host.changes.list(chat_of(session) or "", extent=ChangeExtent.CHAT)
@@ -41,24 +45,28 @@ async def read(host: Host, uri: str) -> tuple[bytes, str] | None:
             return shown.encode("utf-8"), "text/plain"
     elif "/content/" not in uri:
         return None
-    raise RemoteError(f"There is no content {uri}.", Code.CONTENT_NOT_FOUND)
+    raise RemoteError(f"There is no content {uri}.", AhpErrorCode.CONTENT_NOT_FOUND)
 
 
 async def _events(host: Host, session: str) -> list[Event]:
     chat = chat_of(session)
     row = await host.chats.read_row(chat) if chat else None
     if row is None or row.workspace != host.store.workspace:
-        raise RemoteError(f"There is no session {session}.", Code.CONTENT_NOT_FOUND)
+        raise RemoteError(f"There is no session {session}.", AhpErrorCode.CONTENT_NOT_FOUND)
     return await host.chats.read_events(row.id)
 
 
 async def _side(host: Host, chat: str, events: Sequence[Event], side: str, call: str) -> str | None:
-    """A checkpoint is what a turn found; the changes of its calls make the rest of it."""
+    """Return one side of a change. A checkpoint has the file before the turn; its calls' diffs give the rest."""
     about = [e for e in events if isinstance(e.content, ToolCallContent) and e.content.id == call]
     if not about or not isinstance(details := _details(about[-1]), FileChangeDetails):
         return None
     ended = isinstance(about[-1].content, ToolCalledContent)
-    text = None if details.cells is not None else await _found(host, chat, about[-1].turn, details.path, ended=ended)
+    text = (
+        None
+        if details.cells is not None
+        else await _content_before(host, chat, about[-1].turn, details.path, ended=ended)
+    )
     if text is not None and ended:
         for event in events:
             earlier = _details(event)
@@ -67,8 +75,8 @@ async def _side(host: Host, chat: str, events: Sequence[Event], side: str, call:
             same = isinstance(earlier, FileChangeDetails) and earlier.path == details.path
             done = isinstance(event.content, ToolCalledContent) and not event.content.error
             if event.turn == about[-1].turn and done and same and isinstance(earlier, FileChangeDetails):
-                text = unified_diff.patched(text, earlier.diff) if text is not None else None
-    after = None if text is None else unified_diff.patched(text, details.diff)
+                text = unified_diff.apply_diff(text, earlier.diff) if text is not None else None
+    after = None if text is None else unified_diff.apply_diff(text, details.diff)
     if after is None:
         return unified_diff.side(details.diff, "-" if side == "before" else "+")
     return text if side == "before" else after
@@ -78,8 +86,8 @@ def _details(event: Event) -> object:
     return event.content.details if isinstance(event.content, ToolCallContent) else None
 
 
-async def _found(host: Host, chat: str, turn: str, path: str, *, ended: bool) -> str | None:
-    """What the turn found in the file; of a call that waits, what is there now."""
+async def _content_before(host: Host, chat: str, turn: str, path: str, *, ended: bool) -> str | None:
+    """Return the file before the turn; for a call that waits for approval, the file as it is now."""
     try:
         real = host.workspace.files.resolve(path)
     except ToolError:

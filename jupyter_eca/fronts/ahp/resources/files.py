@@ -1,5 +1,7 @@
-"""Files of the workspace for clients, and what users let them have besides. Where a path leads is decided by
-`Files.resolve`, links followed."""
+"""Owns the files of the workspace for clients, and the files outside of it that users grant to them.
+
+It must not decide where a path leads: `Files.resolve` does, links followed. `contents.py` has what is no file.
+"""
 
 from __future__ import annotations
 
@@ -13,9 +15,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from jupyter_eca.errors import RemoteError, ToolError
-from jupyter_eca.fronts.ahp.reducers.base import Json, present
+from jupyter_eca.fronts.ahp.reducers.base import Json, omit_none
 from jupyter_eca.fronts.ahp.resources import contents
-from jupyter_eca.protocol.ahp.commands import Code
+from jupyter_eca.protocol.ahp.commands import AhpErrorCode
 from jupyter_eca.protocol.question import ChatAskQuestionParams, QuestionOption
 from jupyter_eca.workspace.files import atomic_write
 from jupyter_eca.workspace.paths import path_of
@@ -26,15 +28,15 @@ if TYPE_CHECKING:
     from jupyter_eca.host.host import Host
     from jupyter_eca.protocol.ahp import commands
 
-# Bytes of one file, either way: it is held in memory a few times over, and one frame has to carry it.
+# Bytes of one file, in either direction: memory holds it a few times, and one frame has to carry it.
 MOST: Final = 32 * 1024 * 1024
 
 _ALLOW: Final = "Allow"
 
 
 @dataclass(frozen=True, slots=True)
-class Grant:
-    """What a user let a client have: a file, or a folder with all that is in it."""
+class ResourceGrant:
+    """A file that a user granted to a client, or a folder with everything in it."""
 
     path: Path
     write: bool
@@ -42,10 +44,10 @@ class Grant:
 
 @dataclass
 class Resources:
-    """Of all clients; `_grants` by client."""
+    """The files of all clients. `_grants` is by client."""
 
     _host: Host
-    _grants: dict[str, list[Grant]] = field(default_factory=dict[str, list[Grant]])
+    _grants: dict[str, list[ResourceGrant]] = field(default_factory=dict[str, list[ResourceGrant]])
 
     async def read(self, params: commands.ResourceRead, client: str) -> Json:
         found = await contents.read(self._host, params.uri)
@@ -54,19 +56,19 @@ class Resources:
             data = await asyncio.to_thread(_read, path, params.uri)
             found = data, mimetypes.guess_type(path.name)[0] or ""
         data, kind = found
-        return present(**_encoded(data, params.encoding, kind), contentType=kind or None)
+        return omit_none(**_encode(data, params.encoding, kind), contentType=kind or None)
 
     async def write(self, params: commands.ResourceWrite, client: str) -> Json:
         if len(params.data) > MOST * 4 // 3 + 4:
-            raise RemoteError(f"The content has more than {MOST} bytes.", Code.INVALID_PARAMS)
+            raise RemoteError(f"The content has more than {MOST} bytes.", AhpErrorCode.INVALID_PARAMS)
         path = self._path(params.uri, client, write=True)
-        data = _decoded(params.data, params.encoding)
+        data = _decode(params.data, params.encoding)
         await asyncio.to_thread(_write, path, data, params.uri, create_only=params.create_only)
         self._host.index.changed()
         return {}
 
     async def list(self, params: commands.ResourceList, client: str) -> Json:
-        return {"entries": await asyncio.to_thread(_entries, self._path(params.uri, client), params.uri)}
+        return {"entries": await asyncio.to_thread(_list_folder, self._path(params.uri, client), params.uri)}
 
     async def copy(self, params: commands.ResourceCopy, client: str) -> Json:
         return await self._transfer(params, client, move=False)
@@ -75,31 +77,31 @@ class Resources:
         return await self._transfer(params, client, move=True)
 
     async def _transfer(self, params: commands.ResourceCopy, client: str, *, move: bool) -> Json:
-        source = self._entry(params.source, client, write=move)
-        destination = self._entry(params.destination, client, write=True)
-        await asyncio.to_thread(_transferred, source, destination, params, move=move)
+        source = self._entry_path(params.source, client, write=move)
+        destination = self._entry_path(params.destination, client, write=True)
+        await asyncio.to_thread(_transfer_entry, source, destination, params, move=move)
         self._host.index.changed()
         return {}
 
     async def delete(self, params: commands.ResourceDelete, client: str) -> Json:
-        await asyncio.to_thread(_delete, self._entry(params.uri, client, write=True), params)
+        await asyncio.to_thread(_delete, self._entry_path(params.uri, client, write=True), params)
         self._host.index.changed()
         return {}
 
     async def request(self, params: commands.ResourceRequest, client: str, chats: list[str]) -> Json:
-        """Whoever looks at a session of the client is asked; where nobody does, the answer is no."""
+        """Ask the users who watch a session of the client for permission. If nobody watches, it is denied."""
         write = bool(params.write)
-        real = self._real(params.uri)
-        if self._may(real, client, write=write):
+        real = self._real_path(params.uri)
+        if self._is_allowed(real, client, write=write):
             return {}
         for chat in chats:
-            if await self._asked(chat, client, real, write=write):
-                self._grants.setdefault(client, []).append(Grant(real, write))
+            if await self._ask_user(chat, client, real, write=write):
+                self._grants.setdefault(client, []).append(ResourceGrant(real, write))
                 return {}
             break
-        raise _denied(params.uri, write=write, read=bool(params.read) or not write)
+        raise _permission_error(params.uri, write=write, read=bool(params.read) or not write)
 
-    async def _asked(self, chat: str, client: str, path: Path, *, write: bool) -> bool:
+    async def _ask_user(self, chat: str, client: str, path: Path, *, write: bool) -> bool:
         what = "read and change" if write else "read"
         options = (QuestionOption(label=_ALLOW), QuestionOption(label="Deny"))
         words = f"May the client {client} {what} {path}? It is outside of the workspace."
@@ -109,32 +111,34 @@ class Resources:
     # -- where a path leads
 
     def _path(self, uri: str, client: str, *, write: bool = False) -> Path:
-        real = self._real(uri)
-        if not self._may(real, client, write=write):
-            raise _denied(uri, write=write, read=not write)
+        real = self._real_path(uri)
+        if not self._is_allowed(real, client, write=write):
+            raise _permission_error(uri, write=write, read=not write)
         return real
 
-    def _entry(self, uri: str, client: str, *, write: bool) -> Path:
-        """As `_path`, but a link itself and not what it leads to, and never one of the folders themselves."""
+    def _entry_path(self, uri: str, client: str, *, write: bool) -> Path:
+        """Return a link itself and not its target; see `_path`. It is never a root of the workspace if it is to be
+        written.
+        """
         real = self._path(uri, client, write=write)
         path = path_of(uri)
         entry = real if path is None else path.parent.resolve() / path.name
         if write and any(
             root.resolve().is_relative_to(one) for root in self._host.workspace.files.roots for one in (entry, real)
         ):
-            raise RemoteError(f"{uri} is the workspace itself.", Code.PERMISSION_DENIED)
+            raise RemoteError(f"{uri} is the workspace itself.", AhpErrorCode.PERMISSION_DENIED)
         return entry
 
-    def _real(self, uri: str) -> Path:
+    def _real_path(self, uri: str) -> Path:
         path = path_of(uri)
         try:
             if path is None:
-                raise RemoteError(f"{uri} is no file.", Code.NOT_FOUND)
+                raise RemoteError(f"{uri} is not a file.", AhpErrorCode.NOT_FOUND)
             return path.resolve()
         except (OSError, RuntimeError, ValueError) as error:
-            raise RemoteError(f"{uri} is no usable path.", Code.NOT_FOUND) from error
+            raise RemoteError(f"{uri} is not a usable path.", AhpErrorCode.NOT_FOUND) from error
 
-    def _may(self, real: Path, client: str, *, write: bool) -> bool:
+    def _is_allowed(self, real: Path, client: str, *, write: bool) -> bool:
         try:
             self._host.workspace.files.resolve(str(real))
         except ToolError:
@@ -143,18 +147,18 @@ class Resources:
         return True
 
 
-def _denied(uri: str, *, write: bool, read: bool) -> RemoteError:
-    """With the request that would unlock it."""
-    data = {"request": present(uri=uri, read=read or None, write=write or None)}
-    return RemoteError(f"{uri} is outside of the workspace.", Code.PERMISSION_DENIED, data)
+def _permission_error(uri: str, *, write: bool, read: bool) -> RemoteError:
+    """Make the error, with the request that would get permission."""
+    data = {"request": omit_none(uri=uri, read=read or None, write=write or None)}
+    return RemoteError(f"{uri} is outside of the workspace.", AhpErrorCode.PERMISSION_DENIED, data)
 
 
 def _not_found(uri: str, error: OSError | None = None) -> RemoteError:
-    return RemoteError(f"{uri}: {(error and error.strerror) or 'it is not there'}.", Code.NOT_FOUND)
+    return RemoteError(f"{uri}: {(error and error.strerror) or 'it is not there'}.", AhpErrorCode.NOT_FOUND)
 
 
-def _encoded(data: bytes, wished: str | None, kind: str) -> Json:
-    """What is no UTF-8 can be written in base64 only."""
+def _encode(data: bytes, wished: str | None, kind: str) -> Json:
+    """Write content as UTF-8 or base64. Bytes that are no UTF-8 are always written as base64."""
     if wished != "base64" and not (wished is None and kind.startswith(("image/", "audio/", "video/"))):
         try:
             return {"data": data.decode("utf-8"), "encoding": "utf-8"}
@@ -163,11 +167,11 @@ def _encoded(data: bytes, wished: str | None, kind: str) -> Json:
     return {"data": base64.b64encode(data).decode("ascii"), "encoding": "base64"}
 
 
-def _decoded(data: str, encoding: str) -> bytes:
+def _decode(data: str, encoding: str) -> bytes:
     try:
         return base64.b64decode(data, validate=True) if encoding == "base64" else data.encode("utf-8")
     except (binascii.Error, ValueError) as error:
-        raise RemoteError(f"The content is not {encoding}: {error}.", Code.INVALID_PARAMS) from error
+        raise RemoteError(f"The content is not {encoding}: {error}.", AhpErrorCode.INVALID_PARAMS) from error
 
 
 def _read(path: Path, uri: str) -> bytes:
@@ -175,7 +179,7 @@ def _read(path: Path, uri: str) -> bytes:
         if not path.is_file():
             raise _not_found(uri)
         if path.stat().st_size > MOST:
-            raise RemoteError(f"{uri} has more than {MOST} bytes.", Code.INTERNAL)
+            raise RemoteError(f"{uri} has more than {MOST} bytes.", AhpErrorCode.INTERNAL)
         return path.read_bytes()
     except OSError as error:
         raise _not_found(uri, error) from error
@@ -191,12 +195,12 @@ def _write(path: Path, data: bytes, uri: str, *, create_only: bool) -> None:
         else:
             atomic_write.put(path, data)
     except FileExistsError as error:
-        raise RemoteError(f"{uri} exists.", Code.ALREADY_EXISTS) from error
+        raise RemoteError(f"{uri} exists.", AhpErrorCode.ALREADY_EXISTS) from error
     except OSError as error:
         raise _not_found(uri, error) from error
 
 
-def _entries(path: Path, uri: str) -> list[Json]:
+def _list_folder(path: Path, uri: str) -> list[Json]:
     try:
         found = sorted(path.iterdir())
     except OSError as error:
@@ -204,18 +208,18 @@ def _entries(path: Path, uri: str) -> list[Json]:
     return [{"name": one.name, "type": "directory" if one.is_dir() else "file"} for one in found]
 
 
-def _transferred(source: Path, destination: Path, params: commands.ResourceCopy, *, move: bool) -> None:
-    """The new one is whole before the old one goes."""
+def _transfer_entry(source: Path, destination: Path, params: commands.ResourceCopy, *, move: bool) -> None:
+    """Copy or move a file or folder. The new one is complete before the old one is removed."""
     if not source.exists():
         raise _not_found(params.source)
     if destination.exists() and params.fail_if_exists:
-        raise RemoteError(f"{params.destination} exists.", Code.ALREADY_EXISTS)
+        raise RemoteError(f"{params.destination} exists.", AhpErrorCode.ALREADY_EXISTS)
     if not destination.parent.is_dir():
         raise _not_found(params.destination)
     if source == destination:
         return
     if destination.is_relative_to(source) or source.is_relative_to(destination):
-        raise RemoteError("One of them is inside of the other.", Code.INVALID_PARAMS)
+        raise RemoteError("One of them is inside of the other.", AhpErrorCode.INVALID_PARAMS)
     new = destination.with_name(f".eca-{secrets.token_hex(8)}")
     try:
         if move:
@@ -228,7 +232,7 @@ def _transferred(source: Path, destination: Path, params: commands.ResourceCopy,
             shutil.rmtree(destination)
         new.replace(destination)
     except (OSError, shutil.Error) as error:
-        raise RemoteError(f"{params.destination}: {error}.", Code.INTERNAL) from error
+        raise RemoteError(f"{params.destination}: {error}.", AhpErrorCode.INTERNAL) from error
 
 
 def _delete(path: Path, params: commands.ResourceDelete) -> None:
@@ -240,7 +244,7 @@ def _delete(path: Path, params: commands.ResourceDelete) -> None:
         elif params.recursive:
             shutil.rmtree(path)
         elif any(path.iterdir()):
-            raise RemoteError(f"{params.uri} is not empty.", Code.INVALID_PARAMS)
+            raise RemoteError(f"{params.uri} is not empty.", AhpErrorCode.INVALID_PARAMS)
         else:
             path.rmdir()
     except OSError as error:

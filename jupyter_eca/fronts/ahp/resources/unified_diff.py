@@ -1,4 +1,4 @@
-"""Files as a call found and left them, worked out from its unified diff. Pure."""
+"""Owns files before and after a call, computed from its unified diff. Pure."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ _HUNK: Final = re.compile(r"@@ -(?P<start>\d+)(?:,(?P<count>\d+))? \+\d+(?:,\d+)
 _NO_END: Final = "\\ No newline at end of file"
 
 
-def patched(before: str, diff: str) -> str | None:
-    """The text after the change; None when the diff is of another text."""
+def apply_diff(before: str, diff: str) -> str | None:
+    """Return the text after the change; None when the diff is of another text."""
     lines = before.splitlines(keepends=True) if "\r" not in before else re.findall(r"[^\n]*\n|[^\n]+", before)
     after: list[str] = []
     at = 0
@@ -30,12 +30,12 @@ def patched(before: str, diff: str) -> str | None:
 
 
 def side(diff: str, sign: str) -> str:
-    """What the hunks alone tell of the text before ("-") or after ("+"): for what is no text in the file itself."""
+    """Return what the hunks alone tell of the text before ("-") or after ("+"), for files that are no text."""
     return "".join(text for _, hunk in _hunks(diff) for mark, text in hunk if mark in {" ", sign})
 
 
 def _hunks(diff: str) -> list[tuple[int, list[tuple[str, str]]]]:
-    """Each with the number of lines before it."""
+    """Yield each hunk, and the number of lines before it."""
     found: list[tuple[int, list[tuple[str, str]]]] = []
     for line in re.findall(r"[^\n]*\n|[^\n]+", diff):
         if head := _HUNK.match(line):

@@ -1,4 +1,4 @@
-"""Addresses of what is not in the state itself: pictures, and files as a call or a session found and left them."""
+"""Owns the URIs of what is not in a state itself: images, and files before and after a call or a session. Pure."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote, unquote
 
-from jupyter_eca.fronts.ahp.reducers.base import Json, present
+from jupyter_eca.fronts.ahp.reducers.base import Json, omit_none
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -19,43 +19,43 @@ _FILE: Final = re.compile(r"(?P<session>.+)/content/(?P<side>before|after)/(?P<c
 _CHANGE: Final = re.compile(r"(?P<session>.+)/content/changes/(?P<side>before|after)/(?P<change>[^/]+)")
 
 
-def picture(session: str, seq: int) -> str:
+def picture_uri(session: str, seq: int) -> str:
     return f"{session}/content/image/{seq}"
 
 
-def is_picture(uri: str) -> tuple[str, int] | None:
-    """The session and the number of the event."""
+def parse_picture(uri: str) -> tuple[str, int] | None:
+    """Return the session, and the number of the event."""
     found = _PICTURE.fullmatch(uri)
     return (found["session"], int(found["seq"])) if found else None
 
 
-def is_side(uri: str) -> tuple[str, str, str] | None:
-    """The session, `before` or `after`, and the id of the call."""
+def parse_side(uri: str) -> tuple[str, str, str] | None:
+    """Return the session, `before` or `after`, and the id of the call."""
     found = _FILE.fullmatch(uri)
     return (found["session"], found["side"], unquote(found["call"])) if found else None
 
 
-def is_change(uri: str) -> tuple[str, str, str] | None:
-    """The session, `before` or `after`, and the id of what it changed."""
+def parse_change(uri: str) -> tuple[str, str, str] | None:
+    """Return the session, `before` or `after`, and the id of the change."""
     found = _CHANGE.fullmatch(uri)
     return (found["session"], found["side"], unquote(found["change"])) if found else None
 
 
-def change(session: str, id: str, uri: str, kind: str, text: ChangedText | None) -> Json:
-    """What stands of a change of a whole session. Of what is no text there are no counts."""
+def make_change(session: str, id: str, uri: str, kind: str, text: ChangedText | None) -> Json:
+    """Describe a change of a whole session that still stands. There are no line counts for what is no text."""
     before, after = (
         {"uri": uri, "content": {"uri": f"{session}/content/changes/{side}/{quote(id, safe='')}"}}
         for side in ("before", "after")
     )
-    return present(
+    return omit_none(
         before=None if kind in {"created", "inserted"} else before,
         after=None if kind == "deleted" else after,
         diff=None if text is None else {"added": text.lines_added, "removed": text.lines_removed},
     )
 
 
-def edit(session: str, call: str, change: FileChangeDetails, root: Path) -> Json:
-    """What a call does to a file. That a file is new is told by the first line of its diff."""
+def make_edit(session: str, call: str, change: FileChangeDetails, root: Path) -> Json:
+    """Describe what a call changes in a file. The first line of its diff tells whether the file is new."""
     uri = (root / change.path).as_uri()
     before, after = (
         {"uri": uri, "content": {"uri": f"{session}/content/{side}/{quote(call, safe='')}"}}
@@ -63,4 +63,4 @@ def edit(session: str, call: str, change: FileChangeDetails, root: Path) -> Json
     )
     new = change.diff.startswith("--- /dev/null")
     counts = {"added": change.lines_added, "removed": change.lines_removed}
-    return present(before=None if new else before, after=after, diff=counts)
+    return omit_none(before=None if new else before, after=after, diff=counts)

@@ -1,21 +1,25 @@
-"""What a client's action may do now (specification, section 9): pure. Each gives the reason for a refusal, or None."""
+"""Owns what a client's action may do at the moment (specification, section 9). Pure.
+
+Each function returns the reason of a refusal, or None. `session.py` and `terminals/` apply the actions that are
+allowed.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
 from jupyter_eca.fronts.ahp.reducers.base import Json, items, record
-from jupyter_eca.fronts.ahp.reducers.status import calls
+from jupyter_eca.fronts.ahp.reducers.status import list_calls
 from jupyter_eca.fronts.ahp.session.tool_calls import OPTIONS
 from jupyter_eca.protocol.ahp import actions
-from jupyter_eca.protocol.ahp.content import Given
+from jupyter_eca.protocol.ahp.content import FilledAnswer
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from jupyter_eca.protocol.ahp.content import Answer, UserMessage
 
-# Characters of a message with all that is attached to it: everybody who watches the session is sent it, and it is kept.
+# Characters of a message with its attachments: it is sent to all subscribers, and it is stored.
 MOST: Final = 8 * 1024 * 1024
 
 _VALUES: Final = {
@@ -38,32 +42,32 @@ _PYTHON: Final[dict[str, tuple[type, ...]]] = {
 def session_refusal(state: Json, action: actions.SessionAction, client: str) -> str | None:
     match action:
         case actions.TurnStarted():
-            return _turn_started(state, action)
+            return _refuse_turn(state, action)
         case actions.TurnCancelled(turn_id=turn):
-            return None if record(state, "activeTurn").get("id") == turn else "That turn is not under way."
-        case actions.Approved() | actions.Denied():
-            return _confirmed(state, action)
-        case actions.CallComplete() | actions.ContentChanged():
-            return _owned(state, action, client)
-        case actions.ResultConfirmed():
-            found = _call(state, action)
+            return None if record(state, "activeTurn").get("id") == turn else "That turn is not active."
+        case actions.ToolCallApproved() | actions.ToolCallDenied():
+            return _refuse_decision(state, action)
+        case actions.ToolCallComplete() | actions.ToolCallContentChanged():
+            return _refuse_result(state, action, client)
+        case actions.ToolCallResultConfirmed():
+            found = _find_call(state, action)
             waits = found is not None and found["status"] == "pending-result-confirmation"
-            return None if waits else "The result of that call waits for nobody."
+            return None if waits else "The result of that call does not wait for a confirmation."
         case actions.ActiveClientChanged() | actions.ActiveClientToolsChanged():
-            return _active_client(state, action, client)
+            return _refuse_claim(state, action, client)
         case actions.CustomizationToggled(uri=uri):
-            return _toggled(state, uri)
+            return _refuse_toggle(state, uri)
         case actions.ConfigChanged(config=config):
-            return configured(record(state, "config"), config)
+            return config_refusal(record(state, "config"), config)
         case actions.Truncated(turn_id=turn) if turn is not None:
             known = any(one["id"] == turn for one in items(state, "turns"))
             return None if known else "There is no such turn."
         case actions.PendingMessageSet(user_message=message):
-            return _message(message)
+            return _refuse_message(message)
         case actions.PendingMessageRemoved():
-            return _removed(state, action)
+            return _refuse_removal(state, action)
         case actions.InputAnswerChanged() | actions.InputCompleted():
-            return _input(state, action)
+            return _refuse_input(state, action)
         case _:
             return None
 
@@ -72,84 +76,86 @@ def terminal_refusal(state: Json, action: actions.TerminalAction, client: str) -
     if isinstance(action, actions.TerminalClaimed):
         claim = state["claim"]
         if not (claim["kind"] == "client" and claim["clientId"] == client):
-            return "Only who holds the terminal can give it away."
+            return "Only the client that holds the terminal can give it away."
     if isinstance(action, actions.TerminalInput | actions.TerminalResized) and "exitCode" in state:
         return "The terminal has ended."
     return None
 
 
-def _turn_started(state: Json, action: actions.TurnStarted) -> str | None:
+def _refuse_turn(state: Json, action: actions.TurnStarted) -> str | None:
     if state.get("lifecycle") == "creationFailed":
-        return "The session could not be made."
+        return "The session could not be created."
     if state.get("activeTurn"):
-        return "A turn is under way: wait for it, cancel it, or queue the message."
+        return "A turn is active: wait for its end, cancel it, or queue the message."
     if any(turn["id"] == action.turn_id for turn in items(state, "turns")):
-        return "There was a turn of that id."
+        return "There is already a turn of that id."
     if (queued := action.queued_message_id) is not None:
         waiting = {one["id"] for one in (*items(state, "queuedMessages"), record(state, "steeringMessage")) if one}
         if queued not in waiting:
-            return "There is no message of that id waiting."
-    return _message(action.user_message)
+            return "No queued message has that id."
+    return _refuse_message(action.user_message)
 
 
-def _message(message: UserMessage) -> str | None:
+def _refuse_message(message: UserMessage) -> str | None:
     if not message.text.strip() and not message.attachments:
         return "The message is empty."
     size = len(message.text) + sum(len(str(getattr(one, "data", ""))) for one in message.attachments or ())
     return None if size <= MOST else f"The message is longer than {MOST} characters."
 
 
-def _call(state: Json, action: actions.OfCall) -> Json | None:
+def _find_call(state: Json, action: actions.CallScoped) -> Json | None:
     turn = record(state, "activeTurn")
     if turn.get("id") != action.turn_id:
         return None
-    return next((call for call in calls(turn) if call["toolCallId"] == action.tool_call_id), None)
+    return next((call for call in list_calls(turn) if call["toolCallId"] == action.tool_call_id), None)
 
 
-def _confirmed(state: Json, action: actions.Approved | actions.Denied) -> str | None:
-    found = _call(state, action)
+def _refuse_decision(state: Json, action: actions.ToolCallApproved | actions.ToolCallDenied) -> str | None:
+    found = _find_call(state, action)
     if found is None or found["status"] != "pending-confirmation":
         return "That call does not wait for a confirmation."
     option = action.selected_option_id
-    kind = "approve" if isinstance(action, actions.Approved) else "deny"
+    kind = "approve" if isinstance(action, actions.ToolCallApproved) else "deny"
     if option is not None and OPTIONS.get(option) != kind:
         return "There is no such option."
-    if isinstance(action, actions.Approved) and action.edited_tool_input is not None:
+    if isinstance(action, actions.ToolCallApproved) and action.edited_tool_input is not None:
         return "The input of this call cannot be edited."
     return None
 
 
-def _owned(state: Json, action: actions.CallComplete | actions.ContentChanged, client: str) -> str | None:
-    found = _call(state, action)
+def _refuse_result(
+    state: Json, action: actions.ToolCallComplete | actions.ToolCallContentChanged, client: str
+) -> str | None:
+    found = _find_call(state, action)
     if found is None or found["status"] != "running":
         return "That call is not running."
     if found.get("toolClientId") != client:
-        return "That call belongs to another."
-    if isinstance(action, actions.CallComplete) and action.requires_result_confirmation:
-        return "Results are not confirmed here."
+        return "That call belongs to another client."
+    if isinstance(action, actions.ToolCallComplete) and action.requires_result_confirmation:
+        return "This host does not confirm results."
     return None
 
 
-def _active_client(
+def _refuse_claim(
     state: Json, action: actions.ActiveClientChanged | actions.ActiveClientToolsChanged, client: str
 ) -> str | None:
     holder = record(state, "activeClient").get("clientId")
     if isinstance(action, actions.ActiveClientToolsChanged) or action.active_client is None:
         return None if holder == client else "You are not the active client."
     if holder not in {None, client}:
-        return "Another client is the active one."
-    return None if action.active_client.client_id == client else "You can claim that for yourself only."
+        return "Another client is the active client."
+    return None if action.active_client.client_id == client else "A client can only claim a session for itself."
 
 
-def _toggled(state: Json, uri: str) -> str | None:
+def _refuse_toggle(state: Json, uri: str) -> str | None:
     for one in items(state, "customizations"):
         if one["customization"]["uri"] == uri:
-            return None if uri.startswith("mcp:") or "clientId" in one else "That is always on."
+            return None if uri.startswith("mcp:") or "clientId" in one else "This customization cannot be disabled."
     return "There is no such customization."
 
 
-def configured(config: Json, values: Mapping[str, Any]) -> str | None:
-    """Of a change after the session was made."""
+def config_refusal(config: Json, values: Mapping[str, Any]) -> str | None:
+    """Refuse a change of the configuration of a session that exists."""
     properties = record(record(config, "schema"), "properties")
     for name, value in values.items():
         schema = record(properties, name)
@@ -160,39 +166,39 @@ def configured(config: Json, values: Mapping[str, Any]) -> str | None:
     return None
 
 
-def _removed(state: Json, action: actions.PendingMessageRemoved) -> str | None:
+def _refuse_removal(state: Json, action: actions.PendingMessageRemoved) -> str | None:
     steering = [record(state, "steeringMessage")] if state.get("steeringMessage") else []
     there = steering if action.kind == "steering" else items(state, "queuedMessages")
     return None if any(one["id"] == action.id for one in there) else "There is no such message."
 
 
-def _input(state: Json, action: actions.InputAnswerChanged | actions.InputCompleted) -> str | None:
+def _refuse_input(state: Json, action: actions.InputAnswerChanged | actions.InputCompleted) -> str | None:
     request = next((one for one in items(state, "inputRequests") if one["id"] == action.request_id), None)
     if request is None:
         return "There is no such question."
     questions = {one["id"]: one for one in items(request, "questions")}
     if isinstance(action, actions.InputAnswerChanged):
-        return None if action.answer is None else _fits(questions.get(action.question_id), action.answer)
+        return None if action.answer is None else _refuse_answer(questions.get(action.question_id), action.answer)
     for id, answer in (action.answers or {}).items():
-        if reason := _fits(questions.get(id), answer):
+        if reason := _refuse_answer(questions.get(id), answer):
             return reason
     if action.response == "accept":
-        return _complete(questions, record(request, "answers"), action.answers or {})
+        return _refuse_incomplete(questions, record(request, "answers"), action.answers or {})
     return None
 
 
-def _complete(questions: Mapping[str, Json], before: Json, now: Mapping[str, Answer]) -> str | None:
+def _refuse_incomplete(questions: Mapping[str, Json], before: Json, now: Mapping[str, Answer]) -> str | None:
     for id, question in questions.items():
         state = now[id].state if id in now else record(before, id).get("state")
         if question.get("required") and state != "submitted":
-            return "A question that must be answered is not."
+            return "A required question is not answered."
     return None
 
 
-def _fits(question: Json | None, answer: Answer) -> str | None:
+def _refuse_answer(question: Json | None, answer: Answer) -> str | None:
     if question is None:
         return "There is no such question."
-    if not isinstance(answer, Given):
+    if not isinstance(answer, FilledAnswer):
         return None
     kind, value = answer.value.kind, answer.value.value
     fitting = kind == _VALUES.get(str(question["kind"])) and isinstance(value, _PYTHON[kind])
@@ -200,17 +206,17 @@ def _fits(question: Json | None, answer: Answer) -> str | None:
         return "The answer does not fit the question."
     known = {one["id"] for one in items(question, "options")}
     if kind == "selected" and not answer.value.freeform_values and value not in known:
-        return "There is no such answer to choose."
+        return "That answer is not one of the options."
     if kind == "selected-many" and not known.issuperset(value):
-        return "There is no such answer to choose."
-    return None if answer.state == "draft" else _within(question, value)
+        return "That answer is not one of the options."
+    return None if answer.state == "draft" else _refuse_value(question, value)
 
 
-def _within(question: Json, value: Any) -> str | None:
-    """Drafts may be on their way to a value that fits."""
+def _refuse_value(question: Json, value: Any) -> str | None:
+    """Refuse a submitted value that is out of bounds. A draft may still be on its way to one that fits."""
     size = value if isinstance(value, int | float) else len(value)
     if question["kind"] == "integer" and isinstance(size, float) and not size.is_integer():
-        return "The answer is no whole number."
+        return "The answer is not a whole number."
     if question["kind"] != "single-select" and not question.get("min", size) <= size <= question.get("max", size):
-        return "The answer is not within the bounds."
+        return "The answer is out of bounds."
     return None

@@ -1,4 +1,7 @@
-"""Tools that the active client of a session has: the model calls them like any other, the client carries them out."""
+"""Owns the tools of a session's active client: the model calls them like any other, the client runs them.
+
+It must not know the session. `host/tools/registry.py` gives them to the model.
+"""
 
 from __future__ import annotations
 
@@ -11,12 +14,11 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from jupyter_eca.engine.model.request import ImagePart, ToolSpec
 from jupyter_eca.errors import ToolError
 from jupyter_eca.fronts.ahp.reducers.base import record
-from jupyter_eca.fronts.ahp.reducers.status import calls
+from jupyter_eca.fronts.ahp.reducers.status import list_calls
 from jupyter_eca.fronts.ahp.session.config import CLIENT
 from jupyter_eca.fronts.ahp.session.tool_calls import LENT, why
 from jupyter_eca.plugins.tools.base import Plain
-from jupyter_eca.protocol.ahp.content import EmbeddedResult, Markdown, TextResult
-from jupyter_eca.protocol.ahp.content import ToolResult as Carried
+from jupyter_eca.protocol.ahp.content import AhpToolResult, EmbeddedResult, Markdown, TextResult
 from jupyter_eca.protocol.content import JsonOutputsDetails, Origin
 from jupyter_eca.workspace.tool_result import ToolResult
 
@@ -27,39 +29,39 @@ if TYPE_CHECKING:
     from jupyter_eca.plugins.tools.base import ToolContext
     from jupyter_eca.protocol.ahp import actions, content
 
-# What vendors take for the name of a tool.
+# Tool names that all vendors accept.
 _NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,55}")
 
-# Seconds that a call waits for a client that has gone: it may come back, as the same, within them.
+# Seconds that a call waits for a client that has left: the client may come back.
 GRACE: Final = 30.0
 
 
 @dataclass
-class Lending:
-    """Of one session: `owner` is the client that has the tools, "" for none."""
+class ClientTools:
+    """The tools of one session. `owner` is the client that has them, "" for none."""
 
     owner: str = ""
     waiting: dict[str, asyncio.Future[ToolResult]] = field(default_factory=dict[str, "asyncio.Future[ToolResult]"])
     gone: bool = False
 
-    def tools(self, definitions: Iterable[content.ToolDefinition]) -> tuple[LentTool, ...]:
-        """What has no usable name is left out."""
-        return tuple(LentTool(self, spec(one)) for one in definitions if _NAME.fullmatch(one.name))
+    def tools(self, definitions: Iterable[content.ToolDefinition]) -> tuple[ClientTool, ...]:
+        """Make the tools. A definition without a usable name is left out."""
+        return tuple(ClientTool(self, spec(one)) for one in definitions if _NAME.fullmatch(one.name))
 
-    def done(self, call: str, result: content.ToolResult) -> None:
+    def complete(self, call: str, result: content.AhpToolResult) -> None:
         if (future := self.waiting.get(call)) and not future.done():
             future.set_result(_result(result))
 
     def abandon(self) -> None:
-        """The client has not come back."""
+        """Fail all calls: the client has not come back."""
         self.gone = True
         for future in self.waiting.values():
             if not future.done():
-                future.set_exception(_left())
+                future.set_exception(_left_error())
 
     async def run(self, call: str) -> ToolResult:
         if self.gone:
-            raise _left()
+            raise _left_error()
         future = self.waiting[call] = asyncio.get_running_loop().create_future()
         try:
             return await future
@@ -67,41 +69,50 @@ class Lending:
             del self.waiting[call]
 
 
-def _left() -> ToolError:
+def _left_error() -> ToolError:
     return ToolError("The client that has this tool has left.", "Go on without it.")
 
 
 @dataclass(frozen=True, slots=True)
-class LentTool(Plain):
-    """`tools.base.Tool`. Whether it changes anything is not known, so plan mode does not have it."""
+class ClientTool(Plain):
+    """A tool of a client, as a `Tool`. It is not known whether it changes anything, so it is left out in plan mode."""
 
-    lending: Lending
+    client_tools: ClientTools
     spec: ToolSpec
 
     async def run(self, context: ToolContext, arguments: dict[str, Any]) -> ToolResult:  # noqa: ARG002  # the client has them
-        return await self.lending.run(context.call)
+        return await self.client_tools.run(context.call)
 
 
-def spec(one: content.ToolDefinition) -> ToolSpec:
-    given: dict[str, Any] = one.input_schema.wire() if one.input_schema else {"type": "object"}
+def spec(definition: content.ToolDefinition) -> ToolSpec:
+    given: dict[str, Any] = definition.input_schema.wire() if definition.input_schema else {"type": "object"}
     schema: dict[str, Any] = {"properties": {}, **given}
-    return ToolSpec(f"{LENT}{one.name}", one.description or one.title or one.name, schema, CLIENT, Origin.UNKNOWN)
+    return ToolSpec(
+        f"{LENT}{definition.name}",
+        definition.description or definition.title or definition.name,
+        schema,
+        CLIENT,
+        Origin.UNKNOWN,
+    )
 
 
-def declined(state: Json, action: actions.Denied, client: str) -> content.ToolResult | None:
-    """A client that does not know its own tool denies the call, which runs already: as an action that is refused, but
-    nobody else will ever end the call (specification, section 14)."""
+def declined(state: Json, action: actions.ToolCallDenied, client: str) -> content.AhpToolResult | None:
+    """Make the result of a call whose client does not know the tool.
+
+    Such a client denies the call although it runs already. The denial is refused as an action, but nobody else will
+    ever end the call (specification, section 14).
+    """
     turn = record(state, "activeTurn")
     own = {"toolCallId": action.tool_call_id, "toolClientId": client, "status": "running"}
-    if turn.get("id") != action.turn_id or not any(own.items() <= call.items() for call in calls(turn)):
+    if turn.get("id") != action.turn_id or not any(own.items() <= call.items() for call in list_calls(turn)):
         return None
-    reason = why(action) or "The client will not carry it out."
-    return Carried.model_validate(
+    reason = why(action) or "The client does not run it."
+    return AhpToolResult.model_validate(
         {"success": False, "pastTenseMessage": "It did not run", "error": {"message": reason}}
     )
 
 
-def _result(result: content.ToolResult) -> ToolResult:
+def _result(result: content.AhpToolResult) -> ToolResult:
     texts = [one.text for one in result.content or () if isinstance(one, TextResult)]
     images = tuple(
         ImagePart(one.content_type, one.data)

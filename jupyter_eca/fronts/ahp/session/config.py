@@ -1,12 +1,15 @@
-"""What can be chosen: models, agent, effort, approval; and what a turn is run with for it."""
+"""Owns what a user can choose for a session (model, agent, effort, approval), and what its turns run with.
+
+It must not know the session: states come in as JSON.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
 from jupyter_eca.engine.approval.policy import Rule
-from jupyter_eca.fronts.ahp.customizations import server_uri, switched_off
-from jupyter_eca.fronts.ahp.reducers.base import Json, present, record
+from jupyter_eca.fronts.ahp.customizations import list_disabled, server_uri
+from jupyter_eca.fronts.ahp.reducers.base import Json, omit_none, record
 from jupyter_eca.fronts.ahp.session.tool_calls import LENT
 from jupyter_eca.host.chat.live_chat import Bounds, Choice
 from jupyter_eca.protocol.ahp import PROVIDER
@@ -19,12 +22,12 @@ if TYPE_CHECKING:
 DEFAULT: Final = "default"
 ASK, AUTO = "ask", "auto"
 
-# The server that the tools of a client seem to be of, in approval rules.
+# The server name of client tools in approval rules.
 CLIENT: Final = LENT.removesuffix("__")
 
 
-async def agent_infos(host: Host) -> list[Json]:
-    """One agent in the protocol's sense: ours. Looking for models may take half a second."""
+async def list_agents(host: Host) -> list[Json]:
+    """Return the one agent in the protocol's sense: the assistant. Looking for models may take half a second."""
     models, default = await host.catalog.listed()
     ordered = sorted(models, key=lambda name: name != default)
     return [
@@ -40,7 +43,7 @@ async def agent_infos(host: Host) -> list[Json]:
 def _model(host: Host, name: str) -> Json:
     variants = host.catalog.variants(name)
     schema = {"type": "object", "properties": {"effort": _effort(variants)}} if variants else None
-    return present(id=name, provider=PROVIDER, name=name.partition("/")[2] or name, configSchema=schema)
+    return omit_none(id=name, provider=PROVIDER, name=name.partition("/")[2] or name, configSchema=schema)
 
 
 def _effort(variants: tuple[str, ...]) -> Json:
@@ -54,7 +57,7 @@ def _effort(variants: tuple[str, ...]) -> Json:
 
 
 def schema(host: Host, model: str) -> Json:
-    """The properties of a session, all of which may change while it goes on."""
+    """Return the schema of a session's properties. All of them may change while it exists."""
     names = host.current.resolved.list_primary()
     known = host.current.resolved.agents
     properties: Json = {
@@ -80,7 +83,7 @@ def schema(host: Host, model: str) -> Json:
 
 
 def completed(described: Json, values: Mapping[str, object]) -> Json:
-    """All properties: what was given where it fits, else the default."""
+    """Return a value for each property: the one given if it is valid, else the default."""
     return {
         name: values[name] if values.get(name) in one["enum"] else one["default"]
         for name, one in record(described, "properties").items()
@@ -88,7 +91,7 @@ def completed(described: Json, values: Mapping[str, object]) -> Json:
 
 
 def choice(state: Json) -> Choice:
-    """What the turns of a session are run with."""
+    """Return the choice that the turns of a session run with."""
     model, values = record(record(state, "summary"), "model"), record(record(state, "config"), "values")
     effort = record(model, "config").get("effort") or values.get("effort") or DEFAULT
     return Choice(
@@ -100,9 +103,12 @@ def choice(state: Json) -> Choice:
 
 
 def bounds(host: Host, state: Json) -> Bounds:
-    """Tool servers that were switched off in the session are; what a client lends it runs unasked, unless the rules say
-    otherwise: the client does the work, and can ask itself."""
-    off = switched_off(state)
+    """Return the bounds that the turns of a session run with.
+
+    Tool servers that are disabled in the session are out. A tool of the client runs without approval unless the rules
+    say otherwise: the client does the work, and can ask its user itself.
+    """
+    off = list_disabled(state)
     servers = {"eca", CLIENT, *(one.name for one in host.mcp.servers() if server_uri(one.name) not in off)}
     policy = host.current.resolved.agent(choice(state).agent).policy
     allowed = policy.model_copy(update={"allow": {CLIENT: Rule(), **policy.allow}})

@@ -1,4 +1,7 @@
-"""What stands beside the turns of a session: what it is customized with, the tools it has, the files it changed."""
+"""Owns what stands beside the turns of a session: its customizations, its tools, and the files it changed.
+
+It must not know the turns: `projection.py` has them.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +9,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from jupyter_eca.errors import EcaError
-from jupyter_eca.fronts.ahp.customizations import customizations, of_client, switched_off
+from jupyter_eca.fronts.ahp.customizations import customizations, list_client_customizations, list_disabled
 from jupyter_eca.fronts.ahp.reducers.base import Json, items
 from jupyter_eca.fronts.ahp.resources import uris
 from jupyter_eca.fronts.ahp.session import config
 from jupyter_eca.host.subscribers import Asking
+from jupyter_eca.protocol.ahp import actions
 from jupyter_eca.protocol.changes import ChangedCell, ChangeExtent
 
 if TYPE_CHECKING:
@@ -22,11 +26,11 @@ if TYPE_CHECKING:
     from jupyter_eca.protocol.changes import Change
 
 
-class Beside:
-    """Of one session; `state` gives what it is now, `tell` has an action dispatched."""
+class SessionExtras:
+    """What stands beside the turns of one session. `state` gives its current state, `tell` dispatches an action."""
 
     def __init__(
-        self, host: Host, chat: str, session: str, state: Callable[[], Json], tell: Callable[[Json], None]
+        self, host: Host, chat: str, session: str, state: Callable[[], Json], tell: Callable[[actions.AhpAction], None]
     ) -> None:
         self._host = host
         self._chat = chat
@@ -34,28 +38,29 @@ class Beside:
         self._state = state
         self._tell = tell
 
-    async def look(self) -> None:
-        """Whatever has become another is told."""
+    async def refresh(self) -> None:
+        """Dispatch an action for each part that has changed."""
         state = self._state()
-        offered = with_switches(await customizations(self._host), switched_off(state)) + of_client(state)
-        self._changed("customizations", items(state, "customizations"), offered)
-        self._changed("serverTools", items(state, "serverTools"), tools(self._host, self._chat, self._state()))
+        offered = apply_switches(await customizations(self._host), list_disabled(state)) + list_client_customizations(
+            state
+        )
+        if items(state, "customizations") != offered:
+            self._tell(actions.CustomizationsChanged(session=self._session, customizations=offered))
+        server_tools = tools(self._host, self._chat, self._state())
+        if items(state, "serverTools") != server_tools:
+            self._tell(actions.ServerToolsChanged(session=self._session, tools=server_tools))
         found = await diffs(self._host, self._chat, self._session)
-        self._changed("diffs", items(self._state()["summary"], "diffs"), found)
-
-    def _changed(self, name: str, before: list[Json], after: list[Json]) -> None:
-        if before != after:
-            field = "tools" if name == "serverTools" else name
-            self._tell({"type": f"session/{name}Changed", "session": self._session, field: after})
+        if items(self._state()["summary"], "diffs") != found:
+            self._tell(actions.DiffsChanged(session=self._session, diffs=found))
 
 
-def with_switches(offered: list[Json], off: set[str]) -> list[Json]:
+def apply_switches(offered: list[Json], off: set[str]) -> list[Json]:
     return [{**one, "enabled": one["enabled"] and one["customization"]["uri"] not in off} for one in offered]
 
 
 def tools(host: Host, chat: str, state: Json) -> list[Json]:
-    """Those of the session's agent; what the active client lends stands in `activeClient`."""
-    # Who looks at a session can be asked.
+    """Return the tools of the session's agent. The tools of the active client are in `activeClient` instead."""
+    # The users who watch a session can be asked.
     has = replace(host.tool_contexts.build_expected(chat), questions=Asking(host.audiences, chat))
     found = host.setups.list_tools(config.choice(state).agent, has, config.bounds(host, state))
     return [_tool(one) for one in found if one.spec.server != config.CLIENT]
@@ -68,7 +73,7 @@ def _tool(tool: Tool) -> Json:
 
 
 async def diffs(host: Host, chat: str, session: str) -> list[Json]:
-    """What stands of all that the chat changed."""
+    """Return the changes of the chat that still stand."""
     try:
         changes = await host.changes.list(chat, extent=ChangeExtent.CHAT)
     except EcaError:
@@ -76,8 +81,8 @@ async def diffs(host: Host, chat: str, session: str) -> list[Json]:
     return [_edit(host, session, one) for one in changes]
 
 
-def _edit(host: Host, session: str, one: Change) -> Json:
-    uri = (host.workspace.files.roots[0] / one.path).as_uri()
-    if isinstance(one, ChangedCell):
-        uri = f"{uri}#{one.cell_id}"
-    return uris.change(session, one.id, uri, one.kind, one.text)
+def _edit(host: Host, session: str, change: Change) -> Json:
+    uri = (host.workspace.files.roots[0] / change.path).as_uri()
+    if isinstance(change, ChangedCell):
+        uri = f"{uri}#{change.cell_id}"
+    return uris.make_change(session, change.id, uri, change.kind, change.text)

@@ -1,4 +1,7 @@
-"""A question to the user as an input request of a session: any of its clients may answer."""
+"""Owns questions to the user as input requests of a session: any of its clients may answer.
+
+It must not know the session. `session.py` passes the answers of clients here.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,8 @@ import uuid
 from typing import TYPE_CHECKING, Any, Final
 
 from jupyter_eca.errors import RemoteError
-from jupyter_eca.fronts.ahp.reducers.base import Json, items, present, record
+from jupyter_eca.fronts.ahp.reducers.base import Json, items, omit_none, record
+from jupyter_eca.protocol.ahp import actions
 from jupyter_eca.protocol.question import ChatAskQuestionResult, FieldKind, FieldQuestion
 
 if TYPE_CHECKING:
@@ -20,53 +24,55 @@ _ONE: Final = "answer"
 _KINDS: Final = {FieldKind.ONE: "single-select", FieldKind.SEVERAL: "multi-select"}
 
 
-class Questions:
-    """Of one session; `state` gives what it is now, `tell` has an action dispatched."""
+class InputRequests:
+    """The open questions of one session. `state` gives its current state, `tell` dispatches an action."""
 
-    def __init__(self, session: str, state: Callable[[], Json], tell: Callable[[Json], None]) -> None:
+    def __init__(self, session: str, state: Callable[[], Json], tell: Callable[[actions.AhpAction], None]) -> None:
         self._session = session
         self._state = state
         self._tell = tell
-        self._asked: dict[str, tuple[ChatAskQuestionParams, asyncio.Future[ChatAskQuestionResult]]] = {}
+        self._open: dict[str, tuple[ChatAskQuestionParams, asyncio.Future[ChatAskQuestionResult]]] = {}
 
     @property
     def open(self) -> bool:
-        return bool(self._asked)
+        return bool(self._open)
 
     async def ask(self, question: ChatAskQuestionParams) -> ChatAskQuestionResult:
-        """Raises: RemoteError when nobody is left to answer, or the answer is a secret: state is seen by all."""
+        """Ask a question, and wait for the answer.
+
+        Raises: RemoteError when nobody is left to answer, or the answer would be a secret: all clients see the state.
+        """
         if question.secret:
-            raise RemoteError("secrets are not asked for in shared state")
+            raise RemoteError("a secret cannot be asked for in a shared state")
         asked = request(question)
         id = str(asked["id"])
         future: asyncio.Future[ChatAskQuestionResult] = asyncio.get_running_loop().create_future()
-        self._asked[id] = (question, future)
-        self._tell({"type": "session/inputRequested", "session": self._session, "request": asked})
+        self._open[id] = (question, future)
+        self._tell(actions.InputRequested(session=self._session, request=asked))
         try:
             return await future
         finally:
-            del self._asked[id]
+            del self._open[id]
             if any(one["id"] == id for one in items(self._state(), "inputRequests")):
-                done = {"requestId": id, "response": "cancel"}
-                self._tell({"type": "session/inputCompleted", "session": self._session, **done})
+                self._tell(actions.InputCompleted(session=self._session, request_id=id, response="cancel"))
 
-    def answered(self, asked: Json, response: str, final: Json) -> None:
-        question, future = self._asked.get(asked["id"], (None, None))
+    def resolve(self, request: Json, response: str, final: Json) -> None:
+        question, future = self._open.get(request["id"], (None, None))
         if question is not None and future is not None and not future.done():
-            future.set_result(answer(question, asked, response, final))
+            future.set_result(answer(question, request, response, final))
 
-    def unwatched(self) -> None:
-        """Nobody has looked for a while."""
-        for _, future in self._asked.values():
+    def cancel_all(self) -> None:
+        """Fail all questions: nobody has been there to answer for a while."""
+        for _, future in self._open.values():
             if not future.done():
                 future.set_exception(RemoteError("nobody is left to answer"))
 
 
 def request(question: ChatAskQuestionParams) -> Json:
-    """One question: a field is one of its kind; else with options one is chosen, or it is answered in words."""
+    """Make an input request of one question, whose kind follows from its field or its options."""
     about: Json = {"id": _ONE, "message": question.question, "required": True}
     if isinstance(question, FieldQuestion):
-        kind = _of_field(question.field)
+        kind = _describe_field(question.field)
     elif question.options:
         shown = ((one.label, one.description, None) for one in question.options)
         kind = {"kind": "single-select", "options": _options(shown), "allowFreeformInput": question.allow_freeform}
@@ -75,7 +81,7 @@ def request(question: ChatAskQuestionParams) -> Json:
     return {"id": uuid.uuid4().hex, "message": question.question, "questions": [{**about, **kind}]}
 
 
-def _of_field(field: FormField) -> Json:
+def _describe_field(field: FormField) -> Json:
     default: Any = field.default
     about: Json = {"title": field.title, "message": field.description or field.title, "required": field.required}
     match field.kind:
@@ -91,18 +97,18 @@ def _of_field(field: FormField) -> Json:
             pass
     bounds = {} if field.kind is FieldKind.ONE else {"min": field.least, "max": field.most}
     kind = _KINDS.get(field.kind, field.kind.value)
-    return present(kind=kind, **about, **bounds, format=field.format or None, defaultValue=default)
+    return omit_none(kind=kind, **about, **bounds, format=field.format or None, defaultValue=default)
 
 
-def _options(shown: Iterable[tuple[str, str | None, bool | None]]) -> list[Json]:
+def _options(choices: Iterable[tuple[str, str | None, bool | None]]) -> list[Json]:
     return [
-        present(id=str(at), label=label, description=description, recommended=recommended)
-        for at, (label, description, recommended) in enumerate(shown, 1)
+        omit_none(id=str(at), label=label, description=description, recommended=recommended)
+        for at, (label, description, recommended) in enumerate(choices, 1)
     ]
 
 
 def answer(question: ChatAskQuestionParams, request: Json, response: str, final: Json) -> ChatAskQuestionResult:
-    """What a client made of it; answers that came with the last word stand over drafts."""
+    """Return what a client answered. Answers that come with the completion replace drafts."""
     field = question.field if isinstance(question, FieldQuestion) else None
     if response == "decline" and field is not None:
         return ChatAskQuestionResult(answer=field.decline)
@@ -113,14 +119,14 @@ def answer(question: ChatAskQuestionParams, request: Json, response: str, final:
     said = [str(one) for one in value.get("freeformValues") or given.get("freeformValues") or ()]
     if not said and "value" in value:
         options = {one["id"]: one["label"] for one in items(items(request, "questions")[0], "options")}
-        said = _words(value["value"], options, field)
+        said = _answer_texts(value["value"], options, field)
     if not said and field is not None and not field.required:
         return ChatAskQuestionResult(answer=field.leave_out)
     return ChatAskQuestionResult(answer=", ".join(said), cancelled=not said)
 
 
-def _words(value: Any, options: Json, field: FormField | None) -> list[str]:
-    """As the question would be answered by somebody who types."""
+def _answer_texts(value: Any, options: Json, field: FormField | None) -> list[str]:
+    """Return the answer as somebody would type it."""
     if isinstance(value, bool):
         return [field.choices[0 if value else 1]] if field is not None else [str(value)]
     if isinstance(value, float) and value.is_integer():

@@ -1,6 +1,7 @@
-"""What is known of a session beside the events of its chat, and survives the server: flags, choices, what waits.
+"""Owns what is known of a session beside the events of its chat: flags, choices, queued messages. Pure.
 
-A session without a turn is nothing but this: a chat begins with its first question.
+It must not know the disk (`persistence.py`). A session without a turn is nothing but its note: a chat begins with its
+first prompt.
 """
 
 from __future__ import annotations
@@ -8,14 +9,14 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, cast
 
-from jupyter_eca.fronts.ahp.customizations import switched_off
-from jupyter_eca.fronts.ahp.reducers.base import Json, present, put, record
-from jupyter_eca.fronts.ahp.reducers.status import ACTIVITY, Status
+from jupyter_eca.fronts.ahp.customizations import list_disabled
+from jupyter_eca.fronts.ahp.reducers.base import Json, omit_none, put, record
+from jupyter_eca.fronts.ahp.reducers.status import ACTIVITY, SessionStatus
 
 if TYPE_CHECKING:
     from jupyter_eca.host.store import ChatRow
 
-# Actions after which there is something else to keep.
+# Actions that change what the note has to keep.
 NOTED = frozenset(
     f"session/{name}"
     for name in (
@@ -43,9 +44,9 @@ def read(text: str) -> Json:
 
 
 def of(state: Json, messages: dict[str, Json]) -> Json:
-    """`messages` are those with attachments, by turn, of which the store keeps only the text."""
+    """Make the note of a session. `messages` are those with attachments, by turn: the store keeps only the text."""
     summary = state["summary"]
-    return present(
+    return omit_none(
         created=summary["createdAt"],
         modified=summary["modifiedAt"],
         title=summary["title"],
@@ -56,19 +57,19 @@ def of(state: Json, messages: dict[str, Json]) -> Json:
         values=record(record(state, "config"), "values"),
         steering=state.get("steeringMessage"),
         queue=state.get("queuedMessages"),
-        off=sorted(switched_off(state)) or None,
+        off=sorted(list_disabled(state)) or None,
         messages=messages or None,
     )
 
 
 def summary(uri: str, provider: str, row: ChatRow | None, note: Json) -> Json:
-    """Of a session that is not in memory: nothing is under way in it."""
+    """Make the summary of a session that is not in memory, so nothing goes on in it."""
     model = note.get("model") or (row and row.model and {"id": row.model}) or None
-    return present(
+    return omit_none(
         resource=uri,
         provider=provider,
         title=(row and row.title) or note.get("title", ""),
-        status=int(Status.IDLE) | int(note.get("flags", 0)),
+        status=int(SessionStatus.IDLE) | int(note.get("flags", 0)),
         createdAt=note.get("created", row.created if row else 0),  # it never changes
         modifiedAt=max(row.updated if row else 0, note.get("modified", 0)),
         model=model,
@@ -77,8 +78,8 @@ def summary(uri: str, provider: str, row: ChatRow | None, note: Json) -> Json:
     )
 
 
-def applied(state: Json, note: Json) -> Json:
-    """A state that was made from the events, with what they cannot tell."""
+def apply_note(state: Json, note: Json) -> Json:
+    """Return a state that was made from events, completed by what only the note knows."""
     about = state["summary"]
     status = int(about["status"]) & ACTIVITY | int(note.get("flags", 0))
     return put(

@@ -1,12 +1,24 @@
-"""From events of a chat to actions of its session. Replayed from the store it gives the same turns."""
+"""Owns how events of a chat become actions of its session. Replayed from the store, they give the same turns.
+
+It must not know the session, which dispatches the actions. `tool_calls.py` has the events of tool calls.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from jupyter_eca.fronts.ahp.reducers.base import Json, items, present
+from jupyter_eca.fronts.ahp.reducers.base import Json, items, omit_none
 from jupyter_eca.fronts.ahp.resources import uris
-from jupyter_eca.fronts.ahp.session.tool_calls import Calls
+from jupyter_eca.fronts.ahp.session.tool_calls import ToolCallProjection
+from jupyter_eca.protocol.ahp import actions
+from jupyter_eca.protocol.ahp.content import (
+    AhpReasoningPart,
+    ContentPart,
+    ErrorInfo,
+    MarkdownPart,
+    SystemPart,
+    UserMessage,
+)
 from jupyter_eca.protocol.content import (
     ImageContent,
     MetadataContent,
@@ -24,12 +36,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from jupyter_eca.fronts.ahp.locales import Words
+    from jupyter_eca.fronts.ahp.locales import Wording
+    from jupyter_eca.protocol.ahp.content import ResponsePart
 
 
-class Projection:
-    """Of one session; `state` gives what it is now. `messages` has those of turns that a client of the protocol began,
-    with their attachments, by turn: the store keeps only their text."""
+class SessionProjection:
+    """The projection of one session. `state` gives its current state.
+
+    `messages` has the messages with attachments that clients sent, by turn: the store keeps only their text.
+    """
 
     def __init__(
         self,
@@ -38,124 +53,124 @@ class Projection:
         root: Path,
         messages: dict[str, Json],
         owner: Callable[[], str],
-        words: Callable[[], Words],
+        words: Callable[[], Wording],
     ) -> None:
         self._session = session
         self._state = state
         self._messages = messages
-        self._calls = Calls(session, state, root, owner, words)
-        self._asked = ""  # the last turn whose prompt was seen
+        self._calls = ToolCallProjection(session, state, root, owner, words)
+        self._last_prompted = ""  # the last turn whose prompt was seen
         self._remark = ""  # the last thing that we said ourselves: why a turn failed
 
-    def actions(self, event: Event) -> Iterator[Json]:
-        """To be dispatched one by one: each is made for the state that the one before has left."""
+    def actions(self, event: Event) -> Iterator[actions.AhpAction]:
+        """Yield the actions of an event. Dispatch each before the next is taken: it is made for the state that this
+        leaves.
+        """
         content = event.content
         if isinstance(content, MetadataContent):
-            # The title that a first question makes does not stand over one that somebody gave before.
+            # The title made from the first prompt does not replace one that a user gave before.
             title = self._state()["summary"]["title"]
             if content.title != title and not (title and event.turn):
-                yield self._of_session("titleChanged", title=content.title)
+                yield actions.TitleChanged(session=self._session, title=content.title)
         elif event.role is Role.USER and isinstance(content, TextContent):
-            yield from self._asks(event.turn, content.text)
+            yield from self._start_turn(event.turn, content.text)
         elif self._active() == event.turn != "":
-            yield from self._says(event)
+            yield from self._add_content(event)
         if event.outcome is not None and self._active() == event.turn:
-            yield from self._ends(event.turn, event.outcome)
+            yield from self._end_turn(event.turn, event.outcome)
 
     def forget(self) -> None:
-        """Turns were taken away: one may come again."""
-        self._asked = ""
+        """Forget the last turn: turns were removed, and one may come again."""
+        self._last_prompted = ""
 
-    def _asks(self, turn: str, text: str) -> Iterator[Json]:
-        """The first words of a turn begin it, unless a client did; later ones were said into it."""
-        if turn == self._asked:
+    def _start_turn(self, turn: str, text: str) -> Iterator[actions.AhpAction]:
+        """Start a turn with its first text, unless a client has started it. Later texts steer it."""
+        if turn == self._last_prompted:
             if self._active() == turn:
-                yield from self._steered(turn, text)
+                yield from self._add_steering(turn, text)
             return
-        self._asked, self._remark = turn, ""
+        self._last_prompted, self._remark = turn, ""
         active = self._active()
         if active and active != turn:
-            failed = {"errorType": "busy", "message": "The chat was asked something else first."}
-            yield self._of_turn("error", active, error=failed)
+            error = ErrorInfo(error_type="busy", message="The chat was prompted by another client first.")
+            yield actions.AhpTurnError(session=self._session, turn_id=active, error=error)
         if active != turn and all(one["id"] != turn for one in items(self._state(), "turns")):
-            yield self._of_turn("turnStarted", turn, userMessage=self._messages.get(turn, {"text": text}))
+            message = UserMessage.model_validate(self._messages.get(turn, {"text": text}))
+            yield actions.TurnStarted(session=self._session, turn_id=turn, user_message=message)
 
-    def _steered(self, turn: str, text: str) -> Iterator[Json]:
+    def _add_steering(self, turn: str, text: str) -> Iterator[actions.AhpAction]:
         steering = self._state().get("steeringMessage")
         if steering is not None and steering["userMessage"]["text"] in text:
-            yield self._of_session("pendingMessageRemoved", kind="steering", id=steering["id"])
-        part = {"kind": "systemNotification", "content": f"The user added: {text}"}
-        yield self._of_turn("responsePart", turn, part=part)
+            yield actions.PendingMessageRemoved(session=self._session, kind="steering", id=steering["id"])
+        yield self._add_part(turn, SystemPart(content=f"The user added: {text}"))
 
-    def _says(self, event: Event) -> Iterator[Json]:
+    def _add_content(self, event: Event) -> Iterator[actions.AhpAction]:
         turn, content = event.turn, event.content
         match content:
             case ToolCallContent():
                 words = event.aside.text if isinstance(event.aside, RejectionAside) else ""
                 yield from self._calls.actions(turn, content, words)
             case TextContent(text=text) if event.role is Role.ASSISTANT or event.local:
-                yield from self._text(turn, "markdown", "", text)
+                yield from self._add_text(turn, "markdown", "", text)
             case TextContent(text=text):
                 self._remark = text
-                yield self._of_turn("responsePart", turn, part={"kind": "systemNotification", "content": text})
+                yield self._add_part(turn, SystemPart(content=text))
             case ReasonTextContent(id=id, text=text):
-                yield from self._text(turn, "reasoning", id, text)
+                yield from self._add_text(turn, "reasoning", id, text)
             case UsageContent():
-                yield self._of_turn("usage", turn, usage=_usage(content))
+                yield actions.UsageChanged(session=self._session, turn_id=turn, usage=_describe_usage(content))
             case ImageContent(media_type=media_type) if event.role is Role.ASSISTANT and event.seq > 0:
-                uri = uris.picture(self._session, event.seq)
-                yield self._of_turn("responsePart", turn, part=_referred(uri, media_type, content.base64))
+                uri = uris.picture_uri(self._session, event.seq)
+                yield self._add_part(turn, _refer_to_image(uri, media_type, content.base64))
             case UrlContent(title=title, url=url):
-                yield from self._text(turn, "markdown", "", f"\n\n[{title}]({url})\n\n")
+                yield from self._add_text(turn, "markdown", "", f"\n\n[{title}]({url})\n\n")
             case ProgressContent(state="running", text=text) if event.role is Role.SYSTEM:
                 if text and text != self._state()["summary"].get("activity"):
-                    yield self._of_session("activityChanged", activity=text)
+                    yield actions.ActivityChanged(session=self._session, activity=text)
             case _:
                 pass
 
-    def _text(self, turn: str, kind: str, id: str, text: str) -> Iterator[Json]:
-        """A new part, or more of the last one."""
+    def _add_text(self, turn: str, kind: str, id: str, text: str) -> Iterator[actions.AhpAction]:
+        """Add a part, or append to the last one."""
         parts = items(self._state()["activeTurn"], "responseParts")
         last = parts[-1] if parts else {}
         if last.get("kind") == kind and id in {"", last.get("id")}:
-            name = "delta" if kind == "markdown" else "reasoning"
-            yield self._of_turn(name, turn, partId=last["id"], content=text)
+            delta = actions.MarkdownDelta if kind == "markdown" else actions.ReasoningPartDelta
+            yield delta(session=self._session, turn_id=turn, part_id=last["id"], content=text)
             return
         id = id or f"text-{len(parts)}"
         if any(part.get("id") == id for part in parts):
             id = f"{id}-{len(parts)}"
-        yield self._of_turn("responsePart", turn, part={"kind": kind, "id": id, "content": text})
+        part = MarkdownPart if kind == "markdown" else AhpReasoningPart
+        yield self._add_part(turn, part(id=id, content=text))
 
-    def _ends(self, turn: str, outcome: Outcome) -> Iterator[Json]:
+    def _end_turn(self, turn: str, outcome: Outcome) -> Iterator[actions.AhpAction]:
         match outcome:
             case Outcome.COMPLETED:
-                yield self._of_turn("turnComplete", turn)
+                yield actions.TurnComplete(session=self._session, turn_id=turn)
             case Outcome.STOPPED:
-                yield self._of_turn("turnCancelled", turn)
+                yield actions.TurnCancelled(session=self._session, turn_id=turn)
             case Outcome.FAILED:
-                message = self._remark or "The answer failed."
-                yield self._of_turn("error", turn, error={"errorType": "failed", "message": message})
+                error = ErrorInfo(error_type="failed", message=self._remark or "The answer failed.")
+                yield actions.AhpTurnError(session=self._session, turn_id=turn, error=error)
         if self._state()["summary"].get("activity"):
-            yield self._of_session("activityChanged")
+            yield actions.ActivityChanged(session=self._session)
 
     def _active(self) -> str:
         turn = self._state().get("activeTurn")
         return str(turn["id"]) if turn else ""
 
-    def _of_session(self, name: str, **fields: object) -> Json:
-        return {"type": f"session/{name}", "session": self._session, **fields}
-
-    def _of_turn(self, name: str, turn: str, **fields: object) -> Json:
-        return self._of_session(name, turnId=turn, **fields)
+    def _add_part(self, turn: str, part: ResponsePart) -> actions.PartAdded:
+        return actions.PartAdded(session=self._session, turn_id=turn, part=part)
 
 
-def _usage(content: UsageContent) -> Json:
+def _describe_usage(content: UsageContent) -> Json:
     about = {"cost": content.last_message_cost, "sessionCost": content.session_cost}
     about |= {"contextTokens": content.session_tokens, "contextWindow": content.limit and content.limit.context}
     tokens = {"inputTokens": content.message_input_tokens, "outputTokens": content.message_output_tokens}
-    return present(**tokens, cacheReadTokens=content.message_cached_tokens, _meta=present(**about))
+    return omit_none(**tokens, cacheReadTokens=content.message_cached_tokens, _meta=omit_none(**about))
 
 
-def _referred(uri: str, media_type: str, base64: str) -> Json:
-    """The size as it is when read, not as it is written."""
-    return {"kind": "contentRef", "uri": uri, "contentType": media_type, "sizeHint": len(base64) * 3 // 4}
+def _refer_to_image(uri: str, media_type: str, base64: str) -> ContentPart:
+    """Refer to an image. The size is that of its bytes, not of the base64 that is stored."""
+    return ContentPart(uri=uri, content_type=media_type, size_hint=len(base64) * 3 // 4)

@@ -1,4 +1,8 @@
-"""One session: what happens in its chat becomes actions, what clients do becomes calls of the host."""
+"""Owns one session: events of its chat become actions, actions of clients become calls of the host.
+
+It must not know the front, only `ports.SessionFront`. `projection.py` makes the actions, `action_rules.py` decides
+which actions of clients are allowed, `input_requests.py` and `client_tools.py` own questions and tools.
+"""
 
 from __future__ import annotations
 
@@ -15,18 +19,18 @@ from jupyter_eca.fronts.ahp.locales import ENGLISH, LANGUAGES
 from jupyter_eca.fronts.ahp.reducers import reduce_session
 from jupyter_eca.fronts.ahp.reducers.base import Json, items, put, record
 from jupyter_eca.fronts.ahp.resources import at_client
-from jupyter_eca.fronts.ahp.resources.at_client import Brought
+from jupyter_eca.fronts.ahp.resources.at_client import ClientCustomizations
 from jupyter_eca.fronts.ahp.session import config
 from jupyter_eca.fronts.ahp.session.action_rules import session_refusal
-from jupyter_eca.fronts.ahp.session.client_tools import GRACE, Lending, declined
-from jupyter_eca.fronts.ahp.session.extras import Beside
-from jupyter_eca.fronts.ahp.session.input_requests import Questions
+from jupyter_eca.fronts.ahp.session.client_tools import GRACE, ClientTools, declined
+from jupyter_eca.fronts.ahp.session.extras import SessionExtras
+from jupyter_eca.fronts.ahp.session.input_requests import InputRequests
 from jupyter_eca.fronts.ahp.session.notes import NOTED
-from jupyter_eca.fronts.ahp.session.projection import Projection
+from jupyter_eca.fronts.ahp.session.projection import SessionProjection
 from jupyter_eca.fronts.ahp.session.tool_calls import REMEMBER, why
 from jupyter_eca.host.chat.live_chat import Prompt, now
 from jupyter_eca.protocol.ahp import actions
-from jupyter_eca.protocol.ahp.content import UserMessage
+from jupyter_eca.protocol.ahp.content import ErrorInfo, ModelSelection, UserMessage
 from jupyter_eca.protocol.ahp.state import ActiveClient
 from jupyter_eca.protocol.content import Role, TextContent
 from jupyter_eca.protocol.event import Outcome, merged
@@ -35,47 +39,50 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterable
     from typing import Any
 
-    from jupyter_eca.fronts.ahp.front import Front
-    from jupyter_eca.fronts.ahp.hub import Origin
-    from jupyter_eca.fronts.ahp.locales import Words
+    from jupyter_eca.fronts.ahp.hub import ActionOrigin
+    from jupyter_eca.fronts.ahp.locales import Wording
+    from jupyter_eca.fronts.ahp.ports import SessionFront
     from jupyter_eca.fronts.ahp.resources.at_client import Ask
     from jupyter_eca.protocol.event import Event
 
 _log = logging.getLogger(__name__)
 
-# What changes which tools a session has, or what it is customized with.
+# Actions that change the tools or the customizations of a session.
 _SET_UP: Final = (actions.ConfigChanged, actions.CustomizationToggled, actions.ActiveClientChanged)
 
 
-class Session:
-    """`live.Asker` of the turns that its clients begin. `messages` are those with attachments, by turn. While events
-    are read from the store, those that come meanwhile wait in `_behind`."""
+class AhpSession:
+    """One session, and the `Asker` of the turns that its clients start.
 
-    def __init__(self, front: Front, chat: str, messages: dict[str, Json] | None = None) -> None:
+    `messages` are those with attachments, by turn. While events are read from the store, new ones wait in
+    `_waiting_events`.
+    """
+
+    def __init__(self, front: SessionFront, chat: str, messages: dict[str, Json] | None = None) -> None:
         self.chat = chat
         self.uri = session_uri(chat)
         self.messages = messages or {}
-        self.lending = Lending()
+        self.client_tools = ClientTools()
         self.opened = asyncio.Event()
         self.wanted = False
         self._front = front
         self._host = front.host
         self._draft: Json = {}
-        self._behind: list[Event] | None = []
+        self._waiting_events: list[Event] | None = []
         self._known = 0
-        # What is done to the chat is done in the order in which clients asked for it.
+        # Operations on the chat run in the order in which clients requested them.
         self._order = asyncio.Lock()
-        # Turns of clients that the chat has said nothing of: refused ones never reach the store.
+        # Turns of clients without any event yet: a refused prompt never reaches the store.
         self._unseen: set[str] = set()
         self._starting: dict[str, asyncio.Task[None]] = {}
-        self.questions = Questions(self.uri, lambda: self.state, self.dispatch)
+        self.input_requests = InputRequests(self.uri, lambda: self.state, self.dispatch)
         self._leaving: asyncio.Task[None] | None = None
-        self._looking = False
-        self._beside = Beside(front.host, chat, self.uri, lambda: self.state, self.dispatch)
-        self._brought = Brought(self.uri, lambda: self.state, self.dispatch)
+        self._refresh_pending = False
+        self._extras = SessionExtras(front.host, chat, self.uri, lambda: self.state, self.dispatch)
+        self._client_customizations = ClientCustomizations(self.uri, lambda: self.state, self.dispatch)
         root = front.host.workspace.files.roots[0]
-        self._projection = Projection(
-            self.uri, lambda: self.state, root, self.messages, lambda: self.lending.owner, self._words
+        self._projection = SessionProjection(
+            self.uri, lambda: self.state, root, self.messages, lambda: self.client_tools.owner, self._wording
         )
 
     @property
@@ -83,99 +90,104 @@ class Session:
         return self._front.hub.state(self.uri) if self._front.hub.has(self.uri) else self._draft
 
     @property
-    def idle(self) -> bool:
-        """Whether all that there is to know of it is kept on disk. Somebody who `wanted` it may be about to use it."""
+    def is_idle(self) -> bool:
+        """Whether everything about it is on disk. Somebody who `wanted` it may be about to use it."""
         live = self._host.chats.live(self.chat)
-        under_way = self._order.locked() or self._starting or self.questions.open or self.lending.owner or self._behind
+        under_way = (
+            self._order.locked()
+            or self._starting
+            or self.input_requests.open
+            or self.client_tools.owner
+            or self._waiting_events
+        )
         return self.opened.is_set() and not (self.wanted or self.turn or under_way or (live is not None and live.busy))
 
     @property
     def turn(self) -> str:
-        """The one under way, "" for none."""
+        """The id of the active turn, "" for none."""
         return str(record(self.state, "activeTurn").get("id", ""))
 
-    def _words(self) -> Words:
+    def _wording(self) -> Wording:
         return LANGUAGES[self._front.hub.language(self.uri) or ENGLISH]
 
     # -- from the chat
 
     def begin_empty(self) -> None:
-        """There is nothing to read."""
-        self._behind = None
+        """Open a session without events."""
+        self._waiting_events = None
         self.opened.set()
 
     async def read(self, state: Json) -> None:
-        """From what is stored of it; `state` is what it is like without a turn."""
+        """Build the state from the stored events; `state` is the one without turns."""
         self._draft = state
-        # A turn that the server did not live to see the end of is closed by this. It may have no turn yet, or another
-        # program may answer in it.
+        # This closes a turn that was running when the server died. The chat may have no turn yet, or another program
+        # may answer in it.
         with suppress(EcaError):
             await self._host.chats.load(self.chat, must_exist=True)
         events = await self._host.chats.read_events(self.chat)
         for event in merged(events):
             for action in self._projection.actions(event):
-                self._draft = reduce_session(self._draft, action, event.at)
+                self._draft = reduce_session(self._draft, action.wire(), event.at)
         modified = max(state["summary"]["modifiedAt"], self._draft["summary"]["modifiedAt"])
         self._draft = put(self._draft, summary=put(self._draft["summary"], modifiedAt=modified))
-        self._front.added(self, self._draft)
+        self._front.add_to_hub(self, self._draft)
         self._catch_up(events)
-        self.look()
+        self.refresh()
 
     def _catch_up(self, events: list[Event]) -> None:
         self._known = max([self._known, *(event.seq for event in events)])
-        behind, self._behind = self._behind or [], None
+        behind, self._waiting_events = self._waiting_events or [], None
         self.show(behind)
 
     def show(self, events: Iterable[Event]) -> None:
         for event in events:
-            if self._behind is not None:
-                self._behind.append(event)
+            if self._waiting_events is not None:
+                self._waiting_events.append(event)
             elif not 0 < event.seq <= self._known:
                 self._known = max(self._known, event.seq)
-                self._tell(event)
+                self._project(event)
 
-    def _tell(self, event: Event) -> None:
+    def _project(self, event: Event) -> None:
         for action in self._projection.actions(event):
             self.dispatch(action, event.at)
         if event.role is Role.USER and isinstance(event.content, TextContent):
             self._unseen.discard(event.turn)
-            self._model_used()
+            self._publish_model()
         if event.outcome is not None:
-            self.look()
+            self.refresh()
         if event.outcome is Outcome.COMPLETED:
             self.next()
 
-    def _model_used(self) -> None:
-        """Whoever asked may have chosen another."""
+    def _publish_model(self) -> None:
+        """Show the model that the turn runs with: the client that prompted may have chosen another."""
         live = self._host.chats.live(self.chat)
         model = live.state.setup.model if live else ""
         if model and record(self.state["summary"], "model").get("id") != model:
-            self.dispatch({"type": "session/modelChanged", "session": self.uri, "model": {"id": model}})
+            self.dispatch(actions.ModelChanged(session=self.uri, model=ModelSelection(id=model)))
 
-    async def again(self) -> None:
-        """The chat was cut back, by whomever: what is no longer there goes, what is new comes."""
+    async def reread(self) -> None:
+        """Read the chat again after it was cut back: drop turns that are gone, add those that are new."""
         async with self._order:
-            self._behind = self._behind or []
+            self._waiting_events = self._waiting_events or []
             events: list[Event] = []
             try:
                 events = await self._host.chats.read_events(self.chat)
-                self._compare(events)
+                self._apply_stored(events)
             finally:
                 self._catch_up(events)
 
-    def _compare(self, events: list[Event]) -> None:
-        kept = self._still_there(list(dict.fromkeys(event.turn for event in events if event.turn)))
+    def _apply_stored(self, events: list[Event]) -> None:
+        kept = self._find_kept_turns(list(dict.fromkeys(event.turn for event in events if event.turn)))
         if kept is not None:
-            cut = {"type": "session/truncated", "session": self.uri}
-            self.dispatch({**cut, "turnId": kept[-1]} if kept else cut)
+            self.dispatch(actions.Truncated(session=self.uri, turn_id=kept[-1] if kept else None))
             self._projection.forget()
         shown = {*(str(turn["id"]) for turn in items(self.state, "turns")), self.turn}
         new = (e for e in events if e.seq > self._known or (e.turn and e.turn not in shown))
         for event in merged(new):
-            self._tell(event)
+            self._project(event)
 
-    def _still_there(self, stored: list[str]) -> list[str] | None:
-        """The turns up to the first that is stored no longer; None when that is none."""
+    def _find_kept_turns(self, stored: list[str]) -> list[str] | None:
+        """Return the turns before the first one that is no longer stored; None if all are stored."""
         known = [str(turn["id"]) for turn in items(self.state, "turns")] + ([self.turn] if self.turn else [])
         kept: list[str] = []
         rest = iter(stored)
@@ -185,58 +197,65 @@ class Session:
             kept.append(id)
         return None
 
-    def dispatch(self, action: Json, at: int | None = None, origin: Origin | None = None) -> None:
-        self._front.hub.dispatch(self.uri, action, now() if at is None else at, origin)
+    def dispatch(self, action: actions.AhpAction, at: int | None = None) -> None:
+        """Apply an action of the server, at a time in milliseconds, which is now unless it is given."""
+        self._apply(action.wire(), now() if at is None else at)
+
+    def _apply(self, action: Json, at: int, origin: ActionOrigin | None = None) -> None:
+        self._front.hub.apply(self.uri, action, at, origin)
         if str(action["type"]) in NOTED:
             self._front.keep(self)
 
-    def look(self) -> None:
-        """At what stands beside the turns; each look is at what is there when it begins."""
-        if not self._looking:
-            self._looking = True
-            self._start(self._look)
+    def refresh(self) -> None:
+        """Refresh what stands beside the turns, soon. Calls before it has begun are one."""
+        if not self._refresh_pending:
+            self._refresh_pending = True
+            self._start(self._refresh)
 
-    async def _look(self) -> None:
-        self._looking = False
+    async def _refresh(self) -> None:
+        self._refresh_pending = False
         if self._front.hub.has(self.uri):
-            await self._beside.look()
+            await self._extras.refresh()
             if ask := self._ask_of(record(self.state, "activeClient").get("clientId", "")):
-                self._front.start(self._brought.load(ask))
+                self._front.start(self._client_customizations.load(ask))
 
     def _ask_of(self, client: str) -> Ask | None:
-        listener = self._front.hub.listener(client)
+        listener = self._front.hub.find_client(client)
         return listener.request if listener else None
 
     # -- from a client
 
-    def take(self, raw: Json, action: actions.SessionAction, origin: Origin) -> None:
+    def handle(self, raw: Json, action: actions.SessionAction, origin: ActionOrigin) -> None:
+        """Apply an action of a client, or refuse it."""
         if reason := session_refusal(self.state, action, origin.client):
             self._front.hub.refuse(self.uri, raw, origin, reason)
-            if isinstance(action, actions.Denied) and (failed := declined(self.state, action, origin.client)):
-                about = {"session": self.uri, "turnId": action.turn_id, "toolCallId": action.tool_call_id}
-                self.dispatch({"type": "session/toolCallComplete", **about, "result": failed.wire()})
-                self.lending.done(action.tool_call_id, failed)
+            if isinstance(action, actions.ToolCallDenied) and (failed := declined(self.state, action, origin.client)):
+                call = action.tool_call_id
+                self.dispatch(
+                    actions.ToolCallComplete(session=self.uri, turn_id=action.turn_id, tool_call_id=call, result=failed)
+                )
+                self.client_tools.complete(action.tool_call_id, failed)
             return
         before = self.state
-        self.dispatch(raw, origin=origin)
-        self._carry(raw, action, before, origin.client)
+        self._apply(raw, now(), origin)
+        self._carry_out(raw, action, before, origin.client)
         if isinstance(action, _SET_UP):
-            self.look()
+            self.refresh()
         if not self.turn and self.state["summary"].get("activity"):
-            self.dispatch({"type": "session/activityChanged", "session": self.uri})
+            self.dispatch(actions.ActivityChanged(session=self.uri))
 
-    def _carry(self, raw: Json, action: actions.SessionAction, before: Json, client: str) -> None:
+    def _carry_out(self, raw: Json, action: actions.SessionAction, before: Json, client: str) -> None:
         match action:
             case actions.TurnStarted(turn_id=turn):
                 self._begin(turn, raw["userMessage"], client)
             case actions.TurnCancelled(turn_id=turn):
                 self._cancel(turn)
-            case actions.Approved(tool_call_id=call, selected_option_id=option):
+            case actions.ToolCallApproved(tool_call_id=call, selected_option_id=option):
                 self._host.turns.approve(self.chat, call, remember=option == REMEMBER)
-            case actions.Denied(tool_call_id=call):
+            case actions.ToolCallDenied(tool_call_id=call):
                 self._host.turns.reject(self.chat, call, why(action))
-            case actions.CallComplete(tool_call_id=call, result=result):
-                self.lending.done(call, result)
+            case actions.ToolCallComplete(tool_call_id=call, result=result):
+                self.client_tools.complete(call, result)
             case actions.TitleChanged(title=title):
                 self._start(partial(self._rename, title))
             case actions.ModelChanged() | actions.ConfigChanged():
@@ -254,7 +273,7 @@ class Session:
                 self._host.turns.steer(self.chat, "")
             case actions.InputCompleted(request_id=id, response=response):
                 asked = next(one for one in items(before, "inputRequests") if one["id"] == id)
-                self.questions.answered(asked, response, record(raw, "answers"))
+                self.input_requests.resolve(asked, response, record(raw, "answers"))
             case _:
                 pass
 
@@ -265,15 +284,15 @@ class Session:
 
         return self._front.start(ordered())
 
-    async def resting(self) -> None:
-        """Returns once what was to be done before is."""
+    async def wait_until_done(self) -> None:
+        """Wait until all work that was started before is done."""
         async with self._order:
             pass
 
     # -- turns
 
     def _begin(self, turn: str, message: Json, client: str = "") -> None:
-        """Asked by a client, or from the queue."""
+        """Start a turn for a client, or for a queued message."""
         if message.get("attachments"):
             self.messages[turn] = message
         self._unseen.add(turn)
@@ -285,7 +304,7 @@ class Session:
     async def _prompt(self, turn: str, message: UserMessage, client: str) -> None:
         if self.turn != turn:
             return
-        contexts = (*self._brought.contexts(), *await at_client.contexts(message, self._ask_of(client)))
+        contexts = (*self._client_customizations.contexts(), *await at_client.contexts(message, self._ask_of(client)))
         if self.turn != turn:
             return
         state = self.state
@@ -293,18 +312,18 @@ class Session:
         try:
             await self._host.turns.prompt(Prompt(self.chat, message.text, choice, contexts, self, bounds, turn=turn))
         except EcaError as error:
-            self._brought.forget()
+            self._client_customizations.forget()
             self._fail(turn, str(error))
             return
         if state["summary"]["title"] and not items(state, "turns"):
-            # The user's own title, given before there was a chat that could have one.
+            # The user gave this title before the chat existed.
             await self._rename(state["summary"]["title"])
         self._steer()
 
     def _fail(self, turn: str, message: str) -> None:
         if self.turn == turn:
-            error = {"errorType": "refused", "message": message}
-            self.dispatch({"type": "session/error", "session": self.uri, "turnId": turn, "error": error})
+            error = ErrorInfo(error_type="refused", message=message)
+            self.dispatch(actions.AhpTurnError(session=self.uri, turn_id=turn, error=error))
 
     def _cancel(self, turn: str) -> None:
         if task := self._starting.get(turn):
@@ -314,19 +333,20 @@ class Session:
             self._host.turns.stop(self.chat)
 
     def next(self) -> None:
-        """What waits in the queue is asked once nothing else is."""
+        """Prompt with the first queued message if no turn is active."""
         queue = items(self.state, "queuedMessages")
         if not queue or self.turn or self.state["lifecycle"] != "ready":
             return
         first, turn = queue[0], uuid.uuid4().hex
-        about = {"session": self.uri, "kind": "queued", "id": first["id"]}
-        self.dispatch({"type": "session/pendingMessageRemoved", **about})
-        begun = {"turnId": turn, "userMessage": first["userMessage"], "queuedMessageId": first["id"]}
-        self.dispatch({"type": "session/turnStarted", "session": self.uri, **begun})
+        self.dispatch(actions.PendingMessageRemoved(session=self.uri, kind="queued", id=first["id"]))
+        message = UserMessage.model_validate(first["userMessage"])
+        self.dispatch(
+            actions.TurnStarted(session=self.uri, turn_id=turn, user_message=message, queued_message_id=first["id"])
+        )
         self._begin(turn, first["userMessage"])
 
     def _steer(self) -> None:
-        """One at a time: the newest stands in for the one before."""
+        """Give the host the steering message. There is one at a time: the newest replaces the one before."""
         steering = self.state.get("steeringMessage")
         live = self._host.chats.live(self.chat)
         if steering and live is not None and live.state.turn == self.turn:
@@ -334,14 +354,14 @@ class Session:
             self._host.turns.steer(self.chat, steering["userMessage"]["text"])
 
     def _cut(self) -> None:
-        self._brought.forget()
+        self._client_customizations.forget()
         for task in self._starting.values():
             task.cancel()
         kept = {str(turn["id"]) for turn in items(self.state, "turns")}
         self._host.turns.stop(self.chat)
-        self._start(partial(self._keep, kept))
+        self._start(partial(self._keep_turns, kept))
 
-    async def _keep(self, turns: set[str]) -> None:
+    async def _keep_turns(self, turns: set[str]) -> None:
         if live := self._host.chats.live(self.chat):
             await asyncio.gather(*live.tasks.values(), return_exceptions=True)
         try:
@@ -350,46 +370,47 @@ class Session:
             pass  # nothing was ever asked in it
         except EcaError:
             _log.warning("%s could not be cut back", self.uri, exc_info=True)
-            self._front.start(self.again())
+            self._front.start(self.reread())
 
     async def _rename(self, title: str) -> None:
         with suppress(EcaError):  # it is kept with the session until there is a chat
             await self._host.archive.rename(self.chat, title)
 
-    # -- `live.Asker`
+    # -- the `Asker` of its turns
 
     def sees(self, chat: str) -> bool:  # noqa: ARG002  # clients list all of them
         return True
 
     def resume(self, chat: str) -> None:
-        """Which session a client shows is its own affair."""
+        """Do nothing: each client decides which session it shows."""
 
     # -- the active client
 
     def lend(self) -> None:
-        """The tools of the active client are the chat's, or none are."""
+        """Offer the model the tools of the active client, or none."""
         found = self.state.get("activeClient")
         client = ActiveClient.model_validate(found) if found else None
-        self.returned(self.lending.owner)
-        self.lending.owner, self.lending.gone = (client.client_id if client else ""), False
-        self._host.toolbox.lend(self.chat, self.lending.tools(client.tools) if client else ())
+        self.return_client(self.client_tools.owner)
+        self.client_tools.owner, self.client_tools.gone = (client.client_id if client else ""), False
+        self._host.toolbox.lend(self.chat, self.client_tools.tools(client.tools) if client else ())
 
-    def left(self, client: str) -> None:
-        """A client has gone; it may come back to its calls."""
+    def remove_client(self, client: str) -> None:
+        """A client has left. It may come back to its calls for a while."""
         if record(self.state, "activeClient").get("clientId") == client:
-            self.dispatch({"type": "session/activeClientChanged", "session": self.uri, "activeClient": None})
-            self.look()
-        if self.lending.owner == client and self._leaving is None:
+            self.dispatch(actions.ActiveClientChanged(session=self.uri, active_client=None))
+            self.refresh()
+        if self.client_tools.owner == client and self._leaving is None:
             self._leaving = self._front.start(self._abandon())
 
-    def returned(self, client: str) -> None:
-        if self._leaving is not None and self.lending.owner == client:
+    def return_client(self, client: str) -> None:
+        """A client is back: do not abandon its calls."""
+        if self._leaving is not None and self.client_tools.owner == client:
             self._leaving.cancel()
             self._leaving = None
 
     async def _abandon(self) -> None:
         await asyncio.sleep(min(GRACE, self._host.attendance.grace))
         self._leaving = None
-        self.lending.owner = ""
-        self.lending.abandon()
+        self.client_tools.owner = ""
+        self.client_tools.abandon()
         self._host.toolbox.lend(self.chat, ())

@@ -1,13 +1,17 @@
-"""Tool calls: from ECA's contents to the protocol's actions."""
+"""Owns how ECA's tool call contents become the protocol's actions.
+
+It must not know the session. `projection.py` has all other contents.
+"""
 
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Final, TypedDict, cast
 
-from jupyter_eca.fronts.ahp.reducers.base import Json, items, present
+from jupyter_eca.fronts.ahp.reducers.base import Json, items, omit_none
 from jupyter_eca.fronts.ahp.resources import uris
-from jupyter_eca.protocol.ahp.content import Markdown
+from jupyter_eca.protocol.ahp import actions
+from jupyter_eca.protocol.ahp.content import AhpToolResult, Markdown, ToolFailure
 from jupyter_eca.protocol.content import (
     FileChangeDetails,
     JsonOutputsDetails,
@@ -24,54 +28,73 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from jupyter_eca.fronts.ahp.locales import Words
-    from jupyter_eca.protocol.ahp.actions import Denied
+    from jupyter_eca.fronts.ahp.locales import Wording
+    from jupyter_eca.protocol.ahp.content import Confirmed
 
-# What the tools of clients are called among ours.
+# The prefix of client tools among ours.
 LENT: Final = "client__"
 
 REMEMBER: Final = "allow-session"
-# Whoever approves chooses one of these, by their kinds.
+# The options of an approval, and their kinds.
 OPTIONS: Final = {"allow": "approve", REMEMBER: "approve", "deny": "deny"}
 
 
-def options(words: Words) -> list[Json]:
-    """The order is that of the buttons, the groups have a line between them."""
+def options(words: Wording) -> list[Json]:
+    """Return the options of an approval, in the order of the buttons; there is a line between groups."""
     labels = zip(OPTIONS.items(), (words.allow, words.remember, words.deny), strict=True)
     return [{"id": id, "label": label, "kind": kind, "group": int(kind == "deny")} for (id, kind), label in labels]
 
 
-class Calls:
-    """Of one session. `owner` is the client whose tools the session has now, "" for none; `words` are in the language
-    of who looks at it."""
+class _Ids(TypedDict):
+    """What names a call in each of its actions."""
+
+    session: str
+    turn_id: str
+    tool_call_id: str
+
+
+class ToolCallProjection:
+    """The tool calls of one session.
+
+    `owner` gives the client that has the client tools, "" for none; `words` gives the texts in the language of the
+    newest subscriber.
+    """
 
     def __init__(
-        self, session: str, state: Callable[[], Json], root: Path, owner: Callable[[], str], words: Callable[[], Words]
+        self,
+        session: str,
+        state: Callable[[], Json],
+        root: Path,
+        owner: Callable[[], str],
+        words: Callable[[], Wording],
     ) -> None:
         self._session = session
         self._state = state
         self._root = root
         self._owner = owner
-        self._words = words
+        self._wording = words
 
-    def actions(self, turn: str, content: ToolCallContent, words: str) -> Iterator[Json]:
-        """To be dispatched one by one: each is made for the state that the one before has left. `words` are what the
-        model was told of a refusal."""
-        about = {"session": self._session, "turnId": turn, "toolCallId": content.id}
+    def actions(self, turn: str, content: ToolCallContent, words: str) -> Iterator[actions.AhpAction]:
+        """Yield the actions of an event. Dispatch each before the next is taken: it is made for the state that this
+        leaves.
+
+        `words` is what the model was told about a refusal.
+        """
+        about = _Ids(session=self._session, turn_id=turn, tool_call_id=content.id)
         if self._status(content.id) is None:
             yield self._start(about, content)
         match content:
             case ToolCallPrepareContent(arguments_text=text) if text:
-                yield {"type": "session/toolCallDelta", **about, "content": text}
+                yield actions.ToolCallInputDelta(**about, content=text)
             case ToolCallRunContent(manual_approval=True):
-                # A call whose turn was ended by the client meanwhile is not asked about any more.
-                yield {**self._ready(about, content), "options": options(self._words())}
+                # Nothing is asked for a call whose turn a client has ended meanwhile.
+                yield self._ready(about, content, options=options(self._wording()))
             case ToolCallRunningContent():
-                yield from self._running(about, content)
+                yield from self._confirm(about, content)
             case ToolCalledContent():
-                yield from self._called(about, content)
+                yield from self._complete(about, content)
             case ToolCallRejectedContent():
-                yield from self._rejected(about, content, words)
+                yield from self._refuse(about, content, words)
             case _:
                 pass
 
@@ -80,89 +103,94 @@ class Calls:
         calls = (part["toolCall"] for part in items(turn, "responseParts") if part["kind"] == "toolCall")
         return next((str(call["status"]) for call in calls if call["toolCallId"] == id), None)
 
-    def _start(self, about: Json, content: ToolCallContent) -> Json:
+    def _start(self, about: _Ids, content: ToolCallContent) -> actions.ToolCallStart:
         lent = content.name.startswith(LENT)
         name = content.name.removeprefix(LENT)
-        owner = self._owner() if lent else ""
+        owner = (self._owner() or None) if lent else None
         own = name.removeprefix(f"{content.server}__")
         shown = own.replace("_", " ").strip().capitalize() or name
-        start = {"type": "session/toolCallStart", **about, "toolName": name, "displayName": shown}
-        return {**start, "toolClientId": owner} if owner else start
+        return actions.ToolCallStart(**about, tool_name=name, display_name=shown, tool_client_id=owner)
 
-    def _ready(self, about: Json, content: ToolCallRunContent | ToolCallRunningContent | _Ended) -> Json:
-        edit = self._edit(content)
-        shown = content.name.removeprefix(LENT)
-        return present(
-            type="session/toolCallReady",
+    def _ready(
+        self,
+        about: _Ids,
+        content: ToolCallRunContent | ToolCallRunningContent | _Ended,
+        options: list[Json] | None = None,
+        confirmed: Confirmed | None = None,
+    ) -> actions.ToolCallReady:
+        """The arguments of a call. What it would change is shown only while somebody has to decide about it."""
+        edit = None if confirmed else self._edit(content)
+        return actions.ToolCallReady(
             **about,
-            invocationMessage=content.summary or f"Calling {shown}",
-            toolInput=json.dumps(content.arguments, ensure_ascii=False),
+            invocation_message=content.summary or f"Calling {content.name.removeprefix(LENT)}",
+            tool_input=json.dumps(content.arguments, ensure_ascii=False),
             edits={"items": [edit]} if edit else None,
+            options=options,
+            confirmed=confirmed,
         )
 
-    def _running(self, about: Json, content: ToolCallRunningContent) -> Iterator[Json]:
+    def _confirm(self, about: _Ids, content: ToolCallRunningContent) -> Iterator[actions.AhpAction]:
         status = self._status(content.id)
         if status == "streaming":
-            ready = {k: v for k, v in self._ready(about, content).items() if k != "edits"}
-            yield {**ready, "confirmed": "not-needed"}
+            yield self._ready(about, content, confirmed="not-needed")
         elif status == "pending-confirmation":
-            yield {"type": "session/toolCallConfirmed", **about, "approved": True, "confirmed": "user-action"}
+            yield actions.ToolCallApproved(**about, approved=True, confirmed="user-action")
 
-    def _called(self, about: Json, content: ToolCalledContent) -> Iterator[Json]:
+    def _complete(self, about: _Ids, content: ToolCalledContent) -> Iterator[actions.AhpAction]:
         if self._status(content.id) == "streaming":
-            ready = {k: v for k, v in self._ready(about, content).items() if k != "edits"}
-            yield {**ready, "confirmed": "not-needed"}
+            yield self._ready(about, content, confirmed="not-needed")
         if self._status(content.id) in {"running", "pending-confirmation"}:
-            yield {"type": "session/toolCallComplete", **about, "result": self._result(content)}
+            yield actions.ToolCallComplete(**about, result=AhpToolResult.model_validate(self._result(content)))
 
     def _result(self, content: ToolCalledContent) -> Json:
         texts = [{"type": "text", "text": output.text} for output in content.outputs if output.text]
         edit = self._edit(content)
         shown = content.summary or f"Called {content.name.removeprefix(LENT)}"
         text = "\n".join(output.text for output in content.outputs)
-        return present(
+        return omit_none(
             success=not content.error,
             pastTenseMessage=f"{shown}: failed" if content.error else shown,
             content=[*texts, {"type": "fileEdit", **edit}] if edit and not content.error else texts,
-            structuredContent=_structured(content),
+            structuredContent=_structured_content(content),
             error={"message": text or "It failed."} if content.error else None,
         )
 
-    def _rejected(self, about: Json, content: ToolCallRejectedContent, words: str) -> Iterator[Json]:
+    def _refuse(self, about: _Ids, content: ToolCallRejectedContent, words: str) -> Iterator[actions.AhpAction]:
         status = self._status(content.id)
         reason = "skipped" if content.reason is RejectReason.STOP else "denied"
         if status == "streaming":
             yield self._ready(about, content)
         if status in {"streaming", "pending-confirmation"}:
-            refused = {"type": "session/toolCallConfirmed", **about, "approved": False, "reason": reason}
-            yield present(**refused, reasonMessage=self._why(content.reason))
+            message = self._describe_error(content.reason)
+            yield actions.ToolCallDenied(**about, approved=False, reason=reason, reason_message=message)
         elif status == "running":
-            # Somebody else was quicker to refuse than whoever approved here.
-            result = {"success": False, "pastTenseMessage": "It did not run", "error": {"message": words or reason}}
-            yield {"type": "session/toolCallComplete", **about, "result": result}
+            # Another client has refused the call before the approval from here arrived.
+            error = ToolFailure(message=words or reason)
+            result = AhpToolResult(success=False, past_tense_message="It did not run", error=error)
+            yield actions.ToolCallComplete(**about, result=result)
 
-    def _why(self, reason: RejectReason) -> str | None:
+    def _describe_error(self, reason: RejectReason) -> str | None:
         match reason:
             case RejectReason.CONFIG:
-                return self._words().forbidden
+                return self._wording().forbidden
             case RejectReason.NOBODY:
-                return self._words().nobody
+                return self._wording().nobody
             case RejectReason.HOOK:
-                return self._words().hooked
+                return self._wording().hooked
             case RejectReason.USER | RejectReason.STOP:
                 return None
 
     def _edit(self, content: ToolCallContent) -> Json | None:
         if not isinstance(content.details, FileChangeDetails):
             return None
-        return uris.edit(self._session, content.id, content.details, self._root)
+        return uris.make_edit(self._session, content.id, content.details, self._root)
 
 
 _Ended = ToolCalledContent | ToolCallRejectedContent
 
 
-def _structured(content: ToolCalledContent) -> Json | None:
-    """The first object among the structured results; the protocol has room for one."""
+def _structured_content(content: ToolCalledContent) -> Json | None:
+    """Return the first object of the structured results: the protocol has room for one."""
     if isinstance(content.details, JsonOutputsDetails):
         for text in content.details.jsons:
             try:
@@ -174,8 +202,8 @@ def _structured(content: ToolCalledContent) -> Json | None:
     return None
 
 
-def why(action: Denied) -> str:
-    """What the model is told of a refusal."""
+def why(action: actions.ToolCallDenied) -> str:
+    """Return what the model is told about a denial."""
     reason = action.reason_message
     said = reason.markdown if isinstance(reason, Markdown) else reason or ""
     suggested = action.user_suggestion.text if action.user_suggestion else ""

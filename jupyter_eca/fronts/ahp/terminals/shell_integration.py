@@ -1,4 +1,4 @@
-"""What a shell says of itself in its output, between what is shown: where a command begins and how it ended. Pure.
+"""Owns what a shell reports in its output: where a command begins, and how it ended. Pure.
 
 Shells with an integration write marks (`OSC 133` is FinalTerm's, `633` VS Code's, `1337` iTerm's, `7` everybody's).
 """
@@ -14,89 +14,89 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _MARK: Final = re.compile(r"\x1b\](?P<kind>133|633|1337|7);(?P<words>[^\x07\x1b]*)(?:\x07|\x1b\\)")
-# The beginning of one whose end is still to come; what is longer than this is none.
+# An unfinished mark at the end of a piece. One that is longer than this is no mark.
 _BEGUN: Final = re.compile(r"\x1b(?:\](?:[0-9]{0,4}|(?:133|633|1337|7);[^\x07\x1b]{0,8192}\x1b?))?\Z")
 _ESCAPED: Final = re.compile(r"\\(?:\\|x(?P<code>[0-9a-fA-F]{2}))")
 _DRAWN: Final = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|[\x00-\x08\x0b-\x1f\x7f]")
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class OutputText:
     text: str
 
 
 @dataclass(frozen=True, slots=True)
-class Prompting:
-    """The shell has an integration."""
+class PromptStarted:
+    """The shell is at a prompt, so it has an integration."""
 
 
 @dataclass(frozen=True, slots=True)
-class Executed:
+class CommandStarted:
     line: str
 
 
 @dataclass(frozen=True, slots=True)
-class Finished:
+class CommandFinished:
     code: int | None
 
 
 @dataclass(frozen=True, slots=True)
-class Moved:
+class FolderChanged:
     folder: str
 
 
-Said = Shown | Prompting | Executed | Finished | Moved
+Said = OutputText | PromptStarted | CommandStarted | CommandFinished | FolderChanged
 
 
-class Detecting:
-    """Of one terminal."""
+class OutputParser:
+    """Parses the output of one terminal."""
 
     def __init__(self) -> None:
         self._rest = ""
         self._line = ""
         self._typed: str | None = None  # what is shown behind a prompt, where the shell does not tell the line itself
 
-    def said(self, data: str) -> Iterator[Said]:
+    def feed(self, data: str) -> Iterator[Said]:
         text = self._rest + data
         begun = _BEGUN.search(text)
         self._rest = begun.group() if begun else ""
         text = text.removesuffix(self._rest)
         at = 0
         for mark in _MARK.finditer(text):
-            yield from self._shown(text[at : mark.start()])
-            yield from self._marked(mark["kind"], mark["words"])
+            yield from self._text_before(text[at : mark.start()])
+            yield from self._read_mark(mark["kind"], mark["words"])
             at = mark.end()
-        yield from self._shown(text[at:])
+        yield from self._text_before(text[at:])
 
-    def _shown(self, text: str) -> Iterator[Said]:
+    def _text_before(self, text: str) -> Iterator[Said]:
         if text:
             if self._typed is not None:
                 self._typed += text
-            yield Shown(text)
+            yield OutputText(text)
 
-    def _marked(self, kind: str, words: str) -> Iterator[Said]:
+    def _read_mark(self, kind: str, words: str) -> Iterator[Said]:
         name, _, rest = words.partition(";")
         match kind, name:
             case "133" | "633", "A":
-                yield Prompting()
+                yield PromptStarted()
             case "133" | "633", "B":
                 self._typed = ""
-                yield Prompting()
+                yield PromptStarted()
             case "633", "E":
                 self._line = _plain(rest.partition(";")[0])
             case "133" | "633", "C":
                 line = self._line or _DRAWN.sub("", self._typed or "").strip()
                 self._line, self._typed = "", None
-                yield Executed(line)
+                yield CommandStarted(line)
             case "133" | "633", "D":
                 code = rest.partition(";")[0]
-                yield Finished(int(code) if code.isascii() and code.isdecimal() else None)
+                yield CommandFinished(int(code) if code.isascii() and code.isdecimal() else None)
             case "633" | "1337", _:
                 key, _, value = rest.partition("=") if name == "P" else words.partition("=")
                 if key in {"Cwd", "CurrentDir"}:
-                    yield Moved(_plain(value))
+                    yield FolderChanged(_plain(value))
             case "7", _:
-                yield Moved(unquote(urlsplit(words).path))
+                yield FolderChanged(unquote(urlsplit(words).path))
             case _:
                 pass
 

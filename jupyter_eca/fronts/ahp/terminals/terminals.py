@@ -1,4 +1,7 @@
-"""Terminals, where the server has some: state that is shared like a session's, and the process behind it."""
+"""Owns terminals: each is a shared state, as a session is, and a shell behind it.
+
+It must not know the front, only `ports.TerminalFront`, nor where shells come from (`fronts/base.py`).
+"""
 
 from __future__ import annotations
 
@@ -6,84 +9,71 @@ import uuid
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 from jupyter_eca.errors import LocalError, RemoteError
-from jupyter_eca.fronts.ahp.reducers.base import Json, items, present
+from jupyter_eca.fronts.ahp.reducers.base import Json, items, omit_none
 from jupyter_eca.fronts.ahp.session.action_rules import terminal_refusal
-from jupyter_eca.fronts.ahp.terminals.shell_integration import Detecting, Executed, Finished, Moved, Prompting, Shown
+from jupyter_eca.fronts.ahp.terminals.shell_integration import (
+    CommandFinished,
+    CommandStarted,
+    FolderChanged,
+    OutputParser,
+    OutputText,
+    PromptStarted,
+)
 from jupyter_eca.host.chat.live_chat import now
 from jupyter_eca.protocol.ahp import ROOT, actions
-from jupyter_eca.protocol.ahp.commands import Code
+from jupyter_eca.protocol.ahp.commands import AhpErrorCode
 from jupyter_eca.workspace.paths import path_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from jupyter_eca.fronts.ahp.front import Front
-    from jupyter_eca.fronts.ahp.hub import Origin
+    from jupyter_eca.fronts.ahp.hub import ActionOrigin
+    from jupyter_eca.fronts.ahp.ports import TerminalFront
+    from jupyter_eca.fronts.base import Shell, Shells
     from jupyter_eca.protocol.ahp import commands
 
-# Characters of output that are kept for who looks later; then the older half goes. A terminal may run for weeks.
+# Characters of output that are kept for later subscribers; then the older half is dropped. A terminal may run for
+# weeks.
 MOST: Final = 1_000_000
-
-
-class Shell(Protocol):
-    """A process with a terminal."""
-
-    def write(self, data: str) -> None: ...
-
-    def resize(self, cols: int, rows: int) -> None: ...
-
-    async def end(self) -> None: ...
-
-
-class Shells(Protocol):
-    """Where terminals come from."""
-
-    def open(
-        self, folder: Path, cols: int, rows: int, said: Callable[[str], None], ended: Callable[[int | None], None]
-    ) -> Shell:
-        """Raises: LocalError when it cannot be started."""
-        ...
 
 
 @dataclass
 class Terminals:
-    """Of all clients. Without `_shells` there are none, and the root does not mention them."""
+    """The terminals of all clients. Without `_shells` there are none, and the root does not mention them."""
 
-    _front: Front
+    _front: TerminalFront
     _shells: Shells | None
-    _open: dict[str, Shell] = field(default_factory=dict[str, Shell])
+    _open: dict[str, Shell] = field(default_factory=dict[str, "Shell"])
 
     @property
-    def there(self) -> bool:
+    def is_available(self) -> bool:
         return self._shells is not None
 
     def has(self, uri: str) -> bool:
         return uri in self._open
 
     async def create(self, params: commands.CreateTerminal, client: str) -> None:
-        """Raises: RemoteError."""
+        """Start a shell, and share its terminal. Raises: RemoteError."""
         hub, uri = self._front.hub, params.terminal
         if self._shells is None:
-            raise RemoteError("This server has no terminals.", Code.METHOD_NOT_FOUND)
+            raise RemoteError("This server has no terminals.", AhpErrorCode.METHOD_NOT_FOUND)
         if hub.has(uri) or uri.startswith(("eca:", "agenthost:")):
-            raise RemoteError(f"{uri} is taken.", Code.ALREADY_EXISTS)
+            raise RemoteError(f"{uri} is taken.", AhpErrorCode.ALREADY_EXISTS)
         claim = params.claim.wire()
         if claim.get("clientId", client) != client:
-            raise RemoteError("A terminal can be claimed for yourself or for a session.", Code.INVALID_PARAMS)
+            raise RemoteError("A client can claim a terminal for itself or for a session.", AhpErrorCode.INVALID_PARAMS)
         folder = self._folder(params.cwd)
         cols, rows = params.cols or 80, params.rows or 24
         state: Json = {"title": params.name or "Terminal", "claim": claim, "content": [], "cwd": folder.as_uri()}
         hub.add_terminal(uri, {**state, "cols": cols, "rows": rows})
-        said = partial(self._said, uri, Detecting())
+        said = partial(self._handle_output, uri, OutputParser())
         try:
-            self._open[uri] = self._shells.open(folder, cols, rows, said, lambda code: self._ended(uri, code))
+            self._open[uri] = self._shells.open(folder, cols, rows, said, lambda code: self._handle_exit(uri, code))
         except LocalError as error:
             hub.remove(uri)
-            raise RemoteError(str(error), Code.INTERNAL) from error
-        self._tell()
+            raise RemoteError(str(error), AhpErrorCode.INTERNAL) from error
+        self._publish_list()
 
     def _folder(self, uri: str | None) -> Path:
         files = self._front.host.workspace.files
@@ -91,20 +81,20 @@ class Terminals:
             return files.roots[0]
         path = path_of(uri)
         if path is None or not path.is_dir():
-            raise RemoteError(f"{uri} is no folder.", Code.NOT_FOUND)
+            raise RemoteError(f"{uri} is not a folder.", AhpErrorCode.NOT_FOUND)
         return path
 
     async def dispose(self, uri: str) -> None:
-        """Raises: RemoteError."""
+        """End a terminal and its shell. Raises: RemoteError."""
         shell = self._open.pop(uri, None)
         if shell is None:
-            raise RemoteError(f"There is no terminal {uri}.", Code.NOT_FOUND)
+            raise RemoteError(f"There is no terminal {uri}.", AhpErrorCode.NOT_FOUND)
         self._front.hub.remove(uri)
-        self._tell()
+        self._publish_list()
         await shell.end()
 
-    async def disposed(self, session: str) -> None:
-        """A session goes, and its terminals with it."""
+    async def dispose_of_session(self, session: str) -> None:
+        """End the terminals of a session that is removed."""
         for uri in list(self._open):
             if self._front.hub.state(uri)["claim"].get("session") == session:
                 await self.dispose(uri)
@@ -113,70 +103,78 @@ class Terminals:
         for uri in list(self._open):
             await self._open.pop(uri).end()
 
-    def take(self, raw: Json, action: actions.TerminalAction, origin: Origin) -> None:
+    def handle(self, raw: Json, action: actions.TerminalAction, origin: ActionOrigin) -> None:
         hub, uri = self._front.hub, action.terminal
         if reason := terminal_refusal(hub.state(uri), action, origin.client):
             hub.refuse(uri, raw, origin, reason)
             return
-        hub.dispatch(uri, raw, now(), origin)
+        hub.apply(uri, raw, now(), origin)
         match action:
             case actions.TerminalInput(data=data):
                 self._open[uri].write(data)
             case actions.TerminalResized(cols=cols, rows=rows):
                 self._open[uri].resize(cols, rows)
             case actions.TerminalClaimed() | actions.TerminalTitleChanged():
-                self._tell()
+                self._publish_list()
             case _:
                 pass
 
-    def _said(self, uri: str, detecting: Detecting, data: str) -> None:
-        for one in detecting.said(data):
+    def _handle_output(self, uri: str, detecting: OutputParser, data: str) -> None:
+        for one in detecting.feed(data):
             if not self._front.hub.has(uri):
                 return
             match one:
-                case Shown(text):
-                    self._shown(uri, text)
-                case Prompting():
+                case OutputText(text):
+                    self._append_output(uri, text)
+                case PromptStarted():
                     if not self._front.hub.state(uri).get("supportsCommandDetection"):
-                        self._do(uri, "commandDetectionAvailable")
-                case Executed(line):
-                    self._do(uri, "commandExecuted", commandId=uuid.uuid4().hex, commandLine=line, timestamp=now())
-                case Finished(code):
-                    self._finished(uri, code)
-                case Moved(folder) if Path(folder).is_absolute():
+                        self._dispatch(actions.CommandDetectionAvailable(terminal=uri))
+                case CommandStarted(line):
+                    self._dispatch(
+                        actions.TerminalCommandExecuted(
+                            terminal=uri, command_id=uuid.uuid4().hex, command_line=line, timestamp=now()
+                        )
+                    )
+                case CommandFinished(code):
+                    self._finish_command(uri, code)
+                case FolderChanged(folder) if Path(folder).is_absolute():
                     cwd = Path(folder).as_uri()
                     if cwd != self._front.hub.state(uri).get("cwd"):
-                        self._do(uri, "cwdChanged", cwd=cwd)
+                        self._dispatch(actions.TerminalCwdChanged(terminal=uri, cwd=cwd))
                 case _:
                     pass
 
-    def _shown(self, uri: str, text: str) -> None:
-        self._do(uri, "data", data=text)
+    def _append_output(self, uri: str, text: str) -> None:
+        self._dispatch(actions.TerminalData(terminal=uri, data=text))
         content = items(self._front.hub.state(uri), "content")
         kept = "".join(str(part.get("value", part.get("output", ""))) for part in content)
         if len(kept) > MOST:
-            self._do(uri, "cleared")
-            self._do(uri, "data", data=kept[-MOST // 2 :])
+            self._dispatch(actions.TerminalCleared(terminal=uri))
+            self._dispatch(actions.TerminalData(terminal=uri, data=kept[-MOST // 2 :]))
 
-    def _finished(self, uri: str, code: int | None) -> None:
-        """A shell also says so at its first prompt, and behind an empty line."""
+    def _finish_command(self, uri: str, code: int | None) -> None:
+        """Note the end of a command. A shell also reports one at its first prompt, and after an empty line."""
         last = (items(self._front.hub.state(uri), "content") or [{}])[-1]
         if last.get("type") == "command" and not last["isComplete"]:
             taken = now() - last["timestamp"]
-            self._do(uri, "commandFinished", commandId=last["commandId"], exitCode=code, durationMs=taken)
+            self._dispatch(
+                actions.TerminalCommandFinished(
+                    terminal=uri, command_id=last["commandId"], exit_code=code, duration_ms=taken
+                )
+            )
 
-    def _do(self, uri: str, name: str, **fields: object) -> None:
-        self._front.hub.dispatch(uri, present(type=f"terminal/{name}", terminal=uri, **fields), now())
+    def _dispatch(self, action: actions.TerminalScoped) -> None:
+        self._front.hub.dispatch(action.terminal, action, now())
 
-    def _ended(self, uri: str, code: int | None) -> None:
+    def _handle_exit(self, uri: str, code: int | None) -> None:
         if self._front.hub.has(uri):
-            self._do(uri, "exited", exitCode=code)
-            self._tell()
+            self._dispatch(actions.TerminalExited(terminal=uri, exit_code=code))
+            self._publish_list()
 
-    def _tell(self) -> None:
+    def _publish_list(self) -> None:
         hub = self._front.hub
         infos = [
-            present(resource=uri, **{name: hub.state(uri).get(name) for name in ("title", "claim", "exitCode")})
+            omit_none(resource=uri, **{name: hub.state(uri).get(name) for name in ("title", "claim", "exitCode")})
             for uri in self._open
         ]
-        hub.dispatch(ROOT, {"type": "root/terminalsChanged", "terminals": infos}, now())
+        hub.dispatch(ROOT, actions.TerminalsChanged(terminals=infos), now())

@@ -1,1 +1,1 @@
-"""The methods of ECA, one module a subject: each exports `HANDLERS`, method name to function."""
+"""The methods of ECA, one module for each subject. Each exports `HANDLERS`: the name of a method, and its function."""

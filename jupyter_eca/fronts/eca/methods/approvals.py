@@ -1,5 +1,7 @@
-"""The rules about what runs unasked: listed, proposed for a call that waits, added, removed. What is written holds at
-once, in turns under way too."""
+"""Owns the methods on approval rules: list them, propose one for a call that waits, add and remove one.
+
+A rule holds at once, in running turns too. `config/` writes the rules.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,7 @@ from jupyter_eca.engine.approval.policy import Decision, decide
 from jupyter_eca.engine.approval.proposed_rule import both, proposed
 from jupyter_eca.engine.tool_call import ToolCallStatus
 from jupyter_eca.errors import LocalError, RemoteError
-from jupyter_eca.fronts.eca.config_rights import changeable, where
+from jupyter_eca.fronts.eca.config_rights import check_may_change_config, find_sources
 from jupyter_eca.protocol import approval as wire
 from jupyter_eca.protocol.base import Done
 from jupyter_eca.protocol.jsonrpc import Code
@@ -31,12 +33,12 @@ _CHAT: Final = "It would ask all the same: this chat has rules of its own."
 
 async def list(session: EcaSession, _params: Model) -> wire.ApprovalsListResult:
     config = session.host.config
-    rules = await asyncio.to_thread(approval_rules.held, config, where(session.host))
+    rules = await asyncio.to_thread(approval_rules.held, config, find_sources(session.host))
     return wire.ApprovalsListResult(rules=rules, by_default=config.tool_call.approval.by_default.value)
 
 
 async def propose(session: EcaSession, params: wire.ApprovalsProposeParams) -> wire.ApprovalsProposeResult:
-    live = session.host.chats.live(session.known(params.chat_id))
+    live = session.host.chats.live(session.find_chat(params.chat_id))
     call = next((one for one in live.state.calls if one.id == params.tool_call_id), None) if live else None
     tool = call.tool if call and call.status is ToolCallStatus.WAITING else None
     if live is None or call is None or tool is None:
@@ -48,18 +50,18 @@ async def propose(session: EcaSession, params: wire.ApprovalsProposeParams) -> w
     if (found := proposed(allowed, tool, call.arguments)) is None:
         return wire.ApprovalsProposeResult(why=_NO_RULE)
     selector, rule = found
-    policy = _with(config, live.state.setup.agent, selector, both(allowed.get(selector), rule) or rule)
+    policy = _policy_with(config, live.state.setup.agent, selector, both(allowed.get(selector), rule) or rule)
     verdict = call.adjusted.over(decide(policy, tool, call.arguments, frozenset()))
     if verdict.decision is not Decision.ALLOW:
         cause = verdict.cause.rule if verdict.cause else None
         return wire.ApprovalsProposeResult(why=_STRICTER.format(cause) if cause else _NO_RULE)
     text = wire.RuleText(decision="allow", rule=selector, args_matchers=rule.args_matchers)
-    places = await asyncio.to_thread(approval_rules.places, where(session.host), selector)
+    places = await asyncio.to_thread(approval_rules.places, find_sources(session.host), selector)
     return wire.ApprovalsProposeResult(rule=text, places=places)
 
 
-def _with(config: Config, name: str, selector: str, rule: Rule) -> Policy:
-    """What would hold for the agent of that name if there were that rule."""
+def _policy_with(config: Config, name: str, selector: str, rule: Rule) -> Policy:
+    """Return the policy of an agent as it would be with one more rule."""
     policy = config.tool_call.approval
     policy = policy.model_copy(update={"allow": {**policy.allow, selector: rule}})
     tool_call = config.tool_call.model_copy(update={"approval": policy})
@@ -67,9 +69,9 @@ def _with(config: Config, name: str, selector: str, rule: Rule) -> Policy:
 
 
 async def add(session: EcaSession, params: wire.ApprovalsAddParams) -> wire.ApprovalsAddResult:
-    changeable(session)
+    check_may_change_config(session)
     try:
-        file = await asyncio.to_thread(approval_rules.add, where(session.host), params)
+        file = await asyncio.to_thread(approval_rules.add, find_sources(session.host), params)
     except ValueError as error:
         raise LocalError(_NO_PATTERN) from error
     await session.host.reload()
@@ -77,8 +79,8 @@ async def add(session: EcaSession, params: wire.ApprovalsAddParams) -> wire.Appr
 
 
 async def remove(session: EcaSession, params: wire.RuleText) -> Done:
-    changeable(session)
-    await asyncio.to_thread(approval_rules.remove, where(session.host), params)
+    check_may_change_config(session)
+    await asyncio.to_thread(approval_rules.remove, find_sources(session.host), params)
     await session.host.reload()
     return Done()
 

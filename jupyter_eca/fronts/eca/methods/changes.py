@@ -1,4 +1,4 @@
-"""What turns changed: listed, kept, taken back."""
+"""Owns the methods on what turns changed: list, keep and revert changes."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ if TYPE_CHECKING:
     from jupyter_eca.fronts.eca.session import EcaSession
 
 
-async def listed(session: EcaSession, params: changes.ChatChangesParams) -> changes.ChatChangesResult:
-    found = await session.host.changes.list(session.known(params.chat_id), params.turn, params.extent)
+async def list(session: EcaSession, params: changes.ChatChangesParams) -> changes.ChatChangesResult:
+    found = await session.host.changes.list(session.find_chat(params.chat_id), params.turn, params.extent)
     return changes.ChatChangesResult(changes=found)
 
 
 async def revert(session: EcaSession, params: changes.ChatReviewParams) -> changes.ChatRevertResult:
-    reverted, left = await session.host.changes.revert(session.known(params.chat_id), params.changes)
+    reverted, left = await session.host.changes.revert(session.find_chat(params.chat_id), params.changes)
     return changes.ChatRevertResult(reverted=reverted, left=left)
 
 
 async def keep(session: EcaSession, params: changes.ChatReviewParams) -> Done:
-    await session.host.changes.keep(session.known(params.chat_id), params.changes)
+    await session.host.changes.keep(session.find_chat(params.chat_id), params.changes)
     return Done()
 
 
-HANDLERS: Final = {"chat/changes": listed, "chat/revert": revert, "chat/keep": keep}
+HANDLERS: Final = {"chat/changes": list, "chat/revert": revert, "chat/keep": keep}

@@ -1,4 +1,4 @@
-"""A turn: asked, approved, steered, stopped, and what the next ones are run with."""
+"""Owns the methods on a turn: prompt, approve, steer and stop it, and select what the next turns run with."""
 
 from __future__ import annotations
 
@@ -48,27 +48,29 @@ async def prompt(session: EcaSession, params: chat.ChatPromptParams) -> chat.Cha
 
 
 def stop(session: EcaSession, params: chat.ChatPromptStopParams) -> None:
-    session.host.turns.stop(session.known(params.chat_id))
+    session.host.turns.stop(session.find_chat(params.chat_id))
 
 
 def steer(session: EcaSession, params: chat.ChatPromptSteerParams) -> None:
-    session.host.turns.steer(session.known(params.chat_id), params.message)
+    session.host.turns.steer(session.find_chat(params.chat_id), params.message)
 
 
 def steer_remove(session: EcaSession, params: chat.ChatPromptSteerRemoveParams) -> None:
-    session.host.turns.steer(session.known(params.chat_id), "")
+    session.host.turns.steer(session.find_chat(params.chat_id), "")
 
 
 def approve(session: EcaSession, params: chat.ChatToolCallApproveParams) -> None:
-    session.host.turns.approve(session.known(params.chat_id), params.tool_call_id, remember=params.save == "session")
+    session.host.turns.approve(
+        session.find_chat(params.chat_id), params.tool_call_id, remember=params.save == "session"
+    )
 
 
 def reject(session: EcaSession, params: chat.ChatToolCallRejectParams) -> None:
-    session.host.turns.reject(session.known(params.chat_id), params.tool_call_id, params.reason)
+    session.host.turns.reject(session.find_chat(params.chat_id), params.tool_call_id, params.reason)
 
 
 async def send_away(session: EcaSession, params: chat.ChatToolCallBackgroundParams) -> Done:
-    live = session.host.chats.live(session.known(params.chat_id))
+    live = session.host.chats.live(session.find_chat(params.chat_id))
     reporter = live.under_way.reporters.get(params.id) if live and live.under_way else None
     if reporter is None or not reporter.send_away():
         raise RemoteError("this call has ended, or cannot go on in the background", Code.REFUSED)
@@ -78,7 +80,7 @@ async def send_away(session: EcaSession, params: chat.ChatToolCallBackgroundPara
 async def output(session: EcaSession, params: chat.ChatToolOutputParams) -> chat.ChatToolOutputResult:
     kept, id = session.host.outputs, id_of(params.id)
     try:
-        part = await kept.read(session.known(params.chat_id), id, params.offset, params.limit)
+        part = await kept.read(session.find_chat(params.chat_id), id, params.offset, params.limit)
     except ToolError as error:
         raise RemoteError("this output is not kept, or not any more", Code.REFUSED) from error
     return chat.ChatToolOutputResult(text=part.text, offset=part.offset, end=part.end, total=part.total)
@@ -101,25 +103,25 @@ def select_behavior(session: EcaSession, params: chat.ChatSelectedBehaviorChange
 
 
 def _show_tools(session: EcaSession, agent: str) -> None:
-    """A client shows the tools of one agent: the last that its user looked at."""
+    """Show the client the tools of one agent: the last one that its user selected."""
     session.agent = agent
     for server in session.host.notifications.list_servers():
         session.tell(Notice("tool/serverUpdated", server))
 
 
 def _variants(session: EcaSession, params: chat.ChatSelectedModelChangedParams) -> lifecycle.ConfigUpdatedParams:
-    """Each model has its own."""
+    """Return the variants of the model. Each model has its own."""
     variants = session.host.catalog.variants(params.model)
     selected = params.variant if params.variant in variants else ""
     return lifecycle.ConfigUpdatedParams(chat=lifecycle.ChatConfig(variants=variants, select_variant=selected))
 
 
 def _scope(session: EcaSession, chat_id: ChatId | None) -> str | None:
-    return None if chat_id is None else session.known(chat_id)
+    return None if chat_id is None else session.find_chat(chat_id)
 
 
 def _choose(session: EcaSession, chat_id: ChatId | None, choice: Choice) -> None:
-    """What is selected in one chat stays out of the others (ECA 6.1, class 26)."""
+    """Change the choice of one chat. It does not change the others (ECA 6.1, class 26)."""
     id = _scope(session, chat_id) or ""
     session.choices[id] = choice.over(session.choices.get(id, NO_CHOICE))
     if id:

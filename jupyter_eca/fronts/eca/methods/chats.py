@@ -1,4 +1,4 @@
-"""The chats of the workspace: listed, opened again, cut back, forked, marked, deleted."""
+"""Owns the methods on the chats of the workspace: list, open, cut back, fork, flag and delete them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import uuid
 from typing import TYPE_CHECKING, Final
 
 from jupyter_eca.errors import UnknownChat
-from jupyter_eca.fronts.eca.projection import arranged, content_of, woven
+from jupyter_eca.fronts.eca.projection import content_of, merge_subagents, place_flags
 from jupyter_eca.host.chat.live_chat import Choice
 from jupyter_eca.host.chat.live_chat import chosen as stored_choice
 from jupyter_eca.host.operations.chats import CursorExpired
@@ -24,14 +24,18 @@ if TYPE_CHECKING:
 
 
 async def open(session: EcaSession, params: chats.ChatOpenParams) -> chats.ChatOpenResult:
-    """What had been shown, in order. A client with the envelope that gives the last `seq` it knows is shown only what
-    came after; when that is gone, it is shown the chat from its beginning."""
-    id = session.known(params.chat_id)
+    """Show a chat again, in order.
+
+    A client with the envelope gives the last `seq` it knows and is shown what came after; if that event is gone, it is
+    shown the whole chat.
+    """
+    id = session.find_chat(params.chat_id)
     before, after = _cursor(params.before), _cursor(params.after)
     archive = session.host.archive
     async with session.replaying():
         try:
-            # What was shown since the client came back cannot be told from a piece that holds it and what it missed.
+            # Events that were shown since the client came back cannot be told apart from a piece that joins them with
+            # missed ones.
             if after is not None and session.can.envelope and session.shown.get(id, 0) > after:
                 after = None
             page = await archive.page(id, params.limit, before, after)
@@ -58,7 +62,7 @@ def _selection(session: EcaSession, id: str, row: ChatRow | None) -> chats.ChatS
     chosen = live.choice if live else stored_choice(row)
     choice = session.host.setups.settle(chosen)
     variants = session.host.catalog.variants(choice.model)
-    # An agent names a variant for whichever model comes, and what this one has not is not used.
+    # An agent names a variant for whatever model is used; a model without this variant ignores it.
     variant = choice.variant if choice.variant in {chosen.variant, *variants} else None
     return chats.ChatSelection(
         model=choice.model or None, agent=choice.agent, variant=variant, variants=variants, trust=bool(choice.trust)
@@ -66,7 +70,7 @@ def _selection(session: EcaSession, id: str, row: ChatRow | None) -> chats.ChatS
 
 
 async def _tell_selection(session: EcaSession, id: str, title: str | None, selection: chats.ChatSelection) -> None:
-    """In the order of the reference server: the title, then model and variants, then trust."""
+    """Notify the selection, in the order of the reference server: title, model and variants, trust."""
     if title is not None and not session.can.envelope:
         said = Event(chat=id, turn="", role=Role.SYSTEM, content=MetadataContent(title=title))
         await session.notify("chat/contentReceived", content_of(said, session.wire_id(id), envelope=False))
@@ -83,7 +87,7 @@ async def _tell_selection(session: EcaSession, id: str, title: str | None, selec
 
 
 async def history(session: EcaSession, params: chats.ChatHistoryParams) -> chats.ChatHistoryResult:
-    id = session.known(params.chat_id)
+    id = session.find_chat(params.chat_id)
     try:
         page = await session.host.archive.page(
             id, params.limit, _cursor(params.before), _cursor(params.after), since_summary=params.after == LAST_SUMMARY
@@ -96,15 +100,15 @@ async def history(session: EcaSession, params: chats.ChatHistoryParams) -> chats
         return chats.ChatHistoryResult(error=chats.PageError(code=code, message=str(error)))
     if session.can.envelope:
         of_subagents = merged(await session.host.subagents.events(id, *_span(page, _cursor(params.after))))
-        shown = [_content_within(session, id, event) for event in woven(page.events, of_subagents)]
+        shown = [_content_within(session, id, event) for event in merge_subagents(page.events, of_subagents)]
     else:
-        events = arranged(page.events, await session.host.archive.flags(id))
+        events = place_flags(page.events, await session.host.archive.flags(id))
         shown = [content_of(event, session.wire_id(id), envelope=False) for event in events]
     return chats.ChatHistoryResult(contents=tuple(shown), meta=_meta(page))
 
 
 def _content_within(session: EcaSession, id: str, event: Event) -> ChatContentReceivedParams:
-    """What a subagent of the chat said is shown within it."""
+    """Write an event of a page. Events of a subagent name its parent."""
     parent = None if event.chat == id else session.wire_id(id)
     return content_of(event, session.wire_id(event.chat), envelope=True, parent=parent)
 
@@ -114,14 +118,14 @@ LAST_SUMMARY: Final = "lastCompaction"
 
 
 def _cursor(cursor: chats.Cursor | None) -> int | None:
-    """Text that is no number is nowhere (-1)."""
+    """Parse a cursor. One that is no number is before everything (-1)."""
     if cursor in (None, "", 0, "0", LAST_SUMMARY):
         return None
     return int(cursor) if str(cursor).isascii() and str(cursor).isdecimal() else -1
 
 
 def _span(page: Page, after: int | None) -> Span:
-    """The part of the chat that a page is."""
+    """Return the part of the chat that a page shows."""
     first, last = (page.events[0].seq - 1, page.events[-1].seq) if page.events else (0, 0)
     return after or (first if page.before is not None else 0), last if page.after is not None else None
 
@@ -157,45 +161,45 @@ async def list(session: EcaSession, params: chats.ChatListParams) -> chats.ChatL
 
 
 async def clear(session: EcaSession, params: chats.ChatClearParams) -> Done:
-    await session.host.archive.clear(session.known(params.chat_id), messages=params.messages)
+    await session.host.archive.clear(session.find_chat(params.chat_id), messages=params.messages)
     return Done()
 
 
 async def delete(session: EcaSession, params: chats.ChatDeleteParams) -> Done:
-    """A chat that is not there is deleted already."""
+    """Delete a chat. One that does not exist is deleted already."""
     if params.chat_id is not None:
-        await session.host.archive.delete(session.known(params.chat_id))
+        await session.host.archive.delete(session.find_chat(params.chat_id))
     return Done()
 
 
 async def rollback(session: EcaSession, params: chats.ChatRollbackParams) -> Done:
     include = params.include or ("messages", "tools")
     await session.host.archive.rollback(
-        session.known(params.chat_id), params.content_id, messages="messages" in include, files="tools" in include
+        session.find_chat(params.chat_id), params.content_id, messages="messages" in include, files="tools" in include
     )
     return Done()
 
 
 async def fork(session: EcaSession, params: chats.ChatForkParams) -> Done:
     new = uuid.uuid4().hex
-    id = session.known(params.chat_id)
+    id = session.find_chat(params.chat_id)
     session.own[new] = new
     await session.host.archive.fork(id, params.content_id, new)
     return Done()
 
 
 async def add_flag(session: EcaSession, params: chats.ChatAddFlagParams) -> Done:
-    await session.host.archive.flag(session.known(params.chat_id), params.content_id, params.text)
+    await session.host.archive.flag(session.find_chat(params.chat_id), params.content_id, params.text)
     return Done()
 
 
 async def remove_flag(session: EcaSession, params: chats.ChatRemoveFlagParams) -> Done:
-    await session.host.archive.unflag(session.known(params.chat_id), params.content_id)
+    await session.host.archive.unflag(session.find_chat(params.chat_id), params.content_id)
     return Done()
 
 
 async def update(session: EcaSession, params: chats.ChatUpdateParams) -> Done:
-    id = session.known(params.chat_id)
+    id = session.find_chat(params.chat_id)
     if params.title is not None:
         await session.host.archive.rename(id, params.title)
     if params.trust is not None:

@@ -1,4 +1,4 @@
-"""The `/` commands, listed while one is typed."""
+"""Owns the method that lists `/` commands while a user types one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is offered while the user types `@` or `#`."""
+"""Owns the methods that list contexts and files while a user types `@` or `#`."""
 
 from __future__ import annotations
 
@@ -13,31 +13,31 @@ if TYPE_CHECKING:
     from jupyter_eca.protocol.base import ChatId
 
 
-async def contexts(session: EcaSession, params: context.ChatQueryContextParams) -> context.ChatQueryContextResult:
-    _typing(session, params.chat_id)
+async def query_contexts(session: EcaSession, params: context.ChatQueryContextParams) -> context.ChatQueryContextResult:
+    _begin_query(session, params.chat_id)
     live = session.can.notebook or session.can.kernel
-    found = await offered(_around(session, params.chat_id), params.query, params.contexts, live=live)
+    found = await offered(_make_context(session, params.chat_id), params.query, params.contexts, live=live)
     return context.ChatQueryContextResult(contexts=tuple(found), chat_id=params.chat_id)
 
 
-async def files(session: EcaSession, params: context.ChatQueryFilesParams) -> context.ChatQueryFilesResult:
-    _typing(session, params.chat_id)
-    found = await _around(session, params.chat_id).index.search(params.query, MAX_OFFERED)
+async def query_files(session: EcaSession, params: context.ChatQueryFilesParams) -> context.ChatQueryFilesResult:
+    _begin_query(session, params.chat_id)
+    found = await _make_context(session, params.chat_id).index.search(params.query, MAX_OFFERED)
     queried = tuple(
         context.QueriedFile(type="directory" if entry.is_directory else "file", path=entry.path) for entry in found
     )
     return context.ChatQueryFilesResult(files=queried, chat_id=params.chat_id)
 
 
-def _typing(session: EcaSession, chat_id: ChatId | None) -> None:
+def _begin_query(session: EcaSession, chat_id: ChatId | None) -> None:
     chat = "" if chat_id is None else str(chat_id)
     chosen = session.choices.get(chat) or session.choices.get("")
     session.start(session.host.warming.warm(chat, chosen.model if chosen else ""))
 
 
-def _around(session: EcaSession, chat_id: ChatId | None) -> Surroundings:
-    """Of a chat that may have yet to begin: nothing of what is in it is told."""
+def _make_context(session: EcaSession, chat_id: ChatId | None) -> Surroundings:
+    """Return what contexts are listed from. The chat may not exist yet, so nothing in it is used."""
     return session.host.tool_contexts.build_surroundings("" if chat_id is None else str(chat_id), session.kernel)
 
 
-HANDLERS: Final = {"chat/queryContext": contexts, "chat/queryFiles": files}
+HANDLERS: Final = {"chat/queryContext": query_contexts, "chat/queryFiles": query_files}

@@ -1,4 +1,4 @@
-"""What was spent, and what a prompt would cost."""
+"""Owns the methods on costs: what was spent, and what a prompt would cost."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from jupyter_eca.host.store import Total
 
 
-async def told(session: EcaSession, params: costs.ChatCostsParams) -> costs.ChatCostsResult:
-    account = await session.host.ledger.account(session.known(params.chat_id), now())
+async def sum_costs(session: EcaSession, params: costs.ChatCostsParams) -> costs.ChatCostsResult:
+    account = await session.host.ledger.account(session.find_chat(params.chat_id), now())
     return costs.ChatCostsResult(
         message=_cost(account.message) if account.message.requests else None,
         chat=_cost(account.chat),
@@ -38,9 +38,9 @@ def _cost(total: Total) -> costs.Cost:
     )
 
 
-async def estimated(session: EcaSession, params: costs.ChatEstimateParams) -> costs.ChatEstimateResult:
+async def estimate(session: EcaSession, params: costs.ChatEstimateParams) -> costs.ChatEstimateResult:
     host = session.host
-    id = uuid.uuid4().hex if params.chat_id is None else session.known(params.chat_id)
+    id = uuid.uuid4().hex if params.chat_id is None else session.find_chat(params.chat_id)
     choice = Choice(params.model or "", params.agent or "", params.variant)
     selected = session.choices.get(id, NO_CHOICE).over(session.choices.get("", NO_CHOICE))
     prompt = Prompt(id, params.message, choice.over(selected), params.contexts)
@@ -63,4 +63,4 @@ async def estimated(session: EcaSession, params: costs.ChatEstimateParams) -> co
     )
 
 
-HANDLERS: Final = {"chat/costs": told, "chat/estimate": estimated}
+HANDLERS: Final = {"chat/costs": sum_costs, "chat/estimate": estimate}

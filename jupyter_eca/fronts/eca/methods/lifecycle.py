@@ -1,4 +1,4 @@
-"""`initialize` to `exit`, and what a client is told when it is ready."""
+"""Owns the methods from `initialize` to `exit`, and what a client is notified of when it is ready."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 MODELS_SECONDS: Final = 0.7
 
 
-# Seconds that tool servers have to end in: an editor that closes waits for the reply.
+# Seconds that tool servers have to end: an editor that closes waits for the reply.
 SERVERS_SECONDS = 3.0
 
 
@@ -42,16 +42,21 @@ async def initialize(session: EcaSession, params: lifecycle.InitializeParams) ->
 
 
 def _take_agent(session: EcaSession, wanted: object) -> None:
-    """A host of this client's own was made with its options; where all clients share one, the agent at least is this
-    client's: "plan" must not do things."""
+    """Use the client's default agent.
+
+    A process makes its host with the options of its client. Where all clients share a host, at least the agent is the
+    client's: one that asked for "plan" must not get an agent that changes things.
+    """
     resolved = session.host.current.resolved
     if isinstance(wanted, str) and resolved.agent(wanted).name != resolved.agent().name:
         session.choices[""] = Choice(agent=wanted)
 
 
 async def _models(session: EcaSession) -> tuple[tuple[str, ...], str]:
-    """All models and the default one, for the clients of the seeds: the older one's are not told of them later. Others
-    are not made to wait for what they do not read."""
+    """Return all models and the default one, for clients of the older revisions, which are not notified of them later.
+
+    Other clients do not wait for what they do not read.
+    """
     host = session.host
     configured = host.config.default_model or ""
     if session.dialect not in {Dialect.OLD, Dialect.NEWER}:
@@ -63,32 +68,32 @@ async def _models(session: EcaSession) -> tuple[tuple[str, ...], str]:
         return (configured,) if configured else (), configured
 
 
-def initialized(session: EcaSession, _params: Model) -> None:
+def announce_setup(session: EcaSession, _params: Model) -> None:
     session.host.index.look()
     session.start(_announce(session))
 
 
 async def _announce(session: EcaSession) -> None:
-    """The set-up of this server, once the client is ready for it. Looking for models may take half a second."""
+    """Notify the setup of this server, once the client is ready for it. Looking for models may take half a second."""
     host = session.host
-    await _progress(session, "start")
+    await _notify_progress(session, "start")
     for server in host.notifications.list_servers():
-        await session.notify("tool/serverUpdated", session.seen(server))
+        await session.notify("tool/serverUpdated", session.describe_server(server))
     config = await host.notifications.describe_choices(session.default_agent)
     await session.notify("config/updated", lifecycle.ConfigUpdatedParams(chat=config))
     for warning in host.config.warnings:
         shown = lifecycle.ShowMessageParams(type=lifecycle.MessageType.WARNING, message=warning)
         await session.notify("$/showMessage", shown)
-    await _progress(session, "finish")
+    await _notify_progress(session, "finish")
 
 
-async def _progress(session: EcaSession, type: str) -> None:
+async def _notify_progress(session: EcaSession, type: str) -> None:
     params = lifecycle.ProgressParams.model_validate({"type": type, "taskId": "models", "title": "Looking for models"})
     await session.notify("$/progress", params)
 
 
-def folders_changed(session: EcaSession, params: lifecycle.DidChangeWorkspaceFoldersParams) -> None:
-    """The last folder stays: a workspace without one would have no place to start from."""
+def change_folders(session: EcaSession, params: lifecycle.DidChangeWorkspaceFoldersParams) -> None:
+    """Change the folders of the workspace. The last one stays: a workspace needs a place to start from."""
     if not session.door.follows:
         return
     host, event = session.host, params.event
@@ -104,8 +109,10 @@ def _folders(named: Iterable[lifecycle.WorkspaceFolder]) -> list[Path]:
 
 
 async def shutdown(session: EcaSession, _params: Model) -> None:
-    """The tool servers of a process end before the reply (ECA, shutdown flow); where the host is one for all clients
-    they stay. `exit` follows; turns go on until then."""
+    """End the tool servers of a process before the reply (ECA, shutdown flow); those of a shared host stay.
+
+    `exit` follows; turns go on until then.
+    """
     session.shut = True
     if session.door.follows and session.initialized:
         await session.host.mcp.end(SERVERS_SECONDS)
@@ -121,9 +128,9 @@ async def doctor(session: EcaSession, _params: Model) -> lifecycle.DoctorResult:
 
 HANDLERS: Final = {
     "initialize": initialize,
-    "initialized": initialized,
+    "initialized": announce_setup,
     "shutdown": shutdown,
     "exit": exit,
-    "workspace/didChangeWorkspaceFolders": folders_changed,
+    "workspace/didChangeWorkspaceFolders": change_folders,
     "workspace/doctor": doctor,
 }

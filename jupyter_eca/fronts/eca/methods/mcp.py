@@ -1,4 +1,7 @@
-"""What a client may do to MCP servers. How they then are is told by `tool/serverUpdated`, to all clients."""
+"""Owns the methods on MCP servers: add, change, start and stop them, sign out.
+
+All clients are notified of what came of it with `tool/serverUpdated`.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,7 @@ _log = logging.getLogger(__name__)
 
 async def add(session: EcaSession, params: mcp.McpAddServerParams) -> mcp.McpAddServerResult:
     try:
-        return mcp.McpAddServerResult(server=session.seen(await session.host.mcp.add(params)))
+        return mcp.McpAddServerResult(server=session.describe_server(await session.host.mcp.add(params)))
     except LocalError as error:
         return mcp.McpAddServerResult(error=_error(error))
 
@@ -39,15 +42,15 @@ async def remove(session: EcaSession, params: mcp.McpServerParams) -> mcp.McpRem
 
 
 def start(session: EcaSession, params: mcp.McpServerParams) -> None:
-    _told(lambda: session.host.mcp.start(params.name))
+    _notify_error(lambda: session.host.mcp.start(params.name))
 
 
 def stop(session: EcaSession, params: mcp.McpServerParams) -> None:
-    _told(lambda: session.host.mcp.stop(params.name))
+    _notify_error(lambda: session.host.mcp.stop(params.name))
 
 
 def logout(session: EcaSession, params: mcp.McpServerParams) -> None:
-    session.start(_done(session.host.mcp.logout(params.name)))
+    session.start(_finish(session.host.mcp.logout(params.name)))
 
 
 def connect(session: EcaSession, params: mcp.McpServerParams) -> None:
@@ -61,26 +64,26 @@ def connect(session: EcaSession, params: mcp.McpServerParams) -> None:
 
 
 def enable(session: EcaSession, params: mcp.McpServerParams) -> None:
-    session.start(_done(session.host.mcp.enable(params.name)))
+    session.start(_finish(session.host.mcp.enable(params.name)))
 
 
 def disable(session: EcaSession, params: mcp.McpServerParams) -> None:
-    session.start(_done(session.host.mcp.enable(params.name, enabled=False)))
+    session.start(_finish(session.host.mcp.enable(params.name, enabled=False)))
 
 
 async def log(session: EcaSession, params: mcp.McpServerParams) -> mcp.McpServerLogResult:
     return mcp.McpServerLogResult(lines=session.host.mcp.log(params.name))
 
 
-def _told(what: Callable[[], None]) -> None:
-    """A notification has no answer that could say what is wrong with it."""
+def _notify_error(action: Callable[[], None]) -> None:
+    """Show an error as a message: a notification has no answer that could carry it."""
     try:
-        what()
+        action()
     except LocalError as error:
         _log.warning("%s", error)
 
 
-async def _done(work: Awaitable[None]) -> None:
+async def _finish(work: Awaitable[None]) -> None:
     try:
         await work
     except LocalError as error:

@@ -1,4 +1,4 @@
-"""What a page tells of the notebooks that it has open."""
+"""Owns the notification in which a page reports the progress of cells that it runs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 def run_progress(session: EcaSession, params: notebook.NotebookRunProgressParams) -> None:
     if isinstance(session.notebooks, LinkNotebooks):
-        session.notebooks.progressed(params)
+        session.notebooks.report_progress(params)
 
 
 HANDLERS: Final = {"notebook/runProgress": run_progress}

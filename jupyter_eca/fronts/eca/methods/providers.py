@@ -1,4 +1,4 @@
-"""Model providers: who is signed in, and how one signs in and out."""
+"""Owns the methods on model providers: list them, sign in and out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Help at the cursor: what it does is in `fronts/assist.py`."""
+"""Owns the methods of help at the cursor. What they do is in `fronts/eca/cursor_help.py`."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ if TYPE_CHECKING:
 
 
 async def prompt(session: EcaSession, params: rewrite.RewritePromptParams) -> rewrite.RewritePromptResult:
-    return await session.assist.rewrite(params)
+    return await session.cursor_help.rewrite(params)
 
 
 async def stop(session: EcaSession, params: rewrite.RewriteStopParams) -> Done:
-    session.assist.stop(params.id)
+    session.cursor_help.stop(params.id)
     return Done()
 
 
 async def complete(session: EcaSession, params: rewrite.CompletionInlineParams) -> rewrite.CompletionInlineResult:
-    return await session.assist.complete(params)
+    return await session.cursor_help.complete(params)
 
 
 HANDLERS: Final = {"rewrite/prompt": prompt, "rewrite/stop": stop, "completion/inline": complete}

@@ -1,4 +1,4 @@
-"""Tools: those that the client of a session lends to the chats that it asks in, and which the model has at all."""
+"""Owns the methods on tools: a client lends its own to the chats that it prompts in, and switches tools on and off."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from jupyter_eca.config import disabled_tools
 from jupyter_eca.engine.model.request import ToolSpec
 from jupyter_eca.errors import RemoteError, ToolError
-from jupyter_eca.fronts.eca.config_rights import changeable, where
+from jupyter_eca.fronts.eca.config_rights import check_may_change_config, find_sources
 from jupyter_eca.mcp_client.tool_names import tool_name
 from jupyter_eca.plugins.tools.base import Plain
 from jupyter_eca.protocol import tool as wire
@@ -30,7 +30,7 @@ SERVER: Final = "python"
 
 @dataclass(frozen=True, slots=True)
 class LinkTool(Plain):
-    """`tools.base.Tool`."""
+    """A tool at the other end of a link, as a `Tool`."""
 
     session: EcaSession
     spec: ToolSpec
@@ -55,7 +55,7 @@ class LinkTool(Plain):
 
 
 async def lend(session: EcaSession, params: wire.ToolLendParams) -> Done:
-    """Raises: ToolError for a name that another tool has."""
+    """Take the client's tools. Raises: ToolError for a name that another tool has."""
     toolbox = session.host.toolbox
     if taken := [one.name for one in params.tools if toolbox.get(one.name) is not None]:
         raise ToolError(f"There is a tool {', '.join(taken)} already.", "Give yours another name.")
@@ -67,13 +67,13 @@ async def lend(session: EcaSession, params: wire.ToolLendParams) -> Done:
 
 
 async def switch(session: EcaSession, params: wire.ToolSwitchParams) -> Done:
-    changeable(session)
+    check_may_change_config(session)
     native = params.server == ToolServerUpdatedParams().name
     server, tool = ("eca", params.tool) if native else (params.server, tool_name(params.server, params.tool))
     name = tool if tool.startswith(f"{server}__") else f"{server}__{tool}"
     names = frozenset({name, tool})
     host = session.host
-    await asyncio.to_thread(disabled_tools.switch, host.config, where(host), names, name, on=params.on)
+    await asyncio.to_thread(disabled_tools.switch, host.config, find_sources(host), names, name, on=params.on)
     await host.reload()
     return Done()
 

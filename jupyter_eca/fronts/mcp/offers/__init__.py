@@ -1,1 +1,1 @@
-"""What the assistant offers beside its native tools, one module a subject, each with its `OFFERS`."""
+"""What the assistant offers beside its native tools: one module for each subject, with its `OFFERS`."""

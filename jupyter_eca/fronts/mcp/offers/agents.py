@@ -1,4 +1,4 @@
-"""The agents that answer, and work given to one of them."""
+"""Owns the offers about agents: list them, and give work to one."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field
 
-from jupyter_eca.fronts.mcp.offers_base import Call, Hints, Offers, Refused, offer
+from jupyter_eca.fronts.mcp.offers_base import Hints, OfferCall, Offers, RefusedCall, offer
 from jupyter_eca.host.chat.live_chat import Choice, Prompt
 
 if TYPE_CHECKING:
     from jupyter_eca.fronts.mcp.assistant import Assistant
-    from jupyter_eca.fronts.mcp.offers_base import Answer
+    from jupyter_eca.fronts.mcp.offers_base import ToolAnswer
 
-    Assisted = Call[Assistant]
+    Assisted = OfferCall[Assistant]
 
 
 @offer("eca_agent_list", Hints.READS)
@@ -37,14 +37,15 @@ async def delegate(
     prompt: Annotated[str, Field(min_length=1, description="What it is to do.")],
     sessionId: Annotated[str, Field(description="Go on in this session; empty for a new one.")] = "",
     model: Annotated[str, Field(description="PROVIDER/MODEL; empty for the agent's own.")] = "",
-) -> Answer:
+) -> ToolAnswer:
     """Give a task to one agent. Answers when it is done."""
     host = call.backend.host
     if agent not in host.current.resolved.agents:
-        raise Refused(f"There is no agent {agent!r}.", f"There are: {', '.join(host.current.resolved.agents)}.")
+        names = ", ".join(host.current.resolved.agents)
+        raise RefusedCall(f"There is no agent {agent!r}.", f"There are: {names}.")
     row = await host.chats.read_row(sessionId) if sessionId else None
     if sessionId and (row is None or row.workspace != host.store.workspace):
-        raise Refused(f"There is no session {sessionId!r}.", "Take one from eca_session_list, or leave it out.")
+        raise RefusedCall(f"There is no session {sessionId!r}.", "Take one from eca_session_list, or leave it out.")
     asked = Prompt(sessionId or uuid.uuid4().hex, prompt, Choice(model, agent))
     return await call.backend.prompt(asked, call.caller)
 

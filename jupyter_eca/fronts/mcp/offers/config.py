@@ -1,4 +1,4 @@
-"""How the assistant is set up; keys and other secrets are never told."""
+"""Owns the offers about the configuration. Keys and other secrets are never shown."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import Field
 
 from jupyter_eca.fronts.mcp import project_settings
-from jupyter_eca.fronts.mcp.offers_base import Call, Hints, Offers, Refused, offer
+from jupyter_eca.fronts.mcp.offers_base import Hints, OfferCall, Offers, RefusedCall, offer
 
 if TYPE_CHECKING:
     from jupyter_eca.fronts.mcp.assistant import Assistant
 
-    Assisted = Call[Assistant]
+    Assisted = OfferCall[Assistant]
 
 # What a reader may know: no key, no header, no environment, no command line.
 _TOLD = ("default_model", "default_agent", "disabled_tools", "tool_call", "chat", "notebook", "warnings", "sources")
@@ -35,10 +35,11 @@ async def update(
     """Change the default model or agent, in the project's .eca/config.json."""
     host = call.backend.host
     if defaultAgent and defaultAgent not in host.current.resolved.agents:
-        raise Refused(f"There is no agent {defaultAgent!r}.", f"There are: {', '.join(host.current.resolved.agents)}.")
+        names = ", ".join(host.current.resolved.agents)
+        raise RefusedCall(f"There is no agent {defaultAgent!r}.", f"There are: {names}.")
     changes = {(name,): value for name, value in (("defaultModel", model), ("defaultAgent", defaultAgent)) if value}
     if not changes:
-        raise Refused("Nothing was to be changed.", "Give a model, a defaultAgent, or both.")
+        raise RefusedCall("Nothing was to be changed.", "Give a model, a defaultAgent, or both.")
     return {
         "changed": {path[0]: value for path, value in changes.items()},
         "file": await project_settings.put(host, changes),

@@ -1,4 +1,4 @@
-"""Which models there are, and which is used."""
+"""Owns the offers about models: list them, and configure requests to one."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import Field
 
 from jupyter_eca.fronts.mcp import project_settings
-from jupyter_eca.fronts.mcp.offers_base import Call, Hints, Offers, Refused, offer
+from jupyter_eca.fronts.mcp.offers_base import Hints, OfferCall, Offers, RefusedCall, offer
 
 if TYPE_CHECKING:
     from jupyter_eca.fronts.mcp.assistant import Assistant
 
-    Assisted = Call[Assistant]
+    Assisted = OfferCall[Assistant]
 
 Provider = Annotated[str, Field(description="Only those of this provider; empty for all.")]
 Options = Annotated[
@@ -38,7 +38,7 @@ async def configure(
     """Set what requests to a model are given besides, in the project's .eca/config.json."""
     if provider not in call.backend.host.catalog.entries():
         known = ", ".join(sorted(call.backend.host.catalog.entries()))
-        raise Refused(f"There is no provider {provider!r}.", f"There are: {known}.")
+        raise RefusedCall(f"There is no provider {provider!r}.", f"There are: {known}.")
     path = ("providers", provider, "models", model, "extraPayload")
     file = await project_settings.put(call.backend.host, {path: options})
     return {"provider": provider, "model": model, "options": options, "file": file}

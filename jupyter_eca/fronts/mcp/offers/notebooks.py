@@ -1,4 +1,4 @@
-"""What is there to be read: open notebooks, their cells, kernels and chats, each an address."""
+"""Owns the resources: open notebooks, their cells, kernels, and chats, each with a URI."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from urllib.parse import quote, unquote
 import mcp_types as types
 
 from jupyter_eca.fronts.mcp import answers
-from jupyter_eca.fronts.mcp.offers_base import Offers, Refused
+from jupyter_eca.fronts.mcp.offers_base import Offers, RefusedCall
 from jupyter_eca.fronts.mcp.turn_listeners import CHAT
 from jupyter_eca.host.turn.open_notebooks import find_kernels
 from jupyter_eca.protocol.content import (
@@ -38,10 +38,10 @@ _ADDRESS: Final = re.compile(r"eca://(?P<kind>notebook|kernel|chat)/(?P<name>[^/
 
 
 class Library:
-    """`base.Shelf`. The `/` in a path is written %2F."""
+    """The resources, as a `ResourceShelf`. The `/` in a path is written %2F."""
 
     async def list(self, backend: Assistant) -> list[types.Resource]:
-        opened = await _opened(backend)
+        opened = await _read_open(backend)
         active = "The notebook that is worked in" if opened and opened[0].active else ""
         found = [
             _resource(_NOTEBOOK, info.path, active if info.active else "An open notebook, as it is now")
@@ -79,7 +79,7 @@ class Library:
 
     async def complete(self, backend: Assistant, template: str, argument: str) -> Sequence[str]:
         if argument == "path":
-            return [quote(info.path, safe="") for info in await _opened(backend)]
+            return [quote(info.path, safe="") for info in await _read_open(backend)]
         if template == CHAT:
             return [
                 row.id for row in await backend.host.chats.list_rows() if row.workspace == backend.host.store.workspace
@@ -98,7 +98,7 @@ class Library:
                 data = await _kernel(backend, name)
             case _:
                 data = await _chat(backend, name)
-        content = types.TextResourceContents(uri=uri, mime_type=JSON, text=answers.text(data))
+        content = types.TextResourceContents(uri=uri, mime_type=JSON, text=answers.as_json(data))
         return types.ReadResourceResult(contents=[content])
 
 
@@ -113,11 +113,11 @@ def _resource(template: str, path: str, description: str) -> types.Resource:
 def _notebooks(backend: Assistant) -> Notebooks:
     there = backend.host.tool_contexts.find_notebooks("")
     if there is None:
-        raise Refused("There are no notebooks here.")
+        raise RefusedCall("There are no notebooks here.")
     return there
 
 
-async def _opened(backend: Assistant) -> Sequence[NotebookInfo]:
+async def _read_open(backend: Assistant) -> Sequence[NotebookInfo]:
     there = backend.host.tool_contexts.find_notebooks("")
     return await there.list() if there is not None else ()
 
@@ -125,14 +125,14 @@ async def _opened(backend: Assistant) -> Sequence[NotebookInfo]:
 async def _notebook(backend: Assistant, path: str, cell: str | None) -> dict[str, Any]:
     document = await _notebooks(backend).read(path)
     if cell is None:
-        return {**document.wire(), "cells": [_told(document, one) for one in document.cells]}
+        return {**document.wire(), "cells": [_describe_cells(document, one) for one in document.cells]}
     one = document.cell(cell)
     if one is None:
-        raise Refused(f"{path} has no cell {cell!r}.")
-    return _told(document, one)
+        raise RefusedCall(f"{path} has no cell {cell!r}.")
+    return _describe_cells(document, one)
 
 
-def _told(document: NotebookDocument, cell: NotebookCell) -> dict[str, Any]:
+def _describe_cells(document: NotebookDocument, cell: NotebookCell) -> dict[str, Any]:
     number = document.cells.index(cell) + 1
     uri = _CELL.format(path=quote(document.path, safe=""), id=quote(cell.id, safe=""))
     return {"number": number, "uri": uri, **cell.wire()}
@@ -142,7 +142,7 @@ async def _kernel(backend: Assistant, path: str) -> dict[str, Any]:
     kernels = find_kernels(backend.host.services, None)
     kernel = await kernels.of(path) if kernels is not None else backend.host.workspace.kernel
     if kernel is None:
-        raise Refused("There is no kernel here.")
+        raise RefusedCall("There is no kernel here.")
     state = await kernel.state()
     told = {"notebook": path, "id": kernel.id, **state.wire()}
     if state.status != "idle":
@@ -156,7 +156,7 @@ async def _chat(backend: Assistant, id: str) -> dict[str, Any]:
     await host.store.settled()
     row = await host.chats.read_row(id)
     if row is None or row.workspace != host.store.workspace:
-        raise Refused(f"There is no chat {id!r}.")
+        raise RefusedCall(f"There is no chat {id!r}.")
     said = [line for event in merged(await host.chats.read_events(id)) if (line := _line(event))]
     return {"sessionId": id, "title": row.title, "status": host.chats.status(id).value, "said": said}
 

@@ -1,4 +1,4 @@
-"""The assistant's own MCP servers, and everything that it can use."""
+"""Owns the offers about the assistant's own MCP servers and its tools."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field
 
-from jupyter_eca.fronts.mcp.offers_base import Call, Hints, Offers, Refused, offer
+from jupyter_eca.fronts.mcp.offers_base import Hints, OfferCall, Offers, RefusedCall, offer
 
 if TYPE_CHECKING:
     from jupyter_eca.fronts.mcp.assistant import Assistant
 
-    Assisted = Call[Assistant]
+    Assisted = OfferCall[Assistant]
 
 
 @offer("eca_mcp_list", Hints.READS)
@@ -40,7 +40,7 @@ async def enable(
     manager = call.backend.host.mcp
     if name not in {server.name for server in manager.servers()}:
         known = ", ".join(server.name for server in manager.servers()) or "none"
-        raise Refused(f"There is no server {name!r}.", f"There are: {known}.")
+        raise RefusedCall(f"There is no server {name!r}.", f"There are: {known}.")
     await manager.enable(name, enabled=enabled)
     return {"name": name, "enabled": enabled}
 

@@ -1,4 +1,4 @@
-"""The assistant itself: ask it, in chats that go on."""
+"""Owns the offers that prompt the assistant, in sessions that go on."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import Field
 
 from jupyter_eca.fronts.mcp.assistant import Draft
-from jupyter_eca.fronts.mcp.offers_base import Call, Hints, Offers, Refused, offer
+from jupyter_eca.fronts.mcp.offers_base import Hints, OfferCall, Offers, RefusedCall, offer
 from jupyter_eca.host.chat.live_chat import Choice, Prompt
 from jupyter_eca.protocol.content import Role, TextContent
 from jupyter_eca.protocol.context import FileContext
 
 if TYPE_CHECKING:
     from jupyter_eca.fronts.mcp.assistant import Assistant
-    from jupyter_eca.fronts.mcp.offers_base import Answer
+    from jupyter_eca.fronts.mcp.offers_base import ToolAnswer
     from jupyter_eca.host.store import ChatRow
 
-    Assisted = Call[Assistant]
+    Assisted = OfferCall[Assistant]
 
 Message = Annotated[str, Field(min_length=1, description="What is to be done or answered, in full sentences.")]
 Session = Annotated[str, Field(min_length=1, description="Id of a session, from eca_session_list or a create.")]
@@ -35,7 +35,7 @@ async def run(
     model: Model_ = "",
     agent: Agent = "",
     files: Files = [],  # noqa: B006  # read only
-) -> Answer:
+) -> ToolAnswer:
     """Hand a task to the Jupyter assistant, in a new session. It can read, edit and run the user's open notebooks, look
     at the variables of their kernels, and use files and a shell; what changes something may have to be approved.
 
@@ -60,13 +60,13 @@ async def prompt(
     model: Model_ = "",
     agent: Agent = "",
     files: Files = [],  # noqa: B006  # read only
-) -> Answer:
+) -> ToolAnswer:
     """Ask the assistant something in a session that it remembers. Answers when it is done."""
     chosen = Choice(model, agent)
     if draft := call.backend.drafts.get(sessionId):
         chosen = chosen.over(draft.choice)
     else:
-        await _known(call, sessionId)
+        await _check_session(call, sessionId)
     return await call.backend.prompt(_prompt(sessionId, prompt, chosen, files), call.caller)
 
 
@@ -102,7 +102,7 @@ async def abort(call: Assisted, sessionId: Session) -> dict[str, Any]:
     """Stop the answer that is under way in a session. What its tools have done stays done."""
     if sessionId in call.backend.drafts:
         return {"sessionId": sessionId, "aborted": False}
-    row = await _known(call, sessionId)
+    row = await _check_session(call, sessionId)
     host = call.backend.host
     live = host.chats.live(row.id)
     running = live is not None and live.busy
@@ -114,8 +114,8 @@ async def abort(call: Assisted, sessionId: Session) -> dict[str, Any]:
 async def fork(call: Assisted, sessionId: Session) -> dict[str, Any]:
     """Begin a new session that goes on from the end of another, which stays as it is."""
     if sessionId in call.backend.drafts:
-        raise Refused("Nothing was said in this session yet.", "Prompt it first, or create another session.")
-    row = await _known(call, sessionId)
+        raise RefusedCall("Nothing was said in this session yet.", "Prompt it first, or create another session.")
+    row = await _check_session(call, sessionId)
     host = call.backend.host
     said = [
         event.content.content_id
@@ -123,7 +123,7 @@ async def fork(call: Assisted, sessionId: Session) -> dict[str, Any]:
         if event.role is Role.USER and isinstance(event.content, TextContent) and event.content.content_id
     ]
     if not said:
-        raise Refused("There is no prompt in this session to go on from.", "Prompt it first.")
+        raise RefusedCall("There is no prompt in this session to go on from.", "Prompt it first.")
     new = uuid.uuid4().hex
     await host.archive.fork(row.id, said[-1], new)
     return {"sessionId": new, "from": row.id}
@@ -136,10 +136,10 @@ def _prompt(chat: str, message: str, choice: Choice, files: list[str]) -> Prompt
     return Prompt(chat, message, choice, tuple(FileContext(path=path) for path in files))
 
 
-async def _known(call: Assisted, session: str) -> ChatRow:
+async def _check_session(call: Assisted, session: str) -> ChatRow:
     host = call.backend.host
     await host.store.settled()
     row = await host.chats.read_row(session)
     if row is None or row.workspace != host.store.workspace:
-        raise Refused(f"There is no session {session!r}.", "Take a sessionId from eca_session_list.")
+        raise RefusedCall(f"There is no session {session!r}.", "Take a sessionId from eca_session_list.")
     return row

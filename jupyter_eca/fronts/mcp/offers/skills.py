@@ -1,5 +1,4 @@
-"""The user's own commands and the skills, both of them prompts in Markdown files: as tools, and as prompts of the
-protocol."""
+"""Owns the user's own commands and the skills, as tools and as prompts of the protocol. Both are Markdown files."""
 
 from __future__ import annotations
 
@@ -10,7 +9,7 @@ import mcp_types as types
 from pydantic import Field
 
 from jupyter_eca.engine.text.slash_commands import Called, expand, placeholders
-from jupyter_eca.fronts.mcp.offers_base import Call, Hints, Offers, Refused, offer
+from jupyter_eca.fronts.mcp.offers_base import Hints, OfferCall, Offers, RefusedCall, offer
 from jupyter_eca.host.commands import markdown_commands
 from jupyter_eca.host.commands import skills as own
 from jupyter_eca.protocol.command import CommandKind
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     from jupyter_eca.host.host import Host
     from jupyter_eca.protocol.command import ChatCommand, CommandArgument
 
-    Assisted = Call[Assistant]
+    Assisted = OfferCall[Assistant]
 
 
 @offer("eca_skill_list", Hints.READS)
@@ -38,7 +37,7 @@ async def skills(call: Assisted) -> dict[str, Any]:
                 "arguments": [argument.name for argument in one.arguments],
                 "loadedWhenItFits": one.type is CommandKind.SKILL,
             }
-            for one in await _listed(call.backend.host)
+            for one in await _list_prompts(call.backend.host)
         ]
     }
 
@@ -55,12 +54,12 @@ async def create(
     path = files.resolve(f".eca/commands/{name}.md")
     line = " ".join(description.split())
     if not await asyncio.to_thread(_put, path, f"---\ndescription: {line}\n---\n{content}\n"):
-        raise Refused(f"There is a skill {name!r} already; nothing was written.", "Choose another name.")
+        raise RefusedCall(f"There is a skill {name!r} already; nothing was written.", "Choose another name.")
     return {"name": name, "file": files.shown(path)}
 
 
-class Written:
-    """`base.Prompts`."""
+class WrittenPrompts:
+    """Commands and skills as `Prompts`."""
 
     async def list(self, backend: Assistant) -> list[types.Prompt]:
         return [
@@ -74,43 +73,45 @@ class Written:
                     for argument in one.arguments
                 ],
             )
-            for one in await _listed(backend.host)
+            for one in await _list_prompts(backend.host)
         ]
 
     async def get(self, backend: Assistant, params: types.GetPromptRequestParams) -> types.GetPromptResult | None:
         host, given = backend.host, params.arguments or {}
-        if found := (await _written(host)).get(params.name):
-            text = expand(found.template, _called(params.name, found.template, found.described.arguments, given))
-            return _got(found.description, text)
+        if found := (await _read_commands(host)).get(params.name):
+            text = expand(found.template, _fill_in(params.name, found.template, found.described.arguments, given))
+            return _make_prompt(found.description, text)
         for skill in await own.find(host):
             if skill.name == params.name:
-                called = _called(skill.name, skill.body, own.described(skill).arguments, given)
+                called = _fill_in(skill.name, skill.body, own.described(skill).arguments, given)
                 made = await own.asked(host, called)
-                return None if made is None else _got(skill.description, made.message)
+                return None if made is None else _make_prompt(skill.description, made.message)
         return None
 
 
-OFFERS = Offers((skills, create), prompts=(Written(),))
+OFFERS = Offers((skills, create), prompts=(WrittenPrompts(),))
 
 
-async def _written(host: Host) -> Mapping[str, markdown_commands.CustomCommand]:
+async def _read_commands(host: Host) -> Mapping[str, markdown_commands.CustomCommand]:
     return await markdown_commands.find(host.workspace.files, host.config, host.audiences.warn)
 
 
-async def _listed(host: Host) -> list[ChatCommand]:
-    """Commands first: of two with one name it is the command that runs."""
-    written = {name: one.described for name, one in (await _written(host)).items()}
+async def _list_prompts(host: Host) -> list[ChatCommand]:
+    """List the prompts, commands first: of two with one name, it is the command that runs."""
+    written = {name: one.described for name, one in (await _read_commands(host)).items()}
     return [*written.values(), *(one for one in await own.listed(host) if one.name not in written)]
 
 
-def _got(description: str, text: str) -> types.GetPromptResult:
+def _make_prompt(description: str, text: str) -> types.GetPromptResult:
     message = types.PromptMessage(role="user", content=types.TextContent(text=text))
     return types.GetPromptResult(description=description, messages=[message])
 
 
-def _called(name: str, template: str, shown: Sequence[CommandArgument], said: Mapping[str, str]) -> Called:
-    """`1`, `2` are by position, `args` is all of it, and the others are by name; what the front matter calls otherwise
-    goes by that."""
+def _fill_in(name: str, template: str, shown: Sequence[CommandArgument], said: Mapping[str, str]) -> Called:
+    """Return the message that runs a prompt.
+
+    The arguments `1`, `2` are by position, `args` is everything, and the others are by name.
+    """
     meant = {one.name: plain.name for one, plain in zip(shown, placeholders(template), strict=False)}
     given = {meant.get(name, name): value for name, value in said.items()}
     numbers = [int(name) for name in given if name.isdecimal()]

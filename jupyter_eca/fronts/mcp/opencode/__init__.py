@@ -1,5 +1,5 @@
-"""A running OpenCode server behind the front: its 21 tools, by its HTTP API."""
+"""A running OpenCode server behind the front: its 21 tools, over its HTTP API."""
 
-from jupyter_eca.fronts.mcp.opencode.backend import OpenCode, opened
+from jupyter_eca.fronts.mcp.opencode.backend import OpenCode, open_backend
 
-__all__ = ["OpenCode", "opened"]
+__all__ = ["OpenCode", "open_backend"]

@@ -1,4 +1,4 @@
-"""OpenCode's HTTP API: one request, its answer as JSON, and what to do when there is none."""
+"""Owns requests to OpenCode's HTTP API: the answer as JSON, or an error that says what to do."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 import httpx2
 
 from jupyter_eca.errors import ConfigError
-from jupyter_eca.fronts.mcp.offers_base import Refused
+from jupyter_eca.fronts.mcp.offers_base import RefusedCall
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,7 +20,7 @@ USER: Final = "opencode"
 
 class Api:
     def __init__(self, environment: Mapping[str, str]) -> None:
-        """Raises: ConfigError for an environment that makes no sense."""
+        """Read the environment. Raises: ConfigError if it makes no sense."""
         self.url = environment.get("OPENCODE_SERVER_URL", URL).rstrip("/")
         patience = environment.get("OPENCODE_TIMEOUT", PATIENCE)
         if not (patience.isascii() and patience.isdecimal() and int(patience)):
@@ -46,18 +46,18 @@ class Api:
     async def _ask(
         self, method: str, path: str, parameters: Mapping[str, object], body: Mapping[str, Any] | None = None
     ) -> Any:
-        """Raises: Refused."""
+        """Send one request. Raises: RefusedCall."""
         given = {name: str(value) for name, value in parameters.items() if value not in {None, ""}}
         try:
             answer = await self._client.request(method, path, params=given, json=body)
         except httpx2.TimeoutException:
-            raise Refused(
+            raise RefusedCall(
                 f"OpenCode did not answer {method} {path} in time.",
                 "Look at the session with opencode_session_list: it may still be working.",
                 "Set OPENCODE_TIMEOUT higher (milliseconds).",
             ) from None
         except httpx2.HTTPError as error:
-            raise Refused(
+            raise RefusedCall(
                 f"The OpenCode server at {self.url} cannot be reached: {error or type(error).__name__}.",
                 "Start it: opencode serve --port 4096.",
                 "Set OPENCODE_SERVER_URL to where it is.",
@@ -71,25 +71,25 @@ def _json(answer: httpx2.Response) -> Any:
     try:
         return answer.json() if answer.content else None
     except ValueError as error:
-        raise Refused("What is there is no OpenCode server.", "Check OPENCODE_SERVER_URL.") from error
+        raise RefusedCall("What is there is no OpenCode server.", "Check OPENCODE_SERVER_URL.") from error
 
 
-def _refusal(answer: httpx2.Response, asked: str) -> Refused:
+def _refusal(answer: httpx2.Response, request: str) -> RefusedCall:
     if answer.status_code in {401, 403}:
-        return Refused("OpenCode refused the password.", "Set OPENCODE_SERVER_PASSWORD to the server's.")
+        return RefusedCall("OpenCode refused the password.", "Set OPENCODE_SERVER_PASSWORD to the server's.")
     try:
         told: Any = answer.json()
     except ValueError:
         told = None
     words = _word(told, "data", "message") or _word(told, "message")
-    return Refused(
-        f"OpenCode answered {answer.status_code} to {asked}: {words or answer.reason_phrase}",
+    return RefusedCall(
+        f"OpenCode answered {answer.status_code} to {request}: {words or answer.reason_phrase}",
         "Correct the arguments and call it again.",
         "The log of the OpenCode server has the details.",
     )
 
 
-def _word(told: Any, *names: str) -> str:
+def _word(error: Any, *names: str) -> str:
     for name in names:
-        told = cast("dict[str, Any]", told).get(name) if isinstance(told, dict) else None
-    return told if isinstance(told, str) else ""
+        error = cast("dict[str, Any]", error).get(name) if isinstance(error, dict) else None
+    return error if isinstance(error, str) else ""

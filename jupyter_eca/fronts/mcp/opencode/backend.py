@@ -1,4 +1,4 @@
-"""`base.Backend` over one OpenCode server, and which folder of its a call is about."""
+"""Owns the OpenCode server as a `Backend`, and which of its folders a call is about."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from jupyter_eca.fronts.mcp.offers_base import About, Offers, Refused
+from jupyter_eca.fronts.mcp.offers_base import About, Offers, RefusedCall
 from jupyter_eca.fronts.mcp.opencode.api import Api
 from jupyter_eca.plugins import loader
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Mapping
 
-    from jupyter_eca.fronts.mcp.offers_base import Call, Changed, Offer, Outcome
+    from jupyter_eca.fronts.mcp.offers_base import Changed, Offer, OfferCall, Outcome
 
 _ABOUT: Final = About(
     "opencode",
@@ -25,25 +25,26 @@ _ABOUT: Final = About(
     "Errors say what to do about them.",
 )
 
-# What the top folder of a project has.
+# Files that only the top folder of a project has.
 _MARKERS: Final = (".git", "opencode.json", "opencode.jsonc", "package.json", "pyproject.toml", "Cargo.toml", "go.mod")
 
 
 @dataclass(frozen=True, slots=True)
 class Folder:
-    """`source` tells why it is this one."""
+    """A folder of the server. `source` says why it was chosen."""
 
     path: str
     source: str
 
     @property
-    def told(self) -> dict[str, str]:
+    def fields(self) -> dict[str, str]:
+        """The folder as fields of an answer."""
         return {"directory": self.path, "directorySource": self.source}
 
 
 class OpenCode:
     def __init__(self, folder: Path, environment: Mapping[str, str]) -> None:
-        """Raises: ConfigError."""
+        """Read the environment. Raises: ConfigError."""
         self.api = Api(environment)
         self.default_model = environment.get("OPENCODE_DEFAULT_MODEL", "")
         self._project = environment.get("OPENCODE_DEFAULT_PROJECT", "")
@@ -59,26 +60,26 @@ class OpenCode:
         return self._offers
 
     def listen(self, changed: Changed) -> Callable[[], None]:
-        """It has no resources."""
+        """Do nothing: there are no resources that change."""
         del changed
         return lambda: None
 
-    async def call(self, offer: Offer, call: Call[Any], arguments: dict[str, Any]) -> Outcome:
-        """OpenCode asks for permissions itself."""
+    async def call(self, offer: Offer, call: OfferCall[Any], arguments: dict[str, Any]) -> Outcome:
+        """Run a tool. OpenCode asks for permissions itself."""
         return await offer.run(call, arguments)
 
-    async def folder(self, given: str = "") -> Folder:
-        """Raises: Refused when there is no such folder."""
-        found = await asyncio.to_thread(_chosen, given, self._project, self._folder)
+    async def folder(self, argument: str = "") -> Folder:
+        """Return the folder of a call. Raises: RefusedCall when there is no such folder."""
+        found = await asyncio.to_thread(_chosen, argument, self._project, self._folder)
         if found is None:
-            named = given or self._project
-            raise Refused(f"There is no folder {named}.", "Give the absolute path of a project.")
+            named = argument or self._project
+            raise RefusedCall(f"There is no folder {named}.", "Give the absolute path of a project.")
         return found
 
 
 @asynccontextmanager
-async def opened(folder: Path) -> AsyncGenerator[OpenCode]:
-    """By what the environment says. Raises: ConfigError."""
+async def open_backend(folder: Path) -> AsyncGenerator[OpenCode]:
+    """Give the server that the environment names. Raises: ConfigError."""
     backend = OpenCode(folder, os.environ)
     try:
         yield backend
@@ -86,9 +87,9 @@ async def opened(folder: Path) -> AsyncGenerator[OpenCode]:
         await backend.api.close()
 
 
-def _chosen(given: str, project: str, folder: Path) -> Folder | None:
-    """None for one that is not there."""
-    for named, source in ((given, "argument"), (project, "OPENCODE_DEFAULT_PROJECT")):
+def _chosen(argument: str, project: str, folder: Path) -> Folder | None:
+    """Return the chosen folder; None if it does not exist."""
+    for named, source in ((argument, "argument"), (project, "OPENCODE_DEFAULT_PROJECT")):
         if named:
             path = Path(named).expanduser().absolute()
             return Folder(str(path), source) if path.is_dir() else None

@@ -1,1 +1,1 @@
-"""OpenCode's tools, one module a subject, each with its `OFFERS`. Names and arguments are those of its MCP servers."""
+"""OpenCode's tools, one module for each subject, with its `OFFERS`. Names and arguments are as in its MCP servers."""

@@ -1,4 +1,4 @@
-"""The agents, and work given to one of them."""
+"""Owns the offers about OpenCode's agents: list them, and give work to one."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field
 
-from jupyter_eca.fronts.mcp.offers_base import Call, Hints, Offers, offer
-from jupyter_eca.fronts.mcp.opencode.offers.run import message, of, said
+from jupyter_eca.fronts.mcp.offers_base import Hints, OfferCall, Offers, offer
+from jupyter_eca.fronts.mcp.opencode.offers.run import message, of, send_message
 
 if TYPE_CHECKING:
     from jupyter_eca.fronts.mcp.opencode.backend import OpenCode
 
-    Coded = Call[OpenCode]
+    Coded = OfferCall[OpenCode]
 
 
 @offer("opencode_agent_list", Hints.READS)
@@ -25,7 +25,7 @@ async def agents(call: Coded) -> dict[str, Any]:
         for one in found
         if not one.get("hidden")
     ]
-    return {"agents": told, **folder.told}
+    return {"agents": told, **folder.fields}
 
 
 @offer("opencode_agent_delegate", Hints.WRITES)
@@ -40,7 +40,7 @@ async def delegate(
     folder = await (of(call, sessionId) if sessionId else call.backend.folder())
     body = await message(call, folder, prompt, model, agent, [], no_reply=False)
     session = sessionId or str((await call.backend.api.post("/session", {}, directory=folder.path))["id"])
-    return await said(call, folder, session, body)
+    return await send_message(call, folder, session, body)
 
 
 OFFERS = Offers((agents, delegate))

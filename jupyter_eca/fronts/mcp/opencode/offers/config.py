@@ -1,4 +1,4 @@
-"""Models, providers and the configuration. No key is ever told."""
+"""Owns the offers about OpenCode's models, providers and configuration. Keys are never shown."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, cast
 
 from pydantic import Field
 
-from jupyter_eca.fronts.mcp.offers_base import Call, Hints, Offers, Refused, offer
+from jupyter_eca.fronts.mcp.offers_base import Hints, OfferCall, Offers, RefusedCall, offer
 from jupyter_eca.fronts.mcp.opencode.offers.run import known_agent, known_model
 
 if TYPE_CHECKING:
     from jupyter_eca.fronts.mcp.opencode.backend import Folder, OpenCode
 
-    Coded = Call[OpenCode]
+    Coded = OfferCall[OpenCode]
 
 Model_ = Annotated[str, Field(description="PROVIDER/MODEL; empty to leave it as it is.")]
 
@@ -30,14 +30,14 @@ async def models(
     del refresh
     folder, found = await _providers(call)
     if provider and provider not in {one["id"] for one in found["providers"]}:
-        raise Refused(f"There is no provider {provider!r}.", "Take one from opencode_provider_list.")
+        raise RefusedCall(f"There is no provider {provider!r}.", "Take one from opencode_provider_list.")
     names = [
         f"{one['id']}/{name}"
         for one in found["providers"]
         if not provider or one["id"] == provider
         for name in one.get("models", {})
     ]
-    return {"models": names, "default": found.get("default", {}), **folder.told}
+    return {"models": names, "default": found.get("default", {}), **folder.fields}
 
 
 @offer("opencode_model_configure", Hints.WRITES)
@@ -52,7 +52,7 @@ async def configure(
     await known_model(call, folder, f"{provider}/{model}")
     change = {"provider": {provider: {"models": {model: {"options": options}}}}}
     await call.backend.api.patch("/config", change, directory=folder.path)
-    return {"provider": provider, "model": model, "options": options, **folder.told}
+    return {"provider": provider, "model": model, "options": options, **folder.fields}
 
 
 @offer("opencode_provider_list", Hints.READS)
@@ -63,14 +63,14 @@ async def providers(call: Coded) -> dict[str, Any]:
         {"id": one["id"], "name": one.get("name"), "source": one.get("source"), "models": len(one.get("models", {}))}
         for one in found["providers"]
     ]
-    return {"providers": told, **folder.told}
+    return {"providers": told, **folder.fields}
 
 
 @offer("opencode_config_get", Hints.READS)
 async def get(call: Coded) -> dict[str, Any]:
     """The configuration in force, without anything secret."""
     folder = await call.backend.folder()
-    return {"config": told(await call.backend.api.get("/config", directory=folder.path)), **folder.told}
+    return {"config": hide_secrets(await call.backend.api.get("/config", directory=folder.path)), **folder.fields}
 
 
 @offer("opencode_config_update", Hints.WRITES)
@@ -89,9 +89,9 @@ async def update(
     given = {"model": model, "small_model": smallModel, "default_agent": defaultAgent}
     change = {name: value for name, value in given.items() if value}
     if not change:
-        raise Refused("Nothing was to be changed.", "Give a model, a smallModel or a defaultAgent.")
+        raise RefusedCall("Nothing was to be changed.", "Give a model, a smallModel or a defaultAgent.")
     await call.backend.api.patch("/config", change, directory=folder.path)
-    return {"changed": change, **folder.told}
+    return {"changed": change, **folder.fields}
 
 
 OFFERS = Offers((models, configure, providers, get, update))
@@ -102,13 +102,13 @@ async def _providers(call: Coded) -> tuple[Folder, Any]:
     return folder, await call.backend.api.get("/config/providers", directory=folder.path)
 
 
-def told(value: Any) -> Any:
-    """Pure."""
+def hide_secrets(value: Any) -> Any:
+    """Return the value without keys and other secrets. Pure."""
     match value:
         case dict():
-            return {name: _hidden(name) or told(one) for name, one in cast("dict[str, Any]", value).items()}
+            return {name: _hidden(name) or hide_secrets(one) for name, one in cast("dict[str, Any]", value).items()}
         case list():
-            return [told(one) for one in cast("list[Any]", value)]
+            return [hide_secrets(one) for one in cast("list[Any]", value)]
         case _:
             return value
 

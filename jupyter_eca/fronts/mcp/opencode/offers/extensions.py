@@ -1,4 +1,4 @@
-"""Skills, MCP servers and tools of the OpenCode server."""
+"""Owns the offers about OpenCode's skills, MCP servers and tools."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from urllib.parse import quote, urlsplit
 
 from pydantic import Field
 
-from jupyter_eca.fronts.mcp.offers_base import Call, Hints, Offers, Refused, offer
+from jupyter_eca.fronts.mcp.offers_base import Hints, OfferCall, Offers, RefusedCall, offer
 
 if TYPE_CHECKING:
     from jupyter_eca.fronts.mcp.opencode.backend import OpenCode
 
-    Coded = Call[OpenCode]
+    Coded = OfferCall[OpenCode]
 
 
 @offer("opencode_skill_list", Hints.READS)
@@ -24,7 +24,7 @@ async def skills(call: Coded) -> dict[str, Any]:
     folder = await call.backend.folder()
     found = await call.backend.api.get("/skill", directory=folder.path)
     told = [{"name": one["name"], "description": one.get("description")} for one in found]
-    return {"skills": told, **folder.told}
+    return {"skills": told, **folder.fields}
 
 
 @offer("opencode_skill_create", Hints.CREATES)
@@ -37,15 +37,15 @@ async def create(
 ) -> dict[str, Any]:
     """Write a skill for the agents of the project, or of all projects. Overwrites none."""
     if not _here(call.backend.api.url):
-        raise Refused("The OpenCode server is on another machine, and its API writes no skills.", "Write it there.")
+        raise RefusedCall("The OpenCode server is on another machine, and its API writes no skills.", "Write it there.")
     folder = await call.backend.folder()
     paths = await call.backend.api.get("/path", directory=folder.path)
     root = Path(paths["config"]) if everywhere else Path(folder.path) / ".opencode"
     file = root / "skills" / name / "SKILL.md"
     line = " ".join(description.split())
-    if not await asyncio.to_thread(_written, file, f"---\nname: {name}\ndescription: {line}\n---\n\n{content}\n"):
-        raise Refused(f"There is a skill {name!r} already; nothing was written.", "Choose another name.")
-    return {"name": name, "file": str(file), **folder.told}
+    if not await asyncio.to_thread(_write_new, file, f"---\nname: {name}\ndescription: {line}\n---\n\n{content}\n"):
+        raise RefusedCall(f"There is a skill {name!r} already; nothing was written.", "Choose another name.")
+    return {"name": name, "file": str(file), **folder.fields}
 
 
 @offer("opencode_mcp_list", Hints.READS)
@@ -57,7 +57,7 @@ async def servers(call: Coded) -> dict[str, Any]:
         {"name": name, **{key: state[key] for key in ("status", "error") if key in state}}
         for name, state in found.items()
     ]
-    return {"servers": told, **folder.told}
+    return {"servers": told, **folder.fields}
 
 
 @offer("opencode_mcp_enable", Hints.WRITES)
@@ -71,11 +71,11 @@ async def enable(
     api = call.backend.api
     known = await api.get("/mcp", directory=folder.path)
     if name not in known:
-        raise Refused(f"There is no MCP server {name!r}.", f"There are: {', '.join(known) or 'none'}.")
+        raise RefusedCall(f"There is no MCP server {name!r}.", f"There are: {', '.join(known) or 'none'}.")
     verb = "connect" if enabled else "disconnect"
     await api.post(f"/mcp/{quote(name, safe='')}/{verb}", directory=folder.path)
     state = (await api.get("/mcp", directory=folder.path)).get(name, {})
-    return {"name": name, "enabled": enabled, "status": state.get("status"), **folder.told}
+    return {"name": name, "enabled": enabled, "status": state.get("status"), **folder.fields}
 
 
 @offer("opencode_tool_list", Hints.READS)
@@ -88,11 +88,11 @@ async def tools(
     folder = await call.backend.folder()
     api = call.backend.api
     if bool(provider) != bool(model):
-        raise Refused("A provider goes with a model.", "Give both, or none for the names of all tools.")
+        raise RefusedCall("A provider goes with a model.", "Give both, or none for the names of all tools.")
     if not provider:
-        return {"tools": await api.get("/experimental/tool/ids", directory=folder.path), **folder.told}
+        return {"tools": await api.get("/experimental/tool/ids", directory=folder.path), **folder.fields}
     found = await api.get("/experimental/tool", directory=folder.path, provider=provider, model=model)
-    return {"tools": list(found), **folder.told}
+    return {"tools": list(found), **folder.fields}
 
 
 OFFERS = Offers((skills, create, servers, enable, tools))
@@ -106,7 +106,7 @@ def _here(url: str) -> bool:
         return False
 
 
-def _written(file: Path, text: str) -> bool:
+def _write_new(file: Path, text: str) -> bool:
     file.parent.mkdir(parents=True, exist_ok=True)
     try:
         with file.open("x", encoding="utf-8") as opened:

@@ -1,4 +1,4 @@
-"""Files of the project, as OpenCode sees them."""
+"""Owns the offers about files of the project, as OpenCode sees them."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field
 
-from jupyter_eca.fronts.mcp.offers_base import Call, Hints, Offers, Refused, offer
+from jupyter_eca.fronts.mcp.offers_base import Hints, OfferCall, Offers, RefusedCall, offer
 
 if TYPE_CHECKING:
     from jupyter_eca.fronts.mcp.opencode.backend import OpenCode
 
-    Coded = Call[OpenCode]
+    Coded = OfferCall[OpenCode]
 
 
 @offer("opencode_file_read", Hints.READS)
@@ -23,15 +23,15 @@ async def read(
     folder = await call.backend.folder()
     name = PurePosixPath(path)
     if name.is_absolute() or ".." in name.parts:
-        raise Refused(f"{path} is not in the project.", "Give a path from the project's folder on.")
+        raise RefusedCall(f"{path} is not in the project.", "Give a path from the project's folder on.")
     api = call.backend.api
     found = await api.get("/file/content", directory=folder.path, path=path)
-    # OpenCode answers with an empty text for a file that is not there.
+    # OpenCode answers with an empty text for a file that does not exist.
     if not found.get("content"):
         beside = await api.get("/file", directory=folder.path, path=str(name.parent))
         if name.name not in {one["name"] for one in beside}:
-            raise Refused(f"There is no file {path} in {folder.path}.", "Look for it with opencode_find_files.")
-    told = {"path": path, "content": found.get("content", ""), "type": found.get("type"), **folder.told}
+            raise RefusedCall(f"There is no file {path} in {folder.path}.", "Look for it with opencode_find_files.")
+    told = {"path": path, "content": found.get("content", ""), "type": found.get("type"), **folder.fields}
     return {**told, "encoding": found["encoding"]} if found.get("encoding") else told
 
 
@@ -48,7 +48,7 @@ async def search(
         {"path": one["path"]["text"], "line": one["line_number"], "text": one["lines"]["text"].rstrip("\n")}
         for one in found
     ]
-    return {"matches": told, **folder.told}
+    return {"matches": told, **folder.fields}
 
 
 @offer("opencode_find_files", Hints.READS)
@@ -61,7 +61,7 @@ async def find(
     """Find files by their names."""
     folder = await call.backend.folder()
     found = await call.backend.api.get("/find/file", directory=folder.path, query=query, type=type, limit=limit)
-    return {"paths": list(found), **folder.told}
+    return {"paths": list(found), **folder.fields}
 
 
 @offer("opencode_find_symbols", Hints.READS)
@@ -71,7 +71,7 @@ async def symbols(
     """Find functions, classes and the like by name, where a language server runs."""
     folder = await call.backend.folder()
     found = await call.backend.api.get("/find/symbol", directory=folder.path, query=query)
-    return {"symbols": list(found), **folder.told}
+    return {"symbols": list(found), **folder.fields}
 
 
 OFFERS = Offers((read, search, find, symbols))

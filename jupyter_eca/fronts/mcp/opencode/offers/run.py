@@ -1,4 +1,4 @@
-"""Prompts and sessions."""
+"""Owns the offers that prompt OpenCode, and its sessions."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field
 
-from jupyter_eca.fronts.mcp.offers_base import Call, Hints, Offers, Refused, offer
+from jupyter_eca.fronts.mcp.offers_base import Hints, OfferCall, Offers, RefusedCall, offer
 
 if TYPE_CHECKING:
     from jupyter_eca.fronts.mcp.opencode.backend import Folder, OpenCode
 
-    Coded = Call[OpenCode]
+    Coded = OfferCall[OpenCode]
 
 Message = Annotated[str, Field(min_length=1, description="What the agent is to do.")]
 Session = Annotated[str, Field(min_length=1, description="Id of a session, from opencode_session_list or a create.")]
@@ -40,7 +40,7 @@ async def run(
     folder = await call.backend.folder(workingDirectory)
     body = await message(call, folder, prompt, model, agent, files, no_reply=noReply)
     session = await call.backend.api.post("/session", {}, directory=folder.path)
-    return await said(call, folder, str(session["id"]), body)
+    return await send_message(call, folder, str(session["id"]), body)
 
 
 @offer("opencode_session_create", Hints.CREATES)
@@ -61,7 +61,7 @@ async def create(
         pair = await known_model(call, folder, name)
         chosen["model"] = {"providerID": pair["providerID"], "id": pair["modelID"]}
     session = await api.post("/session", chosen, directory=folder.path)
-    return {"sessionId": session["id"], "title": session.get("title"), **folder.told}
+    return {"sessionId": session["id"], "title": session.get("title"), **folder.fields}
 
 
 @offer("opencode_session_prompt", Hints.WRITES)
@@ -75,7 +75,7 @@ async def prompt(
     """Ask something in a session that the agent remembers. Answers when it is done."""
     folder = await of(call, sessionId)
     body = await message(call, folder, prompt, "", "", files, no_reply=noReply)
-    return await said(call, folder, sessionId, body)
+    return await send_message(call, folder, sessionId, body)
 
 
 @offer("opencode_session_list", Hints.READS)
@@ -87,7 +87,7 @@ async def sessions(call: Coded) -> dict[str, Any]:
         {"sessionId": one["id"], "title": one.get("title"), "directory": one.get("directory"), "time": one.get("time")}
         for one in found
     ]
-    return {"sessions": told, **folder.told}
+    return {"sessions": told, **folder.fields}
 
 
 @offer("opencode_session_abort", Hints.WRITES)
@@ -102,24 +102,24 @@ OFFERS = Offers((run, create, prompt, sessions, abort))
 
 
 async def of(call: Coded, session: str) -> Folder:
-    """The folder of a session. Raises: Refused when there is none of that id."""
+    """Return the folder of a session. Raises: RefusedCall when there is no session of that id."""
     from jupyter_eca.fronts.mcp.opencode.backend import Folder
 
     again = "Take a sessionId from opencode_session_list, or make one with opencode_session_create."
     if not session.isascii() or not session.replace("_", "").isalnum():
-        raise Refused(f"{session!r} is no id of a session.", again)
+        raise RefusedCall(f"{session!r} is no id of a session.", again)
     try:
         found = await call.backend.api.get(f"/session/{session}")
-    except Refused as error:
-        raise Refused(str(error), again) from error
+    except RefusedCall as error:
+        raise RefusedCall(str(error), again) from error
     return Folder(str(found["directory"]), "session")
 
 
 async def known_agent(call: Coded, folder: Folder, name: str) -> str:
-    """OpenCode answers to an unknown one with an error that says nothing."""
+    """Check an agent's name. OpenCode answers to an unknown one with an error that says nothing."""
     names = [one["name"] for one in await call.backend.api.get("/agent", directory=folder.path)]
     if name not in names:
-        raise Refused(f"There is no agent {name!r}.", f"There are: {', '.join(names)}.")
+        raise RefusedCall(f"There is no agent {name!r}.", f"There are: {', '.join(names)}.")
     return name
 
 
@@ -128,7 +128,7 @@ async def known_model(call: Coded, folder: Folder, name: str) -> dict[str, str]:
     found = await call.backend.api.get("/config/providers", directory=folder.path)
     models = {one["id"]: one.get("models", {}) for one in found["providers"]}
     if model not in models.get(provider, {}):
-        raise Refused(f"There is no model {name!r}.", "Take one from opencode_model_list, as PROVIDER/MODEL.")
+        raise RefusedCall(f"There is no model {name!r}.", "Take one from opencode_model_list, as PROVIDER/MODEL.")
     return {"providerID": provider, "modelID": model}
 
 
@@ -139,7 +139,7 @@ async def message(
     for name in files:
         path = Path(folder.path) / name
         if not await asyncio.to_thread(path.is_file):
-            raise Refused(f"There is no file {name} in {folder.path}.", "Look for it with opencode_find_files.")
+            raise RefusedCall(f"There is no file {name} in {folder.path}.", "Look for it with opencode_find_files.")
         url = path.resolve().as_uri()
         parts.append({"type": "file", "mime": "text/plain", "filename": path.name, "url": url})
     body: dict[str, Any] = {"parts": parts}
@@ -150,23 +150,23 @@ async def message(
     return {**body, "noReply": True} if no_reply else body
 
 
-async def said(call: Coded, folder: Folder, session: str, body: dict[str, Any]) -> dict[str, Any]:
+async def send_message(call: Coded, folder: Folder, session: str, body: dict[str, Any]) -> dict[str, Any]:
     api = call.backend.api
     try:
         answer = await api.post(f"/session/{session}/message", body, directory=folder.path)
     except asyncio.CancelledError:
-        with suppress(Refused):
+        with suppress(RefusedCall):
             await api.post(f"/session/{session}/abort", directory=folder.path)
         raise
     info, parts = answer["info"], answer["parts"]
     if error := info.get("error"):
         data: dict[str, Any] = error.get("data") or {}
-        raise Refused(
+        raise RefusedCall(
             f"The answer failed: {data.get('message') or error.get('name')}",
             f"Ask again in the same session: opencode_session_prompt with sessionId {session!r}.",
             "Choose another model; opencode_model_list has them.",
         )
-    told = {"sessionId": session, "messageId": info.get("id"), **folder.told}
+    told = {"sessionId": session, "messageId": info.get("id"), **folder.fields}
     if info.get("role") != "assistant":
         return {**told, "noted": True}
     text = "".join(part.get("text", "") for part in parts if part.get("type") == "text")

@@ -1,4 +1,7 @@
-"""What stands before the front where no Jupyter does: who may come in. It refuses in the contract's form."""
+"""Owns who may come in to a front where no Jupyter server stands before it. It refuses in the contract's form.
+
+It must not know the front. `server.py` listens.
+"""
 
 from __future__ import annotations
 
@@ -26,14 +29,14 @@ _OPEN: Final = frozenset({"/health", "/openapi.json", "/docs", "/"})
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """Where one may come from, and with what. `origins` are those of pages, each named."""
+    """Where clients may come from, and with which token. `origins` are those of pages, each by name."""
 
     host: str = "127.0.0.1"
     origins: tuple[str, ...] = ()
     token: str = ""
 
     def __post_init__(self) -> None:
-        """Raises: ConfigError for what would let anybody in."""
+        """Check the gate. Raises: ConfigError for what would let anybody in."""
         if not (self.token or self.local):
             raise ConfigError(
                 f"{self.host} can be reached by others: anybody could chat and run tools as you. Give a token "
@@ -43,7 +46,7 @@ class Gate:
             parts = urlsplit(origin)
             if f"{parts.scheme}://{parts.netloc}" != origin or not parts.netloc or "*" in origin:
                 raise ConfigError(
-                    f"{origin!r} is no origin. One looks like http://localhost:3000; `*` lets anybody in."
+                    f"{origin!r} is not an origin. One looks like http://localhost:3000; `*` would let anybody in."
                 )
 
     @property
@@ -54,10 +57,10 @@ class Gate:
             return False
 
 
-def guarded(app: ASGIApp, gate: Gate) -> ASGIApp:
-    """CORS is outermost: a page may read why it was refused."""
+def add_gate(app: ASGIApp, gate: Gate) -> ASGIApp:
+    """Put the gate before an application. CORS is outermost, so that a page can read why it was refused."""
     return CORSMiddleware(
-        Guard(app, gate),
+        GateMiddleware(app, gate),
         allow_origins=gate.origins,
         allow_credentials=True,
         allow_methods=["*"],
@@ -66,7 +69,9 @@ def guarded(app: ASGIApp, gate: Gate) -> ASGIApp:
     )
 
 
-class Guard:
+class GateMiddleware:
+    """Refuses requests that may not come in."""
+
     def __init__(self, app: ASGIApp, gate: Gate) -> None:
         self._app = app
         self._gate = gate
@@ -80,8 +85,11 @@ class Guard:
         await self._app(scope, receive, send)
 
     def _refusal(self, headers: Headers, path: str) -> tuple[int, str] | None:
-        """A name of this machine that is not its own is another's that was made to point here (DNS rebinding); and a
-        page may send some requests to any origin unasked."""
+        """Return status and reason, or None.
+
+        A name of this machine that it does not know may be another's that was made to point here (DNS rebinding), and a
+        page may send some requests to any origin without asking.
+        """
         host = headers.get("host", "")
         if self._gate.local and _name(host) not in _LOOPBACK | {self._gate.host}:
             return 403, f"This server is not {host!r}."
@@ -99,13 +107,13 @@ class Guard:
 
 
 def _name(host: str) -> str:
-    """Without the port."""
+    """Return a host without its port."""
     try:
         return urlsplit(f"//{host}").hostname or ""
     except ValueError:
         return ""
 
 
-def named(origins: Sequence[str]) -> tuple[str, ...]:
-    """As browsers write them."""
+def normalize_origins(origins: Sequence[str]) -> tuple[str, ...]:
+    """Write origins as browsers do."""
     return tuple(origin.rstrip("/").lower() for origin in origins)

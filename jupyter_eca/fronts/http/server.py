@@ -1,4 +1,4 @@
-"""A front as a server of its own: uvicorn on one port, behind the gate, until a signal."""
+"""Owns a front as a server of its own: uvicorn on one port, behind the gate, until a signal."""
 
 from __future__ import annotations
 
@@ -11,30 +11,33 @@ from typing import TYPE_CHECKING, Final
 import uvicorn
 
 from jupyter_eca.errors import ConfigError
-from jupyter_eca.fronts.rest.guard import guarded
+from jupyter_eca.fronts.http.gate import add_gate
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from starlette.types import ASGIApp
 
-    from jupyter_eca.fronts.rest.guard import Gate
+    from jupyter_eca.fronts.http.gate import Gate
 
-# Connections that wait to be taken: hundreds of pages may open at once.
+# Connections that wait to be accepted: hundreds of pages may open at once.
 BACKLOG: Final = 2048
-# Seconds that answers have to end in when the server is told to.
+# Seconds that answers have to end when the server is stopped.
 GRACE: Final = 3
 
 
 async def serve(app: ASGIApp, gate: Gate, port: int, ready: Callable[[str], None]) -> None:
-    """`ready` is told the address. Raises: ConfigError when the port cannot be had."""
-    # uvicorn sends itself the signal that ended it once more: by then it means nothing, the host is to end properly.
+    """Serve an application. `ready` is called with the address.
+
+    Raises: ConfigError when the port cannot be had.
+    """
+    # uvicorn sends itself the signal that ended it once more. Ignore it: the host has to close properly.
     with suppress(NotImplementedError):  # on Windows
         for number in (signal.SIGINT, signal.SIGTERM):
             asyncio.get_running_loop().add_signal_handler(number, lambda: None)
-    listening = await asyncio.to_thread(_bound, gate.host, port)
+    listening = await asyncio.to_thread(_bind, gate.host, port)
     settings = uvicorn.Config(
-        guarded(app, gate),
+        add_gate(app, gate),
         log_config=None,
         access_log=False,
         lifespan="off",
@@ -51,11 +54,11 @@ async def serve(app: ASGIApp, gate: Gate, port: int, ready: Callable[[str], None
         listening.close()
 
 
-def _bound(host: str, port: int) -> socket.socket:
+def _bind(host: str, port: int) -> socket.socket:
     try:
         (family, _, _, _, address), *_ = socket.getaddrinfo(
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )
         return socket.create_server(address[:2], family=family, backlog=BACKLOG)
     except OSError as error:
-        raise ConfigError(f"{host}:{port} cannot be listened on: {error.strerror}. Choose another port.") from error
+        raise ConfigError(f"{host}:{port} cannot be used: {error.strerror}. Choose another port.") from error

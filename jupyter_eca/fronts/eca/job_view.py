@@ -1,0 +1,50 @@
+"""Owns how one client is shown the background jobs: only those of chats that it sees, under its own names for them.
+
+It must not know the methods or the session; `JobViewer` is all it needs of a session. `methods/jobs.py` answers
+requests with it, `session.py` notifies with it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from jupyter_eca.protocol import job
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from jupyter_eca.host.host import Host
+    from jupyter_eca.protocol.base import ChatId
+
+
+class JobViewer(Protocol):
+    """The client that is shown the jobs."""
+
+    @property
+    def host(self) -> Host: ...
+
+    def sees(self, chat: str) -> bool:
+        """Return whether the client may know about a chat."""
+        ...
+
+    def wire_id(self, chat: str) -> ChatId:
+        """Return the id that the client uses for a chat."""
+        ...
+
+
+async def list_visible(viewer: JobViewer, jobs: Iterable[job.Job]) -> job.JobsListResult:
+    """Return the jobs that the client may see, with its own chat ids and the titles of the chats."""
+    return job.JobsListResult(jobs=tuple([await _describe(viewer, each) for each in jobs if is_visible(viewer, each)]))
+
+
+def is_visible(viewer: JobViewer, job: job.Job) -> bool:
+    """Return whether the client sees the chat that started the job. Every client sees jobs without a chat."""
+    return job.chat_id is None or viewer.sees(str(job.chat_id))
+
+
+async def _describe(viewer: JobViewer, job: job.Job) -> job.Job:
+    if job.chat_id is None:
+        return job
+    chat = str(job.chat_id)
+    row = await viewer.host.chats.read_row(chat)
+    return job.model_copy(update={"chat_id": viewer.wire_id(chat), "chat_label": row and row.title})
