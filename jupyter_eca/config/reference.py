@@ -9,15 +9,12 @@ anything who only reads a configuration.
 from __future__ import annotations
 
 import argparse
-import ast
 import inspect
 import json
 import re
 import sys
-import textwrap
 from dataclasses import dataclass
 from functools import cache
-from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, get_args
 
@@ -28,6 +25,7 @@ from jupyter_eca.config.hooks import Hook
 from jupyter_eca.config.layers import ALLOWED
 from jupyter_eca.config.schema import Config
 from jupyter_eca.protocol.base import Model
+from jupyter_eca.protocol.field_docs import read_field_docs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -117,29 +115,15 @@ def _walk(path: str, model: type[Model]) -> Iterator[Section]:
 
 
 def _keys(model: type[Model]) -> Iterator[Key]:
-    described = descriptions(model)
+    docs = read_field_docs(model)
     schema = model.model_json_schema()
     for name, field in model.model_fields.items():
-        description = described.get(name, "")
+        description = docs.get(name, "")
         if not description.startswith(_INNER):
             alias = field.alias or to_camel(name)
             shape = schema["properties"][alias]
             inner = _LOOSE.get(alias) or _inner(field.annotation)
             yield Key(alias, _kind(shape, schema, inner), _default(field, shape), description, inner)
-
-
-def descriptions(model: type[Model]) -> dict[str, str]:
-    """The string literals below the fields of a class, each as one line."""
-    [found] = ast.parse(textwrap.dedent(inspect.getsource(model))).body
-    body = found.body if isinstance(found, ast.ClassDef) else []
-    told: dict[str, str] = {}
-    for field, below in pairwise(body):
-        match field, below:
-            case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str(text))):
-                told[name] = " ".join(text.split())
-            case _:
-                pass
-    return told
 
 
 def _inner(annotation: Any) -> type[Model] | None:
