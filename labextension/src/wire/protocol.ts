@@ -1750,7 +1750,7 @@ export type RewriteContent =
   | RewriteError
   | RewriteFinished;
 
-/** What the client sends. */
+/** The methods that the client sends. */
 export interface ClientMethods {
   'approvals/add': { params: ApprovalsAddParams; result: ApprovalsAddResult };
   'approvals/list': { params: Empty; result: ApprovalsListResult };
@@ -1816,7 +1816,7 @@ export interface ClientMethods {
   'workspace/doctor': { params: Empty; result: DoctorResult };
 }
 
-/** What the server sends. */
+/** The methods that the server sends. */
 export interface ServerMethods {
   '$/cancelRequest': { params: CancelParams; result: void };
   '$/progress': { params: ProgressParams; result: void };
@@ -1847,8 +1847,8 @@ export interface ServerMethods {
   'tool/serverUpdated': { params: ToolServerUpdatedParams; result: void };
 }
 
-/** What the server tells, and of what model it is. */
-export const TOLD = {
+/** The model of each notification that the server sends. */
+export const NOTIFICATION_PARAMS = {
   '$/cancelRequest': 'CancelParams',
   '$/progress': 'ProgressParams',
   '$/showMessage': 'ShowMessageParams',
@@ -1866,7 +1866,7 @@ export const TOLD = {
   'tool/serverUpdated': 'ToolServerUpdatedParams'
 } as const;
 
-/** The fields of models: s, n, b, o, * are texts, numbers, truths, objects, anything; | is one of those. */
+/** The fields of models: s is a string, n a number, b a boolean, o an object, * anything; | is a union. */
 export const SHAPES = {
   CancelParams: { id: 'ChatId' },
   Cause: { kind: 's', 'rule?': 's', 'agent?': 's' },
