@@ -11,8 +11,8 @@ from typing import Any, cast
 from pydantic import BaseModel, ConfigDict, model_validator
 from pydantic.alias_generators import to_camel
 
-# A Python string can contain half of a surrogate pair: from an emoji that a client or a stream has cut in two, or from a
-# file name that is not UTF-8. UTF-8 cannot encode it, so the store, a link or a provider would fail on that character.
+# A Python string can contain half of a surrogate pair: from an emoji that a client or a stream has cut in two, or from
+# a file name that is not UTF-8. UTF-8 cannot encode it: the store, a link and a provider would fail on that character.
 _HALF_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
