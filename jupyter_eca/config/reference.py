@@ -123,7 +123,7 @@ def _keys(model: type[Model]) -> Iterator[Key]:
             alias = field.alias or to_camel(name)
             shape = schema["properties"][alias]
             inner = _LOOSE.get(alias) or _inner(field.annotation)
-            yield Key(alias, _kind(shape, schema, inner), _default(field, shape), description, inner)
+            yield Key(alias, _describe_type(shape, schema, inner), _default(field, shape), description, inner)
 
 
 def _inner(annotation: Any) -> type[Model] | None:
@@ -132,21 +132,21 @@ def _inner(annotation: Any) -> type[Model] | None:
     return next((inner for part in get_args(annotation) if (inner := _inner(part))), None)
 
 
-def _kind(shape: Schema, schema: Schema, inner: type[Model] | None = None) -> str:
+def _describe_type(shape: Schema, schema: Schema, inner: type[Model] | None = None) -> str:
     """In words; models are objects."""
     match shape:
         case {"$ref": str(ref)}:
-            return _kind(schema["$defs"][ref.rpartition("/")[2]], schema)
+            return _describe_type(schema["$defs"][ref.rpartition("/")[2]], schema)
         case {"enum": [*values]}:
             return " or ".join(f"`{value}`" for value in values)
         case {"const": value}:
             return f"`{value}`"
         case {"anyOf": [*parts]}:
-            return " or ".join(_kind(part, schema) for part in parts if part != {"type": "null"})
+            return " or ".join(_describe_type(part, schema) for part in parts if part != {"type": "null"})
         case {"type": "array", "items": {**items}}:
-            return f"list of {_several(_kind(items, schema))}"
+            return f"list of {_several(_describe_type(items, schema))}"
         case {"type": "object", "additionalProperties": {**values}} if "properties" not in shape:
-            return f"object of {_several(_kind(values, schema))}"
+            return f"object of {_several(_describe_type(values, schema))}"
         case {"type": "object"}:
             return "object of objects" if inner is not None and "properties" not in shape else "object"
         case {"type": "boolean"}:
@@ -181,16 +181,16 @@ def _default(field: FieldInfo, shape: Schema) -> str:
 def page() -> str:
     every = sections()
     places = {section.model: section for section in every}
-    return "\n".join([_HEAD, *(_drawn(section, places) for section in every)])
+    return "\n".join([_HEAD, *(_render_section(section, places) for section in every)])
 
 
-def _drawn(section: Section, places: Mapping[type[Model], Section]) -> str:
+def _render_section(section: Section, places: Mapping[type[Model], Section]) -> str:
     heading = "#" * (2 if section.path.count(".") < 2 else 3)
     about = _camel(inspect.getdoc(section.model) or "")
     rows = "\n".join(_row(key, places) for key in section.keys)
     parts = [f"{heading} {section.title}", about, f"| key | value | default | |\n|---|---|---|---|\n{rows}"]
     if section.path == "toolCall.approval":
-        parts.append(f"Allowed, unless a rule says otherwise: {_allowed()}.")
+        parts.append(f"Allowed, unless a rule says otherwise: {_list_allowed()}.")
     if example := EXAMPLES.get(section.path):
         parts.append(f"```jsonc\n{example}\n```")
     return "\n\n".join(parts) + "\n"
@@ -201,7 +201,7 @@ def _row(key: Key, places: Mapping[type[Model], Section]) -> str:
     return f"| `{key.name}` | {kind} | {key.default} | {key.description.replace('|', '&#124;')} |"
 
 
-def _allowed() -> str:
+def _list_allowed() -> str:
     return ", ".join(
         f"`{name}`" + (f" ({', '.join(rule['argsMatchers']['action'])})" if rule else "")
         for name, rule in sorted(ALLOWED.items())
