@@ -70,7 +70,7 @@ class Hook(Model):
     """Programs that run at an event in a chat."""
 
     name: str
-    """No key to be written: the name under which the hook is written."""
+    """Not a key of a file: the name under which the hook is written."""
     type: HookType
     """The event at which the hook runs."""
     actions: tuple[Action, ...] = Field(min_length=1)
@@ -87,9 +87,9 @@ class Hook(Model):
     timeout: float | None = Field(default=None, gt=0)
     """Milliseconds after which an action is ended. Not set: 30000."""
     source: str = ""
-    """No key to be written: the configuration file."""
+    """Not a key of a file: the configuration file."""
     folder: str = ""
-    """No key to be written: the folder of the configuration file."""
+    """Not a key of a file: the folder of the configuration file."""
 
     @field_validator("type", mode="before")
     @classmethod

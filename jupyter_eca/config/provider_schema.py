@@ -123,7 +123,7 @@ class ProviderConfig(Model):
     models: dict[str, ModelConfig] = Field(default_factory=dict[str, ModelConfig])
     """Its models by name, in addition to the built-in ones."""
     folder: str = ""
-    """No key to be written: the folder of the configuration file."""
+    """Not a key of a file: the folder of the configuration file."""
     extra_headers: dict[str, SecretStr] = Field(default_factory=dict[str, SecretStr])
     """Headers of each request. Headers of the model win over them."""
     extra_payload: Payload = Field(default_factory=dict[str, Any])

@@ -313,13 +313,13 @@ class Config(Model):
     stream_idle_timeout_seconds: float | None = Field(default=None, gt=0)
     """How many seconds to wait for the next piece of an answer. Not set: the provider's own setting."""
     sources: tuple[str, ...] = ()
-    """No key of a file: the files that this configuration was read from."""
+    """Not a key of a file: the files that this configuration was read from."""
     watched: dict[str, State | None] = Field(default_factory=dict[str, "State | None"])
-    """No key of a file: all files whose change would change this configuration, with their state when it was read."""
+    """Not a key of a file: all files whose change would change this configuration, with their state at that time."""
     warnings: tuple[str, ...] = ()
-    """No key of a file: sentences about settings that could not be used."""
+    """Not a key of a file: sentences about settings that could not be used."""
     variables: dict[str, SecretStr] = Field(default_factory=dict[str, SecretStr])
-    """No key of a file: variables that the client adds to the environment."""
+    """Not a key of a file: variables that the client adds to the environment."""
 
     @field_validator("default_agent")
     @classmethod
