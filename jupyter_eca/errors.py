@@ -1,20 +1,23 @@
-"""Every error of ours, with its owner.
+"""Owns every exception class of this package, in one tree. Each class says whose mistake it reports.
 
-EcaError                    the message says what to do next
-|-- CellError               ends a notebook cell in one line, instead of a traceback
-|-- LocalError              we were misused
-|   |-- IllegalSignal       a signal that the status' table does not list; nothing changed
-|   |-- BusyError           a prompt for a chat that is still answering
-|   |-- ConfigError         a configuration that cannot be used, with the file it came from
-|   |-- McpRefusal          what cannot be done to an MCP server, with ECA's code for it
-|   |-- SamplingRefusal     what an MCP server may not have a model asked, and why
-|   `-- UnknownChat         a chat id that is not in the store
+Any room may import this module; it imports nothing of the package.
+Its neighbour `redaction` removes secrets from error texts.
+
+EcaError                    the root of the tree
+|-- CellError               ends a notebook cell with one line instead of a traceback
+|-- LocalError              the caller of our code made a mistake
+|   |-- IllegalSignal       the state table lists no such signal for the current status; nothing has changed
+|   |-- BusyError           the chat is still answering an earlier prompt
+|   |-- ConfigError         the configuration cannot be used; the message names the file
+|   |-- McpRefusal          the MCP server cannot be changed in this way; has ECA's error code
+|   |-- SamplingRefusal     an MCP server must not send this request to a model
+|   `-- UnknownChat         the store has no chat with this id
 |-- RemoteError             the peer broke the protocol, answered with an error, or left
-|   `-- FrameError          bytes that are no JSON-RPC frame
-|-- TurnError               a question from Python that got no answer, or only a part
-|-- ProviderError           the model's side failed: has `kind`, `status` and `retryable`
-|   `-- OverBudget          a request that was not sent, for what it would have cost
-`-- ToolError               goes back to the model with a suggested fix
+|   `-- FrameError          the bytes are not a valid JSON-RPC frame
+|-- TurnError               a question from Python got no complete answer
+|-- ProviderError           the model's provider failed; has `kind`, `status` and `retryable`
+|   `-- OverBudget          the request was not sent because it would cost more than the user allows
+`-- ToolError               goes back to the model, with a suggested fix
 """
 
 from __future__ import annotations
@@ -27,75 +30,76 @@ if TYPE_CHECKING:
 
 
 class EcaError(Exception):
-    """The root: catch this to catch all of ours."""
+    """The root of the tree. Catch it to catch every error of this package."""
 
 
 class CellError(EcaError):
-    """Ends a cell, and with it a "Run all": what follows may need the answer that is missing."""
+    """Ends a notebook cell, and a "Run All" with it, because later cells may need the missing answer."""
 
     def _render_traceback_(self) -> list[str]:
-        """How IPython shows it."""
+        """Return the lines that IPython shows instead of a traceback."""
         return [str(self)]
 
 
 class LocalError(EcaError):
-    """We were misused."""
+    """The caller of our code made a mistake."""
 
 
 class IllegalSignal(LocalError):
-    """A signal the table does not list for this status."""
+    """The state table lists no such signal for the current status. Nothing has changed."""
 
 
 class BusyError(LocalError):
-    """The chat is still answering its last prompt."""
+    """The chat is still answering an earlier prompt."""
 
 
 class ConfigError(LocalError):
-    """A configuration that cannot be used; the message names the file."""
+    """The configuration cannot be used. The message names the file."""
 
 
 class McpRefusal(LocalError):
-    """What a client may not do to an MCP server; `code` is a word for programs."""
+    """A client asked for a change to an MCP server that cannot be made."""
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(message)
         self.code = code
+        """ECA's word for the reason, which programs compare."""
 
 
 class SamplingRefusal(LocalError):
-    """What an MCP server wanted a model to be asked, and may not."""
+    """An MCP server must not send this request to a model. The message says why."""
 
 
 class UnknownChat(LocalError):
-    """A chat id that nobody has used yet."""
+    """The store has no chat with this id."""
 
 
 class RemoteError(EcaError):
-    """The peer broke the protocol, answered with an error, or left.
-
-    `code` is a JSON-RPC error code, `data` what a program can make of it.
-    """
+    """The peer broke the protocol, answered with an error, or left."""
 
     def __init__(self, message: str, code: int = -32603, data: Mapping[str, object] | None = None) -> None:
         super().__init__(message)
         self.code = code
+        """The JSON-RPC error code."""
         self.data = data
+        """Details that a program can read."""
 
 
 class FrameError(RemoteError):
-    """Bytes that are no frame. When `fatal`, the start of the next frame is lost too and the link must close."""
+    """The bytes are not a valid JSON-RPC frame."""
 
     def __init__(self, message: str, code: int = -32700, *, fatal: bool = True) -> None:
         super().__init__(message, code)
         self.fatal = fatal
+        """Whether the start of the next frame is unknown too. Then the link must be closed."""
 
 
 class TurnError(EcaError):
-    """A question from Python that got no answer, or only a part: it failed, or was stopped."""
+    """A question from Python got no complete answer: the turn failed or was stopped."""
 
 
 class FailureKind(StrEnum):
-    """What sort of failure a request to a model ended in."""
+    """Why a request to a model failed."""
 
     OVERLOADED = "overloaded"
     RATE_LIMITED = "rate limited"
@@ -109,8 +113,7 @@ class FailureKind(StrEnum):
 
 
 class ProviderError(EcaError):
-    """The model's side failed. `status` is the HTTP status if there was one, `retry_after` the seconds after which the
-    server said to ask again, `retryable` that the same request may well succeed then."""
+    """The model's provider failed."""
 
     def __init__(
         self,
@@ -123,18 +126,23 @@ class ProviderError(EcaError):
     ) -> None:
         super().__init__(message)
         self.status = status
+        """The HTTP status; None when there was no HTTP response."""
         self.kind = kind
+        """Why the request failed."""
         self.retryable = retryable
+        """Whether the same request is likely to succeed later."""
         self.retry_after = retry_after
+        """Seconds to wait before the next attempt, as the server asked for; None when it did not say."""
 
 
 class OverBudget(ProviderError):
-    """A request that was not sent, since it would have cost more than the user allows."""
+    """The request was not sent because it would cost more than the user allows."""
 
 
 class ToolError(EcaError):
-    """A tool could not do what it was asked; `fix` tells the model what to try instead."""
+    """A tool could not do what the model asked it to do."""
 
     def __init__(self, message: str, fix: str = "") -> None:
         super().__init__(f"{message} {fix}".strip())
         self.fix = fix
+        """A sentence that tells the model what to try instead."""

@@ -1,10 +1,11 @@
-"""Keys and passwords that this process knows of, and how they are kept out of what it says.
+"""Owns the secrets (keys, passwords) that this process has read, and removes them from texts and log records.
 
-Whoever reads one makes it known here (the configuration, the catalogue of models, the store of what was typed in). It
-is then taken out where words of others pass on: errors of vendors and plugs on their way to a reader, and log records.
-SDKs write their requests into the log, headers and all; a server that refuses a key likes to repeat it; an exception
-of somebody's plug says what it pleases. What is known is never forgotten: a key that was replaced may still be valid.
-Knows nobody.
+It must not know where a secret comes from: whoever reads one registers it here (the configuration, the model
+catalogue, the store of typed-in keys). Its neighbour is `config.secret_fields`, which registers a whole configuration.
+
+Redaction is needed wherever text written by others is passed on: errors from vendors and plugins, and log records.
+SDKs log their requests including the headers. Servers that reject a key often repeat it in the error message. An
+exception in a plugin can contain anything. A registered secret is never removed: a replaced key may still be valid.
 """
 
 from __future__ import annotations
@@ -14,73 +15,82 @@ import re
 from typing import Final
 
 HIDDEN: Final = "…"
+"""Replaces a secret in a text."""
 
-# Shorter ones, and short ones without a digit, are words that stand in any text: `key: "lm-studio"` is a usual one.
+# Shorter values may be ordinary words, which occur in any text (`key: "lm-studio"` is common), so they are not
+# redacted. A value without a digit is more likely to be a word, so it must be longer.
 _MIN_CHARS: Final = 8
 _WORD_CHARS: Final = 12
 
-# What is called so is secret. Under another name only what looks like nothing else.
+# A value with such a name is a secret. Under another name, a value is a secret only if it looks like a random string.
 _NAMES: Final = re.compile(r"KEY|TOKEN|SECRET|PASSW|CREDENTIAL|AUTH|COOKIE", re.IGNORECASE)
 _OPAQUE: Final = re.compile(r"(?=.*[a-zA-Z])(?=.*\d)[\w+=-]{16,}")
 
-# Ours, and those of the libraries that are handed secrets, or told of errors that may quote one.
+# Our own loggers, and those of libraries that receive secrets or log errors that may quote a secret.
 _PACKAGES: Final = frozenset({"jupyter_eca", "anthropic", "openai", "httpx2", "httpcore2", "mcp", "asyncio"})
 
 _known: set[str] = set()
 
 
 def know(*values: str) -> None:
-    """`Bearer KEY` is known as a whole and in its parts."""
+    """Register secrets. `Bearer KEY` is registered as a whole, and each of its words separately."""
     for value in values:
-        _known.update(part for part in (value.strip(), *value.split()) if _counts(part))
+        _known.update(part for part in (value.strip(), *value.split()) if _is_long_enough(part))
 
 
 def know_named(name: str, value: str, *, opaque: bool = False) -> None:
-    """One of many, of which some are no secrets: a variable, a header. With `opaque` it need not be called one if it
-    looks like one; the name of a model does, too."""
+    """Register the value of a variable or header if its name says that it is a secret.
+
+    With `opaque`, a value that looks like a random string is registered too, whatever its name is. This is not the
+    default because names of models can look like that.
+    """
     if _NAMES.search(name):
-        if not value.startswith(("/", "~", "http")):  # where a key is kept is no secret
+        if not value.startswith(("/", "~", "http")):  # the path or URL of a key is not a secret
             know(value)
     elif opaque:
         know(*(part for part in value.split() if _OPAQUE.fullmatch(part)))
 
 
-def _counts(part: str) -> bool:
+def _is_long_enough(part: str) -> bool:
     return len(part) >= (_MIN_CHARS if any(map(str.isdigit, part)) else _WORD_CHARS)
 
 
 def hide(text: str) -> str:
-    """The text without what is known."""
-    # The longest first: one may be part of another. A copy: threads log, too.
-    for secret in sorted((one for one in tuple(_known) if one in text), key=len, reverse=True):
+    """Return the text with every registered secret replaced by `HIDDEN`."""
+    # The longest secret first, because one secret may be part of another. Iterate over a copy: threads log too.
+    for secret in sorted((value for value in tuple(_known) if value in text), key=len, reverse=True):
         text = text.replace(secret, HIDDEN)
     return text
 
 
 class Veil(logging.Filter):
-    """Lets every record pass, without what is known. One that holds nothing stays as it is, for formatters that look
-    at its arguments."""
+    """Redacts log records and drops none of them. A record without a secret keeps its arguments, which some formatters
+    read."""
 
     def filter(self, record: logging.LogRecord) -> bool:
+        """Redact the message and the traceback of a record. Always returns True, so the record is logged."""
         try:
-            told = record.getMessage()
-        except Exception:  # noqa: BLE001  # whoever logs made a mistake, and `logging` tells it
+            message = record.getMessage()
+        except Exception:  # noqa: BLE001  # the caller's format string is wrong; `logging` itself reports that
             return True
-        shown = hide(told)
-        if shown != told:
-            record.msg, record.args = shown, ()
-        if record.exc_info and (traced := _FORMATTER.formatException(record.exc_info)) != hide(traced):
-            record.exc_info, record.exc_text = None, hide(traced)
+        redacted = hide(message)
+        if redacted != message:
+            record.msg, record.args = redacted, ()
+        if record.exc_info and (traceback := _FORMATTER.formatException(record.exc_info)) != hide(traceback):
+            record.exc_info, record.exc_text = None, hide(traceback)
         return True
 
 
 _FORMATTER: Final = logging.Formatter()
 VEIL: Final = Veil()
+"""The one filter instance. `logging` adds the same instance to a logger only once."""
 
 
 def veil() -> None:
-    """Over the loggers that there are by now. A filter holds for its own logger and not for those below it, so this is
-    called again once a library is there; twice is once."""
+    """Add the filter to all loggers of `_PACKAGES` that exist now.
+
+    A filter does not apply to child loggers. Call this again after a library is imported; a second call is harmless.
+    """
     for name in tuple(logging.Logger.manager.loggerDict):
         if name.partition(".")[0] in _PACKAGES:
             logging.getLogger(name).addFilter(VEIL)

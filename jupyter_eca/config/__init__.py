@@ -1,4 +1,7 @@
-"""The configuration, in ECA's own files and keys (ECA 3.13): what it holds, where it is read from, the agents."""
+"""Owns the configuration in ECA's own files and keys (ECA 3.13): its schema, its files, the agents and stored keys.
+
+It must not know the host. `engine` is its neighbour: it has the approval policy that the configuration fills.
+"""
 
 from jupyter_eca.config.agent_checks import place, problems
 from jupyter_eca.config.agents import Agent

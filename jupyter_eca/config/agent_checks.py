@@ -1,4 +1,7 @@
-"""What agents name and nobody has: a parent, a model, a tool, a spawner. The agent goes on without it."""
+"""Owns the search for mistakes in the user's agents: names of parents, models, tools and spawners that do not exist.
+
+It must not stop an agent: an agent works without what is missing. `agents` is its neighbour: it resolves the agents.
+"""
 
 from __future__ import annotations
 
@@ -14,54 +17,62 @@ if TYPE_CHECKING:
     from jupyter_eca.config.resolved import Resolved
     from jupyter_eca.config.schema import AgentConfig, Config
 
-# Tools of ECA's that there are none of here: files that name them are not wrong.
-_ELSEWHERE: Final = frozenset({"compact_chat", "git", "tool_search", "web_search"})
+# Tools of ECA that we do not have. A file that names them is not wrong.
+_ECA_ONLY: Final = frozenset({"compact_chat", "git", "tool_search", "web_search"})
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """`text` is a sentence for the user about a `word` that an agent's file has."""
+    """A mistake in the settings of an agent."""
 
     agent: str
+    """The name of the agent."""
     word: str
+    """The unknown name, as the file has it."""
     text: str
+    """A sentence for the user."""
 
 
 def problems(resolved: Resolved, tools: Collection[str], providers: Collection[str]) -> Iterator[Problem]:
-    """`tools` are the names of our own; those of servers come and go, so of these only the server is looked for."""
+    """Yield the mistakes in all agents.
+
+    `tools` are the names of our own tools. A server's tools can change at any time, so for them only the server's name
+    is checked.
+    """
     config, known = resolved.config, resolved.agents
     for name, settings in config.agent.items():
         of = f"The agent {name!r}"
         parent = settings.inherit
         if parent and ALIASES.get(parent, parent) not in known:
-            text = f"{of} inherits from {parent!r}, which is not there. It goes on without it."
+            text = f"{of} inherits from {parent!r}, which does not exist. It works without a parent."
             yield Problem(name, parent, text)
         for spawner in settings.spawnable_by or ():
             if ALIASES.get(spawner, spawner) not in known:
-                yield Problem(name, spawner, f"{of} names {spawner!r} in `spawnableBy`; there is no such agent.")
+                yield Problem(name, spawner, f"{of} names {spawner!r} in `spawnableBy`. There is no such agent.")
         model = settings.default_model
         if model and ("/" not in model or model.partition("/")[0] not in providers):
-            text = f"{of} names the model {model!r}, which nobody offers. Another one answers for it."
+            text = f"{of} names the model {model!r}, which no provider offers. Another model answers instead."
             yield Problem(name, model, text)
         for selector in _selectors(settings):
-            if not _is_there(selector, config, tools):
-                text = f"{of} names the tool {selector!r}, which is not there; what it says of it is unused."
+            if not _exists(selector, config, tools):
+                text = f"{of} names the tool {selector!r}, which does not exist. This setting has no effect."
                 yield Problem(name, selector, text)
 
 
 def place(problem: Problem, sources: Iterable[str]) -> str:
-    """`FILE:LINE: ` of the file that names it; "" when it came otherwise. Blocks."""
+    """Return `FILE:LINE: ` of the place with the mistake, or "" when no file has it. Blocks."""
     for source in reversed(list(sources)):
         path = Path(source)
-        own = path.suffix == ".md"
-        if own and path.stem.casefold() != problem.agent.casefold():
+        is_markdown = path.suffix == ".md"  # such a file has only one agent
+        if is_markdown and path.stem.casefold() != problem.agent.casefold():
             continue
         try:
             lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
         except OSError:
             continue
-        begins = 0 if own else next((n for n, line in enumerate(lines) if f'"{problem.agent}"' in line), len(lines))
-        for number, line in enumerate(lines[begins:], begins + 1):
+        heading = f'"{problem.agent}"'
+        start = 0 if is_markdown else next((n for n, line in enumerate(lines) if heading in line), len(lines))
+        for number, line in enumerate(lines[start:], start + 1):
             if problem.word in line:
                 return f"{path}:{number}: "
     return ""
@@ -72,9 +83,9 @@ def _selectors(settings: AgentConfig) -> Iterator[str]:
     yield from dict.fromkeys([*(settings.disabled_tools or ()), *rules.deny, *rules.ask, *rules.allow])
 
 
-def _is_there(selector: str, config: Config, tools: Collection[str]) -> bool:
-    """A server, `server__tool`, or the bare name of a native tool."""
-    server, named, tool = selector.partition("__")
-    if named:
-        return server in config.mcp_servers or (server == "eca" and (tool in tools or tool in _ELSEWHERE))
-    return selector == "eca" or selector in config.mcp_servers or selector in tools or selector in _ELSEWHERE
+def _exists(selector: str, config: Config, tools: Collection[str]) -> bool:
+    """Return whether a selector means something: a server, `server__tool`, or the name of a native tool."""
+    server, separator, tool = selector.partition("__")
+    if separator:
+        return server in config.mcp_servers or (server == "eca" and (tool in tools or tool in _ECA_ONLY))
+    return selector == "eca" or selector in config.mcp_servers or selector in tools or selector in _ECA_ONLY

@@ -1,7 +1,9 @@
-"""Agents: who answers, with which words, tools and model. Worked out from the configuration; pure but for a log line.
+"""Owns the agents: their system prompt, tools, approval rules and model, as the configuration defines them.
 
-Built in are `code`, which does things, and `plan`, which only looks; and for these to spawn, `general`, which does
-things, and `explorer`, which only looks. Anything else is the user's own.
+It must not read a file: `layers` does. `agent_checks` is its neighbour: it finds mistakes in the user's agents.
+
+Four agents are built in. The user works with `code`, which can change things, and `plan`, which only reads. These two
+can spawn `general`, which can change things, and `explorer`, which only reads. All other agents are the user's own.
 """
 
 from __future__ import annotations
@@ -34,38 +36,46 @@ of it, which files and cells you changed, and plainly what failed or was not tri
 
 
 class Agent(Model):
-    """`prompt` stands in for the words of `kind`, the built-in agent that it is in the end; `policy` is the approval
-    with the agent's own rules over the global ones. `max_steps` limits the model's requests in a turn;
-    `compact_at` is `auto_compact_percentage`."""
+    """An agent with all its settings, inherited ones included."""
 
     name: str
     kind: str = CODE
+    """The built-in agent from which it inherits in the end."""
     mode: AgentMode = AgentMode.PRIMARY
     description: str = ""
     prompt: str = ""
+    """Replaces our system prompt for `kind`; empty keeps ours."""
     default_model: str | None = None
     variant: str | None = None
     disabled_tools: tuple[str, ...] = ()
     policy: Policy = Policy()
+    """The approval rules: the agent's own rules, then the general ones."""
     max_steps: int | None = None
+    """The largest number of requests to the model in a turn."""
     compact_at: int = 0
+    """The key `autoCompactPercentage`."""
     spawnable_by: tuple[str, ...] | None = None
 
     @property
     def looks_only(self) -> bool:
+        """Whether the agent only reads."""
         return self.kind in {PLAN, EXPLORER}
 
     def may_spawn(self, other: Agent) -> bool:
+        """Return whether this agent may spawn the other one."""
         by = other.spawnable_by
-        named = by is None or not {self.name, self.kind}.isdisjoint(ALIASES.get(name, name) for name in by)
-        return named and other.mode is not AgentMode.PRIMARY
+        is_allowed = by is None or not {self.name, self.kind}.isdisjoint(ALIASES.get(name, name) for name in by)
+        return is_allowed and other.mode is not AgentMode.PRIMARY
 
     def has(self, tool: ToolSpec, *, reads: bool, agents: frozenset[str] = frozenset()) -> bool:
-        """Whether a tool is its own; `reads` and `agents` are what the tool says of itself. An agent that only looks
-        has no tool that changes anything, whatever the rules allow."""
+        """Return whether the agent has a tool.
+
+        `reads` says whether the tool only reads, and `agents` which agents it is for (empty: all). An agent that only
+        reads has no tool that changes anything, whatever the rules allow.
+        """
         if agents and not agents & {self.name, self.kind}:
             return False
-        return (reads or not self.looks_only) and not any(_names(name, tool) for name in self.disabled_tools)
+        return (reads or not self.looks_only) and not any(_selects(name, tool) for name in self.disabled_tools)
 
 
 _BUILT_IN = {
@@ -91,15 +101,18 @@ def resolve_agents(config: Config) -> dict[str, Agent]:
 
 
 def _resolve(config: Config, name: str) -> Agent:
-    """The nearest of its line that says something about a field decides it; lists and rules add up."""
-    line = _line(config, name)
-    kind = next((one for one, _ in line if one in _BUILT_IN), CODE)
-    # ECA's `plan` has words of its own, which the general ones do not stand in for.
+    """Combine the settings of an agent and its ancestors.
+
+    Each field has the value of the nearest agent that sets it. Lists and rules are added together.
+    """
+    ancestry = _list_ancestry(config, name)
+    kind = next((ancestor for ancestor, _ in ancestry if ancestor in _BUILT_IN), CODE)
+    # ECA's `plan` has a prompt of its own, which the general prompt does not replace.
     general = "" if kind == PLAN else config.prompts.chat
-    settings = [one for _, one in line]
+    settings = [own for _, own in ancestry]
     policy = config.tool_call.approval
-    for whose, one in reversed(line):
-        policy = merged(policy, one.tool_call.approval, whose)
+    for ancestor, own in reversed(ancestry):
+        policy = merged(policy, own.tool_call.approval, ancestor)
     disabled = [*config.disabled_tools, *(tool for one in settings for tool in one.disabled_tools or ())]
     return Agent(
         name=name,
@@ -120,22 +133,25 @@ def _resolve(config: Config, name: str) -> Agent:
     )
 
 
-def _line(config: Config, name: str) -> list[tuple[str, AgentConfig]]:
-    """An agent and those it inherits from, nearest first; a circle ends where it closes."""
-    line: dict[str, list[AgentConfig]] = {}
+def _list_ancestry(config: Config, name: str) -> list[tuple[str, AgentConfig]]:
+    """Return an agent and its ancestors with their settings, the nearest first. A circle ends where it closes."""
+    ancestry: dict[str, list[AgentConfig]] = {}
     wanted: str | None = name
-    while wanted and wanted not in line and (wanted in config.agent or wanted in _BUILT_IN):
-        here = [settings[wanted] for settings in (config.agent, _BUILT_IN) if wanted in settings]
-        line[wanted] = here
-        parent = next((one.inherit for one in here if one.inherit), None)
+    while wanted and wanted not in ancestry and (wanted in config.agent or wanted in _BUILT_IN):
+        # The user's changes to a built-in agent come before the agent itself.
+        layers = [settings[wanted] for settings in (config.agent, _BUILT_IN) if wanted in settings]
+        ancestry[wanted] = layers
+        parent = next((layer.inherit for layer in layers if layer.inherit), None)
         wanted = parent and ALIASES.get(parent, parent)
-    if wanted and wanted not in line:
-        _log.warning("the agent %r inherits from %r, which is not there", name, wanted)
-    return [(one, settings) for one, both in line.items() for settings in both]
+    if wanted and wanted not in ancestry:
+        _log.warning("the agent %r inherits from %r, which does not exist", name, wanted)
+    return [(ancestor, settings) for ancestor, layers in ancestry.items() for settings in layers]
 
 
-def _names(selector: str, tool: ToolSpec) -> bool:
-    """As in approval rules: a server, `server__tool`, or the bare name of a native tool. A server's tool may be named
-    with its server already."""
-    own = tool.server == "eca" or tool.name.startswith(f"{tool.server}__")
-    return selector in {tool.server, key(tool)} or (own and selector == tool.name)
+def _selects(selector: str, tool: ToolSpec) -> bool:
+    """Return whether a selector means this tool: a server, `server__tool`, or the name of a native tool.
+
+    The name of a server's tool may begin with the server's name already.
+    """
+    is_full_name = tool.server == "eca" or tool.name.startswith(f"{tool.server}__")
+    return selector in {tool.server, key(tool)} or (is_full_name and selector == tool.name)

@@ -1,4 +1,7 @@
-"""The rules of `toolCall.approval` as the files have them: where each is from, one more, one less."""
+"""Owns the approval rules in the configuration files: it lists them with their files, adds a rule and removes one.
+
+It must not decide about a call: `engine.approval` does. `editing` is its neighbour: it changes the files.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +30,7 @@ _NOT_OURS: Final = "No file that can be changed from here has the rule {rule!r}.
 
 
 def held(config: Config, where: Sources) -> tuple[wire.ApprovalRule, ...]:
-    """All that hold: everybody's, then each agent's own. Blocks."""
+    """Return all rules: the general ones, then each agent's own. Blocks."""
     files = Written(where)
     common = [*_rules(files, config.tool_call.approval)]
     for name, agent in config.agent.items():
@@ -39,7 +42,7 @@ def _rules(files: Written, policy: Policy, agent: str = "") -> Iterator[wire.App
     kinds = ((Decision.DENY, policy.deny), (Decision.ASK, policy.ask), (Decision.ALLOW, policy.allow))
     for decision, rules in kinds:
         for name, rule in rules.items():
-            named = [file for place in _places(agent, decision, name) for file in files.defining(place)]
+            named = [file for place in _list_keys(agent, decision, name) for file in files.defining(place)]
             yield wire.ApprovalRule(
                 decision=decision.value,
                 rule=name,
@@ -51,8 +54,8 @@ def _rules(files: Written, policy: Policy, agent: str = "") -> Iterator[wire.App
             )
 
 
-def _places(agent: str, decision: Decision, name: str) -> list[Place]:
-    """Agents have older names, and an older key."""
+def _list_keys(agent: str, decision: Decision, name: str) -> list[Place]:
+    """Return all keys at which a rule can be written. Agents have older names, and an older key."""
     if not agent:
         return [(*_APPROVAL, decision, name)]
     called = [agent, *(old for old, new in ALIASES.items() if new == agent)]
@@ -60,9 +63,9 @@ def _places(agent: str, decision: Decision, name: str) -> list[Place]:
 
 
 def places(where: Sources, rule: str) -> tuple[wire.RulePlace, ...]:
-    """The files that a rule which allows could be written to, the better one first. Blocks."""
+    """Return the files to which an allowing rule can be written, the best one first. Blocks."""
     files = Written(where)
-    if there := _there(files, Decision.ALLOW, rule):
+    if there := _find_own_files(files, Decision.ALLOW, rule):
         scope = "global" if there[-1] == files.anywhere else "workspace"
         return (wire.RulePlace(scope=scope, file=files.shown(there[-1])),)
     return (
@@ -72,44 +75,48 @@ def places(where: Sources, rule: str) -> tuple[wire.RulePlace, ...]:
 
 
 def add(where: Sources, rule: wire.ApprovalsAddParams) -> str:
-    """The file it is in now. Blocks. Raises: LocalError, ConfigError; ValueError for what is no regular expression."""
+    """Add a rule and return the file that has it now. Blocks.
+
+    Raises: LocalError, ConfigError, and ValueError when a matcher is not a regular expression.
+    """
     added = Rule(args_matchers=rule.args_matchers)
     with WRITING:
         files = Written(where)
-        there = _there(files, rule.decision, rule.rule)
+        there = _find_own_files(files, rule.decision, rule.rule)
         file = there[-1] if there else files.workspace if rule.scope == "workspace" else files.anywhere
-        old = _read(files.at(file, (*_APPROVAL, rule.decision, rule.rule))) if there else None
+        old = _parse_rule(files.at(file, (*_APPROVAL, rule.decision, rule.rule))) if there else None
         if (made := both(old, added)) is None:
             raise LocalError(_NO_ROOM.format(file=files.shown(file), rule=rule.rule))
-        files.put(file, (*_APPROVAL, rule.decision, rule.rule), _said(made))
+        files.put(file, (*_APPROVAL, rule.decision, rule.rule), _to_json(made))
     return files.shown(file)
 
 
 def remove(where: Sources, rule: wire.RuleText) -> None:
-    """From every file of one's own. Blocks. Raises: LocalError, ConfigError."""
+    """Remove a rule from all files that the user may change. Blocks. Raises: LocalError, ConfigError."""
     gone = Rule(args_matchers=rule.args_matchers)
     place = (*_APPROVAL, rule.decision, rule.rule)
     with WRITING:
         files = Written(where)
-        there = _there(files, rule.decision, rule.rule)
+        there = _find_own_files(files, rule.decision, rule.rule)
         if not there:
             raise LocalError(_NOT_OURS.format(rule=rule.rule))
         for file in there:
             try:
-                left = without(_read(files.at(file, place)), gone)
+                left = without(_parse_rule(files.at(file, place)), gone)
             except ValueError as error:
                 raise LocalError(_NO_ROOM.format(file=files.shown(file), rule=rule.rule)) from error
-            files.drop(file, place) if left is None else files.put(file, place, _said(left))
+            files.drop(file, place) if left is None else files.put(file, place, _to_json(left))
 
 
-def _there(files: Written, decision: str, rule: str) -> list[Path]:
+def _find_own_files(files: Written, decision: str, rule: str) -> list[Path]:
+    """Return the files with this rule that the user may change."""
     return [file for file in files.defining((*_APPROVAL, decision, rule)) if file in files.own]
 
 
-def _read(said: Any) -> Rule:
-    return Rule.model_validate(said)
+def _parse_rule(value: Any) -> Rule:
+    return Rule.model_validate(value)
 
 
-def _said(rule: Rule) -> dict[str, Any]:
-    """As ECA writes it."""
+def _to_json(rule: Rule) -> dict[str, Any]:
+    """Return a rule as ECA writes it."""
     return {"argsMatchers": {k: list(v) for k, v in rule.args_matchers.items()}} if rule.args_matchers else {}

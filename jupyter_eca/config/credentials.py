@@ -1,19 +1,20 @@
-"""Keys that users have typed in, and sign-ins: kept from one start to the next where that is safe, else until this
-process ends. The only place that keeps a secret. Knows no provider. Everything here blocks.
+"""Owns the keys that users have typed in, and their sign-ins. No other module stores a secret. Everything here blocks.
 
-They go to the operating system's keyring (`keyrings`). Where there is none that works, they are in the memory of this
-process alone: a secret is never written in plain. The file says which of them are in the keyring, so that one is asked
-only for what it has: a locked keyring may ask its owner, and importing one takes a while.
+It must not know any provider. `keyring_backend` is its neighbour: it talks to the keyring of the operating system.
 
-Of two processes, the newer key wins: typing one in takes the entry of before out of the file, so one that is found
-there later, and in the keyring, was stored later, and replaces what this process has in its memory.
+Secrets are stored in the keyring of the operating system. If no keyring works, they stay in the memory of this process
+until it ends; a secret is never written in plain text. The file names the secrets that are in the keyring. So the
+keyring is asked only for those: a locked keyring may ask its owner, and importing a keyring takes a while.
 
-An earlier version wrote keys into the file where there was no keyring. Those are still read, and moved into a keyring
-once there is one; without, one stays until somebody signs in again or out.
+If two processes store a key, the newer key wins. Storing a key in memory removes the older entry from the file. An
+entry that appears in the file later was therefore stored later, and it replaces the key in memory.
 
-On a machine that is not the user's (Binder, a shared demonstration), `JUPYTER_ECA_KEYS=memory` in the environment keeps
-them in the memory of this process alone. Of the environment and not of the configuration: whoever runs the machine
-says so, before there is anybody who types, and no file of a project can take it back.
+An earlier version wrote keys into the file when there was no keyring. Such keys are still read. They are moved into a
+keyring as soon as there is one; without a keyring, a key stays in the file until the user signs in again or out.
+
+On a machine that is not the user's own (Binder, a shared demonstration), `JUPYTER_ECA_KEYS=memory` in the environment
+keeps all secrets in memory. This is a variable and not a key of the configuration, because the operator of the machine
+sets it before any user comes, and no file of a project can change it.
 """
 
 from __future__ import annotations
@@ -48,61 +49,66 @@ _IN_PLAIN = (
 
 @dataclass(frozen=True, slots=True)
 class Login:
-    """`url` is the address the key was typed in for, None for the provider's own. It goes to no other."""
+    """A stored key."""
 
     key: str = field(repr=False)
     url: str | None = None
+    """The address that the key is for; None for the provider's own. The key is never sent to another address."""
 
 
 class Credentials:
+    """The stored keys, by the name of their provider."""
+
     may_last: bool = True
-    """Whether it is worth while to tell what would make them last."""
+    """Whether keys could outlast this process if a keyring were installed. If so, users are told how."""
 
     def __init__(self, file: Path, ring: Ring | None = None) -> None:
-        """`ring` by default the installed one, if any."""
+        """Use the file, and the keyring `ring`; None for the installed one, if there is any."""
         self._file = file
         self._keyrings = Keyrings(ring)
         self._seen: tuple[int, int, int] | None = None
         self._known: dict[str, Login] = {}
         self._memory: dict[str, Login] = {}
         self._warned = False
-        # What a thread reads from the file must not replace what another has stored meanwhile.
-        self._turn = Lock()
+        # A thread that has read the file must not replace a key that another thread has stored in the meantime.
+        self._update_lock = Lock()
 
     def known(self, provider: str) -> Login | None:
-        """As of the last `load`; this one does not block."""
+        """Return the key of a provider as of the last `load`. This method does not block."""
         return self._known.get(provider) or self._memory.get(provider)
 
     def lasts(self) -> bool:
-        """Whether what is stored now is there after the next start. Imports a keyring, which may ask its owner: for
-        when somebody signs in, not before."""
+        """Return whether a key that is stored now outlasts this process.
+
+        This imports a keyring, which may ask its owner. Call it only when somebody signs in.
+        """
         return self._keyrings.works()
 
     def load(self) -> None:
-        """Also what another process has stored since. Costs a `stat` when nothing has."""
-        while self._print() != self._seen:
-            self._move()
-            seen, entries = self._print(), self._entries()
+        """Read the keys that other processes have stored since the last call. Without a change it costs one `stat`."""
+        while self._file_state() != self._seen:
+            self._move_plain_keys()
+            seen, entries = self._file_state(), self._entries()
             found = {name: login for name, entry in entries.items() if (login := self._login(name, entry))}
-            with self._turn:
-                if seen == self._print():
+            with self._update_lock:
+                if seen == self._file_state():
                     self._known, self._seen = found, seen
                     for name in found:
                         self._memory.pop(name, None)
 
     def store(self, provider: str, login: Login) -> bool:
-        """Whether it is there after the next start. Raises: OSError when what is kept cannot be changed."""
+        """Store a key and return whether it outlasts this process. Raises: OSError when the file cannot be changed."""
         redaction.know(login.key)
         kept = False
         if self._keyrings.found() or provider in self._entries():
-            with self._locked() as entries:
+            with self._lock_entries() as entries:
                 kept = self._keyrings.keep(provider, login.key)
                 before = entries.pop(provider, {})
                 if kept:
                     entries[provider] = {"url": login.url, "keyring": True}
                 elif before.get("keyring"):
                     self._keyrings.drop(provider)
-                with self._turn:
+                with self._update_lock:
                     if kept or before:
                         self._write(entries)
                     self._remember(provider, None if kept else login)
@@ -112,12 +118,12 @@ class Credentials:
         return kept
 
     def forget(self, provider: str) -> None:
-        """Raises: OSError."""
+        """Remove the key of a provider. Raises: OSError."""
         if provider in self._entries():
-            with self._locked() as entries:
+            with self._lock_entries() as entries:
                 if entries.pop(provider, {}).get("keyring"):
                     self._keyrings.drop(provider)
-                with self._turn:
+                with self._update_lock:
                     self._write(entries)
         self._remember(provider, None)
         self.load()
@@ -130,7 +136,7 @@ class Credentials:
 
     # -- the file
 
-    def _print(self) -> tuple[int, int, int] | None:
+    def _file_state(self) -> tuple[int, int, int] | None:
         try:
             found = self._file.stat()
         except OSError:
@@ -150,19 +156,19 @@ class Credentials:
         return {name: cast("dict[str, Any]", entry) for name, entry in pairs if isinstance(entry, dict)}
 
     def _login(self, provider: str, entry: dict[str, Any]) -> Login | None:
-        key = self._keyrings.fetch(provider) if entry.get("keyring") else _plain(entry)
+        key = self._keyrings.fetch(provider) if entry.get("keyring") else _plain_key(entry)
         if not key:
             return None
         redaction.know(key)
         url = entry.get("url")
         return Login(key, url if isinstance(url, str) else None)
 
-    def _move(self) -> None:
-        """Into the keyring, what is in plain."""
-        plain = {name: key for name, entry in self._entries().items() if (key := _plain(entry))}
+    def _move_plain_keys(self) -> None:
+        """Move keys that are in plain text into the keyring."""
+        plain = {name: key for name, entry in self._entries().items() if (key := _plain_key(entry))}
         if plain and self._keyrings.found():
-            with suppress(OSError), self._locked() as entries:
-                plain = {name: key for name, entry in entries.items() if (key := _plain(entry))}
+            with suppress(OSError), self._lock_entries() as entries:
+                plain = {name: key for name, entry in entries.items() if (key := _plain_key(entry))}
                 moved = [name for name, key in plain.items() if self._keyrings.keep(name, key)]
                 if moved:
                     entries |= {name: {"url": entries[name].get("url"), "keyring": True} for name in moved}
@@ -173,15 +179,15 @@ class Credentials:
             _log.warning(_IN_PLAIN, self._file, ", ".join(plain))
 
     @contextmanager
-    def _locked(self) -> Generator[dict[str, dict[str, Any]]]:
-        """The entries; no other process changes them meanwhile."""
+    def _lock_entries(self) -> Generator[dict[str, dict[str, Any]]]:
+        """Return the entries of the file. No other process can change them until the context ends."""
         self._file.parent.mkdir(parents=True, exist_ok=True)
         with self._file.with_suffix(".lock").open("ab") as lock:
             _lock(lock.fileno())
             yield self._entries()
 
     def _write(self, entries: dict[str, dict[str, Any]]) -> None:
-        """In one piece or not at all, and never readable by others, not for a moment."""
+        """Write the file completely or not at all. Other users can never read it, not even for a moment."""
         fresh = self._file.with_suffix(f".{os.getpid()}")
         with suppress(FileNotFoundError):
             fresh.unlink()
@@ -194,8 +200,8 @@ class Credentials:
 
 
 class InMemory(Credentials):
-    """Of this process, as long as it runs. No file and no keyring is touched, not even read: what an earlier user left
-    there is not this one's."""
+    """Keys that live as long as this process. No file or keyring is used, not even for reading: a key that an earlier
+    user has left there does not belong to this user."""
 
     may_last = False
 
@@ -215,13 +221,13 @@ class InMemory(Credentials):
 
 
 def beside(database: Path) -> Credentials:
-    """Those of whoever's chats these are, or of nobody but this process."""
+    """Return the stored keys that belong to a database of chats, or those of this process only."""
     kind = InMemory if os.environ.get(MEMORY_ONLY) == "memory" else Credentials
     return kind(database.with_name("auth.json"))
 
 
 def _lock(descriptor: int) -> None:
-    """Until the file is closed."""
+    """Lock the file until it is closed."""
     if sys.platform == "win32":
         import msvcrt
 
@@ -232,7 +238,7 @@ def _lock(descriptor: int) -> None:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
 
 
-def _plain(entry: dict[str, Any]) -> str | None:
-    """Of an earlier version."""
+def _plain_key(entry: dict[str, Any]) -> str | None:
+    """Return the key that an earlier version wrote into the entry."""
     key = entry.get("key")
     return key if isinstance(key, str) and not entry.get("keyring") else None

@@ -1,4 +1,8 @@
-"""The key `customTools`: command lines of the user's as tools. What is wrong with one is found here, before it runs."""
+"""Owns the schema of the key `customTools`: the user's command lines as tools. Errors are found here, before a tool
+runs.
+
+It must not run a tool: `plugins.tools.custom` does. `schema` is its neighbour: it has all other keys.
+"""
 
 from __future__ import annotations
 
@@ -13,20 +17,20 @@ from jupyter_eca.protocol.base import Model
 _TYPES: Final = ("string", "number", "integer", "boolean", "array", "object", "null")
 
 
-class ToolSchema(Model):
+class CustomToolSchema(Model):
     """The arguments of a custom tool, each with its JSON schema."""
 
     properties: dict[str, dict[str, Any]] = Field(default_factory=dict[str, dict[str, Any]])
-    """By name: `type` and `description`, which the model reads."""
+    """By the name of the argument, its `type` and `description`. The model reads them."""
     required: tuple[str, ...] = ()
-    """The arguments that must be given."""
+    """The arguments that a call must have."""
 
     @model_validator(mode="after")
-    def _usable(self) -> ToolSchema:
-        for name, one in self.properties.items():
+    def _check(self) -> CustomToolSchema:
+        for name, schema in self.properties.items():
             if not re.fullmatch(r"[A-Za-z_][\w-]{0,63}", name):
-                raise ValueError(f"{name!r} is no name of an argument")
-            kind: Any = one.get("type", "string")
+                raise ValueError(f"{name!r} is not a valid name of an argument")
+            kind: Any = schema.get("type", "string")
             if any(each not in _TYPES for each in (cast("list[Any]", kind) if isinstance(kind, list) else [kind])):
                 raise ValueError(f"the type of {name!r} must be one of {', '.join(_TYPES)}")
         if missing := [name for name in self.required if name not in self.properties]:
@@ -35,18 +39,18 @@ class ToolSchema(Model):
 
 
 class CustomToolConfig(Model):
-    """A command line of the user's as a tool."""
+    """A command line of yours as a tool."""
 
     description: str = Field(min_length=1)
-    """What it does, for the model."""
+    """What the tool does. The model reads it."""
     command: str = Field(min_length=1)
-    """A line for the shell; `{{name}}` in it are arguments of its `schema`, quoted for the shell."""
-    parameters: ToolSchema = Field(default=ToolSchema(), alias="schema")
-    """Its arguments."""
+    """A command line for the shell. `{{name}}` in it is replaced by the argument of that name, quoted for the shell."""
+    parameters: CustomToolSchema = Field(default=CustomToolSchema(), alias="schema")
+    """The arguments of the tool."""
     timeout_seconds: float = Field(default=600, gt=0, le=600)
-    """A key of ours: seconds after which it is ended, at most 600."""
+    """A key of ours: the seconds after which the command is ended, at most 600."""
 
     @model_validator(mode="after")
-    def _fillable(self) -> CustomToolConfig:
+    def _check_placeholders(self) -> CustomToolConfig:
         shell_template.parse(self.command, self.parameters.properties)
         return self

@@ -1,4 +1,7 @@
-"""`disabledTools`: one tool off or on again, in the file that has the list."""
+"""Owns the switching of a tool in the key `disabledTools`, in the file that has the list.
+
+It must not decide which tools an agent has: `agents` does. `editing` is its neighbour: it changes the file.
+"""
 
 from __future__ import annotations
 
@@ -17,9 +20,13 @@ _FOREIGN: Final = "`disabledTools` is in {file}, which is not changed from here.
 
 
 def switch(config: Config, where: Sources, names: frozenset[str], name: str, *, on: bool) -> None:
-    """`names` are all that the list may call the tool, `name` is what it is written as. A later file's list stands in
-    for an earlier one, so that one is changed. Blocks. Raises: LocalError, ConfigError."""
-    off = tuple(one for one in config.disabled_tools if one not in names)
+    """Switch a tool on or off. `names` are all names that the list may have for it, and `name` is the one to write.
+
+    The list in a later file replaces the one in an earlier file, so the last file with a list is changed. Blocks.
+
+    Raises: LocalError, ConfigError.
+    """
+    off = tuple(tool for tool in config.disabled_tools if tool not in names)
     if on and off == config.disabled_tools:
         raise LocalError(_ELSEWHERE.format(name=name))
     with WRITING:

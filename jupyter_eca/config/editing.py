@@ -1,4 +1,7 @@
-"""What the configuration's files say themselves, and how one of them is changed: its comments and all else stay."""
+"""Owns changes to the configuration files: one value is set or removed, and comments and everything else stay.
+
+It must not know what a key means. `jsonc` is its neighbour: it changes the text of a file.
+"""
 
 from __future__ import annotations
 
@@ -16,40 +19,44 @@ if TYPE_CHECKING:
 
 Place = tuple[str, ...]
 
-# Files are changed in threads: what one has read must still stand there when it writes.
+# Files are changed in threads. A thread that has read a file must write it before another thread changes it.
 WRITING: Final = Lock()
 
 
 class Written:
-    """All of it blocks. `own` are the files that a client may have changed: the user's, and those of the workspace."""
+    """The configuration files as they are written. All methods block.
+
+    `own` are the files that a client may change: the user's own file, and those of the workspace.
+    """
 
     def __init__(self, where: Sources) -> None:
         self._where = where
         self.workspace = where.workspace(where.folders[0])
         self.anywhere = where.anywhere()
         self.own = frozenset((*map(where.workspace, where.folders), self.anywhere))
-        self._said = {file: _said(file) for file in dict.fromkeys((*where.read, *self.own))}
+        self._content = {file: _parse(file) for file in dict.fromkeys((*where.read, *self.own))}
 
     def defining(self, place: Place) -> list[Path]:
-        """The files that say something there, the one that wins last."""
-        return [file for file in self._said if self.at(file, place) is not None]
+        """Return the files that have a value at this key. The file that wins comes last."""
+        return [file for file in self._content if self.at(file, place) is not None]
 
     def at(self, file: Path, place: Place) -> Any:
-        value: Any = self._said[file]
+        """Return the value at a key of a file, or None."""
+        value: Any = self._content[file]
         for name in place:
             value = cast("dict[str, Any]", value).get(name) if isinstance(value, dict) else None
         return value
 
     def shown(self, file: Path) -> str:
-        """As a reader knows it."""
-        return next(self._names(file), str(file))
+        """Return the path as the user knows it: relative to a folder of the workspace, or with `~`."""
+        return next(self._possible_names(file), str(file))
 
     def put(self, file: Path, place: Place, value: Any) -> None:
-        """Raises: ConfigError."""
+        """Set the value at a key. Raises: ConfigError."""
         self._write(file, lambda text: jsonc.put(text, place, value))
 
     def drop(self, file: Path, place: Place) -> None:
-        """Raises: ConfigError."""
+        """Remove the value at a key. Raises: ConfigError."""
         self._write(file, lambda text: jsonc.drop(text, place))
 
     def _write(self, file: Path, change: Callable[[str], str]) -> None:
@@ -58,7 +65,7 @@ class Written:
         except OSError as error:
             raise ConfigError(f"{self.shown(file)} cannot be written: {error.strerror}.") from error
 
-    def _names(self, file: Path) -> Iterator[str]:
+    def _possible_names(self, file: Path) -> Iterator[str]:
         for base, name in self._bases():
             if file.is_relative_to(base):
                 yield str(Path(name) / file.relative_to(base))
@@ -68,8 +75,8 @@ class Written:
         yield Path.home(), "~"
 
 
-def _said(file: Path) -> dict[str, Any]:
-    """The configuration's reader complains of a file that is broken; here it says nothing."""
+def _parse(file: Path) -> dict[str, Any]:
+    """Return the content of a file. A broken file counts as empty: `layers` reports it."""
     try:
         return jsonc.parse(text) if (text := mcp_servers.read_text(file)).strip() else {}
     except (OSError, ConfigError):

@@ -1,4 +1,7 @@
-"""What the configuration reference shows below a section, by the section's path. Data; a test reads each one."""
+"""Owns the examples of the configuration reference, by the path of their section. A test parses each of them.
+
+It must not contain any code. `reference` is its neighbour: it prints the examples.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,9 @@
-"""Where users keep what they write for the assistant: `.eca` in each folder of a project, and one folder of their own.
+"""Owns the folders in which users write files for the assistant: `.eca` in each folder of a project, and the user's
+own.
 
-The project's comes first. A link in a project that leads out of the workspace is passed over: a project must not have
-other files read.
+It must not know what is in the files. `front_matter` is its neighbour: it parses them. The project's folder comes
+first. A link in a project that leads out of the workspace is ignored, because a project must not make us read other
+files.
 """
 
 from __future__ import annotations
@@ -15,12 +17,12 @@ if TYPE_CHECKING:
 
 
 def home() -> Path:
-    """The user's own folder, there or not."""
+    """Return the user's own folder, which may not exist."""
     return Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config") / "eca"
 
 
 def markdown(roots: Iterable[Path], kind: str, *, nested: bool = False) -> Iterator[Path]:
-    """The Markdown files of a kind (`commands`, `rules`, ...), in the order in which they win. Blocks."""
+    """Yield the Markdown files of a kind (`commands`, `rules`, ...). The first file of a name wins. Blocks."""
     pattern = "**/*.md" if nested else "*.md"
     within = [root.resolve() for root in roots]
     for root in within:
@@ -36,7 +38,7 @@ def _files(folder: Path, pattern: str) -> list[Path]:
 
 
 def inside(path: Path, roots: Iterable[Path]) -> bool:
-    """Whether a path really lies in one of them, every link followed."""
+    """Return whether a path is in one of the folders after all links are followed."""
     try:
         real = path.resolve()
     except (OSError, RuntimeError):

@@ -1,4 +1,7 @@
-"""Markdown with a head: YAML between two lines of dashes, then the text. Agents, rules, skills, commands. Pure."""
+"""Owns the parsing of Markdown with front matter: YAML between two lines of dashes, then the text.
+
+It is pure. Agents, rules, skills and commands are written so. `folders` is its neighbour: it finds the files.
+"""
 
 from __future__ import annotations
 
@@ -7,15 +10,16 @@ from typing import Any, cast
 
 _FRONT = re.compile(r"\A---[ \t]*\r?\n(.*?)^---[ \t]*(?:\r?\n|\Z)(.*)", re.DOTALL | re.MULTILINE)
 
-# A line of a head that needs no YAML to be understood.
+# A line of front matter whose value is plain text.
 _PLAIN = re.compile(r"^(?P<name>[A-Za-z][\w-]*):[ \t]+(?P<value>[^\s\"'\[{|>&*!#%@`].*?)[ \t]*$", re.MULTILINE)
 
-# Their names here; `tools` is a short form of `toolCall.approval`.
+# Keys of front matter with another name in the configuration. `tools` is a short form of `toolCall.approval`.
 _RENAMED = {"model": "defaultModel", "steps": "maxSteps"}
 
 
 def headed(text: str) -> tuple[dict[str, Any], str]:
-    """The head, empty when there is none, and the text below it. Raises: ValueError that names the line."""
+    """Return the front matter (empty when there is none) and the text below it. Raises: ValueError that names the
+    line."""
     import yaml  # 15 ms, and only needed by those who have such a file
 
     found = _FRONT.match(text)
@@ -31,7 +35,7 @@ def headed(text: str) -> tuple[dict[str, Any], str]:
 
 
 def forgiving(text: str) -> tuple[dict[str, Any], str]:
-    """As `headed`, but `description: Use it when: ...` is read as it is meant: people write it, and it is no YAML.
+    """Return the same as `headed`, but also accept a value that contains `: `. People write it, and it is not YAML.
 
     Raises: ValueError that names the line.
     """
@@ -41,7 +45,7 @@ def forgiving(text: str) -> tuple[dict[str, Any], str]:
         found = _FRONT.match(text)
         if found is None:
             raise
-        quoted = _PLAIN.sub(_quoted, found[1])
+        quoted = _PLAIN.sub(_quote_value, found[1])
         if quoted == found[1]:
             raise
         try:
@@ -51,7 +55,7 @@ def forgiving(text: str) -> tuple[dict[str, Any], str]:
         raise
 
 
-def _quoted(line: re.Match[str]) -> str:
+def _quote_value(line: re.Match[str]) -> str:
     value = line["value"]
     return (
         f"{line['name']}: '{value.replace(chr(39), chr(39) * 2)}'" if ": " in value or value.endswith(":") else line[0]
@@ -59,7 +63,8 @@ def _quoted(line: re.Match[str]) -> str:
 
 
 def decoded(data: bytes, errors: str = "strict") -> str:
-    """`errors` as `bytes.decode` has them. Raises: ValueError that names the line, for what is no text."""
+    """Decode a file. `errors` is that of `bytes.decode`. Raises: ValueError that names the line, when it is not
+    text."""
     try:
         text = data.decode("utf-8-sig", errors)
     except UnicodeDecodeError as error:
@@ -72,7 +77,7 @@ def decoded(data: bytes, errors: str = "strict") -> str:
 
 
 def agent(text: str) -> dict[str, Any]:
-    """As an entry of the key `agent`. Raises: ValueError, in words for the reader."""
+    """Parse an agent's file into an entry of the key `agent`. Raises: ValueError with a message for the user."""
     front, body = headed(text)
     written = {_RENAMED.get(name, name): value for name, value in front.items()}
     tools: Any = written.pop("tools", None)
@@ -82,7 +87,7 @@ def agent(text: str) -> dict[str, Any]:
 
 
 def _rules(tools: dict[Any, Any]) -> dict[str, Any]:
-    """Lists of names become rules without matchers."""
+    """Turn lists of names into rules without matchers."""
     return {
         str(kind): {str(name): {} for name in cast("list[Any]", names)} if isinstance(names, list) else names
         for kind, names in tools.items()

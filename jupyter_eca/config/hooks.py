@@ -1,4 +1,8 @@
-"""What the configuration's `hooks` say (ECA, "Hooks"). A bad one costs itself alone."""
+"""Owns the schema of the key `hooks` (ECA, "Hooks"), and reads each hook by itself: a wrong one does not stop the
+others.
+
+It must not run a hook: `host.hooks` does. `schema` is its neighbour: it has all other keys.
+"""
 
 from __future__ import annotations
 
@@ -15,12 +19,12 @@ from jupyter_eca.protocol.base import Model
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-# As ECA's; in milliseconds, since its users write them so.
+# ECA's own default, in milliseconds as in ECA's files.
 DEFAULT_TIMEOUT: Final = 30_000
 
 
 class HookType(StrEnum):
-    """The moments."""
+    """The event at which a hook runs."""
 
     SESSION_START = "sessionStart"
     SESSION_END = "sessionEnd"
@@ -44,56 +48,56 @@ _OLDER: Final = {"prePrompt": HookType.PRE_REQUEST, "postPrompt": HookType.POST_
 
 
 class Action(Model):
-    """A line for the shell, or the file of a script."""
+    """A program that a hook runs: a shell command, or a script."""
 
     type: Literal["shell"] = "shell"
-    """The only kind there is."""
+    """The only kind of action."""
     shell: str | None = None
-    """A line for the shell. What it is about comes on its input, as JSON."""
+    """A shell command. It receives the event as JSON on its standard input."""
     file: str | None = None
-    """Or a script; a relative path starts at the folder of the configuration."""
+    """A script, instead of `shell`. A relative path starts at the folder of the configuration file."""
     timeout: float | None = Field(default=None, gt=0)
-    """Milliseconds; not set: as the hook's."""
+    """Milliseconds after which the action is ended. Not set: the timeout of the hook."""
 
     @model_validator(mode="after")
-    def _either(self) -> Action:
+    def _check_one_is_set(self) -> Action:
         if bool(self.shell) == bool(self.file):
             raise ValueError("an action needs either a `shell` or a `file`")
         return self
 
 
 class Hook(Model):
-    """Programs that run at a moment of a chat."""
+    """Programs that run at an event in a chat."""
 
     name: str
-    """No key to be written: the key it stands under."""
+    """Not a key of a file: the name under which the hook is written."""
     type: HookType
-    """The moment."""
+    """The event at which the hook runs."""
     actions: tuple[Action, ...] = Field(min_length=1)
-    """What is run, one after the other."""
+    """The programs, which run one after the other."""
     matcher: str | dict[str, Rule] | None = None
-    """Of tool calls: a regular expression for `server__tool`, or rules by selector as in `toolCall.approval`. Of
-    summaries: `manual` or `auto`. Not set: all."""
+    """For tool calls: a regular expression for `server__tool`, or rules by selector as in `toolCall.approval`. For
+    summaries: `manual` or `auto`. Not set: all of them."""
     visible: bool = True
-    """The chat shows that it ran, and what it said."""
+    """The chat shows that the hook ran, and its output."""
     description: str = ""
-    """What `/hooks` says of it."""
+    """The text that `/hooks` shows."""
     run_on_error: bool = False
-    """Behind a tool call: also behind one that failed."""
+    """For `postToolCall`: the hook also runs after a call that failed."""
     timeout: float | None = Field(default=None, gt=0)
-    """Milliseconds after which an action is ended; not set: 30000."""
+    """Milliseconds after which an action is ended. Not set: 30000."""
     source: str = ""
-    """No key to be written: the file it is from."""
+    """Not a key of a file: the configuration file."""
     folder: str = ""
-    """No key to be written: the folder of that file."""
+    """Not a key of a file: the folder of the configuration file."""
 
     @field_validator("type", mode="before")
     @classmethod
-    def _todays_name(cls, value: object) -> object:
+    def _to_current_name(cls, value: object) -> object:
         return _OLDER.get(value, value) if isinstance(value, str) else value
 
     @model_validator(mode="after")
-    def _pattern(self) -> Hook:
+    def _check_matcher(self) -> Hook:
         if isinstance(self.matcher, str) and self.type in TOOL_CALL:
             try:
                 re.compile(self.matcher)
@@ -102,25 +106,28 @@ class Hook(Model):
         return self
 
     def seconds(self, action: Action) -> float:
+        """Return the timeout of an action in seconds."""
         return (action.timeout or self.timeout or DEFAULT_TIMEOUT) / 1000
 
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """A hook that is not in force."""
+    """A hook that is ignored because of an error."""
 
     name: str
     source: str
+    """The configuration file; empty when it is not known."""
     why: str
 
     @property
     def told(self) -> str:
+        """The sentence for the user."""
         where = f" of {self.source}" if self.source else ""
         return f"The hook {self.name!r}{where} was left out: {self.why}."
 
 
 def read(written: Mapping[str, Any]) -> tuple[tuple[Hook, ...], tuple[Refused, ...]]:
-    """In the order in which they run, and those that cannot."""
+    """Return the hooks in the order in which they run, and those that are ignored."""
     hooks: list[Hook] = []
     refused: list[Refused] = []
     for name in sorted(written):
@@ -137,9 +144,9 @@ def read(written: Mapping[str, Any]) -> tuple[tuple[Hook, ...], tuple[Refused, .
 
 
 def _reason(error: ValidationError) -> str:
-    """Without the values: a line may hold a key."""
-    # Of those that say why it is neither of two things, the one that looked deepest.
-    first = max(error.errors(include_url=False, include_input=False), key=lambda one: len(one["loc"]))
-    place = ".".join(str(part) for part in first["loc"])
-    words = first["msg"].removeprefix("Value error, ")
-    return f"{place}: {words}" if place else words
+    """Return the reason without any value, because a value may contain a key."""
+    # For a union there is an error for each member. The one with the longest path is the most exact.
+    deepest = max(error.errors(include_url=False, include_input=False), key=lambda detail: len(detail["loc"]))
+    path = ".".join(str(part) for part in deepest["loc"])
+    message = deepest["msg"].removeprefix("Value error, ")
+    return f"{path}: {message}" if path else message

@@ -1,9 +1,12 @@
-"""`${env:NAME}` and its kin in the strings of a configuration (ECA, "dynamic string contents").
+"""Owns the placeholders in the strings of a configuration, for example `${env:NAME}` (ECA, "dynamic string contents").
 
-`${python}` is ours: the Python that the assistant runs in. A Jupyter that was not started from an activated environment
-has another `python` on its PATH, or none, and a server of a project's own could not be named otherwise.
+It must not know any key. `layers` is its neighbour: it reads the strings.
 
-What cannot be filled in is empty, with a warning that names the layer and never a value: most of these are keys.
+`${python}` is ours: the Python that the assistant runs in. If Jupyter was not started from an activated environment,
+the `python` on its PATH is another one, or missing. A project could not name its own tool server otherwise.
+
+A placeholder without a value becomes empty, with a warning. The warning names the layer, and never a value, because
+most values are keys.
 """
 
 from __future__ import annotations
@@ -25,46 +28,52 @@ if TYPE_CHECKING:
 
     from jupyter_eca.config.schema import State
 
-# A password manager may ask its owner; more than this is a command that waits for nobody.
+# A password manager may ask its owner. A command that takes longer than this waits for an answer that never comes.
 COMMAND_SECONDS = 30.0
 
 _DYNAMIC = re.compile(r"\$\{(?:(env|file|netrc|cmd|classpath):([^}]*)|python)\}")
-# A command may hold braces of its own (`awk '{print $1}'`) when it is all there is.
+# A command may contain braces (`awk '{print $1}'`) if it is the whole string.
 _COMMAND = re.compile(r"\$\{cmd:(.*)\}", re.DOTALL)
 
 
 @dataclass
 class Found:
-    """What one reading of the configuration has seen so far."""
+    """What was found while the configuration is read."""
 
     warnings: list[str] = field(default_factory=list[str])
+    """Sentences for the user."""
     watched: dict[str, State | None] = field(default_factory=dict[str, "State | None"])
+    """The state of each file that was read or looked for."""
     commands: dict[str, str] = field(default_factory=dict[str, str])
+    """The output of each command, so that it runs only once."""
 
     def watch(self, path: Path) -> None:
-        """To be called before the path is read: then no change to it is missed."""
+        """Remember the state of a path. Call this before the path is read, so that no change is missed."""
         self.watched.setdefault(str(path), state(path))
 
 
 @dataclass(frozen=True)
 class Layer:
-    """What the strings of one layer may reach. `within` is the folder that a project's files may not leave, since they
-    come with what somebody else wrote; `own` is the user's own configuration, which alone may run commands."""
+    """Fills in the placeholders of one layer, within the limits of that layer."""
 
     where: str
+    """The name of the layer in warnings."""
     folder: Path
+    """Where relative paths start."""
     environment: Mapping[str, str]
     found: Found
     own: bool = False
+    """Whether this is the user's own configuration. Only that may run commands."""
     within: Path | None = None
+    """The folder that a project's configuration may not leave, because somebody else may have written it."""
 
     def filled(self, value: Any, netrc_file: str | None = None) -> Any:
-        """The value with all its strings filled in."""
+        """Return the value with the placeholders in all its strings filled in."""
         match value:
             case str():
                 if whole := _COMMAND.fullmatch(value):
-                    return _secret(self._command(whole[1]))
-                return _DYNAMIC.sub(lambda part: self._part(part[1], part[2], netrc_file), value)
+                    return _register_secret(self._command(whole[1]))
+                return _DYNAMIC.sub(lambda part: self._fill_part(part[1], part[2], netrc_file), value)
             case dict():
                 return {name: self.filled(item, netrc_file) for name, item in cast("dict[str, Any]", value).items()}
             case list():
@@ -73,11 +82,11 @@ class Layer:
                 return value
 
     def path(self, text: str) -> Path:
-        """Relative ones start at the layer's folder; `~` is the user's."""
+        """Return a path. A relative path starts at the folder of the layer; `~` is the user's home."""
         home = self.environment.get("HOME")
         return self.folder / (home + text[1:] if home and text.startswith("~/") else Path(text).expanduser())
 
-    def _part(self, kind: str | None, what: str, netrc_file: str | None) -> str:
+    def _fill_part(self, kind: str | None, what: str, netrc_file: str | None) -> str:
         match kind:
             case None:
                 return sys.executable
@@ -86,13 +95,13 @@ class Layer:
                 redaction.know_named(name, self.environment.get(name, ""))
                 return self.environment.get(name) or default
             case "file":
-                return _secret(self._file(what))
+                return _register_secret(self._file(what))
             case "netrc":
-                return _secret(self._netrc(what, netrc_file))
+                return _register_secret(self._netrc(what, netrc_file))
             case "cmd":
-                return _secret(self._command(what))
+                return _register_secret(self._command(what))
             case _:
-                return ""  # a resource of ECA's own: empty means ours
+                return ""  # a resource of ECA's own program: an empty value selects our own text
 
     def _warn(self, sentence: str) -> str:
         self.found.warnings.append(f"{self.where}: {sentence}")
@@ -136,7 +145,7 @@ class Layer:
         return self.found.commands[command]
 
     def _run(self, command: str) -> str:
-        # Its words on stderr stay out of the warning: they may quote the secret.
+        # The warning does not quote stderr, which may contain the secret.
         process = subprocess.Popen(  # noqa: S602  # the user's own words in the user's own file
             command, shell=True, text=True, encoding="utf-8", errors="replace", env=dict(self.environment),
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
@@ -153,15 +162,15 @@ class Layer:
         return said.strip()
 
 
-def _secret(value: str) -> str:
-    """Unless it reads like a text or a place: a prompt may lie in a file of its own, too."""
+def _register_secret(value: str) -> str:
+    """Register a value as a secret, unless it looks like a text or a path. A prompt may be in a file too."""
     if not (re.search(r"\s", value) or value.startswith(("/", "~", "http"))):
         redaction.know(value)
     return value
 
 
 def _kill(process: subprocess.Popen[str]) -> None:
-    """With its children: one that lives on holds the pipe that we read to its end."""
+    """Kill a process and its children. A child that survives would keep the pipe open that we read to its end."""
     if hasattr(os, "killpg"):
         os.killpg(process.pid, signal.SIGKILL)
     else:

@@ -1,8 +1,10 @@
-"""Changes one value in a text of JSON with comments and leaves every other character as it was.
+"""Owns changes to one value in a text of JSON with comments. Every other character stays as it was.
 
-Json5 parses such texts and writes none, and the one library that keeps comments cannot be installed beside it: both
-are the module `json5`. So spans are found here, by scanning, and no change is given back that json5 reads differently
-from what was meant.
+It must not know any file: its neighbour `editing` reads and writes them.
+
+The library `json5` parses such texts but does not write them. The one library that keeps comments cannot be installed
+beside it, because both are the module `json5`. So this module finds the positions by scanning. It returns a change only
+if json5 reads it as intended.
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ _TOKEN = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class _Token:
+class _JsonToken:
     text: str
     start: int
     end: int
@@ -48,12 +50,12 @@ class _Object:
     members: tuple[_Member, ...]
 
     def member(self, key: str) -> _Member | None:
-        """The last of that name, as for every parser."""
+        """Return the last member of that name, as every parser does."""
         return next((found for found in reversed(self.members) if found.key == key), None)
 
 
 def parse(text: str) -> dict[str, Any]:
-    """Raises: ConfigError when it holds no object."""
+    """Parse a text. Raises: ConfigError when it is not an object."""
     import json5
 
     try:
@@ -66,10 +68,10 @@ def parse(text: str) -> dict[str, Any]:
 
 
 def put(text: str, path: tuple[str, ...], value: Any) -> str:
-    """Set one value; objects on the way to it are made. Raises: ConfigError when that cannot be done safely."""
+    """Set one value, and create the objects on the path to it. Raises: ConfigError when this is not safe."""
     text = text if text.strip() else "{}\n"
     meant = parse(text)
-    _put(meant, path, value)
+    _set_value(meant, path, value)
     here, rest = _object(text), list(path)
     while len(rest) > 1 and (member := here.member(rest[0])) and text[member.value] == "{":
         here, rest = _object(text, member.value), rest[1:]
@@ -77,12 +79,12 @@ def put(text: str, path: tuple[str, ...], value: Any) -> str:
         value = {key: value}
     member = here.member(rest[0])
     if member is None:
-        return _checked(_inserted(text, here, rest[0], value), meant)
-    return _checked(text[: member.value] + _written(value, _margin(text, member.start)) + text[member.end :], meant)
+        return _check(_insert(text, here, rest[0], value), meant)
+    return _check(text[: member.value] + _render_value(value, _margin(text, member.start)) + text[member.end :], meant)
 
 
 def drop(text: str, path: tuple[str, ...]) -> str:
-    """Remove one member; the text as it is when there is none. Raises: ConfigError as `put` does."""
+    """Remove one member, if it exists. Raises: ConfigError when this is not safe."""
     meant = inside = parse(text)
     here = _object(text)
     for key in path[:-1]:
@@ -99,21 +101,21 @@ def drop(text: str, path: tuple[str, ...]) -> str:
         kept = text[: before.comma - 1] + text[before.comma : start]
     else:
         kept = text[:start]
-    return _checked(kept.rstrip(" \t") + text[member.comma or member.end :], meant)
+    return _check(kept.rstrip(" \t") + text[member.comma or member.end :], meant)
 
 
-def _tokens(text: str, start: int) -> Iterator[_Token]:
+def _tokens(text: str, start: int) -> Iterator[_JsonToken]:
     while start < len(text):
         found = _TOKEN.match(text, start)
         if found is None:
             raise ConfigError("The file is written in a way that we cannot change. Change it by hand.")
         if found.lastgroup != "skip":
-            yield _Token(found[0], found.start(), found.end())
+            yield _JsonToken(found[0], found.start(), found.end())
         start = found.end()
 
 
 def _object(text: str, start: int = 0) -> _Object:
-    """The members of the object that is the next value."""
+    """Scan the object that is the next value."""
     tokens = _tokens(text, start)
     brace = next(tokens)
     members: list[_Member] = []
@@ -128,16 +130,16 @@ def _object(text: str, start: int = 0) -> _Object:
             depth += (last.text in "{[") - (last.text in "]}")
         after = next(tokens)
         comma = after.end if after.text == "," else None
-        members.append(_Member(_name(key.text), key.start, first.start, last.end, comma))
+        members.append(_Member(_parse_name(key.text), key.start, first.start, last.end, comma))
         token = next(tokens) if comma else after
     return _Object(brace.start, token.start, tuple(members))
 
 
-def _name(key: str) -> str:
+def _parse_name(key: str) -> str:
     return next(iter(parse(f"{{{key}: 0}}")))
 
 
-def _inserted(text: str, into: _Object, key: str, value: Any) -> str:
+def _insert(text: str, into: _Object, key: str, value: Any) -> str:
     newline = "\r\n" if "\r\n" in text else "\n"
     outer = _margin(text, into.start)
     inner = _margin(text, into.members[-1].start) if into.members else outer + "  "
@@ -147,21 +149,21 @@ def _inserted(text: str, into: _Object, key: str, value: Any) -> str:
     if into.members and into.members[-1].comma is None:
         end = into.members[-1].end
         head = f"{head[:end]},{head[end:]}"
-    member = f"{json.dumps(key, ensure_ascii=False)}: {_written(value, inner)}".replace("\n", newline)
+    member = f"{json.dumps(key, ensure_ascii=False)}: {_render_value(value, inner)}".replace("\n", newline)
     return f"{head}{newline}{inner}{member}{newline}{outer}{tail}"
 
 
-def _written(value: Any, margin: str) -> str:
+def _render_value(value: Any, margin: str) -> str:
     return json.dumps(value, indent=2, ensure_ascii=False).replace("\n", "\n" + margin)
 
 
 def _margin(text: str, at: int) -> str:
-    """What indents the line of this place."""
+    """Return the indentation of the line at this position."""
     line = text[text.rfind("\n", 0, at) + 1 : at]
     return line[: len(line) - len(line.lstrip())]
 
 
-def _put(data: dict[str, Any], path: tuple[str, ...], value: Any) -> None:
+def _set_value(data: dict[str, Any], path: tuple[str, ...], value: Any) -> None:
     for key in path[:-1]:
         inside: Any = data.get(key)
         if not isinstance(inside, dict):
@@ -170,7 +172,7 @@ def _put(data: dict[str, Any], path: tuple[str, ...], value: Any) -> None:
     data[path[-1]] = value
 
 
-def _checked(text: str, meant: dict[str, Any]) -> str:
+def _check(text: str, meant: dict[str, Any]) -> str:
     if parse(text) != meant:
         raise ConfigError("The file is written in a way that we cannot change. Change it by hand.")
     return text

@@ -1,8 +1,10 @@
-"""The system's keyring: where secrets last from one start to the next. Does not know whose they are. Everything here
+"""Owns the access to the keyring of the operating system, where secrets outlast the process.
+
+It must not know whose secrets they are. `credentials` is its neighbour: it decides what is stored. Everything here
 blocks, and a locked keyring may ask its owner.
 
-It is the package `keyring`, where that is installed, and of its backends those that its authors recommend, however one
-was chosen: below a priority of 1 are the ones that keep nothing, or keep it in a file in plain (`keyrings.alt`).
+The keyring is the package `keyring`, if it is installed. Only the backends that its authors recommend are used.
+Backends with a priority below 1 store nothing, or store secrets in a file in plain text (`keyrings.alt`).
 """
 
 from __future__ import annotations
@@ -34,20 +36,20 @@ class Ring(Protocol):
 
 
 class Keyrings:
-    """What is in any of them is found; the first that takes a secret has it."""
+    """The usable keyrings. A secret is stored in the first one that accepts it, and looked up in all of them."""
 
     def __init__(self, ring: Ring | None = None) -> None:
-        """`ring` by default the installed one, if any."""
+        """Use the keyring `ring`; None for the installed one, if there is any."""
         self._ring = ring
-        self._known: Sequence[Ring] | None = None
-        self._told = False
+        self._cached: Sequence[Ring] | None = None
+        self._logged = False
 
     def found(self) -> bool:
-        """Whether there is one that is recommended; it may still be locked, or out of reach."""
+        """Return whether there is a recommended keyring. It may still be locked or unreachable."""
         return bool(self._usable())
 
     def works(self) -> bool:
-        """Tries it with a word: one that is locked, or not reached from here, shows in nothing else."""
+        """Return whether a test word can be stored. Nothing else shows that a keyring is locked or unreachable."""
         if not self.found():
             return False
         name, word = f"test-{secrets.token_hex(4)}", "works"
@@ -57,14 +59,14 @@ class Keyrings:
         return kept
 
     def keep(self, name: str, secret: str) -> bool:
-        """Whether it is there now; some take a secret and forget it."""
+        """Store a secret and return whether it can be read back. Some keyrings accept a secret and forget it."""
         for ring in self._usable():
             try:
                 ring.set_password(SERVICE, name, secret)
                 if self._get(name) == secret:
                     return True
             except Exception as error:  # noqa: BLE001  # somebody else's plug: backends raise what they like
-                self._tell(type(error).__name__)
+                self._log_once(type(error).__name__)
         return False
 
     def fetch(self, name: str) -> str | None:
@@ -78,7 +80,7 @@ class Keyrings:
             return None
 
     def drop(self, name: str) -> None:
-        """Also from one that is not used any more."""
+        """Remove a secret from all keyrings, also from those that are not used any more."""
         for ring in self._all():
             try:
                 if ring.get_password(SERVICE, name) is not None:
@@ -89,19 +91,19 @@ class Keyrings:
     def _get(self, name: str) -> str | None:
         return next((found for ring in self._usable() if (found := ring.get_password(SERVICE, name)) is not None), None)
 
-    def _tell(self, why: str) -> None:
-        """Once: a sign-in that is renewed is written every hour."""
-        if not self._told:
-            self._told = True
+    def _log_once(self, why: str) -> None:
+        """Log the reason once. A sign-in that renews itself is stored every hour."""
+        if not self._logged:
+            self._logged = True
             _log.info("the keyring does not work (%s): keys are kept in memory", why)
 
     def _usable(self) -> tuple[Ring, ...]:
         return tuple(ring for ring in self._all() if _recommended(ring))
 
     def _all(self) -> Sequence[Ring]:
-        if self._known is None:
-            self._known = (self._ring,) if self._ring is not None else _installed()
-        return self._known
+        if self._cached is None:
+            self._cached = (self._ring,) if self._ring is not None else _installed()
+        return self._cached
 
 
 def _recommended(ring: Ring) -> bool:
@@ -112,7 +114,8 @@ def _recommended(ring: Ring) -> bool:
 
 
 def _installed() -> Sequence[Ring]:
-    """Of a chain its links, the best first: it is recommended as a whole when there are two, whatever they are."""
+    """Return the installed keyring. For a chain, return its parts, because a chain of two counts as recommended
+    whatever its parts are."""
     try:
         import keyring
         from keyring.backends.chainer import ChainerBackend

@@ -1,9 +1,11 @@
-"""Where the configuration is read from, and which layer wins.
+"""Owns the layers of the configuration: where each is read from, and which one wins.
 
-ECA's order (3.13), later ones win: what is built in, the client's `initializationOptions`, the text in `ECA_CONFIG`,
-then `--config-file` alone or the user's and each project's `config.json`, at last the files named in `extraConfigs`.
-So what the user wrote wins over what an editor sends as its defaults, and an ECA user's set-up means here what it means
-there. Only the agent that a client selects (`chatAgent`, `chatBehavior`) is no default but a choice, and wins over all.
+It must not know what a key does: `schema` has the keys. `interpolation` is its neighbour: it fills in `${env:NAME}`.
+
+The order is ECA's (3.13). A later layer wins: the built-in defaults, the client's `initializationOptions`, the text in
+`ECA_CONFIG`, then either the file of `--config-file` or the `config.json` of the user and of each project, and last the
+files in `extraConfigs`. So the user's files win over the defaults that an editor sends, and a configuration means the
+same here as in ECA. The agent that a client selects (`chatAgent`, `chatBehavior`) is a choice, so it wins over all.
 """
 
 from __future__ import annotations
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
 
 Json = dict[str, Any]
 
-# What only looks, or only asks, is allowed; what changes or runs something asks first (ECA 3.3 has the same list).
+# Tools that only read or ask are allowed. Tools that change or run something ask first (ECA 3.3 has the same list).
 _HARMLESS = (
     *("read_file", "directory_tree", "grep", "variables", "preview_file_change", "ask_user", "task", "fetch_rule"),
     *("notebook_read", "preview_notebook_change", "inspect", "kernel_state", "skill", "spawn_agent", "read_output"),
@@ -40,10 +42,10 @@ ALLOWED: Json = {
 }
 _DEFAULTS: Json = {"toolCall": {"approval": {"allow": ALLOWED}}}
 
-# What every vendor takes for the name of a tool.
+# Names of tools that every vendor accepts.
 _TOOL_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
-# Keys of a client's options that are no configuration.
+# Keys of a client's options that are not part of the configuration.
 _PRIVATE = frozenset({"pureConfig", "env", "chatAgent", "chatBehavior"})
 
 
@@ -54,8 +56,9 @@ def read(
     home: Path | None = None,
     environment: Mapping[str, str] | None = None,
 ) -> Config:
-    """`only` stands in for the global and project files (`--config-file`), `home` for the user's folder of
-    configurations. Blocks: it reads files and may run the user's commands.
+    """Read the configuration. Blocks: it reads files and may run the user's commands.
+
+    `only` replaces the files of the user and the projects (`--config-file`). `home` replaces `~/.config`.
 
     Raises: ConfigError, naming the file and the place in it.
     """
@@ -63,7 +66,7 @@ def read(
     added = _strings(options.get("env"))
     around = {**(os.environ if environment is None else environment), **added}
     base = home or Path(around.get("XDG_CONFIG_HOME") or Path.home() / ".config")
-    reading = _Reading(tuple(folders), base / "eca", around)
+    reading = _ConfigReader(tuple(folders), base / "eca", around)
     reading.variables = added
     reading.client(options)
     if options.get("pureConfig") is not True:
@@ -77,8 +80,8 @@ def read(
 
 
 @dataclass
-class _Reading:
-    """One reading, layer by layer, so that an error is put down to the one that made it."""
+class _ConfigReader:
+    """Reads the configuration once, layer by layer, so that an error names the layer that caused it."""
 
     folders: tuple[Path, ...]
     home: Path
@@ -94,14 +97,14 @@ class _Reading:
 
     @property
     def config(self) -> Config:
-        return self._parsed("the configuration")
+        return self._parse("the configuration")
 
     def add(self, settings: Mapping[str, Any], where: str) -> None:
-        self.data = self._with_good_tools(merge(self.data, settings), where)
-        self._parsed(where)
+        self.data = self._drop_bad_tools(merge(self.data, settings), where)
+        self._parse(where)
 
-    def _with_good_tools(self, data: Json, where: str) -> Json:
-        """A bad custom tool costs itself alone, as a bad agent does."""
+    def _drop_bad_tools(self, data: Json, where: str) -> Json:
+        """Leave out custom tools with an error, and keep the others."""
         written: Any = data.get("customTools")
         if written is None:
             return data
@@ -122,7 +125,7 @@ class _Reading:
         self._settle(settings, self._layer("the client's options", self.first))
 
     def text(self) -> None:
-        """`ECA_CONFIG`: whoever starts the server writes it on the command line."""
+        """Read the variable `ECA_CONFIG`, which whoever starts the server can set on the command line."""
         if text := self.environment.get("ECA_CONFIG", "").strip():
             self._settle(_object(text, "ECA_CONFIG"), self._layer("ECA_CONFIG", self.first))
 
@@ -137,13 +140,14 @@ class _Reading:
             self._file(folder / ".eca" / "config.json", within=folder)
 
     def extras(self) -> None:
-        """Paths start at the workspace; one that is missing is passed over, as it may be on another machine."""
+        """Read the files in `extraConfigs`. Paths start at the workspace. A missing file is ignored: it may be on
+        another machine."""
         named: Any = self.data.get("extraConfigs")
         layer = self._layer("extraConfigs", self.first)
         for text in cast("list[Any]", named) if isinstance(named, list) else ():
             if isinstance(text, str):
                 path = layer.path(text)
-                # The user's own are those beside the user's own: a project may name any file.
+                # Only files in the user's folder count as the user's own, because a project can name any file.
                 own = path.resolve().is_relative_to(self.home.resolve())
                 self._file(path, own=own, within=None if own else self.first)
 
@@ -152,13 +156,14 @@ class _Reading:
 
     def _file(self, path: Path, *, own: bool = False, within: Path | None = None, needed: bool = False) -> None:
         self.found.watch(path)
-        settings = _loaded(path, needed=needed)
+        settings = _load(path, needed=needed)
         if settings is not None:
             self.sources.append(str(path))
             self._settle(settings, self._layer(str(path), path.parent, own=own, within=within))
 
     def _agents(self, folder: Path, *, own: bool = False, within: Path | None = None) -> None:
-        """Agents written as Markdown. A bad one costs itself alone, not the start of the server (ECA 6.1, class 44)."""
+        """Read agents from Markdown files. An agent with an error is left out; the server still starts (ECA 6.1, class
+        44)."""
         self.found.watch(folder / "agents")
         for path in _markdown(folder / "agents"):
             self.found.watch(path)
@@ -175,21 +180,21 @@ class _Reading:
 
     def _settle(self, settings: Json, layer: Layer) -> None:
         netrc_file = settings.get("netrcFile") or self.data.get("netrcFile")
-        filled = _modern(layer.filled(settings, netrc_file if isinstance(netrc_file, str) else None))
+        filled = _modernize(layer.filled(settings, netrc_file if isinstance(netrc_file, str) else None))
         providers: Any = filled.get("providers")
         for provider in cast("Json", providers).values() if isinstance(providers, dict) else ():
             if isinstance(provider, dict):
                 cast("Json", provider).setdefault("folder", str(layer.folder))
         if isinstance(filled.get("rules"), list):
-            filled["rules"] = [rule for rule in filled["rules"] if self._may(rule, layer)]
+            filled["rules"] = [rule for rule in filled["rules"] if self._may_read_rules(rule, layer)]
         hooks: Any = filled.get("hooks")
         for hook in cast("Json", hooks).values() if isinstance(hooks, dict) else ():
             if isinstance(hook, dict):
                 cast("Json", hook).update(source=layer.where, folder=str(layer.folder))
         self.add(filled, layer.where)
 
-    def _may(self, rule: Any, layer: Layer) -> bool:
-        """A project's rules are in the project: what they name is read to the model."""
+    def _may_read_rules(self, rule: Any, layer: Layer) -> bool:
+        """Return whether rules may be read. The model reads them, so a project's rules must be files of the project."""
         path: Any = cast("Json", rule).get("path") if isinstance(rule, dict) else None
         if layer.within is None or not isinstance(path, str):
             return True
@@ -199,12 +204,12 @@ class _Reading:
         self.found.warnings.append(f"{layer.where}: the rules {path!r} are outside of the project and were not read.")
         return False
 
-    def _parsed(self, where: str) -> Config:
+    def _parse(self, where: str) -> Config:
         own: Json = {"sources": self.sources, "watched": self.found.watched, "warnings": self.found.warnings}
         try:
             return Config.model_validate({**self.data, **own, "variables": self.variables})
         except ValidationError as error:
-            # Not `from error`: pydantic's own words quote the values, and one of them may be a key.
+            # Not `from error`: pydantic's message quotes the values, and one of them may be a key.
             raise ConfigError(f"{where}: {_reason(error)}. Mend this key, or remove it.") from None
 
 
@@ -216,7 +221,7 @@ def _markdown(folder: Path) -> list[Path]:
 
 
 def _reason(error: Exception) -> str:
-    """Without the values."""
+    """Return the reason without any value, because a value may be a key."""
     match error:
         case ValidationError():
             first = error.errors(include_url=False, include_input=False)[0]
@@ -232,20 +237,20 @@ def _strings(value: object) -> dict[str, str]:
     return {name: item for name, item in pairs if isinstance(item, str)}
 
 
-def _modern(settings: Json) -> Json:
-    """Older spellings of agents: `behavior`, `defaultBehavior`, and the names in `ALIASES`."""
+def _modernize(settings: Json) -> Json:
+    """Replace older spellings of agents: `behavior`, `defaultBehavior`, and the names in `ALIASES`."""
     moved = {name: value for name, value in settings.items() if name not in {"behavior", "defaultBehavior"}}
     if "defaultBehavior" in settings:
         moved.setdefault("defaultAgent", settings["defaultBehavior"])
     named: Json = {}
     for key in ("behavior", "agent"):
-        given: Any = settings.get(key)
-        if isinstance(given, dict):
-            named = merge(named, {ALIASES.get(name, name): value for name, value in cast("Json", given).items()})
+        agents: Any = settings.get(key)
+        if isinstance(agents, dict):
+            named = merge(named, {ALIASES.get(name, name): value for name, value in cast("Json", agents).items()})
     return {**moved, "agent": named} if named else moved
 
 
-def _loaded(path: Path, *, needed: bool) -> Json | None:
+def _load(path: Path, *, needed: bool) -> Json | None:
     try:
         if not needed and not path.is_file():
             return None

@@ -1,4 +1,7 @@
-"""Settings as they may be shown: what looks like a secret is masked, wherever it stands."""
+"""Owns the masking of settings that are shown: every value that looks like a secret is replaced.
+
+It must not know any key of the configuration. `redaction` is its neighbour: it replaces secrets that are known.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ MASK = "**********"
 _SECRET = re.compile(
     r"(?:^|[_-]|(?<=[a-z]))(?:key|token|secret|password|passwd|credential|auth|authorization|cookie)s?$", re.I
 )
-# Whatever these hold is for somebody's eyes: each value may be a key.
+# Each value in these objects may be a key.
 _SEALED = frozenset({"env", "headers", "extraheaders"})
 _INLINE = re.compile(
     r"(?P<name>(?:key|token|secret|password)s?[\"']?\s*[=:]\s*|bearer\s+|://[^/\s:@]*:)(?P<value>[^\s&@\"']+)", re.I
@@ -19,7 +22,7 @@ _INLINE = re.compile(
 
 
 def masked(value: Any, name: str = "") -> Any:
-    """A copy of JSON-like data. `name` is the key it stands under."""
+    """Return a copy of JSON data with all secrets masked. `name` is the key of the value."""
     sealed = name.lower().replace("_", "").replace("-", "") in _SEALED
     match value:
         case dict():

@@ -1,4 +1,7 @@
-"""Which servers there are by the files, and how a change is written back to the file that it belongs to."""
+"""Owns the MCP servers in the configuration files and in `.mcp.json`: it lists them and changes their entries.
+
+It must not start a server: `mcp_client` does. `jsonc` is its neighbour: it changes the text of a file.
+"""
 
 from __future__ import annotations
 
@@ -32,15 +35,18 @@ _VARIABLE = re.compile(r"\$\{(?:env:)?(\w+)(?::-([^}]*))?\}")
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """`read` are the files the configuration came from, `folders` those of the workspace, first one first."""
+    """The files in which servers can be defined."""
 
     read: tuple[Path, ...]
+    """The files that the configuration was read from."""
     folders: tuple[Path, ...]
+    """The folders of the workspace."""
     home: Path | None = None
+    """Replaces `~/.config`."""
 
     @classmethod
     def of(cls, config: Config, folders: tuple[Path, ...], home: Path | None = None) -> Sources:
-        """Without the agents that are written as Markdown: nothing else is in those files."""
+        """Return the files of a configuration. Markdown files are left out, because they contain only agents."""
         read = (Path(source) for source in config.sources)
         return cls(tuple(file for file in read if file.suffix != ".md"), folders, home)
 
@@ -52,57 +58,60 @@ class Sources:
         return folder / ".eca" / "config.json"
 
     def anywhere(self) -> Path:
-        """Where a server for all workspaces is written: the user's file, or the one that stands in for it."""
+        """Return the file for servers of all workspaces: the user's file, or the one that replaces it."""
         ours = {self.workspace(folder) for folder in self.folders}
         home = self.home or Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
         return next((file for file in self.read if file not in ours), home / "eca" / "config.json")
 
     def defining(self, server: str) -> list[Path]:
-        """The files that name it, the one that wins first; also those that were made since. Blocks."""
+        """Return the files that define a server, the one that wins first. New files are included. Blocks."""
         ours = (*reversed(self.read), *map(self.workspace, self.folders), self.anywhere())
         return [file for file in dict.fromkeys((*ours, *self.shared)) if server in _servers(file)]
 
 
 def definitions(config: Config, sources: Sources) -> dict[str, McpServerConfig]:
-    """What the configuration says, and what it does not name of the projects' `.mcp.json`. Blocks.
+    """Return the servers of the configuration, and those of the projects' `.mcp.json` that it does not name. Blocks.
 
-    A program of a `.mcp.json` is not run because somebody opened the folder that it came with: its servers are disabled
-    until a user starts or enables them, whatever the file says.
+    Opening a folder must not run the programs in its `.mcp.json`. So these servers are disabled until the user starts
+    or enables them, whatever the file says.
     """
     found = dict(config.mcp_servers)
     for file in sources.shared:
         for name, settings in _servers(file).items():
-            if name not in found and (server := _settings(file, name, settings)) is not None:
+            if name not in found and (server := _parse_settings(file, name, settings)) is not None:
                 found[name] = server.model_copy(update={"disabled": True})
     return found
 
 
 def adopted(sources: Sources, server: str) -> tuple[Path, dict[str, Any]] | None:
-    """The workspace's own file, and the entry that a server of its `.mcp.json` gets there when a user enables it; None
-    for a server that is the user's or ECA's already. Blocks."""
+    """Return where a server of `.mcp.json` is written when the user enables it: the workspace's own file, and the
+    entry.
+
+    None when a configuration file already defines the server. Blocks.
+    """
     if any(file not in sources.shared for file in sources.defining(server)):
         return None
     for folder, file in zip(sources.folders, sources.shared, strict=True):
         if isinstance(entry := _servers(file).get(server), dict):
-            return sources.workspace(folder), _in_eca(entry)
+            return sources.workspace(folder), _convert_variables(entry)
     return None
 
 
-def _in_eca(value: Any) -> Any:
-    """The variables of the shared format as ECA writes them."""
+def _convert_variables(value: Any) -> Any:
+    """Return a value with the variables of the shared format in ECA's spelling."""
     match value:
         case str():
             return _VARIABLE.sub(lambda found: f"${{env:{found[1]}{':' + found[2] if found[2] else ''}}}", value)
         case dict():
-            return {key: _in_eca(item) for key, item in cast("dict[str, Any]", value).items()}
+            return {key: _convert_variables(item) for key, item in cast("dict[str, Any]", value).items()}
         case list():
-            return [_in_eca(item) for item in cast("list[Any]", value)]
+            return [_convert_variables(item) for item in cast("list[Any]", value)]
         case _:
             return value
 
 
 def change(file: Path, server: str, fields: Mapping[str, Any]) -> None:
-    """Set fields of a server's entry, which is made when there is none. Blocks. Raises: ConfigError, OSError."""
+    """Set fields of a server's entry, and create the entry if needed. Blocks. Raises: ConfigError, OSError."""
     text = read_text(file)
     if server in jsonc.parse(text or "{}").get(_SERVERS, {}):
         for field, value in fields.items():
@@ -118,7 +127,7 @@ def remove(file: Path, server: str) -> None:
 
 
 def _servers(file: Path) -> dict[str, Any]:
-    """A file that is not there or that is broken defines nothing; the configuration's reader complains of its own."""
+    """Return the servers that a file defines. A missing or broken file defines none; `layers` reports a broken one."""
     try:
         if not (text := read_text(file)).strip():
             return {}
@@ -129,29 +138,29 @@ def _servers(file: Path) -> dict[str, Any]:
     return cast("dict[str, Any]", servers) if isinstance(servers, dict) else {}
 
 
-def _settings(file: Path, name: str, settings: Any) -> McpServerConfig | None:
+def _parse_settings(file: Path, name: str, settings: Any) -> McpServerConfig | None:
     try:
-        return McpServerConfig.model_validate(_filled(settings))
+        return McpServerConfig.model_validate(_fill_variables(settings))
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         _log.warning("%s: the server %r is left out: %s", file, name, first["msg"])
         return None
 
 
-def _filled(value: Any) -> Any:
+def _fill_variables(value: Any) -> Any:
     match value:
         case str():
             return _VARIABLE.sub(lambda found: os.environ.get(found[1], found[2] or ""), value)
         case dict():
-            return {key: _filled(item) for key, item in cast("dict[str, Any]", value).items()}
+            return {key: _fill_variables(item) for key, item in cast("dict[str, Any]", value).items()}
         case list():
-            return [_filled(item) for item in cast("list[Any]", value)]
+            return [_fill_variables(item) for item in cast("list[Any]", value)]
         case _:
             return value
 
 
 def read_text(file: Path) -> str:
-    """With its line ends as they are. Raises: ConfigError, OSError."""
+    """Return the text of a file with its line ends unchanged. Raises: ConfigError, OSError."""
     if not file.exists():
         return ""
     try:
@@ -162,7 +171,7 @@ def read_text(file: Path) -> str:
 
 
 def replace_text(file: Path, text: str) -> None:
-    """At once or not at all, readable by its owner only when it is new: it may hold keys."""
+    """Replace a file completely or not at all. Only its owner can read a new file, because it may contain keys."""
     target = file.resolve()
     target.parent.mkdir(parents=True, exist_ok=True)
     mode = target.stat().st_mode & 0o777 if target.exists() else 0o600

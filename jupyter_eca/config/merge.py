@@ -1,4 +1,7 @@
-"""How one layer of JSON goes over another. Pure."""
+"""Owns the merging of two layers of the configuration.
+
+It is pure, and must not know any key. `layers` is its neighbour: it decides the order of the layers.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,10 @@ if TYPE_CHECKING:
 
 
 def merge(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
-    """Objects are merged key by key, all else is replaced. Neither argument is changed."""
+    """Return `base` with the values of `over`. Objects are merged key by key; other values are replaced.
+
+    Neither argument is changed.
+    """
     merged = dict(base)
     for name, value in over.items():
         old = merged.get(name)

@@ -1,4 +1,7 @@
-"""The keys of ECA's configuration about providers and their models."""
+"""Owns the schema of the configuration's keys about providers and their models.
+
+It must not know any provider: `plugins.providers` has them. `schema` is its neighbour: it has all other keys.
+"""
 
 from __future__ import annotations
 
@@ -11,18 +14,18 @@ from jupyter_eca.engine.model.retry import MAX_RETRIES, MAX_WAIT_SECONDS
 from jupyter_eca.protocol.base import Model
 
 Payload = dict[str, Any]
-"""What is added to the body of a request."""
+"""Fields that are added to the body of a request."""
 
 
 class RetryRule(Model):
-    """A failure that passes, though it does not look so: by its status, by a pattern in its words, or by both."""
+    """A failure after which a request is repeated: it has this status, its text matches this pattern, or both."""
 
     status: int | None = None
     """The HTTP status."""
     error_pattern: str | None = None
-    """A regular expression that is found in the words of the error; case does not matter."""
+    """A regular expression for a part of the error's text. Upper and lower case are the same."""
     label: str = ""
-    """What is shown of it while it is waited for."""
+    """What you see while we wait for the next attempt."""
 
     @model_validator(mode="after")
     def _matches_something(self) -> RetryRule:
@@ -35,128 +38,132 @@ class RetryRule(Model):
     def _pattern(cls, value: str | None) -> str | None:
         return None if value is None else compiled(value)
 
-    def matches(self, status: int | None, words: str) -> bool:
-        return self.status in {None, status} and bool(re.search(self.error_pattern or "", words, re.IGNORECASE))
+    def matches(self, status: int | None, text: str) -> bool:
+        """Return whether a failure with this status and this error text is such a failure."""
+        return self.status in {None, status} and bool(re.search(self.error_pattern or "", text, re.IGNORECASE))
 
 
 class RetryConfig(Model):
-    """Requests that failed and may work the next time."""
+    """How failed requests are repeated."""
 
     max_retries: int = Field(default=MAX_RETRIES, ge=0)
-    """How often a request is repeated at most."""
+    """The largest number of repetitions of a request."""
 
 
 class RatesConfig(Model):
-    """US dollars for a million tokens, or for a thousand searches. What is read from a cache or written to one costs as
-    much as any input where nothing is said of it."""
+    """Prices in US dollars, for a million tokens or for a thousand searches. Tokens read from a cache or written to one
+    cost as much as other input, unless their own price is set."""
 
     input: float = Field(ge=0)
-    """What is sent."""
+    """Input tokens."""
     output: float = Field(ge=0)
-    """What is answered."""
+    """Output tokens."""
     cache_read: float | None = Field(default=None, ge=0)
-    """What is sent and was in the vendor's cache."""
+    """Input tokens that are read from the vendor's cache."""
     cache_write: float | None = Field(default=None, ge=0)
-    """What is sent and goes into the vendor's cache."""
+    """Input tokens that are written to the vendor's cache."""
     web_search: float = Field(default=0, ge=0)
-    """A thousand of the vendor's own searches of the web."""
+    """A thousand of the vendor's own web searches."""
 
 
 class LimitConfig(Model):
-    """Tokens; 0 is not said."""
+    """Limits of a model in tokens. 0: the limit is not known."""
 
     context: int = Field(default=0, ge=0)
-    """The model's window: all of a conversation."""
+    """The context window, which holds the whole conversation."""
     output: int = Field(default=0, ge=0)
     """The longest answer."""
 
 
 class ModelConfig(Model):
-    """A model of a provider. `null` is one without settings."""
+    """A model of a provider. `null` stands for a model without settings."""
 
     model_name: str | None = None
-    """The vendor's name for it. Not set: the key."""
+    """The vendor's name for the model. Not set: the key is the name."""
     extra_payload: Payload = Field(default_factory=dict[str, Any])
-    """Merged into the body of each request: `thinking`, `max_tokens`."""
+    """Fields that are merged into the body of each request, for example `thinking` or `max_tokens`."""
     extra_headers: dict[str, SecretStr] = Field(default_factory=dict[str, SecretStr])
     """Headers of each request."""
     reasoning_history: Literal["all", "turn", "off"] = "all"
-    """Which of its own thoughts an OpenAI-like model is given back: of the whole chat, of this turn, or none."""
+    """Which of its own reasoning an OpenAI-like model receives again: that of the whole chat, of this turn, or none."""
     variants: dict[str, Payload] = Field(default_factory=dict[str, Payload])
-    """By name, what is merged into the request when it is chosen; an empty one takes a built-in variant away."""
+    """By the name of the variant, what is merged into the body of a request. An empty object removes a built-in
+    variant.
+    """
     cost: RatesConfig | None = None
-    """What it costs; the last word, over the prices that come with the package."""
+    """The prices of the model. They replace the prices that come with the package."""
     limit: LimitConfig | None = None
-    """How much it takes; the last word."""
+    """The limits of the model. They replace the limits that come with the package."""
     image_input: bool | None = None
-    """Whether it reads pictures. Not set: its name tells."""
+    """Whether the model reads images. Not set: decided by its name."""
     document_input: bool | None = None
-    """Whether it reads PDFs. Not set: its name tells."""
+    """Whether the model reads PDFs. Not set: decided by its name."""
     web_search: bool | None = None
-    """As with the provider, for this model."""
+    """The same as the provider's `webSearch`, for this model only."""
     script: str | None = None
     """The file of a `scripted` model."""
     path: str | None = None
     """The GGUF file of a `local` model."""
     chat_template: str | None = None
-    """Of a `local` model: a file with a Jinja template in place of the one in the GGUF file."""
+    """For a `local` model: a file with a Jinja template, which replaces the one in the GGUF file."""
     tools: bool | None = None
-    """Of a `local` model: whether it is given tools. Not set: its template tells."""
+    """For a `local` model: whether it can use tools. Not set: decided by its template."""
 
 
 class ProviderConfig(Model):
-    """Who offers models. Relative paths in it start at the folder of the file it is written in."""
+    """A provider of models. Relative paths in it start at the folder of the configuration file."""
 
     api: str = ""
-    """How it is spoken to: `anthropic`, `openai-responses`, `openai-chat`, or the name of a plug. Not set: as the
-    provider of this name is known."""
+    """The API of its server: `anthropic`, `openai-responses`, `openai-chat`, or the name of a plug. Not set: the API of
+    the built-in provider with this name."""
     url: str | None = None
-    """The address of its server. Not set: the vendor's own."""
+    """The address of its server. Not set: the vendor's own server."""
     key: SecretStr | None = None
-    """The key; better as `${env:NAME}`, or typed in by `/login`."""
+    """The key. It is better to write `${env:NAME}`, or to sign in with `/login`."""
     models: dict[str, ModelConfig] = Field(default_factory=dict[str, ModelConfig])
-    """Its models by name, beside those that it is known for."""
+    """Its models by name, in addition to the built-in ones."""
     folder: str = ""
-    """No key to be written: the folder of the file it is from."""
+    """Not a key of a file: the folder of the configuration file."""
     extra_headers: dict[str, SecretStr] = Field(default_factory=dict[str, SecretStr])
-    """Headers of each request; those of the model go over these."""
+    """Headers of each request. Headers of the model win over them."""
     extra_payload: Payload = Field(default_factory=dict[str, Any])
-    """Merged into the body of each request; that of the model goes over this."""
+    """Fields that are merged into the body of each request. Fields of the model win over them."""
     completion_url_relative_path: str | None = None
-    """Where behind the `url` an OpenAI-like server is asked. Not set: where OpenAI is."""
+    """The path below the `url` to which requests for an OpenAI-like server are sent. Not set: OpenAI's own path."""
     think_tag_start: str = "<think>"
-    """Where thoughts begin that a model writes into its answer."""
+    """The tag before reasoning that a model writes into its answer."""
     think_tag_end: str = "</think>"
-    """Where they end."""
+    """The tag after such reasoning."""
     fetch_models: bool = True
-    """The models of a server on this machine are asked for and listed."""
+    """A server on this machine is asked for its models, and they are listed."""
     requires_auth: bool | None = None
-    """Without a key it is not usable. Not set: one at its vendor's address is not."""
+    """Whether the provider needs a key. Not set: only a provider at its vendor's own address needs one."""
     web_search: bool = False
-    """The vendor's own search is offered to its models; the vendor bills it apart."""
+    """Its models can use the vendor's own web search, for which the vendor charges extra."""
     retry: RetryConfig = RetryConfig()
-    """How often a request that failed is repeated: an object, a number, or `false` for never."""
+    """How often a failed request is repeated: an object, a number, or `false` for never."""
     retry_rules: tuple[RetryRule, ...] = ()
-    """Failures that pass, beside those that are known to."""
+    """Failures after which a request is repeated, in addition to the built-in ones."""
     rate_limit_max_wait_seconds: float = Field(default=MAX_WAIT_SECONDS, ge=0)
-    """Seconds; a server that wants to be left alone for longer is not asked again."""
+    """The longest wait in seconds. If a server asks us to wait longer, the request is not repeated."""
     connect_timeout_seconds: float | None = Field(default=None, gt=0)
-    """Seconds to wait for a connection. Not set: 15, or what the top of the file says."""
+    """How many seconds to wait for a connection. Not set: the key of this name at the top level, or 15."""
     stream_idle_timeout_seconds: float | None = Field(default=None, gt=0)
-    """Seconds to wait for the next word of an answer. Not set: 120, or what the top of the file says."""
+    """How many seconds to wait for the next piece of an answer. Not set: the key of this name at the top level, or
+    120."""
 
     @field_validator("retry", mode="before")
     @classmethod
-    def _switched(cls, value: object) -> object:
-        """`true`, `false`, or how often."""
+    def _expand_retry(cls, value: object) -> object:
+        """Accept `true`, `false` or a number instead of the object."""
         if isinstance(value, bool):
             return {} if value else {"maxRetries": 0}
         return {"maxRetries": value} if isinstance(value, int) else value
 
     @field_validator("models", mode="before")
     @classmethod
-    def _bare_names(cls, value: object) -> object:
-        """ECA allows `"name": null`, and `"models": null`."""
+    def _expand_nulls(cls, value: object) -> object:
+        """Accept `"name": null` and `"models": null`, as ECA does."""
         if not isinstance(value, dict):
             return {} if value is None else value
         named = cast("dict[str, Any]", value)
@@ -164,15 +171,17 @@ class ProviderConfig(Model):
         return filled
 
     def headers(self, model: str) -> dict[str, str]:
-        """What is added to a request for a model, in plain text."""
+        """Return the headers that are added to a request for a model, with their secrets in plain text."""
         chosen = self.models.get(model, ModelConfig())
         both = {**self.extra_headers, **chosen.extra_headers}
         return {name: value.get_secret_value() for name, value in both.items()}
 
     def payload(self, model: str) -> Payload:
+        """Return the fields that are added to the body of a request for a model."""
         return {**self.extra_payload, **self.models.get(model, ModelConfig()).extra_payload}
 
     def searches(self, model: str) -> bool:
+        """Return whether a model can use the vendor's web search."""
         own = self.models.get(model, ModelConfig()).web_search
         return self.web_search if own is None else own
 
@@ -182,7 +191,7 @@ class ProviderConfig(Model):
 
 
 def compiled(pattern: str) -> str:
-    """Raises: ValueError for what is no regular expression."""
+    """Return the pattern unchanged. Raises: ValueError when it is not a regular expression."""
     try:
         re.compile(pattern)
     except (re.error, OverflowError, RecursionError) as error:

@@ -1,4 +1,8 @@
-"""The keys of ECA's configuration that are used here; others are left alone. Knows no file."""
+"""Owns the schema of the configuration: the keys of ECA's files that we use, and our own. Other keys are ignored.
+
+It must not know where a configuration is read from: `layers` does. `provider_schema` is its neighbour: it has the keys
+of providers. The docstring below each field is its text in the configuration reference, which `reference` generates.
+"""
 
 from __future__ import annotations
 
@@ -16,33 +20,34 @@ from jupyter_eca.protocol.base import Model
 if TYPE_CHECKING:
     from pathlib import Path
 
-# What the two older revisions and some clients call today's default agent.
+# The names that the two older revisions and some clients have for today's default agent.
 ALIASES = {"agent": "code", "build": "code"}
 
 State = tuple[int, int, int]
-"""Of a file: when it was changed, its size, its inode (an editor may replace a file within one tick of the clock)."""
+"""The state of a file, by which a change is noticed: the time of its last change, its size and its inode. The inode is
+needed because an editor may replace a file within one tick of the clock."""
 
 
 class OutputConfig(Model):
-    """What of a tool's output the model is given; the whole is kept, and the model can read on."""
+    """How much of a tool's output the model receives. The whole output is stored, and the model can read the rest."""
 
     lines: int = Field(default=2_000, gt=0)
-    """Lines, from the head and the tail of the output."""
+    """The number of lines, taken from the beginning and the end of the output."""
     size_kb: int = Field(default=50, gt=0)
-    """Thousands of characters."""
+    """The size in thousands of characters."""
 
 
 class ToolCallConfig(Model):
-    """Tool calls: which of them run, and what comes of them."""
+    """Tool calls: which of them may run, and how much of their output the model receives."""
 
     approval: Policy = Policy()
-    """Which calls run, are asked about or are refused."""
+    """Which calls run, which ask the user first, and which are refused."""
     output_truncation: OutputConfig = OutputConfig()
-    """What of a long output the model is given."""
+    """How much of a long output the model receives."""
 
 
 class AgentMode(StrEnum):
-    """`subagent` is not offered to the user, only spawned by another agent."""
+    """Who can use an agent: the user, other agents (`subagent`), or both."""
 
     PRIMARY = "primary"
     SUBAGENT = "subagent"
@@ -50,140 +55,142 @@ class AgentMode(StrEnum):
 
 
 class PromptsConfig(Model):
-    """Text that stands in for ours; empty is ours."""
+    """Prompts that replace ours. An empty text keeps ours."""
 
     chat: str = ""
-    """What the model is told at the beginning of a chat, in place of our words for the agent."""
+    """Replaces our system prompt for the agent."""
     init: str = ""
-    """What `/init` asks."""
+    """Replaces the prompt that `/init` sends."""
 
 
 class RulesConfig(Model):
-    """Rules beside those in `.eca/rules`."""
+    """Rules in addition to those in `.eca/rules`."""
 
     path: str
-    """A Markdown file, or a folder of them; a relative one is looked for in each folder of the workspace."""
+    """A Markdown file, or a folder with such files. A relative path is looked up in each folder of the workspace."""
 
 
 class AgentConfig(Model):
     """An agent, or a change to a built-in one (`code`, `plan`, `explorer`, `general`)."""
 
     mode: AgentMode | None = None
-    """Who may use it: you (`primary`), other agents (`subagent`), or both. Not set: you."""
+    """Who can use the agent: you (`primary`), other agents (`subagent`), or both. Not set: you."""
     description: str = ""
-    """What it is for: you read it, and the agents that may spawn it do."""
+    """What the agent is for. You read it, and so do the agents that may spawn it."""
     inherit: str | None = None
-    """The agent that decides what is not set here."""
+    """The agent whose settings are used where nothing is set here."""
     prompt: str = ""
-    """What the model is told of its part, in place of our words."""
+    """The system prompt of the agent, instead of ours."""
     system_prompt: str = ""
-    """As `prompt`: another of ECA's spellings."""
+    """The same as `prompt`, in another spelling of ECA's."""
     prompts: PromptsConfig = PromptsConfig()
-    """As `prompt`, in `chat`: another of ECA's spellings."""
+    """The same as `prompt`, in its key `chat`: another spelling of ECA's."""
     default_model: str | None = None
-    """PROVIDER/MODEL; not set: as everywhere."""
+    """The agent's model, as PROVIDER/MODEL. Not set: the default model."""
     variant: str | None = None
-    """How hard its model thinks, where it has a choice."""
+    """The variant of its model, for example a reasoning effort."""
     disabled_tools: tuple[str, ...] | None = None
-    """Tools that it is not given, beside those that nobody is: a server, `server__tool`, or the name of one of ours."""
+    """Tools that the agent does not have, in addition to those disabled for all: a server, `server__tool`, or the name
+    of one of our tools."""
     tool_call: ToolCallConfig = ToolCallConfig()
-    """Its own approval rules, over those for everybody; what is denied to everybody stays denied."""
+    """The agent's own approval rules. They win over the general ones, but a call denied for all agents stays denied."""
     auto_compact_percentage: int | None = Field(default=None, ge=0, le=100)
-    """As the key of the same name at the top, for this agent."""
+    """The same as the key of this name at the top level, for this agent only."""
     max_steps: int | None = Field(default=None, gt=0)
-    """How often the model is asked in a turn at most. Not set: as often as it takes."""
+    """The largest number of requests to the model in a turn. Not set: no limit."""
     steps: int | None = Field(default=None, gt=0)
-    """As `maxSteps`: ECA's older spelling."""
+    """The same as `maxSteps`, in ECA's older spelling."""
     spawnable_by: tuple[str, ...] | None = None
-    """The agents that may spawn it: a name or a list. Not set: all."""
+    """The agents that may spawn it: a name or a list. Not set: all agents."""
 
     @field_validator("spawnable_by", mode="before")
     @classmethod
-    def _one(cls, value: object) -> object:
+    def _wrap_single(cls, value: object) -> object:
         return (value,) if isinstance(value, str) else value
 
     @property
     def words(self) -> str:
+        """The system prompt, in whichever of the three spellings it is written."""
         return self.prompt or self.system_prompt or self.prompts.chat
 
 
 class VariantSet(Model):
-    """Variants of the models whose names a pattern (a regular expression, the key) finds."""
+    """Variants of the models whose names match a pattern. The key is the pattern, a regular expression."""
 
     variants: dict[str, Payload] = Field(default_factory=dict[str, Payload])
-    """By name, what is merged into the request when it is chosen; an empty one takes a variant away."""
+    """By the name of the variant, what is merged into the body of a request. An empty object removes the variant."""
     exclude_providers: tuple[str, ...] = ()
-    """Providers whose models it is not for."""
+    """Providers whose models do not have these variants."""
     api: tuple[str, ...] = ()
-    """The APIs that it is for: one, or a list. Empty: all."""
+    """The APIs whose models have these variants: one, or a list. Empty: all."""
 
     @field_validator("api", mode="before")
     @classmethod
-    def _one(cls, value: object) -> object:
+    def _wrap_single(cls, value: object) -> object:
         return (value,) if isinstance(value, str) else value or ()
 
 
 class SubagentsConfig(Model):
-    """A key of ours: agents that agents spawn."""
+    """A key of ours: subagents, which are agents that other agents spawn."""
 
     max_parallel: int = Field(default=4, gt=0)
-    """So many of one chat are at work at once; the others wait."""
+    """The largest number of subagents of a chat that work at the same time. The others wait."""
 
 
 class ChatDefaults(Model):
-    """What new chats begin with."""
+    """The settings of new chats."""
 
     default_trust: bool = False
-    """New chats run what would be asked about; what is denied stays denied."""
+    """New chats run tool calls that would otherwise ask you. Denied calls stay denied."""
     auto_sync_system_prompt: bool = False
-    """What the model is told at the beginning is made anew for each question, not kept as it was when the chat began.
-    That costs the vendor's cache."""
+    """The system prompt is made anew for each prompt, instead of once when the chat begins. The vendor's cache is then
+    used less, so requests cost more."""
 
 
 class McpServerConfig(Model):
-    """A server of the Model Context Protocol: a `command`, or a `url`."""
+    """A server of the Model Context Protocol: a program (`command`) or an address (`url`)."""
 
     command: str | None = None
     """A program that speaks the protocol on its standard streams."""
     args: tuple[str, ...] = ()
-    """Its arguments."""
+    """The arguments of the program."""
     env: dict[str, SecretStr] = Field(default_factory=dict[str, SecretStr])
-    """Variables of the environment that it is given beside ours."""
+    """Variables that are added to the environment of the program."""
     url: str | None = None
-    """Where a server listens: streamable HTTP, else SSE."""
+    """The address of the server. It speaks streamable HTTP, or SSE."""
     headers: dict[str, SecretStr] = Field(default_factory=dict[str, SecretStr])
     """Headers of each request to the `url`."""
     disabled: bool = False
-    """It is not started."""
+    """The server is not started."""
     client_id: str | None = None
-    """OAuth: the id that the server knows us by, or the address of a document about us. Not set: we register."""
+    """OAuth: our client id at the server, or the URL of a document about us. Not set: we register at the server."""
     client_secret: SecretStr | None = None
-    """OAuth: what belongs to the `clientId`, where the server wants it."""
+    """OAuth: the secret for the `clientId`, if the server needs one."""
     oauth_port: int | None = None
-    """OAuth, outside of Jupyter: the port of this machine that the browser comes back to. Not set: any free one."""
+    """OAuth, outside of Jupyter: the port of this machine to which the browser returns. Not set: any free port."""
     client_name: str | None = None
-    """OAuth: what we are called where we register. Not set: `jupyter-eca`."""
+    """OAuth: the name under which we register. Not set: `jupyter-eca`."""
     auth_scope: str | None = None
-    """OAuth: what we ask leave for. Not set: what the server says."""
+    """OAuth: the scopes that we ask for. Not set: those that the server names."""
 
 
 class SamplingConfig(Model):
-    """A key of ours: what a tool server may have a model asked. The limits are for each server in each chat."""
+    """A key of ours: requests of tool servers to a model. The limits are for each server in each chat."""
 
     approval: Decision = Decision.ASK
-    """Whether a request of a server's is sent to the model."""
+    """Whether a request of a server is sent to the model."""
     max_requests: int = Field(default=20, ge=0)
-    """Requests."""
+    """The largest number of requests."""
     max_tokens: int = Field(default=100_000, ge=0)
-    """Tokens of the requests and their answers together."""
+    """The largest number of tokens, of the requests and their answers together."""
 
 
 class BudgetConfig(Model):
-    """A key of ours: US dollars, of all models whose price is known. Where a request would cost more you are asked, and
-    where nobody is there it is not sent. Not set: no limit."""
+    """A key of ours: limits in US dollars, for all models whose price is known. Before a request that would cost more,
+    you are asked. If nobody is there to answer, the request is not sent. Not set: no limit."""
 
     per_chat: float | None = Field(default=None, ge=0)
-    """US dollars for a chat."""
+    """US dollars for each chat."""
     per_notebook: float | None = Field(default=None, ge=0)
     """US dollars for all chats of a notebook."""
     per_day: float | None = Field(default=None, ge=0)
@@ -191,15 +198,15 @@ class BudgetConfig(Model):
 
 
 class ModelChoice(Model):
-    """A model for one job."""
+    """A model for one kind of work."""
 
     model: str | None = None
-    """PROVIDER/MODEL; not set: the default model."""
+    """The model, as PROVIDER/MODEL. Not set: the default model."""
 
 
 class Telling(StrEnum):
-    """What a model is told of a variable, whether the user points at it or the model looks. `names`: its type too.
-    `schema`: shape, columns and memory too. `full`: its values too, a sample of them."""
+    """How much a model learns about a variable, whether the user adds the variable or the model asks for it. `names`:
+    its name and type. `schema`: its shape, columns and memory too. `full`: a sample of its values too."""
 
     NAMES = "names"
     SCHEMA = "schema"
@@ -207,8 +214,8 @@ class Telling(StrEnum):
 
 
 class VariablesConfig(Model):
-    """What a model is told of variables, by what they are: `names` (with the type), `schema` (shape, columns and memory
-    too) or `full` (a sample of the values too). One word in place of the object is for all."""
+    """How much a model learns about variables, by their kind: `names` (name and type), `schema` (shape, columns and
+    memory too) or `full` (a sample of the values too). One word instead of the object is for all kinds."""
 
     table: Telling = Telling.FULL
     """Data frames."""
@@ -217,16 +224,16 @@ class VariablesConfig(Model):
     figure: Telling = Telling.FULL
     """Figures."""
     value: Telling = Telling.FULL
-    """All others."""
+    """All other variables."""
 
 
 class NotebookConfig(Model):
     """A key of ours: notebooks."""
 
     variables: VariablesConfig = VariablesConfig()
-    """What a model is told of variables: an object, or one word for all."""
+    """How much a model learns about variables: an object, or one word for all kinds."""
     lock: bool = False
-    """As `%eca lock on` in every notebook that does not say otherwise."""
+    """Locks the answers in every notebook that has no setting of its own, as `%eca lock on` does."""
 
     @field_validator("variables", mode="before")
     @classmethod
@@ -238,84 +245,85 @@ class PathConfig(Model):
     """Files of yours."""
 
     path: str
-    """A file or a folder; a relative one is looked for in each folder of the workspace."""
+    """A file or a folder. A relative path is looked up in each folder of the workspace."""
 
 
 class Config(Model):
-    """A configuration: all files together, with what is built in."""
+    """A configuration: all files together, and the built-in defaults."""
 
     providers: dict[str, ProviderConfig] = Field(default_factory=dict[str, ProviderConfig])
-    """Who offers models, by name. `anthropic`, `openai` and some others are known already."""
+    """The providers of models, by name. `anthropic`, `openai` and some others are built in."""
     default_model: str | None = None
-    """PROVIDER/MODEL that answers where nobody chose. Not set: the first that is there."""
+    """The model of chats in which nobody has chosen one, as PROVIDER/MODEL. Not set: the first usable model."""
     default_agent: str = "code"
-    """The agent that new chats begin with."""
+    """The agent of new chats."""
     agent: dict[str, AgentConfig] = Field(default_factory=dict[str, AgentConfig])
-    """Agents of your own by name, and changes to the built-in ones."""
+    """Your own agents by name, and changes to the built-in ones."""
     subagents: SubagentsConfig = SubagentsConfig()
-    """Agents that agents spawn."""
+    """Agents that other agents spawn."""
     disabled_tools: tuple[str, ...] = ()
-    """Tools that no model is offered: a server, `server__tool`, or the name of one of ours."""
+    """Tools that no model has: a server, `server__tool`, or the name of one of our tools."""
     variants_by_model: dict[str, VariantSet] = Field(default_factory=dict[str, VariantSet])
-    """Variants (how hard a model thinks) by a regular expression that finds names of models."""
+    """Variants of models, for example reasoning efforts. The key is a regular expression for the names of models."""
     welcome_message: str = "Ask about this notebook, its data or its errors."
     """Markdown that an empty chat shows."""
     chat_retention_days: int = Field(default=0, ge=0)
-    """Days after its last use that a chat is deleted. 0, and so the default, keeps all (ECA: 14): what somebody wrote
-    is not deleted unasked."""
+    """How many days after its last use a chat is deleted. 0 keeps all chats. It is the default (ECA: 14), because
+    nothing that you wrote is deleted without your consent."""
     auto_compact_percentage: int = Field(default=75, ge=0, le=100)
-    """Percent of a model's window from which on a conversation goes on with a summary of itself; 0: never."""
+    """The percentage of a model's context window at which the conversation is replaced by a summary of it. 0: never."""
     chat: ChatDefaults = ChatDefaults()
-    """What new chats begin with."""
+    """The settings of new chats."""
     prompts: PromptsConfig = PromptsConfig()
-    """Texts that stand in for ours."""
+    """Prompts that replace ours."""
     rules: tuple[RulesConfig, ...] = ()
-    """Rules beside those in `.eca/rules`. A project's must lie in the project."""
+    """Rules in addition to those in `.eca/rules`. The rules of a project must be files of the project."""
     include_parent_agents_files: bool = False
-    """`AGENTS.md` of the folders above the workspace is read, too."""
+    """`AGENTS.md` files in the folders above the workspace are read too."""
     rewrite: ModelChoice = ModelChoice()
-    """Who rewrites selected text in an editor."""
+    """The model that rewrites selected text in an editor."""
     completion: ModelChoice = ModelChoice()
-    """Who completes while somebody types."""
+    """The model that completes text while you type."""
     tool_call: ToolCallConfig = ToolCallConfig()
-    """Approval of tool calls, and how much of their output the model is given."""
+    """The approval of tool calls, and how much of their output the model receives."""
     notebook: NotebookConfig = NotebookConfig()
     """Variables and locked answers."""
     skills: tuple[PathConfig, ...] = ()
-    """Skills beside those in `.eca/skills` and `.agents/skills`."""
+    """Skills in addition to those in `.eca/skills` and `.agents/skills`."""
     commands: tuple[PathConfig, ...] = ()
-    """Commands beside those in `.eca/commands`."""
+    """Commands in addition to those in `.eca/commands`."""
     custom_tools: dict[str, CustomToolConfig] = Field(default_factory=dict[str, CustomToolConfig])
-    """Command lines of yours that the model may call, by name. Your approval rules hold for them."""
+    """Your own command lines that the model can call as tools, by name. Your approval rules hold for them."""
     hooks: dict[str, Any] = Field(default_factory=dict[str, Any])
-    """Programs of yours around chats, prompts, tool calls and summaries, by name; they run in the order of the names.
-    A bad one costs itself alone, so they are read where they are run."""
+    """Your own programs that run before or after chats, prompts, tool calls and summaries, by name. They run in the
+    order of their names. A hook with an error is ignored, and the others still run."""
     budget: BudgetConfig = BudgetConfig()
-    """US dollars that may be spent without asking."""
+    """How many US dollars may be spent without a question."""
     mcp_servers: dict[str, McpServerConfig] = Field(default_factory=dict[str, McpServerConfig])
-    """Tool servers by name. Those of a project's `.mcp.json` are listed too, and started only when you say so."""
+    """Tool servers by name. The servers in a project's `.mcp.json` are listed too, but start only when you start
+    them."""
     mcp_timeout_seconds: float = Field(default=60.0, gt=0)
-    """Seconds that a tool server has to start, and to answer a call."""
+    """How many seconds a tool server has to start, and to answer a call."""
     mcp_keep_alive_seconds: float = Field(default=30.0, gt=0)
-    """Seconds between two looks at whether a tool server still answers."""
+    """The seconds between two checks whether a tool server still answers."""
     mcp_sampling: SamplingConfig = SamplingConfig()
-    """What tool servers may have a model asked."""
+    """Requests of tool servers to a model."""
     connect_timeout_seconds: float | None = Field(default=None, gt=0)
-    """Seconds to wait for a connection to a provider. Not set: the provider's own."""
+    """How many seconds to wait for a connection to a provider. Not set: the provider's own setting."""
     stream_idle_timeout_seconds: float | None = Field(default=None, gt=0)
-    """Seconds to wait for the next word of an answer. Not set: the provider's own."""
+    """How many seconds to wait for the next piece of an answer. Not set: the provider's own setting."""
     sources: tuple[str, ...] = ()
-    """No key of a file: the files that it was read from."""
+    """Not a key of a file: the files that this configuration was read from."""
     watched: dict[str, State | None] = Field(default_factory=dict[str, "State | None"])
-    """No key of a file: all files whose change would change it, as they were then."""
+    """Not a key of a file: all files whose change would change this configuration, with their state at that time."""
     warnings: tuple[str, ...] = ()
-    """No key of a file: sentences about what could not be used."""
+    """Not a key of a file: sentences about settings that could not be used."""
     variables: dict[str, SecretStr] = Field(default_factory=dict[str, SecretStr])
-    """No key of a file: what the client adds to the environment."""
+    """Not a key of a file: variables that the client adds to the environment."""
 
     @field_validator("default_agent")
     @classmethod
-    def _todays_name(cls, value: str) -> str:
+    def _to_current_name(cls, value: str) -> str:
         return ALIASES.get(value, value)
 
     @field_validator("variants_by_model")
@@ -330,15 +338,15 @@ class Config(Model):
         return dict.fromkeys(variables, "**********")
 
     def variable(self, name: str) -> str:
-        """Of the environment as the client sees it; empty when it is not set."""
+        """Return a variable of the environment, as the client sees it; empty when it is not set."""
         added = self.variables.get(name)
         return os.environ.get(name, "") if added is None else added.get_secret_value()
 
 
 def state(path: Path) -> State | None:
-    """None when it is not there."""
+    """Return the state of a file, or None when the file does not exist."""
     try:
-        found = path.stat()
+        stat = path.stat()
     except (OSError, ValueError):
         return None
-    return found.st_mtime_ns, found.st_size, found.st_ino
+    return stat.st_mtime_ns, stat.st_size, stat.st_ino

@@ -1,4 +1,7 @@
-"""What a configuration holds that is not for everybody's eyes, and how it is made known to `secrecy`."""
+"""Owns the search for secrets in a configuration, and registers them for redaction.
+
+It must not store a secret. `redaction` is its neighbour: it removes the registered secrets from texts.
+"""
 
 from __future__ import annotations
 
@@ -14,12 +17,12 @@ from jupyter_eca.config.schema import ProviderConfig
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-# Keys of the configuration under which each value has a name that somebody chose.
+# Keys of the configuration whose values have names that the user chooses.
 _NAMED = frozenset({"extra_headers", "env", "headers", "variables"})
 
 
 def held(name: str, value: object) -> Iterator[tuple[str, str]]:
-    """Each secret with the path to it, which begins with `name`."""
+    """Yield each secret with its path, which begins with `name`."""
     match value:
         case SecretStr():
             yield name, value.get_secret_value()
@@ -37,6 +40,7 @@ def held(name: str, value: object) -> Iterator[tuple[str, str]]:
 
 
 def make_known(settings: BaseModel) -> None:
+    """Register all secrets of the settings for redaction."""
     for path, secret in held("", settings):
         above, _, name = path.rpartition(".")
         if above.rpartition(".")[2] in _NAMED:

@@ -1,4 +1,8 @@
-"""Tells when the configuration has changed on disk. Polls, as ECA does: a few `stat` calls cost less than a library."""
+"""Owns the watch over the configuration files: it reports a new configuration when a file has changed.
+
+It must not read a file itself: its caller passes a reader. `layers` is its neighbour: it is that reader. The watch
+polls, as ECA does, because a few `stat` calls cost less than a library.
+"""
 
 from __future__ import annotations
 
@@ -25,8 +29,12 @@ async def watch(
     failed: Callable[[str], None],
     every: float = EVERY_SECONDS,
 ) -> None:
-    """Until cancelled. `read` runs in a thread. After a bad edit `failed` is told once and `current` stays in force;
-    a file that was only touched changes nothing. What changed since `current` was read counts too."""
+    """Watch until cancelled. `read` runs in a thread.
+
+    After an edit, `changed` is called with the new configuration. After an edit with an error, `failed` is called once
+    with the message, and `current` stays valid. An edit that changes no setting is ignored. Changes since `current` was
+    read count too.
+    """
     seen = current.watched
     while True:
         await asyncio.sleep(every)

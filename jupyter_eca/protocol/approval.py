@@ -1,4 +1,8 @@
-"""The rules about what runs unasked, asks or is forbidden: read, added to and taken out. Ours, for a settings page."""
+"""Owns the messages with which a settings page reads, adds and removes approval rules. All of them are ours.
+
+It must not decide anything: `engine.approval` applies the rules. `tool` is its neighbour: the rules are about its
+calls.
+"""
 
 from __future__ import annotations
 
@@ -10,57 +14,68 @@ from jupyter_eca.protocol.base import ChatId, Model
 
 
 class RuleText(Model):
-    """One entry of `toolCall.approval`: `rule` selects a server, a `server__tool` or a native tool by its name."""
+    """One entry of `toolCall.approval`."""
 
     decision: Literal["allow", "ask", "deny"]
     rule: str = Field(min_length=1)
+    """The selector: a server, `server__tool`, or the name of a native tool."""
     args_matchers: dict[str, tuple[str, ...]] = Field(default_factory=dict[str, tuple[str, ...]])
+    """Regular expressions by the name of an argument. The rule is only for calls whose arguments match."""
 
 
 class ApprovalRule(RuleText):
-    """With where it is from: `files` that name it, the last of which wins; where there is none it is built in, or was
-    given to the server when it began. `agent` is whose own it is; `own` ones can be removed."""
+    """A rule and where it comes from."""
 
     agent: str | None = None
+    """The agent that the rule belongs to; absent for a rule of all agents."""
     files: tuple[str, ...] = ()
+    """The files that have the rule; the last one wins. Without a file, the rule is built in, or a client sent it when
+    the server started."""
     built_in: bool = False
     own: bool = False
+    """Whether the rule can be removed with `approvals/remove`."""
 
 
 class ApprovalsListResult(Model):
-    """`by_default` is what becomes of a call that no rule is about."""
+    """All rules."""
 
     rules: tuple[ApprovalRule, ...]
     by_default: Literal["allow", "ask", "deny"]
+    """What happens to a call that no rule matches."""
 
 
 class ApprovalsProposeParams(Model):
-    """Of a call that waits."""
+    """Asks for a rule that would allow a waiting call."""
 
     chat_id: ChatId
     tool_call_id: str
 
 
 class RulePlace(Model):
-    """A file that a rule can be written to."""
+    """A file to which a rule can be written."""
 
     scope: Literal["workspace", "global"]
     file: str
 
 
 class ApprovalsProposeResult(Model):
-    """The rule that would let such calls run unasked, or `why` there is none."""
+    """A rule with which such calls would run without a question."""
 
     rule: RuleText | None = None
+    """Absent when there is no such rule."""
     places: tuple[RulePlace, ...] = ()
+    """The files to which the rule can be written, the best one first."""
     why: str | None = None
+    """Why there is no rule."""
 
 
 class ApprovalsAddParams(RuleText):
-    """Where a file has a rule of that name already it is written there, whatever the scope."""
+    """Adds a rule. If a file has a rule with this selector already, that file is changed, whatever the scope is."""
 
     scope: Literal["workspace", "global"] = "workspace"
 
 
 class ApprovalsAddResult(Model):
+    """The file that has the rule now."""
+
     file: str

@@ -1,4 +1,8 @@
-"""Our extension for reviewing: what turns changed in files and in cells of notebooks, taken back or kept one by one."""
+"""Owns the messages for reviewing what turns have changed in files and in cells of notebooks. All of them are ours.
+
+It must not know how a change is reverted: `host.operations` does. `notebook` is its neighbour: it makes changes to
+cells.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +16,8 @@ from jupyter_eca.protocol.notebook import CellType
 
 
 class ChangeExtent(StrEnum):
-    """`last`: of the last turn that changed something; `each`: of each turn for itself; `chat`: of all turns as one."""
+    """Which turns to review. `last`: the last turn that changed something. `each`: every turn by itself. `chat`: all
+    turns together."""
 
     LAST = "last"
     EACH = "each"
@@ -20,85 +25,100 @@ class ChangeExtent(StrEnum):
 
 
 class ChatChangesParams(Model):
-    """A `turn` goes before an `extent`."""
+    """Asks what turns of a chat have changed."""
 
     chat_id: ChatId
     turn: str | None = None
+    """The id of one turn. If it is present, `extent` is ignored."""
     extent: ChangeExtent = ChangeExtent.LAST
 
 
 class ChangedText(Model):
-    """`before` is what was there before the first edit, `after` what is there now or, when a later turn went on, what
-    this one left; absent where there was nothing. `diff` is the unified one from the one to the other."""
+    """The change to the text of a file or a cell."""
 
     before: str | None = None
+    """The text before the first edit; absent when there was none."""
     after: str | None = None
+    """The text now. If a later turn has changed it again, the text after this turn. Absent when there is none."""
     diff: str
+    """The unified diff from `before` to `after`."""
     lines_added: int
     lines_removed: int
 
 
 class ChangeBase(Model):
-    """What stands of a change. `number` is that of the file or cell in its chat, whichever turn is asked about; `text`
-    is absent where there is none, or too much of it; `refused` says why it cannot be taken back."""
+    """A change that was neither kept nor reverted."""
 
     id: str
     number: int
+    """The number of the file or cell in its chat. It is the same for every extent."""
     turn: str
+    """The id of the turn that made the change."""
     path: str
     text: ChangedText | None = None
+    """Absent when there is no text, or too much of it."""
     refused: str | None = None
+    """Why the change cannot be reverted."""
 
 
 class ChangedFile(ChangeBase):
+    """A change to a file."""
+
     type: Literal["file"] = "file"
     kind: Literal["created", "edited", "deleted"]
 
 
 class ChangedCell(ChangeBase):
-    """`place` and `place_before` count from 1, absent while it is not there. `left` is what the assistant left of it,
-    where somebody has gone on from there. Cells that were only run are none."""
+    """A change to a cell of a notebook. Running a cell is not a change."""
 
     type: Literal["cell"] = "cell"
     kind: Literal["inserted", "edited", "deleted", "moved"]
     cell_id: str
     cell_type: CellType
     place: int | None = None
+    """The number of the cell in the notebook, counted from 1; absent when the cell does not exist any more."""
     place_before: int | None = None
+    """The number before the change, counted from 1; absent when the cell did not exist."""
     left: str | None = None
+    """The source after the assistant's change, when somebody has edited the cell since."""
 
 
 Change = Annotated[ChangedFile | ChangedCell, Field(discriminator="type")]
 
 
 class ChatChangesResult(Model):
-    """By their numbers, turn after turn. Those that were kept or taken back are not among them."""
+    """The changes that were neither kept nor reverted, turn after turn, in the order of their numbers."""
 
     changes: tuple[Change, ...]
 
 
 class ChatReviewParams(Model):
-    """`changes` are ids."""
+    """Keeps or reverts changes."""
 
     chat_id: ChatId
     changes: tuple[str, ...]
+    """The ids of the changes."""
 
 
 class ChangeLeft(Model):
-    """`shown` names the file or cell to a reader."""
+    """A change that could not be reverted."""
 
     id: str
     shown: str
+    """The name of the file or cell for the user."""
     why: str
 
 
 class ChangeReverted(Model):
+    """A change that was reverted."""
+
     id: str
     shown: str
+    """The name of the file or cell for the user."""
 
 
 class ChatRevertResult(Model):
-    """Each change was taken back whole or not at all."""
+    """What became of each change. A change is reverted completely or not at all."""
 
     reverted: tuple[ChangeReverted, ...] = ()
     left: tuple[ChangeLeft, ...] = ()

@@ -1,5 +1,8 @@
-"""What is said in a chat, in both directions. Contents are in `content`, the envelope in `event`, the list of chats and
-what can be done to one in `chats`."""
+"""Owns the messages of a running chat, in both directions: prompts, approvals, progress and the choice of a model.
+
+It must not know where a chat is stored. Its neighbours: `content` has what a turn consists of, `event` the recorded
+events, and `chats` the list of chats and the operations on a chat.
+"""
 
 from __future__ import annotations
 
@@ -13,40 +16,48 @@ from jupyter_eca.protocol.content import Content, Role
 from jupyter_eca.protocol.context import ChatContext
 from jupyter_eca.protocol.event import Outcome
 
-# What the ids of subagents' chats begin with; nobody else may make such a one.
+# The ids of subagents' chats begin with this. Nobody else may make such an id.
 SUBAGENT: Final = "subagent-"
 
 
 class ChatLock(Model):
-    """Where the answer is to be recorded, and replayed from. All paths are the asker's, and must be in the workspace.
-
-    `on`: None leaves it to the configuration. `file` is the lock file where the user names one; else it stands beside
-    the `notebook`, else in the `folder`. `cell` is empty where it is not known; `occurrence` counts the cells before
-    this one that ask the same; `renew`: ask again, whatever is recorded.
-    """
+    """Where the answer to a prompt is recorded, and replayed from. Paths are those of the kernel that asks, and must be
+    in the workspace."""
 
     on: bool | None = None
+    """Whether answers are locked; None leaves the decision to the configuration."""
     file: str = ""
+    """The lock file, if the user names one. Otherwise it is beside `notebook`, or in `folder`."""
     notebook: str = ""
+    """The notebook that asks."""
     folder: str = ""
+    """The folder of the kernel."""
     cell: str = ""
+    """The id of the cell that asks; empty when it is not known."""
     occurrence: int = Field(default=0, ge=0)
+    """How many cells before this one ask the same question."""
     renew: bool = False
+    """Whether to ask the model again, even if an answer is recorded."""
 
 
 class ChatPromptParams(Model):
-    """`behavior` is the older name of `agent`. Without `chat_id` a chat is made. `trust`: what would have to ask runs
-    unasked in this chat. `lock` is ours: kernels send it for their cells."""
+    """A prompt of the user."""
 
     message: str
     chat_id: ChatId | None = None
+    """The chat; without an id a new chat is made."""
     model: str | None = None
+    """The model, as PROVIDER/MODEL."""
     agent: str | None = None
     behavior: str | None = None
+    """The older name of `agent`."""
     variant: str | None = None
+    """The variant of the model, for example its reasoning effort."""
     trust: bool | None = None
+    """Whether tool calls in this chat run without a question where the rules would ask."""
     contexts: tuple[ChatContext, ...] = ()
     lock: ChatLock | None = None
+    """Ours: kernels send it for their cells."""
 
     @field_validator("contexts", mode="before")
     @classmethod
@@ -55,110 +66,142 @@ class ChatPromptParams(Model):
 
 
 class PromptStatus(StrEnum):
+    """What happens to a prompt: a turn begins, the user must sign in first, or there is an error."""
+
     PROMPTING = "prompting"
     LOGIN = "login"
     ERROR = "error"
 
 
 class ChatPromptResult(Model):
+    """The chat and the model that answer a prompt."""
+
     chat_id: ChatId
     model: str
     status: PromptStatus = PromptStatus.PROMPTING
 
 
 class ChatContentReceivedParams(Model):
-    """`turn` to `outcome` are the envelope, sent to clients that declare the capability `envelope`. `parent_chat_id` is
-    set in the chat of a subagent."""
+    """One content of a chat. The fields from `turn` to `outcome` are the envelope: only clients with the capability
+    `envelope` receive them."""
 
     chat_id: ChatId
     role: Role
     content: Content
     turn: str | None = None
+    """The id of the turn."""
     seq: int | None = None
+    """The sequence number of the event in its chat."""
     at: int | None = None
+    """When the event was recorded, in milliseconds since the epoch."""
     outcome: Outcome | None = None
+    """How the turn ended; only with its last content."""
     parent_chat_id: ChatId | None = None
+    """In a subagent's chat, the chat that spawned it."""
 
 
 class ChatToolCallApproveParams(Model):
+    """The user approves a tool call that waits."""
+
     chat_id: ChatId
     tool_call_id: str
     save: Literal["session"] | None = None
+    """With `session`, later calls of this tool in this chat are approved too."""
 
 
 class ChatToolCallRejectParams(Model):
-    """`reason` is ours, and optional: it goes to the model."""
+    """The user rejects a tool call that waits."""
 
     chat_id: ChatId
     tool_call_id: str
     reason: str = ""
+    """Ours: why the call is rejected. The model reads it."""
 
 
 class ChatToolCallProgressParams(Model):
-    """Ours: how far a call that runs has come, in place of what was told before. `text` is the end of what it has put
-    out; `progress` of `total` is in a unit of the tool's. Never stored, and never told again. `background`:
-    `chat/toolCallBackground` would be heeded."""
+    """Ours: the progress of a running tool call. It replaces the progress sent before, and is not stored."""
 
     chat_id: ChatId
     id: str
+    """The id of the call."""
     text: str = ""
+    """The end of the output so far."""
     progress: float | None = None
+    """How much is done, in a unit that the tool chooses."""
     total: float | None = None
+    """How much there is to do, in the same unit."""
     background: bool | None = None
+    """Whether the call can be continued as a background job, by `chat/toolCallBackground`."""
 
 
 class ChatToolCallBackgroundParams(Model):
-    """Ours: nobody waits for a call any more; it goes on as a job, and the turn goes on without it."""
+    """Ours: continue a running tool call as a background job. The turn goes on without waiting for it."""
 
     chat_id: ChatId
     id: str
+    """The id of the call."""
 
 
 class ChatToolOutputParams(Model):
-    """Ours: the whole output of the call `id`, of which its `toolCalled` has only the head and the tail; in bytes of
-    UTF-8."""
+    """Ours: asks for a part of a tool call's whole output. `toolCalled` may have only its head and tail."""
 
     chat_id: ChatId
     id: str
+    """The id of the call."""
     offset: int = Field(default=0, ge=0)
+    """Where the part begins, in bytes of UTF-8."""
     limit: int = Field(default=100_000, ge=1, le=1_000_000)
+    """The longest part to return, in bytes of UTF-8."""
 
 
 class ChatToolOutputResult(Model):
-    """From `offset` to `end` of `total` bytes; characters are whole."""
+    """A part of a tool call's output. It never begins or ends within a character."""
 
     text: str
     offset: int
+    """Where the part begins, in bytes of UTF-8."""
     end: int
+    """Where the part ends, in bytes of UTF-8."""
     total: int
+    """The size of the whole output, in bytes of UTF-8."""
 
 
 class ChatPromptStopParams(Model):
+    """Stop the running turn of a chat."""
+
     chat_id: ChatId
 
 
 class ChatPromptSteerParams(Model):
-    """Words for the model, told to it before its next step of the turn that is under way."""
+    """A message that the model reads before its next step in the running turn."""
 
     chat_id: ChatId
     message: str
 
 
 class ChatPromptSteerRemoveParams(Model):
+    """Remove a steering message that the model has not read yet."""
+
     chat_id: ChatId
 
 
 class ChatSelectedModelChangedParams(Model):
+    """The user has selected a model in a client."""
+
     model: str
     chat_id: ChatId | None = None
     variant: str | None = None
 
 
 class ChatSelectedAgentChangedParams(Model):
+    """The user has selected an agent in a client."""
+
     agent: str
     chat_id: ChatId | None = None
 
 
 class ChatSelectedBehaviorChangedParams(Model):
+    """The older form of `ChatSelectedAgentChangedParams`."""
+
     behavior: str
     chat_id: ChatId | None = None

@@ -1,4 +1,7 @@
-"""The chats of a workspace: listed, opened, cut back, forked, deleted."""
+"""Owns the messages about the chats of a workspace: listing, opening, clearing, rolling back, forking and deleting.
+
+It must not know where a chat is stored. `chat` is its neighbour: it has the messages of a running chat.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,8 @@ from jupyter_eca.protocol.chat import ChatContentReceivedParams
 
 
 class ChatStatus(StrEnum):
+    """What a chat is doing. `login`: it waits until the user has signed in to a provider."""
+
     RUNNING = "running"
     IDLE = "idle"
     STOPPING = "stopping"
@@ -19,29 +24,40 @@ class ChatStatus(StrEnum):
 
 
 class ChatStatusChangedParams(Model):
+    """The status of a chat has changed."""
+
     chat_id: ChatId
     status: ChatStatus
 
 
 class ChatOpenedParams(Model):
+    """The server sends a chat from its beginning; its contents follow."""
+
     chat_id: ChatId
     title: str | None = None
 
 
 class ChatClearedParams(Model):
+    """A chat was cleared."""
+
     chat_id: ChatId
     messages: bool = True
+    """Whether its messages were removed too, not only its usage."""
 
 
 class ChatDeletedParams(Model):
+    """A chat was deleted."""
+
     chat_id: ChatId
 
 
 class ChatListParams(Model):
-    """`sort_by` is `updatedAt` (the default) or `createdAt`; the newest come first."""
+    """Asks for the chats of the workspace, the newest first."""
 
     limit: int | None = None
+    """How many chats to return; without a limit, all."""
     sort_by: str | None = None
+    """The time by which the chats are sorted: `updatedAt` (the default) or `createdAt`."""
 
     @field_validator("limit", mode="before")
     @classmethod
@@ -50,7 +66,7 @@ class ChatListParams(Model):
 
 
 class ChatSummary(Model):
-    """Times are milliseconds since the epoch."""
+    """A chat in a list. Times are milliseconds since the epoch."""
 
     id: ChatId
     title: str | None = None
@@ -62,57 +78,75 @@ class ChatSummary(Model):
 
 
 class ChatListResult(Model):
+    """The chats of the workspace."""
+
     chats: tuple[ChatSummary, ...]
 
 
 Cursor = int | str
-"""A place in a chat: the sequence number of an event, or `lastCompaction`. Opaque to clients."""
+"""A position in a chat: the sequence number of an event, or `lastCompaction`. Clients only send it back."""
 
 
 class ChatPageParams(Model):
-    """A window on a chat: the newest `limit` messages, or those next to a cursor, which is left out itself."""
+    """Asks for a part of a chat: its newest messages, or those before or after a cursor."""
 
     chat_id: ChatId
     limit: int | None = None
+    """How many messages to return."""
     before: Cursor | None = None
+    """Return the messages before this position, without the one at it."""
     after: Cursor | None = None
+    """Return the messages after this position, without the one at it."""
 
 
 class ChatOpenParams(ChatPageParams):
-    """A client with the capability `envelope` gives the last `seq` that it was shown as `after`."""
+    """Opens a chat. A client with the capability `envelope` sends the last `seq` that it has received as `after`."""
 
 
 class ChatSelection(Model):
-    """What the chat's next turn would be run with."""
+    """The settings for the next turn of a chat."""
 
     model: str | None = None
     agent: str | None = None
     variant: str | None = None
     variants: tuple[str, ...] = ()
+    """The variants that the model has."""
     trust: bool = False
+    """Whether tool calls run without a question where the rules would ask."""
 
 
 class PageMeta(Model):
-    """`total` and `returned` count contents; a cursor is absent where there is nothing more."""
+    """How a part of a chat lies in the whole. A cursor is absent when there is nothing more in its direction."""
 
     total: int
+    """The number of contents in the chat."""
     returned: int
+    """The number of contents in this part."""
     before_cursor: Cursor | None = None
+    """Where the previous part ends."""
     after_cursor: Cursor | None = None
+    """Where the next part begins."""
     compaction_cursor: Cursor | None = None
+    """Where the last summary is."""
 
 
 class PageErrorCode(StrEnum):
+    """Why a part of a chat cannot be returned."""
+
     CHAT_NOT_FOUND = "chat_not_found"
     CURSOR_EXPIRED = "cursor_expired"
 
 
 class PageError(Model):
+    """Why a part of a chat cannot be returned."""
+
     code: PageErrorCode
     message: str = ""
 
 
 class ChatOpenResult(Model):
+    """The opened chat. Its contents are sent separately, as `chat/contentReceived`."""
+
     found: bool
     chat_id: ChatId | None = None
     title: str | None = None
@@ -122,24 +156,29 @@ class ChatOpenResult(Model):
 
 
 class ChatHistoryParams(ChatPageParams):
-    pass
+    """Asks for a part of a chat without opening it."""
 
 
 class ChatHistoryResult(Model):
+    """A part of a chat."""
+
     contents: tuple[ChatContentReceivedParams, ...] = ()
     meta: PageMeta | None = None
     error: PageError | None = None
 
 
 class ChatDeleteParams(Model):
+    """Delete a chat."""
+
     chat_id: ChatId | None = None
 
 
 class ChatClearParams(Model):
-    """The chat stays, its messages go. `messages` false keeps them and forgets only the usage."""
+    """Clear a chat. The chat itself stays."""
 
     chat_id: ChatId
     messages: bool = True
+    """Whether to remove the messages; if not, only the usage is forgotten."""
 
     @field_validator("messages", mode="before")
     @classmethod
@@ -148,16 +187,18 @@ class ChatClearParams(Model):
 
 
 class ChatMessageParams(Model):
-    """`content_id` is that of a user's message."""
+    """Names a message of the user in a chat."""
 
     chat_id: ChatId
     content_id: str
+    """The id of the message's content."""
 
 
 class ChatRollbackParams(ChatMessageParams):
-    """Back to before the message; what to take back, everything when empty."""
+    """Take a chat back to the state before a message."""
 
     include: tuple[Literal["messages", "tools"], ...] = ()
+    """What to take back: the messages, the changes that tools made, or both when it is empty."""
 
     @field_validator("include", mode="before")
     @classmethod
@@ -166,19 +207,21 @@ class ChatRollbackParams(ChatMessageParams):
 
 
 class ChatForkParams(ChatMessageParams):
-    """A new chat with everything up to the end of the turn that began with the message."""
+    """Copy a chat into a new one, up to the end of the turn that began with the message."""
 
 
 class ChatAddFlagParams(ChatMessageParams):
+    """Set a mark at a message."""
+
     text: str
 
 
 class ChatRemoveFlagParams(ChatMessageParams):
-    pass
+    """Remove the mark at a message."""
 
 
 class ChatUpdateParams(Model):
-    """An absent field stays as it is."""
+    """Change the settings of a chat. An absent field stays unchanged."""
 
     chat_id: ChatId
     title: str | None = None

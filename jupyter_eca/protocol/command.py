@@ -1,4 +1,7 @@
-"""The `/` commands of a chat, as a client lists them."""
+"""Owns the messages that list the `/` commands of a chat.
+
+It must not know what a command does: `host.commands` has the commands. `context` is its neighbour: it lists contexts.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from jupyter_eca.protocol.base import ChatId, Model
 
 
 class CommandKind(StrEnum):
-    """The newest spelling; the older dialects write `mcp-prompt`."""
+    """Where a command comes from. These are the words of the newest revision; the older ones write `mcp-prompt`."""
 
     NATIVE = "native"
     MCP_PROMPT = "mcpPrompt"
@@ -20,19 +23,26 @@ class CommandKind(StrEnum):
 
 
 class CommandArgument(Model):
+    """An argument of a command."""
+
     name: str
     description: str | None = None
     required: bool = False
 
 
 class ChatCommand(Model):
+    """A command that the user can type."""
+
     name: str
+    """The name without the slash."""
     description: str
     type: CommandKind = CommandKind.NATIVE
     arguments: tuple[CommandArgument, ...] = ()
 
 
 class ChatQueryCommandsParams(Model):
+    """Asks for the commands that match the text typed so far."""
+
     query: str = ""
     chat_id: ChatId | None = None
 
@@ -43,5 +53,7 @@ class ChatQueryCommandsParams(Model):
 
 
 class ChatQueryCommandsResult(Model):
+    """The commands that match."""
+
     commands: tuple[ChatCommand, ...]
     chat_id: ChatId | None = None

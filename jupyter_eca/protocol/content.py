@@ -1,7 +1,9 @@
-"""ECA's content union: what `chat/contentReceived` can carry, and so what the engine can say.
+"""Owns ECA's union of chat contents: everything that `chat/contentReceived` can carry and the engine can send.
 
-Shapes are those of the ECA protocol document (sections "Chat Content Received"); fields that only newer
-revisions know are optional. Nothing here knows how a content came to be.
+It must not know how a content is made. `chat` is its neighbour: it has the messages that carry a content.
+
+The shapes are those of the ECA protocol document, section "Chat Content Received". A field that only newer revisions
+know is optional. A field marked "ours" is not part of ECA: only clients with the capability `envelope` use it.
 """
 
 from __future__ import annotations
@@ -16,6 +18,8 @@ from jupyter_eca.protocol.notebook import CellChange
 
 
 class Role(StrEnum):
+    """Who a content comes from."""
+
     USER = "user"
     SYSTEM = "system"
     ASSISTANT = "assistant"
@@ -31,117 +35,146 @@ class Origin(StrEnum):
 
 
 class TextContent(Model):
+    """A piece of text. Clients append the pieces of one answer."""
+
     type: Literal["text"] = "text"
     text: str
     content_id: str | None = None
+    """The id of a user's message, by which it can be flagged, rolled back or forked from."""
 
 
 class ProgressContent(Model):
-    """Clients show a chat as busy from `running` until `finished`: each turn ends with exactly one `finished`.
-
-    Ours, for clients with the envelope: with `plan` the turn ended with a plan, which `/go` carries out.
-    """
+    """Whether a turn is running. Clients show a chat as busy from `running` until `finished`; each turn ends with
+    exactly one `finished`."""
 
     type: Literal["progress"] = "progress"
     state: Literal["running", "finished"]
     text: str = ""
+    """What the turn is doing, for the user."""
     plan: bool | None = None
+    """Ours: the turn ended with a plan, which `/go` carries out."""
 
 
 class ReasonStartedContent(Model):
+    """The model begins to reason."""
+
     type: Literal["reasonStarted"] = "reasonStarted"
     id: str
+    """The id of the reasoning, which its text and its end repeat."""
 
 
 class ReasonTextContent(Model):
+    """A piece of the model's reasoning. Clients append the pieces with the same id."""
+
     type: Literal["reasonText"] = "reasonText"
     id: str
     text: str
 
 
 class ReasonFinishedContent(Model):
+    """The model has stopped reasoning."""
+
     type: Literal["reasonFinished"] = "reasonFinished"
     id: str
     total_time_ms: int = 0
 
 
 class Limit(Model):
-    """Sizes in tokens."""
+    """The limits of a model in tokens."""
 
     context: int
+    """The size of the context window."""
     output: int
+    """The longest answer."""
 
 
 class ContextCategory(Model):
-    """One kind of thing in the context window."""
+    """One kind of content in the context window, for example the tools."""
 
     name: str
     tokens: int
     color: str = ""
+    """The color in which a client draws it."""
     emoji: str = ""
 
 
 class ContextBreakdown(Model):
+    """What the context window is filled with."""
+
     categories: tuple[ContextCategory, ...]
     used_tokens: int
     free_tokens: int | None = None
+    """Absent when the size of the window is not known."""
     context_limit: int | None = None
+    """The size of the window in tokens."""
 
 
 class UsageContent(Model):
-    """`session_tokens` is what fills the context window now; costs are US dollars as decimal strings.
-
-    `message_cost` is what the older revision calls `last_message_cost`. Ours, for clients with the envelope: how many
-    of the tokens that went in came from the vendor's cache, and `replayed`, that the answer came from a lock file and
-    no model was asked.
-    """
+    """The tokens and the costs of the last request and of the chat. Costs are US dollars, as decimal strings."""
 
     type: Literal["usage"] = "usage"
     session_tokens: int
+    """The tokens that are in the context window now."""
     message_input_tokens: int
+    """The tokens sent with the last request."""
     message_output_tokens: int
+    """The tokens of its answer."""
     message_cached_tokens: int | None = None
+    """Ours: how many of the input tokens came from the vendor's cache."""
     last_message_cost: str | None = None
+    """The cost of the last request. The older revision calls it `message_cost`."""
     message_cost: str | None = None
+    """The same cost under its older name."""
     session_cost: str | None = None
+    """The cost of the chat."""
     limit: Limit | None = None
     auto_compact_percentage: int | None = None
+    """The percentage of the window at which the conversation is summarized."""
     context_breakdown: ContextBreakdown | None = None
     replayed: bool | None = None
+    """Ours: the answer came from a lock file, and no model was asked."""
 
 
 class FileChangeDetails(Model):
-    """`diff` is in the unified format. Of a notebook it is that of its cells as text, and `cells` are the changes that
-    it shows: what is approved is what is then made."""
+    """The change to a file or a notebook that a tool call makes."""
 
     type: Literal["fileChange"] = "fileChange"
     path: str
     diff: str
+    """The change as a unified diff. For a notebook, it is the diff of its cells as text."""
     lines_added: int
     lines_removed: int
     cells: tuple[CellChange, ...] | None = None
+    """For a notebook, the changes that the diff shows. Exactly these changes are made after the approval."""
 
 
 class JsonOutputsDetails(Model):
-    """`jsons` are the structured results of a tool, each as JSON text."""
+    """The structured results of a tool call."""
 
     type: Literal["jsonOutputs"] = "jsonOutputs"
     jsons: tuple[str, ...]
+    """Each result as JSON text."""
 
 
 class ShellCommandPart(Model):
-    """One command of a line. `approval_key` is what "remember" would remember, None when it may not be remembered."""
+    """One command of a command line."""
 
     command: str
+    """The program."""
     args: tuple[str, ...] = ()
     approval_key: str | None = None
+    """What is remembered when the user remembers the approval; absent when this command may not be remembered."""
     remembered: bool = False
+    """Whether an earlier approval is remembered for it."""
 
 
 class ShellCommandDetails(Model):
+    """The command line that a tool call runs."""
+
     type: Literal["shellCommand"] = "shellCommand"
     commands: tuple[ShellCommandPart, ...]
     background: bool = False
+    """Whether it runs as a background job."""
 
 
 class TaskStatus(StrEnum):
@@ -151,12 +184,16 @@ class TaskStatus(StrEnum):
 
 
 class Task(Model):
+    """One item of the chat's task list."""
+
     id: str
     subject: str
     status: TaskStatus = TaskStatus.PENDING
 
 
 class TaskSummary(Model):
+    """How many tasks have each status."""
+
     done: int
     in_progress: int
     pending: int
@@ -164,23 +201,28 @@ class TaskSummary(Model):
 
 
 class TaskDetails(Model):
-    """The chat's plan as it stands after the call."""
+    """The chat's task list after the call."""
 
     type: Literal["task"] = "task"
     tasks: tuple[Task, ...]
     in_progress_task_ids: tuple[str, ...] = ()
     summary: TaskSummary
     active_summary: str | None = None
+    """What the tasks in progress are about, for the user."""
 
 
 class SubagentDetails(Model):
+    """The subagent that a tool call has spawned."""
+
     type: Literal["subagent"] = "subagent"
     agent_name: str
     step: int
+    """How many requests the subagent has sent to its model."""
     subagent_chat_id: str | None = None
     model: str | None = None
     variant: str | None = None
     max_steps: int | None = None
+    """The limit for `step`; absent when there is none."""
 
 
 ToolCallDetails = Annotated[
@@ -190,65 +232,76 @@ ToolCallDetails = Annotated[
 
 
 class Cause(Model):
-    """What decided whether a call may run. `rule` is the selector of a rule in `toolCall.approval`, for `trust` of the
-    one that would have asked; `agent` is the agent whose own rule or default it is, None for everybody's."""
+    """What decided whether a tool call may run."""
 
     kind: Literal["rule", "remembered", "trust", "default"]
     rule: str | None = None
+    """The selector of the deciding rule in `toolCall.approval`. For `trust`, the rule that would have asked."""
     agent: str | None = None
+    """The agent whose own rule or default decided; absent when the rule holds for all agents."""
 
 
 class ToolCallContent(Model):
-    """What all messages about one tool call share; they are tied together by `id`."""
+    """The fields that all contents about one tool call share. They have the same `id`."""
 
     id: str
     name: str
+    """The name of the tool."""
     server: str
+    """The name of the tool server."""
     origin: Origin = Origin.NATIVE
     summary: str | None = None
+    """What the call does, for the user."""
     details: ToolCallDetails | None = None
 
 
 class ToolCallPrepareContent(ToolCallContent):
-    """Sent many times per id: clients append `arguments_text`."""
+    """The model is writing the arguments of a call. Sent many times per id."""
 
     type: Literal["toolCallPrepare"] = "toolCallPrepare"
     arguments_text: str
+    """A piece of the arguments as JSON text. Clients append the pieces."""
     manual_approval: bool = False
+    """Whether the user will have to approve the call."""
 
 
 class ToolCallRunContent(ToolCallContent):
-    """Sent once per id. With `manual_approval` the call waits for `chat/toolCallApprove` or `chat/toolCallReject`.
-
-    Ours, for clients with the envelope: `cause` tells why it waits, or why it does not.
-    """
+    """The arguments of a call are complete. Sent once per id."""
 
     type: Literal["toolCallRun"] = "toolCallRun"
     arguments: dict[str, Any]
     manual_approval: bool
+    """Whether the call waits for `chat/toolCallApprove` or `chat/toolCallReject`."""
     cause: Cause | None = None
+    """Ours: why the call waits for an approval, or why it does not."""
 
 
 class ToolCallRunningContent(ToolCallContent):
+    """A call has started to run."""
+
     type: Literal["toolCallRunning"] = "toolCallRunning"
     arguments: dict[str, Any]
 
 
 class TextOutput(Model):
+    """One part of a tool's output."""
+
     type: Literal["text"] = "text"
     text: str
 
 
 class ToolCalledContent(ToolCallContent):
-    """One of the two terminal contents of a call. Ours, for clients with the envelope: `whole` is how many characters
-    the output had that `outputs` is the head and tail of; `chat/toolOutput` gives all of them."""
+    """A call has run. This is one of the two last contents of a call."""
 
     type: Literal["toolCalled"] = "toolCalled"
     arguments: dict[str, Any]
     error: bool
+    """Whether the call failed."""
     outputs: tuple[TextOutput, ...]
     total_time_ms: int = 0
     whole: int | None = None
+    """Ours: the length of the whole output in characters, when `outputs` has only its head and tail. The method
+    `chat/toolOutput` returns the whole output."""
 
 
 class RejectReason(StrEnum):
@@ -262,60 +315,74 @@ class RejectReason(StrEnum):
 
 
 class ToolCallRejectedContent(ToolCallContent):
-    """The other terminal content of a call: it did not run.
-
-    Ours, for clients with the envelope: `cause` tells which rule forbade it.
-    """
+    """A call did not run. This is the other of the two last contents of a call."""
 
     type: Literal["toolCallRejected"] = "toolCallRejected"
     arguments: dict[str, Any]
     reason: RejectReason
     cause: Cause | None = None
+    """Ours: which rule forbade the call."""
 
 
 class MetadataContent(Model):
+    """The title of the chat has changed."""
+
     type: Literal["metadata"] = "metadata"
     title: str
 
 
 class UrlContent(Model):
+    """A link to a web page, for example a source of the answer."""
+
     type: Literal["url"] = "url"
     title: str
     url: str
 
 
 class ImageContent(Model):
-    """An image of the user's (role `user`) or of a tool; `base64` is the raw data, without a prefix."""
+    """An image from the user (role `user`) or from a tool."""
 
     type: Literal["image"] = "image"
     media_type: str
     base64: str
+    """The data of the image, without a prefix."""
 
 
 class FlagContent(Model):
-    """A mark that the user set at the message `content_id`."""
+    """A mark that the user has set at a message."""
 
     type: Literal["flag"] = "flag"
     text: str
     content_id: str
+    """The id of the message."""
 
 
 class HookActionStartedContent(Model):
+    """An action of a hook has started."""
+
     type: Literal["hookActionStarted"] = "hookActionStarted"
     id: str
     name: str
+    """The name of the hook."""
     action_type: Literal["shell"] = "shell"
 
 
 class HookActionFinishedContent(Model):
+    """An action of a hook has ended."""
+
     type: Literal["hookActionFinished"] = "hookActionFinished"
     id: str
     name: str
+    """The name of the hook."""
     action_type: Literal["shell"] = "shell"
     status: int
+    """The exit status."""
     output: str | None = None
+    """What the action wrote to its standard output."""
     error: str | None = None
+    """What the action wrote to its standard error."""
     tool_call_id: str | None = None
+    """The tool call that the hook ran for."""
 
 
 Content = Annotated[

@@ -1,4 +1,8 @@
-"""What a user can point at beside the words of a prompt. How each is read is in `contexts/`."""
+"""Owns the contexts that a user can add to a prompt, and the messages that list them.
+
+It must not know how a context is read: `plugins.contexts` reads each kind. `command` is its neighbour: it lists
+commands.
+"""
 
 from __future__ import annotations
 
@@ -11,52 +15,66 @@ from jupyter_eca.protocol.base import ChatId, Model
 
 
 class LinesRange(Model):
-    """1-based, both ends included."""
+    """A range of lines, counted from 1. Both ends are included."""
 
     start: int
     end: int
 
 
 class Position(Model):
-    """0-based in contexts and diagnostics; inline completion, `editor/getDefinition` and `getReferences` count from
-    1."""
+    """A position in a text. Contexts and diagnostics count from 0. Inline completion, `editor/getDefinition` and
+    `editor/getReferences` count from 1."""
 
     line: int
     character: int
 
 
 class Range(Model):
+    """A part of a text, from one position to another."""
+
     start: Position
     end: Position
 
 
 class FileContext(Model):
+    """A file, or some lines of it."""
+
     type: Literal["file"] = "file"
     path: str
     lines_range: LinesRange | None = None
 
 
 class DirectoryContext(Model):
+    """A folder."""
+
     type: Literal["directory"] = "directory"
     path: str
 
 
 class WebContext(Model):
+    """A web page."""
+
     type: Literal["web"] = "web"
     url: str
 
 
 class RepoMapContext(Model):
+    """The list of the workspace's files."""
+
     type: Literal["repoMap"] = "repoMap"
 
 
 class CursorContext(Model):
+    """The cursor or the selection in an editor."""
+
     type: Literal["cursor"] = "cursor"
     path: str
     position: Range
 
 
 class McpResourceContext(Model):
+    """A resource of an MCP server."""
+
     type: Literal["mcpResource"] = "mcpResource"
     uri: str
     server: str
@@ -66,70 +84,85 @@ class McpResourceContext(Model):
 
 
 class ImageContext(Model):
-    """`base64` is the raw data, without a prefix."""
+    """An image."""
 
     type: Literal["image"] = "image"
     media_type: str
     base64: str
+    """The data of the image, without a prefix."""
 
 
 class TextContext(Model):
+    """A text, for example from the clipboard."""
+
     type: Literal["text"] = "text"
     label: str = ""
     content: str
 
 
 class LiveContext(Model):
-    """Of a live notebook or its kernel: ours, offered only to clients that have one. `label` is the word that names it
-    in a message, `description` what a person tells it by. One with other fields is somebody else's of the same name."""
+    """Ours: a part of a live notebook or its kernel. Only clients with a live notebook or kernel are offered it.
+
+    Additional fields are forbidden: a context with other fields is another client's context with the same type.
+    """
 
     model_config = ConfigDict(extra="forbid")
 
     label: str = ""
+    """The word that stands for the context in a message."""
     description: str = ""
+    """A short text by which the user recognizes the context."""
 
 
 class CellContext(LiveContext):
-    """`cell` is an id, or a number counted from 1; an empty `path` is the notebook that is worked in."""
+    """The source of a cell."""
 
     type: Literal["cell"] = "cell"
     path: str = ""
+    """The notebook; empty for the active one."""
     cell: str
+    """The id of the cell, or its number counted from 1."""
 
 
 class OutputContext(LiveContext):
-    """What a cell has put out; named as in `CellContext`."""
+    """The output of a cell."""
 
     type: Literal["output"] = "output"
     path: str = ""
+    """The notebook; empty for the active one."""
     cell: str
+    """The id of the cell, or its number counted from 1."""
 
 
 class NotebookContext(LiveContext):
+    """A whole notebook."""
+
     type: Literal["notebook"] = "notebook"
     path: str = ""
 
 
 class SelectionContext(LiveContext):
-    """What is selected when it is sent."""
+    """The text that is selected when the prompt is sent."""
 
     type: Literal["selection"] = "selection"
 
 
 class ErrorContext(LiveContext):
-    """The last traceback when it is sent."""
+    """The traceback that is the last one when the prompt is sent."""
 
     type: Literal["error"] = "error"
 
 
 class VariableContext(LiveContext):
+    """A variable in the kernel."""
+
     type: Literal["variable"] = "variable"
     name: str
 
 
 class OtherContext(Model):
-    """A context of a type that we do not know, or of a shape that does not fit its type: the model is told of it with
-    what it says, so that nothing is dropped without a word."""
+    """A context whose type we do not know, or whose fields do not fit its type. The model receives its fields as they
+    are, so that nothing is dropped silently."""
 
     model_config = ConfigDict(frozen=True, alias_generator=to_camel, populate_by_name=True, extra="allow")
 
@@ -157,11 +190,12 @@ ChatContext = Annotated[
 
 
 class ChatQueryContextParams(Model):
-    """`contexts` are those the user has already added: they are not offered again."""
+    """Asks for the contexts that match the text typed so far."""
 
     query: str = ""
     chat_id: ChatId | None = None
     contexts: tuple[ChatContext, ...] = ()
+    """The contexts that the user has already added. They are not offered again."""
 
     @field_validator("query", mode="before")
     @classmethod
@@ -175,11 +209,15 @@ class ChatQueryContextParams(Model):
 
 
 class ChatQueryContextResult(Model):
+    """The contexts that match."""
+
     contexts: tuple[ChatContext, ...]
     chat_id: ChatId | None = None
 
 
 class ChatQueryFilesParams(Model):
+    """Asks for the files and folders that match the text typed so far."""
+
     query: str = ""
     chat_id: ChatId | None = None
 
@@ -190,10 +228,14 @@ class ChatQueryFilesParams(Model):
 
 
 class QueriedFile(Model):
+    """A file or a folder."""
+
     type: Literal["file", "directory"] = "file"
     path: str
 
 
 class ChatQueryFilesResult(Model):
+    """The files and folders that match."""
+
     files: tuple[QueriedFile, ...]
     chat_id: ChatId | None = None

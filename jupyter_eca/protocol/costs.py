@@ -1,4 +1,7 @@
-"""What was spent: ours, for a page and a cell that tell it."""
+"""Owns the messages about the costs of requests to models, for the panel and for `%eca`. All of them are ours.
+
+It must not know any price: `host.costs` computes the costs. `chat` is its neighbour: an estimate has a prompt's fields.
+"""
 
 from __future__ import annotations
 
@@ -9,34 +12,42 @@ from jupyter_eca.protocol.context import ChatContext
 
 
 class Cost(Model):
-    """`cost` is in US dollars, of the requests whose price is known; `unpriced` counts the others. Of
-    the input tokens `cached_tokens` came from the vendor's cache."""
+    """The tokens and the cost of some requests."""
 
     requests: int = 0
+    """The number of requests."""
     input_tokens: int = 0
     cached_tokens: int = 0
+    """How many of the input tokens came from the vendor's cache."""
     output_tokens: int = 0
     cost: float = 0.0
+    """US dollars for the requests whose price is known."""
     unpriced: int = 0
+    """The number of requests whose price is not known."""
 
 
 class ChatCostsParams(Model):
+    """Asks for the costs of a chat."""
+
     chat_id: ChatId
 
 
 class ChatCostsResult(Model):
-    """`message` is the last that a model answered in the chat since the server began, `notebook` what was asked in the
-    `path` that it came from: neither is there when there was none. `today` is that of all chats."""
+    """The costs of a chat, and of other groups of requests."""
 
     message: Cost | None = None
+    """The last answer in the chat; absent when there was none since the server started."""
     chat: Cost
     notebook: Cost | None = None
+    """All prompts from the notebook at `path`; absent when there were none."""
     path: str | None = None
+    """The notebook that the last prompt of the chat came from."""
     today: Cost
+    """All chats of today."""
 
 
 class ChatEstimateParams(Model):
-    """As `chat/prompt`, of which nothing is sent, and nothing stored. With `request` its exact words are wanted."""
+    """Asks what a prompt would cost. The fields are those of `chat/prompt`. Nothing is sent to a model or stored."""
 
     message: str
     chat_id: ChatId | None = None
@@ -45,6 +56,7 @@ class ChatEstimateParams(Model):
     variant: str | None = None
     contexts: tuple[ChatContext, ...] = ()
     request: bool = False
+    """Whether to return the body of the request too."""
 
     @field_validator("contexts", mode="before")
     @classmethod
@@ -53,11 +65,14 @@ class ChatEstimateParams(Model):
 
 
 class ChatEstimateResult(Model):
-    """What would be sent to the `model`, in tokens about, and what that costs in US dollars where its price is known:
-    the answer costs besides. `request` is the body of the request as JSON text, without the key."""
+    """What a prompt would send to the model, and what that would cost. The cost of the answer is not included."""
 
     model: str
     input_tokens: int
+    """About how many tokens would be sent."""
     cost: float | None = None
+    """US dollars; absent when the price of the model is not known."""
     context_limit: int | None = None
+    """The size of the model's context window in tokens."""
     request: str | None = None
+    """The body of the request as JSON text, without the key."""

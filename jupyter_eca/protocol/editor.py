@@ -1,10 +1,13 @@
-"""What the server asks an editor: diagnostics, definitions, references. Only of clients that declared it.
+"""Owns the requests of the server to an editor: diagnostics, definitions and references.
 
-A client whose answer is a failure in the shape of a result (`{"status": "error", "message": ...}`, seen in emacs) has
-no `diagnostics` in it: then there are none, and `message` says why.
+It must not know how a client finds them. Only a client that has declared a request receives it. `notebook` is its
+neighbour: it has the requests to a live notebook.
 
-A client that declared `notebook` too is asked with, and answers with, URIs of Jupyter's contents: `jupyter:<path>` for
-a file or a notebook and `jupyter:<path>#<cell id>` for a cell, the path as in `notebook/*`, percent-encoded.
+Some clients send a failure in the shape of a result (`{"status": "error", "message": ...}`, seen in Emacs). Such a
+result has no `diagnostics`. It counts as an empty list, and `message` says why.
+
+A client that has also declared `notebook` sends and receives URIs of Jupyter's contents: `jupyter:<path>` for a file or
+a notebook, and `jupyter:<path>#<cell id>` for a cell. The path is the one of `notebook/*`, percent-encoded.
 """
 
 from __future__ import annotations
@@ -26,14 +29,17 @@ class Severity(StrEnum):
 
 
 class EditorDiagnostic(Model):
-    """The range counts from 0; clients of the older dialects count from 1 and are put right in `dialect`."""
+    """An error, a warning or a hint that an editor shows in a file."""
 
     uri: str
     severity: Severity = Severity.ERROR
     source: str = ""
+    """The program that found it, for example a linter."""
     range: Range
+    """Where it is, counted from 0. Clients of older revisions count from 1; `dialect` corrects that."""
     message: str
     code: str | None = None
+    """The program's name for this kind of problem. Some clients send a number."""
 
     @field_validator("code", mode="before")
     @classmethod
@@ -42,20 +48,30 @@ class EditorDiagnostic(Model):
 
 
 class EditorGetDiagnosticsParams(Model):
+    """Asks for the diagnostics of a file, or of all files."""
+
     uri: str | None = None
+    """The file; absent for all files."""
 
 
 class EditorGetDiagnosticsResult(Model):
+    """The diagnostics."""
+
     diagnostics: tuple[EditorDiagnostic, ...] = ()
     message: str | None = None
+    """Why there are none."""
 
 
 class Location(Model):
+    """A place in a file."""
+
     uri: str
     range: Range
 
 
 class LookupStatus(StrEnum):
+    """Whether the editor could look up a symbol. `starting` and `no-server` are about its language server."""
+
     SUCCESS = "success"
     STARTING = "starting"
     NO_SERVER = "no-server"
@@ -63,17 +79,23 @@ class LookupStatus(StrEnum):
 
 
 class EditorGetDefinitionParams(Model):
-    """`position` counts from 1, characters in UTF-16 units."""
+    """Asks where the symbol at a position is defined."""
 
     uri: str
     position: Position
+    """Counted from 1, in UTF-16 units."""
 
 
 class EditorGetReferencesParams(EditorGetDefinitionParams):
+    """Asks where the symbol at a position is used."""
+
     include_declaration: bool = False
 
 
 class EditorLookupResult(Model):
+    """The places that were found."""
+
     status: LookupStatus = LookupStatus.SUCCESS
     locations: tuple[Location, ...] = ()
     message: str | None = None
+    """Why nothing was found."""

@@ -1,4 +1,7 @@
-"""Background jobs: shell commands that go on while the chat does."""
+"""Owns the messages about background jobs, which go on while the chat goes on.
+
+It must not know how a job runs: `workspace.jobs` does. `tool` is its neighbour: a job begins as a tool call.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,8 @@ from jupyter_eca.protocol.base import ChatId, Model
 
 
 class JobStatus(StrEnum):
+    """How a job is, or how it ended."""
+
     RUNNING = "running"
     COMPLETED = "completed"
     FAILED = "failed"
@@ -16,41 +21,54 @@ class JobStatus(StrEnum):
 
 
 class Job(Model):
-    """`started_at` is ISO 8601, `elapsed` a text for the reader ("1m 20s"). `tool_call_id` is the call that started it,
-    whose mark Emacs changes when it ends."""
+    """A background job."""
 
     id: str
     type: str = "shell"
     status: JobStatus
     label: str
+    """What it runs, for the user."""
     summary: str = ""
     started_at: str
+    """When it started, in ISO 8601."""
     elapsed: str
+    """How long it has run, as a text for the user (`1m 20s`)."""
     exit_code: int | None = None
     chat_id: ChatId | None = None
+    """The chat that started it."""
     chat_label: str | None = None
+    """The title of that chat."""
     tool_call_id: str | None = None
+    """The call that started it. Emacs changes the mark of this call when the job ends."""
 
 
 class JobsListResult(Model):
+    """All jobs."""
+
     jobs: tuple[Job, ...]
 
 
 class JobParams(Model):
+    """Names a job."""
+
     job_id: str
 
 
 class JobsKillResult(Model):
+    """Whether the job was killed. It is false when the job had ended, or is not known."""
+
     killed: bool
 
 
 class JobLine(Model):
+    """A line of a job's output."""
+
     text: str
     stream: Literal["stdout", "stderr"]
 
 
 class JobsReadOutputResult(Model):
-    """The newest lines; an unknown job has none, and no status."""
+    """The newest lines of a job's output. An unknown job has no lines and no status."""
 
     lines: tuple[JobLine, ...] = ()
     status: JobStatus | None = None

@@ -1,8 +1,10 @@
-"""JSON-RPC 2.0 without I/O: messages as they are read from JSON, and ECA's `Content-Length` frames.
+"""Owns the JSON-RPC 2.0 codec: messages to and from JSON, and ECA's `Content-Length` frames.
 
-The codec follows the protocol's base section: ASCII header, `\\r\\n` lines, a body of exactly Content-Length bytes of
-UTF-8. Tolerances are those today's clients need: white space after the JSON (Emacs counts a newline in), any header
-order, header names in any case. Knows no method.
+It must not do I/O or know any method. `methods` is its neighbour: it has the methods and their models.
+
+The codec follows the base section of the protocol: an ASCII header with `\\r\\n` lines, then a body of exactly
+Content-Length bytes of UTF-8. It accepts what today's clients need: white space after the JSON (Emacs counts a newline
+in the length), header lines in any order, and header names in upper or lower case.
 """
 
 from __future__ import annotations
@@ -14,17 +16,18 @@ from typing import Any, cast
 
 from jupyter_eca.errors import FrameError
 
-# A body is held whole in memory: larger than any notebook a client sends, small enough to survive a hostile one.
+# A body is kept in memory as a whole. The limit is larger than any notebook that a client sends, and small enough that
+# a hostile client cannot use up the memory.
 MAX_BODY_BYTES = 64 * 1024 * 1024
-# Two short lines are usual; a peer that sends more than this before a blank line is not speaking our protocol.
+# A header usually has two short lines. A peer that sends more than this before a blank line uses another protocol.
 MAX_HEADER_BYTES = 8 * 1024
 
 Id = str | int
-"""Ids are echoed unchanged."""
+"""The id of a request. The answer repeats it unchanged."""
 
 
 class Code(IntEnum):
-    """JSON-RPC 2.0 section 5.1, and the codes of ours from its server range."""
+    """Error codes: those of JSON-RPC 2.0, section 5.1, and our own from its range for servers."""
 
     PARSE = -32700
     INVALID_REQUEST = -32600
@@ -34,16 +37,18 @@ class Code(IntEnum):
     NOT_INITIALIZED = -32002
     BUSY = -32001
     REFUSED = -32000
-    # From the Language Server Protocol, whose `$/cancelRequest` this answers.
+    # From the Language Server Protocol, which also defines `$/cancelRequest`.
     CANCELLED = -32800
 
 
 CANCEL = "$/cancelRequest"
-"""Either side may take back a request of its own that is not answered yet; the answer comes nevertheless."""
+"""The method by which either side cancels its own request. The other side still answers the request."""
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
+    """A call that needs an answer."""
+
     id: Id
     method: str
     params: Any
@@ -51,24 +56,30 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Notification:
+    """A call that has no answer."""
+
     method: str
     params: Any
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
+    """The answer to a request that succeeded."""
+
     id: Id
     result: Any
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """`id` is None when the peer could not tell which request it failed on; `data` is for programs."""
+    """The answer to a request that failed."""
 
     id: Id | None
+    """None when the peer does not know which request failed, for example because it could not read it."""
     code: int
     message: str
     data: Any = None
+    """Details that a program can read."""
 
 
 Message = Request | Notification | Result | Failure
@@ -88,21 +99,21 @@ def to_json(message: Message) -> dict[str, Any]:
 
 
 def from_json(data: Any) -> Message:
-    """Raises: FrameError, not fatal, when the JSON is no JSON-RPC message."""
+    """Parse a message. Raises: FrameError, not fatal, when the data is not a JSON-RPC message."""
     match data:
         case {"method": str(method), "id": str() | int() as id}:
             return Request(id, method, data.get("params"))
         case {"method": str(method)} if data.get("id") is None:
             return Notification(method, data.get("params"))
         case {"error": {**error}, "id": str() | int() | None as id}:
-            return _failure(id, cast("dict[str, Any]", error))
+            return _parse_failure(id, cast("dict[str, Any]", error))
         case {"id": str() | int() as id, "result": result}:
             return Result(id, result)
         case _:
             raise FrameError("not a JSON-RPC 2.0 message", Code.INVALID_REQUEST, fatal=False)
 
 
-def _failure(id: Id | None, error: dict[str, Any]) -> Failure:
+def _parse_failure(id: Id | None, error: dict[str, Any]) -> Failure:
     code, text = error.get("code"), error.get("message")
     return Failure(
         id, code if isinstance(code, int) else Code.INTERNAL, text if isinstance(text, str) else "", error.get("data")
@@ -110,9 +121,10 @@ def _failure(id: Id | None, error: dict[str, Any]) -> Failure:
 
 
 def decode(text: str | bytes) -> Message:
-    """One message from JSON text.
+    """Parse a message from JSON text.
 
-    Raises: FrameError, not fatal, when it is no JSON (RecursionError is hostile nesting) or no message.
+    Raises: FrameError, not fatal, when the text is not JSON (a RecursionError comes from hostile nesting) or not a
+    JSON-RPC message.
     """
     try:
         data = json.loads(text)
@@ -122,49 +134,57 @@ def decode(text: str | bytes) -> Message:
 
 
 def encode(message: Message) -> str:
-    return _body(message).decode()
+    """Return a message as JSON text."""
+    return _encode_body(message).decode()
 
 
 def frame(message: Message) -> bytes:
-    """Header and body in one piece, Content-Length last: a reader without a buffer (nvim) needs both."""
-    body = _body(message)
+    """Return a message as a frame, with header and body in one piece.
+
+    A reader without a buffer (nvim) needs both at once, and Content-Length as the last line of the header.
+    """
+    body = _encode_body(message)
     return b"Content-Length: %d\r\n\r\n" % len(body) + body
 
 
-def _body(message: Message) -> bytes:
-    """Half of a surrogate pair is no UTF-8: in JSON it is an escape, which Python and JSON happen to spell alike."""
+def _encode_body(message: Message) -> bytes:
+    """Return the JSON as UTF-8. Half of a surrogate pair becomes an escape, which is the same in Python and in JSON."""
     text = json.dumps(to_json(message), ensure_ascii=False, separators=(",", ":"))
     return text.encode("utf-8", "backslashreplace")
 
 
 class FrameReader:
-    """Give it bytes in any pieces; it gives messages, or the error that stands in a message's place."""
+    """Reads messages from a stream of bytes that arrives in pieces of any size."""
 
     def __init__(self) -> None:
         self._buffer = bytearray()
+        """The bytes that are not read yet."""
         self._header: dict[str, str] | None = None
+        """The header of the frame whose body is not complete yet."""
 
     def feed(self, data: bytes) -> list[Message | FrameError]:
+        """Add bytes and return the messages that are now complete. An unreadable message is replaced by its error."""
         self._buffer += data
-        found: list[Message | FrameError] = []
+        messages: list[Message | FrameError] = []
         try:
-            while (piece := self._next()) is not None:
-                header, body = piece
+            while (frame := self._take_frame()) is not None:
+                header, body = frame
                 try:
                     _check_charset(header)
-                    found.append(decode(body))
+                    messages.append(decode(body))
                 except FrameError as error:
-                    found.append(error)
+                    messages.append(error)
         except FrameError as error:
-            found.append(error)
+            messages.append(error)
             self._buffer.clear()
             self._header = None
-        return found
+        return messages
 
-    def _next(self) -> tuple[dict[str, str], bytes] | None:
+    def _take_frame(self) -> tuple[dict[str, str], bytes] | None:
+        """Return the header and the body of the next frame, or None when it is not complete yet."""
         if self._header is None and not self._read_header():
             return None
-        length = _length(self._header or {})
+        length = _read_length(self._header or {})
         if len(self._buffer) < length:
             return None
         body = bytes(self._buffer[:length])
@@ -173,39 +193,40 @@ class FrameReader:
         return header, body
 
     def _read_header(self) -> bool:
+        """Take the header from the buffer. Returns False when it is not complete yet."""
         end = self._buffer.find(b"\r\n\r\n")
         if end < 0 or end > MAX_HEADER_BYTES:
             if end > 0 or len(self._buffer) > MAX_HEADER_BYTES:
-                raise FrameError("no end of header in sight: is this the ECA protocol?")
+                raise FrameError("the header does not end: is this the ECA protocol?")
             return False
         try:
             text = self._buffer[:end].decode("ascii").strip()
         except UnicodeDecodeError as error:
             raise FrameError("the header is not ASCII") from error
         del self._buffer[: end + 4]
-        self._header = dict(_field(line) for line in text.split("\r\n"))
-        _length(self._header)
+        self._header = dict(_parse_field(line) for line in text.split("\r\n"))
+        _read_length(self._header)
         return True
 
 
-def _field(line: str) -> tuple[str, str]:
+def _parse_field(line: str) -> tuple[str, str]:
     name, colon, value = line.partition(":")
     if not colon:
         raise FrameError(f"not a header line: {line[:80]!r}")
     return name.strip().lower(), value.strip()
 
 
-def _length(header: dict[str, str]) -> int:
+def _read_length(header: dict[str, str]) -> int:
     value = header.get("content-length", "")
     if not (value.isascii() and value.isdigit()):
-        raise FrameError("a header without a Content-Length in bytes")
+        raise FrameError("the header has no Content-Length in bytes")
     if len(value) > len(str(MAX_BODY_BYTES)) or int(value) > MAX_BODY_BYTES:
-        raise FrameError(f"a body of more than {MAX_BODY_BYTES} bytes")
+        raise FrameError(f"the body has more than {MAX_BODY_BYTES} bytes")
     return int(value)
 
 
 def _check_charset(header: dict[str, str]) -> None:
-    """Protocol, "Content Part": any encoding but utf-8 is answered with an error. `utf8` is the old LSP spelling."""
+    """Raise FrameError for any encoding but utf-8 (protocol, "Content Part"). `utf8` is the old spelling of LSP."""
     for part in header.get("content-type", "").split(";")[1:]:
         name, _, value = part.strip().partition("=")
         if name.lower() == "charset" and value.strip("\"' ").lower() not in {"utf-8", "utf8"}:

@@ -1,4 +1,7 @@
-"""`initialize` to `exit`, and what the server tells a client about itself and its set-up."""
+"""Owns the messages from `initialize` to `exit`, and the notifications about the server's set-up.
+
+It must not know how a chat works. `chat` is its neighbour: it has the messages of a chat.
+"""
 
 from __future__ import annotations
 
@@ -11,17 +14,21 @@ from jupyter_eca.protocol.base import ChatId, Model
 
 
 class ClientInfo(Model):
+    """The name of the client. Some sizes and words of our messages depend on it."""
+
     name: str
     version: str | None = None
 
 
 class WorkspaceFolder(Model):
+    """A folder of the workspace."""
+
     uri: str
     name: str = ""
 
 
 class EditorCapabilities(Model):
-    """Requests the client answers about its files."""
+    """The requests about its files that the client answers."""
 
     diagnostics: bool = False
     definition: bool = False
@@ -29,30 +36,30 @@ class EditorCapabilities(Model):
 
 
 class ChatCapabilities(Model):
-    """Requests the client answers in a chat."""
+    """The requests in a chat that the client answers."""
 
     ask_question: bool = False
 
 
 class CodeAssistant(Model):
-    """What the client can do. An empty object means "yes" in some clients, so ECA's values are not only booleans.
-
-    Ours: with `kernel` it runs code for the chats it asks in, with `notebook` it has notebooks open, with `envelope` it
-    wants `seq`, `turn`, `at`, `outcome` beside each content, and `unattended` says that nobody is there to approve a
-    tool call. `doc`, `edit` and `fix` are known only to the older seed.
-    """
+    """What the client can do. ECA's own values are not only booleans: some clients send an empty object for "yes"."""
 
     chat: Any = None
     rewrite: Any = None
     doc: Any = None
+    """Only clients of the older revision send `doc`, `edit` and `fix`."""
     edit: Any = None
     fix: Any = None
     editor: EditorCapabilities = EditorCapabilities()
     chat_capabilities: ChatCapabilities = ChatCapabilities()
     kernel: bool = False
+    """Ours: the client is a kernel, and runs code for the chats in which it asks."""
     notebook: bool = False
+    """Ours: the client has notebooks open, which it reads and edits for the server."""
     envelope: bool = False
+    """Ours: the client wants `seq`, `turn`, `at` and `outcome` beside each content."""
     unattended: bool = False
+    """Ours: no user is there who could approve a tool call."""
 
     @field_validator("editor", "chat_capabilities", mode="before")
     @classmethod
@@ -61,6 +68,8 @@ class CodeAssistant(Model):
 
 
 class ClientCapabilities(Model):
+    """What the client can do."""
+
     code_assistant: CodeAssistant = CodeAssistant()
 
     @field_validator("code_assistant", mode="before")
@@ -70,9 +79,12 @@ class ClientCapabilities(Model):
 
 
 class InitializeParams(Model):
+    """The first message of a client."""
+
     process_id: int | None = None
     client_info: ClientInfo | None = None
     initialization_options: dict[str, Any] = Field(default_factory=dict[str, Any])
+    """Keys of the configuration. The configuration files win over them."""
     capabilities: ClientCapabilities = ClientCapabilities()
     workspace_folders: tuple[WorkspaceFolder, ...] = ()
 
@@ -88,7 +100,7 @@ class InitializeParams(Model):
 
 
 class InitializeResult(Model):
-    """The newer revision wants nothing here, the older one wants all of it: giving all harms nobody."""
+    """The first answer of the server. Only clients of the older revision read these fields; they harm nobody else."""
 
     models: tuple[str, ...] = ()
     chat_default_model: str = ""
@@ -98,18 +110,22 @@ class InitializeResult(Model):
 
 
 class MessageType(StrEnum):
+    """How important a message to the user is."""
+
     ERROR = "error"
     WARNING = "warning"
     INFO = "info"
 
 
 class ShowMessageParams(Model):
+    """A message to show to the user."""
+
     type: MessageType
     message: str
 
 
 class ProgressParams(Model):
-    """Every task that was started is finished: clients wait for it."""
+    """The progress of a task at the server's start. Each started task must be finished, because clients wait for it."""
 
     type: Literal["start", "finish"]
     task_id: str
@@ -117,17 +133,17 @@ class ProgressParams(Model):
 
 
 class CancelParams(Model):
-    """A request of the sender that needs no answer any more: a question that somebody else has answered, say. Either
-    side may send it."""
+    """Cancels a request of the sender, for example a question that another client has answered. Either side may send
+    it.
+    """
 
     id: str | int
+    """The id of the request."""
 
 
 class ChatConfig(Model):
-    """An absent field is "unchanged". `behaviors`, `select_behavior` and the `default_...` are older names.
-
-    `variants` are the selected model's (reasoning efforts, say); an empty `select_variant` is none of them.
-    """
+    """The settings of chats. An absent field is unchanged. `behaviors`, `select_behavior` and the fields `default_...`
+    are older names of the others."""
 
     models: tuple[str, ...] | None = None
     agents: tuple[str, ...] | None = None
@@ -139,28 +155,36 @@ class ChatConfig(Model):
     default_agent: str | None = None
     default_behavior: str | None = None
     variants: tuple[str, ...] | None = None
+    """The variants of the selected model, for example its reasoning efforts."""
     select_variant: str | None = None
+    """The selected variant; empty for none."""
     select_trust: bool | None = None
     welcome_message: str | None = None
 
 
 class ConfigUpdatedParams(Model):
-    """With `chat_id`, about that chat alone."""
+    """The server's set-up has changed."""
 
     chat: ChatConfig | None = None
     chat_id: ChatId | None = None
+    """The only chat that the change is about; absent when it is about all chats."""
 
 
 class WorkspaceFoldersEvent(Model):
+    """Which folders of the workspace were added and removed."""
+
     added: tuple[WorkspaceFolder, ...] = ()
     removed: tuple[WorkspaceFolder, ...] = ()
 
 
 class DidChangeWorkspaceFoldersParams(Model):
+    """The folders of the workspace have changed."""
+
     event: WorkspaceFoldersEvent
 
 
 class DoctorResult(Model):
-    """A report in Markdown: what is set up, what is missing, what to do about it. Never a secret."""
+    """A report about the set-up. It never contains a secret."""
 
     text: str
+    """Markdown: what is set up, what is missing, and what to do about it."""

@@ -1,4 +1,7 @@
-"""Tool servers: what they offer, how they are, and what a client may do to those that speak MCP."""
+"""Owns the messages about tool servers: their status, what they offer, and the changes that a client can make to them.
+
+It must not know how a server is started: `mcp_client` does. `tool` is its neighbour: it has tools that a client lends.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,8 @@ from jupyter_eca.protocol.base import Model
 
 
 class ServerStatus(StrEnum):
+    """What a tool server is doing. `requires-auth`: the user must sign in to it first."""
+
     STARTING = "starting"
     RUNNING = "running"
     STOPPING = "stopping"
@@ -21,27 +26,34 @@ class ServerStatus(StrEnum):
 
 
 class ServerTool(Model):
-    """`parameters` is a JSON schema."""
+    """A tool of a server."""
 
     name: str
     description: str
     parameters: dict[str, Any]
+    """The JSON schema of the arguments."""
     disabled: bool = False
 
 
 class ServerPromptArgument(Model):
+    """An argument of a prompt."""
+
     name: str
     description: str | None = None
     required: bool = False
 
 
 class ServerPrompt(Model):
+    """A prompt that a server offers."""
+
     name: str
     description: str = ""
     arguments: tuple[ServerPromptArgument, ...] = ()
 
 
 class ServerResource(Model):
+    """A resource that a server offers."""
+
     uri: str
     name: str
     description: str = ""
@@ -49,10 +61,8 @@ class ServerResource(Model):
 
 
 class ToolServerUpdatedParams(Model):
-    """A native server (ours, named `ECA`) is always running; the fields from `command` on are an MCP server's.
-
-    `has_auth`: there are credentials that `mcp/logoutServer` would forget. `error` is ours: why it failed.
-    """
+    """A tool server, as it is now. The native server (ours, named `ECA`) is always running. The fields from `command`
+    on are only for MCP servers."""
 
     type: Literal["native", "mcp"] = "native"
     name: str = "ECA"
@@ -63,24 +73,29 @@ class ToolServerUpdatedParams(Model):
     url: str | None = None
     disabled: bool | None = None
     has_auth: bool | None = None
+    """Whether the user is signed in, so that `mcp/logoutServer` would forget credentials."""
     prompts: tuple[ServerPrompt, ...] | None = None
     resources: tuple[ServerResource, ...] | None = None
     instructions: str | None = None
+    """The server's own text about how to use it."""
     error: str | None = None
+    """Ours: why the server has failed."""
 
 
 class ToolServerRemovedParams(Model):
+    """A tool server was removed."""
+
     name: str
 
 
 class McpServerParams(Model):
-    """Which server is meant."""
+    """Names an MCP server."""
 
     name: str
 
 
 class McpUpdateServerParams(Model):
-    """An absent field stays as it is."""
+    """Changes the settings of a server. An absent field stays unchanged."""
 
     name: str
     command: str | None = None
@@ -91,13 +106,17 @@ class McpUpdateServerParams(Model):
 
 
 class McpAddServerParams(McpUpdateServerParams):
+    """Adds a server to a configuration file."""
+
     client_id: str | None = None
     client_secret: str | None = None
     oauth_port: int | None = None
     auth_scope: str | None = None
     disabled: bool = False
     scope: Literal["global", "workspace"] = "global"
+    """Which file is changed: the user's, or the workspace's."""
     workspace_uri: str | None = None
+    """The folder of the workspace, if it has several."""
 
     @field_validator("scope", mode="before")
     @classmethod
@@ -106,35 +125,41 @@ class McpAddServerParams(McpUpdateServerParams):
 
 
 class ServerLogLine(Model):
-    """`at` in milliseconds since the epoch. `level` is one of the protocol's, or `stderr` for what its program wrote
-    there; `source` what the server calls the part of it that speaks."""
+    """A line of a server's log."""
 
     at: int
+    """When it was written, in milliseconds since the epoch."""
     level: str
+    """A log level of MCP, or `stderr` for a line that the server's program wrote there."""
     text: str
     source: str | None = None
+    """The server's name for the part of it that wrote the line."""
 
 
 class McpServerLogResult(Model):
-    """The oldest line first."""
+    """The log of a server, the oldest line first."""
 
     lines: tuple[ServerLogLine, ...]
 
 
 class McpError(Model):
+    """Why a change cannot be made."""
+
     code: str
     message: str
     data: dict[str, Any] | None = Field(default=None)
 
 
 class McpAddServerResult(Model):
-    """One of both."""
+    """The new server, or an error."""
 
     server: ToolServerUpdatedParams | None = None
     error: McpError | None = None
 
 
 class McpRemoveServerResult(Model):
+    """Whether the server was removed, or an error."""
+
     name: str | None = None
     removed: bool = False
     error: McpError | None = None

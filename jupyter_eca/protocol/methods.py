@@ -1,4 +1,8 @@
-"""THE table: every method we speak, who sends it, and its models. Fronts, client and TypeScript are made from it."""
+"""Owns the table of all ECA methods: who sends each method, and the models of its parameters and its result.
+
+It must not know how a method is handled. The ECA front, the ECA client and the TypeScript types are made from this
+table. `jsonrpc` is its neighbour: it has the messages that carry a method.
+"""
 
 from __future__ import annotations
 
@@ -29,35 +33,38 @@ from jupyter_eca.protocol.jsonrpc import CANCEL
 
 
 class Sender(StrEnum):
+    """The side that sends a method."""
+
     CLIENT = "client"
     SERVER = "server"
 
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """`result` is None for a notification. A request whose result is `Empty` answers null, one whose
-    result is `Done` answers `{}`."""
+    """A row of the table."""
 
     name: str
     sender: Sender
     params: type[Model]
+    """The model of the parameters."""
     result: type[Model] | None = None
+    """The model of the result. None for a notification, `Empty` for a result of null, `Done` for a result of `{}`."""
 
     def parse(self, params: Any) -> Model:
-        """`null` and `[]` are how some clients write "no parameters".
+        """Parse the parameters. Some clients write `null` or `[]` when there are none.
 
         Raises: pydantic.ValidationError.
         """
         return self.params.model_validate(params or {})
 
 
-def _table(*rows: Method) -> dict[str, Method]:
+def _index(*rows: Method) -> dict[str, Method]:
     return {row.name: row for row in rows}
 
 
 C, S = Sender.CLIENT, Sender.SERVER
 
-METHODS: Final = _table(
+METHODS: Final = _index(
     Method("initialize", C, lifecycle.InitializeParams, lifecycle.InitializeResult),
     Method("initialized", C, Empty),
     Method("shutdown", C, Empty, Empty),

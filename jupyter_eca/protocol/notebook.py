@@ -1,11 +1,14 @@
-"""Our extension for clients that are a live kernel or have live notebooks: requests the server sends to them, never to
-other clients.
+"""Owns the requests of the server to a client that is a live kernel or has live notebooks. All of them are ours.
 
-A kernel declares `capabilities.codeAssistant.kernel`. While one of its cells waits for an answer, an execute request
-would queue behind that cell, so the code goes through the link and the waiting cell's own coroutine runs it.
+It must not know how a notebook is read or edited: `workspace.notebooks` does. `editor` is its neighbour: it has the
+requests to an editor. Only clients that declare one of these two capabilities receive the requests:
 
-A page declares `capabilities.codeAssistant.notebook`: it edits the notebooks that it has open in their live model,
-where the user sees it and can undo it, and answers with what is then really there.
+- `capabilities.codeAssistant.kernel`: the client is a kernel. While one of its cells waits for an answer, an execute
+  request would queue behind that cell. So the server sends the code over the link, and the coroutine of the waiting
+  cell runs it.
+- `capabilities.codeAssistant.notebook`: the client is a page. It edits its open notebooks in their live model, where
+the
+  user sees each edit and can undo it. It answers with the document as it is after the edit.
 """
 
 from __future__ import annotations
@@ -20,63 +23,79 @@ from jupyter_eca.protocol.context import Range
 
 
 class RunStatus(StrEnum):
+    """How a run of code ended."""
+
     OK = "ok"
     ERROR = "error"
     INTERRUPTED = "interrupted"
 
 
 class KernelExecuteParams(Model):
+    """Run code in the kernel."""
+
     chat_id: str
     code: str
 
 
 class KernelExecuteResult(Model):
-    """`text` is all output as text in the order it came: streams, reprs, traceback, and a line for each rich output."""
+    """The end of a run of code."""
 
     status: RunStatus
     text: str
+    """All output as text, in the order in which it came: streams, reprs, the traceback, and a line for each rich
+    output.
+    """
 
 
 class KernelVariablesParams(Model):
-    """No names: all of the user's variables."""
+    """Asks for variables of the user."""
 
     chat_id: str
     names: tuple[str, ...] = ()
+    """The names of the variables; empty for all of them."""
 
 
 class Column(Model):
+    """A column of a table."""
+
     name: str
     dtype: str
 
 
 class Variable(Model):
-    """`preview` is a short repr, `sample` the first rows of a table or more of another value, `image` a PNG in base64;
-    all are capped where they are made. `dtype` is that of an array. `memory`, in bytes, and `image` are there only of
-    what was asked for by name."""
+    """A variable. The kernel limits the size of `preview`, `sample` and `image`."""
 
     name: str
     type: str
     shape: tuple[int, ...] | None = None
     length: int | None = None
     dtype: str = ""
+    """The data type of an array."""
     memory: int | None = None
+    """Its size in bytes; only for a variable that was asked for by name."""
     preview: str = ""
+    """A short repr."""
     columns: tuple[Column, ...] = ()
     sample: str = ""
+    """The first rows of a table, or a longer repr of another value."""
     image: str = ""
+    """A PNG in base64; only for a variable that was asked for by name."""
 
 
 class KernelVariablesResult(Model):
-    """`left_out` counts those behind the last that is told."""
+    """The variables."""
 
     variables: tuple[Variable, ...]
     missing: tuple[str, ...] = ()
+    """The names that do not exist."""
     left_out: int = 0
+    """How many further variables are not in the list."""
 
 
 # -- the document
 
 
+# No docstring: schemas of tools contain this enum, and a docstring would be sent to the model.
 class CellType(StrEnum):
     CODE = "code"
     MARKDOWN = "markdown"
@@ -84,7 +103,7 @@ class CellType(StrEnum):
 
 
 class CellState(StrEnum):
-    """Of a code cell. `edited`: its source is another than the one that ran last."""
+    """What a code cell is doing. `edited`: its source has changed since it ran."""
 
     NEVER_RUN = "never-run"
     RAN = "ran"
@@ -94,121 +113,140 @@ class CellState(StrEnum):
 
 
 class NotebookCell(Model):
-    """One cell as it stands. `id` and `outputs` are nbformat's; of a document that has no ids (before nbformat 4.5) the
-    one who reads it makes some up, the same ones each time. `attachments` are a text cell's pictures."""
+    """A cell, as it is now."""
 
     id: str
+    """The id of nbformat. For documents without ids (before nbformat 4.5) the reader makes ids, always the same
+    ones."""
     cell_type: CellType
     source: str
     metadata: dict[str, Any] = Field(default_factory=dict[str, Any])
     execution_count: int | None = None
     outputs: tuple[dict[str, Any], ...] = ()
+    """The outputs in the format of nbformat."""
     attachments: dict[str, Any] | None = None
+    """The images of a text cell, in the format of nbformat."""
     state: CellState | None = None
 
 
 class CellSelection(Model):
-    """What is selected in a cell; `text` is empty when it is only a cursor."""
+    """The selection or the cursor in a cell."""
 
     cell_id: str
     range: Range
     text: str = ""
+    """The selected text; empty when there is only a cursor."""
 
 
 class NotebookDocument(Model):
-    """`path` is relative to the root of Jupyter's contents, with `/`, whatever drive it is on. `kernel_status` is
-    Jupyter's word (`idle`, `busy`, `dead`, …), absent without a kernel."""
+    """A notebook with its cells."""
 
     path: str
+    """The path relative to the root of Jupyter's contents, always with `/` and without the name of a drive."""
     cells: tuple[NotebookCell, ...]
     language: str = ""
     kernel_id: str | None = None
     kernel_status: str | None = None
+    """Jupyter's word (`idle`, `busy`, `dead`, …); absent without a kernel."""
     active_cell_id: str | None = None
     selection: CellSelection | None = None
 
     def cell(self, id: str) -> NotebookCell | None:
+        """Return the cell with this id."""
         return next((cell for cell in self.cells if cell.id == id), None)
 
 
 class NotebookInfo(Model):
-    """A notebook that is open somewhere. `active`: it is the one that is worked in. `instructions` are the user's for
-    the assistant, from its metadata, of one that is trusted."""
+    """A notebook that is open."""
 
     path: str
     active: bool = False
+    """Whether the user is working in it."""
     language: str = ""
     kernel_id: str | None = None
     instructions: str = ""
+    """The user's instructions for the assistant, from the metadata of the notebook; only if the notebook is trusted."""
 
 
 class NotebookListResult(Model):
-    """The active one first, if there is one."""
+    """The open notebooks. The active one comes first, if there is one."""
 
     notebooks: tuple[NotebookInfo, ...]
 
 
 class NotebookReadParams(Model):
+    """Asks for an open notebook."""
+
     path: str
 
 
 class NewCell(Model):
-    """`id` is made by whoever asks, so that later changes can name it."""
+    """A cell that is inserted."""
 
     id: str
+    """The server makes the id, so that later changes can name the cell."""
     cell_type: CellType = CellType.CODE
     source: str = ""
 
 
 class InsertCell(Model):
-    """Before the cell that is at `index` now; an index past the end is the end."""
+    """Insert a new cell."""
 
     kind: Literal["insert"] = "insert"
     index: int
+    """The new cell comes before the cell that is at this index now. A larger index is the end of the notebook."""
     cell: NewCell
 
 
 class EditCell(Model):
-    """Refused unless the source is still `was`. Outputs stay: they are those of the source that ran."""
+    """Replace the source of a cell. Its outputs stay, because they belong to the source that ran."""
 
     kind: Literal["edit"] = "edit"
     cell_id: str
     was: str
+    """The source before the edit. If the cell has another source, the edit is refused."""
     source: str
+    """The new source."""
 
 
 class DeleteCell(Model):
-    """Refused unless the source is still `was`."""
+    """Delete a cell."""
 
     kind: Literal["delete"] = "delete"
     cell_id: str
     was: str
+    """The source of the cell. If the cell has another source, the deletion is refused."""
 
 
 class MoveCell(Model):
-    """To where it then is at `index`."""
+    """Move a cell."""
 
     kind: Literal["move"] = "move"
     cell_id: str
     index: int
+    """The index of the cell after the move."""
 
 
 class PutCell(Model):
-    """A cell as it was once, with its outputs: in the place of the one with its id, or anew at `index`. With `was`,
-    refused unless the source is still that."""
+    """Restore an earlier version of a cell, with its outputs."""
 
     kind: Literal["put"] = "put"
     index: int
+    """Where the cell is inserted, if no cell has its id."""
     cell: NotebookCell
+    """The earlier version. It replaces the cell with its id."""
     was: str | None = None
+    """The source of the cell now. If it is present and the cell has another source, the change is refused."""
 
 
 CellChange = Annotated[InsertCell | EditCell | DeleteCell | MoveCell | PutCell, Field(discriminator="kind")]
 
 
 class NotebookEditParams(Model):
-    """The changes are made in order, all or none, as one step to undo. The answer is the document read back. One that
-    cannot be made is answered with an error whose message says why, and then nothing was changed."""
+    """Change a notebook. All changes are made in order, as one step to undo, or none of them.
+
+    The answer is the document after the changes. If a change cannot be made, the answer is an error that says why.
+    """
 
     chat_id: str
     path: str
@@ -216,52 +254,61 @@ class NotebookEditParams(Model):
 
 
 class NotebookRunParams(Model):
-    """The cells are run in this order, as by hand; a failing one ends it. `$/cancelRequest` interrupts the kernel. With
-    `run_id` the page tells how it goes, by `notebook/runProgress`."""
+    """Run cells in this order, as the user would. A cell that fails ends the run. `$/cancelRequest` interrupts the
+    kernel.
+    """
 
     chat_id: str
     path: str
     cell_ids: tuple[str, ...]
     run_id: str = ""
+    """If it is not empty, the page reports the progress with this id, by `notebook/runProgress`."""
 
 
 class NotebookRunProgressParams(Model):
-    """The cell that runs now, and the end of the text that it has put out so far."""
+    """The progress of a run."""
 
     run_id: str
     cell_id: str
+    """The cell that is running."""
     text: str = ""
+    """The end of its output so far, as text."""
 
 
 class NotebookRunResult(Model):
-    """`ran` are the cells that were run, as they are afterwards."""
+    """The end of a run."""
 
     status: RunStatus
     ran: tuple[NotebookCell, ...]
+    """The cells that ran, as they are after the run."""
 
 
 class NotebookOpenParams(Model):
-    """Show a notebook, and a cell of it."""
+    """Show a notebook to the user, and a cell of it."""
 
     path: str
     cell_id: str | None = None
 
 
 class KernelState(Model):
-    """`status` is Jupyter's execution state (`starting`, `idle`, `busy`, `restarting`, `dead`). `cell` is the number or
-    id of the cell that runs, `busy_ms` for how long, where that is known. `python` is the interpreter of a kernel of
-    this machine that is Python, as its specification has it."""
+    """What a kernel is doing."""
 
     status: str
+    """Jupyter's execution state (`starting`, `idle`, `busy`, `restarting`, `dead`)."""
     language: str = ""
     python: str | None = None
+    """The Python interpreter of a Python kernel on this machine, as its kernel specification names it."""
     cell: str | None = None
+    """The number or the id of the running cell, when it is known."""
     busy_ms: int | None = None
+    """For how many milliseconds the cell has been running, when it is known."""
     queued: int = 0
+    """How many cells wait."""
 
 
 class Inspection(Model):
-    """What a kernel says of a name (Jupyter's `inspect_request`, the long form): signature, docstring, source."""
+    """A kernel's description of a name (Jupyter's `inspect_request`, in its long form)."""
 
     found: bool
     text: str = ""
+    """The signature, the docstring and the source."""

@@ -1,4 +1,7 @@
-"""Model providers as a settings page sees them: who is signed in, how to sign in. Never a secret on the way out."""
+"""Owns the messages about model providers: their sign-in status, their models, and the steps of a sign-in.
+
+It must never carry a secret to a client. `mcp` is its neighbour: it has the same for tool servers.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,8 @@ from jupyter_eca.protocol.base import Model
 
 
 class AuthStatus(StrEnum):
+    """Whether a provider can be used. `local` and `not-running` are for providers on this machine, without a key."""
+
     AUTHENTICATED = "authenticated"
     EXPIRING = "expiring"
     EXPIRED = "expired"
@@ -18,27 +23,37 @@ class AuthStatus(StrEnum):
 
 
 class ProviderAuth(Model):
-    """`source` tells where the key is from: `config`, `login` or `env` (then `env_var` names the variable).
-    `expires_at` is in seconds since the epoch."""
+    """How the user is signed in to a provider."""
 
     status: AuthStatus
     type: Literal["api-key", "oauth"] | None = None
     source: Literal["config", "login", "env"] | None = None
+    """Where the key comes from: a configuration file, a sign-in, or a variable of the environment."""
     mode: str | None = None
+    """Which kind of sign-in was used, if the provider has several."""
     expires_at: int | None = None
+    """When the sign-in expires, in seconds since the epoch."""
     env_var: str | None = None
+    """The name of the variable, if `source` is `env`."""
 
 
 class LoginMethod(Model):
+    """A way to sign in."""
+
     key: str
+    """The word that `providers/login` sends to choose it."""
     label: str
 
 
 class ProviderLogin(Model):
+    """The ways to sign in to a provider."""
+
     methods: tuple[LoginMethod, ...]
 
 
 class ModelCapabilities(Model):
+    """What a model can do."""
+
     reason: bool = False
     vision: bool = False
     tools: bool = True
@@ -46,52 +61,70 @@ class ModelCapabilities(Model):
 
 
 class ModelCost(Model):
-    """US dollars for a million tokens."""
+    """The price of a model in US dollars for a million tokens."""
 
     input: float | None = None
     output: float | None = None
 
 
 class ProviderModel(Model):
-    """`id` is the name without the provider."""
+    """A model of a provider."""
 
     id: str
+    """The name without the provider."""
     capabilities: ModelCapabilities = ModelCapabilities()
     cost: ModelCost | None = None
 
 
 class ProviderStatus(Model):
+    """A provider, as a settings page shows it."""
+
     id: str
     label: str | None = None
     configured: bool
+    """Whether the configuration names it."""
     auth: ProviderAuth
     login: ProviderLogin | None = None
+    """Absent when the provider needs no sign-in."""
     models: tuple[ProviderModel, ...] = ()
 
 
 class ProvidersListResult(Model):
+    """All providers."""
+
     providers: tuple[ProviderStatus, ...]
 
 
 class ProviderParams(Model):
+    """Names a provider."""
+
     provider: str
 
 
 class ProvidersLoginParams(Model):
+    """Begins a sign-in."""
+
     provider: str
     method: str | None = None
+    """The `key` of the chosen method; absent before the user has chosen."""
 
 
 class LoginField(Model):
+    """A field that the user fills in to sign in."""
+
     key: str
+    """The name of the value in `providers/loginInput`."""
     label: str
     type: Literal["secret", "text"] = "text"
 
 
 class LoginAction(StrEnum):
-    """What the client does next: `choose-method` and call again with one of `methods`; `authorize` in a browser at
-    `url` (and send `fields`, when there are any); type the `code` of a `device-code` there; send the `fields` of
-    `input`; nothing when `done`."""
+    """What the client does next in a sign-in.
+
+    `choose-method`: ask the user for one of `methods`, and send `providers/login` again with it. `authorize`: open
+    `url` in a browser, and send `fields` if there are any. `device-code`: show `code`, which the user types at `url`.
+    `input`: ask for `fields`, and send them. `done`: nothing.
+    """
 
     CHOOSE_METHOD = "choose-method"
     AUTHORIZE = "authorize"
@@ -101,16 +134,20 @@ class LoginAction(StrEnum):
 
 
 class LoginStep(Model):
+    """The next step of a sign-in. `action` decides which of the other fields are present."""
+
     action: LoginAction
     methods: tuple[LoginMethod, ...] | None = None
     url: str | None = None
     code: str | None = None
     message: str | None = None
+    """What to show to the user."""
     fields: tuple[LoginField, ...] | None = None
 
 
 class ProvidersLoginInputParams(Model):
-    """`data` holds secrets: it is neither logged nor stored as it came."""
+    """What the user has typed to sign in."""
 
     provider: str
     data: dict[str, str]
+    """The values by the `key` of their fields. They are secrets: they are not logged, and not stored as they are."""

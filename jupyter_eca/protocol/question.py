@@ -1,4 +1,8 @@
-"""A question of the model's, or of a dialogue such as `/login`, to whoever is there (`chat/askQuestion`)."""
+"""Owns the question that the server asks the user (`chat/askQuestion`): the model's own, or one of a dialogue
+(`/login`).
+
+It must not know who asks. `approval` is its neighbour: the approval of a tool call is not a question of this kind.
+"""
 
 from __future__ import annotations
 
@@ -9,24 +13,29 @@ from pydantic import Field
 from jupyter_eca.protocol.base import ChatId, Model
 
 
+# No docstring: the schema of the tool `ask_user` contains this model, and a docstring would be sent to the model.
 class QuestionOption(Model):
     label: str
     description: str | None = None
 
 
 class ChatAskQuestionParams(Model):
-    """`secret` is ours: the answer is a key, say, and must be neither shown nor kept by who asks for it."""
+    """A question to the user."""
 
     chat_id: ChatId
     question: str
     options: tuple[QuestionOption, ...] | None = None
+    """The answers that the user can choose from."""
     tool_call_id: str | None = None
+    """The tool call that asks."""
     allow_freeform: bool = True
+    """Whether the user can type another answer."""
     secret: bool | None = None
+    """Ours: the answer is a secret, for example a key. The client must not show or store it."""
 
 
 class FieldKind(StrEnum):
-    """What a field of a form is filled in with."""
+    """The kind of value that a field of a form takes."""
 
     TEXT = "text"
     NUMBER = "number"
@@ -37,29 +46,41 @@ class FieldKind(StrEnum):
 
 
 class FormField(Model):
-    """`choices` are labels, for yes or no in this order; `least` and `most` are of the value, of its length, or of how
-    many are chosen. `default`, `decline` and `leave_out` are answers in words."""
+    """A field of a form. `default`, `decline` and `leave_out` are answers in words, as to the question itself."""
 
     kind: FieldKind
     title: str
     description: str = ""
     required: bool = True
     default: str | None = None
+    """The answer that is filled in already."""
     format: str = ""
+    """The format of a text, for example `email` or `date`."""
     least: float | None = None
+    """The smallest value, the shortest length, or the smallest number of choices."""
     most: float | None = None
+    """The largest value, the longest length, or the largest number of choices."""
     choices: tuple[str, ...] = ()
+    """The labels of the choices. For `boolean` they are the labels of yes and no, in this order."""
     decline: str
+    """The answer that declines the whole form."""
     leave_out: str
+    """The answer that leaves this field empty."""
 
 
 class FieldQuestion(ChatAskQuestionParams):
-    """A question that stands for a field: whoever can draw one does, and answers in the words that the question itself
-    would be answered in. On ECA's wire it is the question alone."""
+    """A question that stands for a field of a form.
+
+    A client that can draw the field does so. It answers in the words in which the question itself would be answered. On
+    ECA's wire only the question is sent.
+    """
 
     field: FormField = Field(exclude=True)
 
 
 class ChatAskQuestionResult(Model):
+    """The user's answer."""
+
     answer: str | None = None
     cancelled: bool = False
+    """Whether the user did not want to answer."""

@@ -1,4 +1,7 @@
-"""The wire of the MCP chat front (REST and server-sent events), spelled as its contract spells it."""
+"""Owns the models of the REST front (MCP chat, with server-sent events). Its fields are spelled as in its contract.
+
+It must not know the host: `fronts.rest` serves these models. `methods` is its neighbour: it has the models of ECA.
+"""
 
 from __future__ import annotations
 
@@ -6,34 +9,41 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-# What may stand in a path without being quoted, and is never taken for a step up in it.
+# The id is part of a URL's path. It has only characters that need no quoting, and it can never be `.` or `..`.
 CHAT_ID: Final = "^[A-Za-z0-9][A-Za-z0-9._~:-]{0,127}$"
 
 ChatName = Annotated[str, Field(pattern=CHAT_ID)]
 
 
 class Wire(BaseModel):
-    """snake_case; a field of another type is refused, an unknown one is not (clients send `conversation_id`)."""
+    """The base of these models. They use snake_case. A value of the wrong type is refused; an unknown field is ignored,
+    because clients send `conversation_id`."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", strict=True)
 
 
 class Tool(Wire):
+    """A tool of a server."""
+
     name: str
     description: str
 
 
 class Server(Wire):
-    """`path` is the script, program or address behind it; `tools` are there when it runs."""
+    """An MCP server."""
 
     id: str
     name: str
     path: str
+    """The script, program or URL of the server."""
     description: str | None = None
     tools: tuple[Tool, ...] | None = None
+    """The tools of a running server; absent when it does not run."""
 
 
 class Connected(Wire):
+    """A server was connected."""
+
     success: Literal[True] = True
     server_id: str
     server_name: str
@@ -41,42 +51,54 @@ class Connected(Wire):
 
 
 class ConnectionStatus(Wire):
-    """`server_id` is null, not absent, when nothing is connected."""
+    """Which server is connected."""
 
     connected: bool
     server_id: str | None
+    """Null, not absent, when no server is connected."""
     tools: tuple[Tool, ...]
 
 
 class Success(Wire):
+    """The request succeeded, and there is nothing to return."""
+
     success: Literal[True] = True
 
 
 class Problem(Wire):
-    """The body of every answer that is an error."""
+    """The body of every error response."""
 
     detail: str
 
 
 class ChatRequest(Wire):
-    """`chat_id` is beyond the contract: without it, everybody is in the one conversation that connecting begins."""
+    """A prompt of the user."""
 
     message: str = Field(min_length=1)
     chat_id: ChatName | None = None
+    """An addition to the contract. Without it, all clients share the conversation that begins when a server is
+    connected.
+    """
 
 
 class CalledTool(Wire):
+    """A tool call of an answer."""
+
     name: str
     args: dict[str, Any]
     result: str | None = None
 
 
 class ChatResponse(Wire):
+    """The answer to a prompt."""
+
     response: str
     tool_calls: tuple[CalledTool, ...]
 
 
 class ToolStart(Wire):
+    """A tool call has started."""
+
     type: Literal["tool_start"] = "tool_start"
     id: str
     name: str
@@ -84,12 +106,16 @@ class ToolStart(Wire):
 
 
 class ToolEnd(Wire):
+    """A tool call has ended."""
+
     type: Literal["tool_end"] = "tool_end"
     id: str
     name: str
 
 
 class Text(Wire):
+    """A piece of the answer."""
+
     type: Literal["text"] = "text"
     content: str
 
@@ -98,14 +124,17 @@ StreamEvent = ToolStart | ToolEnd | Text
 
 
 class Chat(Wire):
-    """A conversation of this front. `updated` is milliseconds since the epoch."""
+    """A conversation of this front."""
 
     id: str
     title: str | None
     status: str
     updated: int
+    """When it was changed last, in milliseconds since the epoch."""
 
 
 class Health(Wire):
+    """The server is running."""
+
     status: Literal["ok"] = "ok"
     version: str

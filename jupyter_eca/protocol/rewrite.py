@@ -1,4 +1,7 @@
-"""Help at the cursor: a selection rewritten to order, and the text that could come next."""
+"""Owns the messages for help at the cursor: rewriting a selection, and completing the text at the cursor.
+
+It must not know which model answers. `chat` is its neighbour: this help is not part of any chat.
+"""
 
 from __future__ import annotations
 
@@ -11,54 +14,69 @@ from jupyter_eca.protocol.context import Position, Range
 
 
 class RewritePromptParams(Model):
-    """`id` is the client's: what comes of it is sent back under the same one."""
+    """Asks for a new version of a selected text."""
 
     id: str | int
+    """An id that the client makes. The contents of the rewrite have it as `rewriteId`."""
     text: str
+    """The selected text."""
     prompt: str
+    """What to change."""
     path: str | None = None
+    """The file that the text is from."""
     range: Range | None = None
+    """Where the text is in the file."""
 
 
 class RewritePromptResult(Model):
+    """The model that rewrites the text."""
+
     status: Literal["prompting"] = "prompting"
     model: str
 
 
 class RewriteStopParams(Model):
-    """Our extension: nobody wants the rest of the rewrite of this `id`; nothing more is told of it."""
+    """Ours: stop a rewrite. No more contents are sent for this id."""
 
     id: str | int
 
 
 class RewriteStarted(Model):
+    """The rewrite has started."""
+
     type: Literal["started"] = "started"
 
 
 class RewriteReasoning(Model):
+    """The model reasons before it writes."""
+
     type: Literal["reasoning"] = "reasoning"
 
 
 class RewriteText(Model):
-    """Sent many times; the pieces are appended."""
+    """A piece of the new text. Clients append the pieces."""
 
     type: Literal["text"] = "text"
     text: str
 
 
 class RewriteReplace(Model):
-    """The whole text anew, in place of the pieces so far."""
+    """The whole new text. It replaces the pieces sent before."""
 
     type: Literal["replace"] = "replace"
     text: str
 
 
 class RewriteError(Model):
+    """The rewrite has failed."""
+
     type: Literal["error"] = "error"
     message: str
 
 
 class RewriteFinished(Model):
+    """The rewrite is complete."""
+
     type: Literal["finished"] = "finished"
     total_time_ms: int
 
@@ -70,24 +88,34 @@ RewriteContent = Annotated[
 
 
 class RewriteContentReceivedParams(Model):
+    """One content of a rewrite."""
+
     rewrite_id: str | int
     content: RewriteContent
 
 
 class CompletionInlineParams(Model):
-    """`position` counts from 1, as does what comes back; `doc_version` is sent back, so that a late answer can be told
-    from a fresh one."""
+    """Asks for the text that could come next at the cursor."""
 
     doc_text: str
+    """The whole text of the document."""
     doc_version: int
+    """The version of the document. The result repeats it, so that the client can drop a late result."""
     position: Position
+    """The cursor, counted from 1."""
 
 
 class CompletionItem(Model):
+    """A text that could come next."""
+
     text: str
     doc_version: int
+    """The version of the document that the text is for."""
     range: Range
+    """What the text replaces, counted from 1."""
 
 
 class CompletionInlineResult(Model):
+    """The texts that could come next."""
+
     items: tuple[CompletionItem, ...] = ()

@@ -1,5 +1,9 @@
-"""Tools that a client lends: ours. The model of a chat that the client asks in calls them like any other, under the
-user's approval rules (server `python`); the client carries them out."""
+"""Owns the messages about tools that a client lends to the server. All of them are ours.
+
+It must not know how a tool runs: the client runs the tools that it lends. The model of the client's chats calls them
+like any other tool, under the user's approval rules (as the server `python`). `mcp` is its neighbour: it has tool
+servers.
+"""
 
 from __future__ import annotations
 
@@ -11,21 +15,25 @@ from jupyter_eca.protocol.base import ChatId, Model
 
 
 class LentTool(Model):
-    """`parameters` is a JSON schema of an object. One that `reads` changes nothing, so plan mode has it too."""
+    """A tool that the client runs."""
 
     name: str = Field(pattern=r"^[A-Za-z0-9_-]{1,64}$")
     description: str = ""
     parameters: dict[str, Any]
+    """The JSON schema of the arguments, which is that of an object."""
     reads: bool = False
+    """Whether the tool changes nothing. Such a tool is available in plan mode too."""
 
 
 class ToolLendParams(Model):
-    """All that the client has from now on: these in place of those before. A call that runs goes on."""
+    """Replaces the tools that the client has lent before. Running calls go on."""
 
     tools: tuple[LentTool, ...]
 
 
 class ToolCallParams(Model):
+    """A call that the client must run."""
+
     chat_id: ChatId
     tool_call_id: str
     name: str
@@ -33,14 +41,16 @@ class ToolCallParams(Model):
 
 
 class ToolCallResult(Model):
-    """`text` is what the model reads; with `error` why it failed."""
+    """The result of a call."""
 
     text: str
+    """What the model reads: the output, or why the call failed."""
     error: bool = False
+    """Whether the call failed."""
 
 
 class ToolSwitchParams(Model):
-    """Whether the model has a tool at all: `server` and `tool` as in `tool/serverUpdated`."""
+    """Switches a tool on or off for the model. `server` and `tool` are the names in `tool/serverUpdated`."""
 
     server: str
     tool: str

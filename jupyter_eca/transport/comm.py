@@ -1,7 +1,10 @@
-"""Messages over a Jupyter comm: both ends of the link between a kernel and its server. Any comm library lends `write`.
+"""Owns the link over a Jupyter comm, for both ends: the kernel and its server.
 
-Messages that are sent in one turn of the event loop travel together, as `{"messages": [...]}`, and so do the pieces of
-an answer that follow each other closely.
+It must not know a comm library: the owner of the comm calls `received` and passes the function that writes.
+`link` is its neighbour: it has the inbox.
+
+Messages that are sent during one turn of the event loop travel together, as `{"messages": [...]}`. Pieces of an answer
+that follow each other quickly are collected for a short time and travel together too.
 """
 
 from __future__ import annotations
@@ -16,27 +19,37 @@ from jupyter_eca.transport.link import Inbox
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-# The name under which a kernel expects the server's comm, and how it asks for it: an iopub message of this type under
-# this topic, to which only the server subscribes.
+# The kernel waits for the server's comm under the name TARGET. To ask for it, the kernel publishes an iopub message of
+# the type HELLO under TOPIC. Only the server subscribes to that topic.
 TARGET = "eca.engine"
 HELLO = "eca_hello"
 TOPIC = b"eca.hello"
 
 
 class CommLink(Inbox):
+    """A link whose messages go through a Jupyter comm."""
+
     def __init__(self, write: Callable[[dict[str, Any]], None], shut: Callable[[], None], pace: float = 0.0) -> None:
-        """`pace`: seconds between two pieces of an answer at least."""
+        """Make a link that sends with `write` and closes the comm with `shut`.
+
+        `pace` is the shortest time between two pieces of an answer, in seconds.
+        """
         super().__init__()
         self._write = write
         self._shut = shut
         self._pace = pace
-        self._waiting: list[dict[str, Any]] = []
-        self._pieces = False
-        self._next: asyncio.Handle | None = None
-        self._soon = False
-        self._streamed = float("-inf")
+        self._batch: list[dict[str, Any]] = []
+        """The messages that the next flush sends."""
+        self._has_pieces = False
+        """Whether the batch contains a piece of an answer."""
+        self._next_flush: asyncio.Handle | None = None
+        self._flushes_soon = False
+        """Whether the next flush is due in this turn of the event loop, not later."""
+        self._last_piece_at = float("-inf")
+        """When a piece was sent last, in seconds of the loop's clock."""
 
     def received(self, data: Any) -> None:
+        """Push the messages of one comm message. Data of any other shape is ignored."""
         messages: Any = cast("dict[str, Any]", data).get("messages") if isinstance(data, dict) else None
         for item in cast("list[Any]", messages) if isinstance(messages, list) else ():
             try:
@@ -45,39 +58,40 @@ class CommLink(Inbox):
                 self.push(error)
 
     async def send(self, message: Message) -> None:
+        """Add a message to the batch, and schedule a flush. Only a piece of an answer may wait for `pace` seconds."""
         if self.closed:
             return
         piece = _is_piece(message)
-        self._waiting.append(to_json(message))
-        self._pieces = self._pieces or piece
-        if self._next is not None and (piece or self._soon):
+        self._batch.append(to_json(message))
+        self._has_pieces = self._has_pieces or piece
+        if self._next_flush is not None and (piece or self._flushes_soon):
             return
-        if self._next is not None:
-            self._next.cancel()
+        if self._next_flush is not None:
+            self._next_flush.cancel()
         loop = asyncio.get_running_loop()
-        left = self._streamed + self._pace - loop.time() if piece else 0.0
-        self._soon = left <= 0
-        self._next = loop.call_soon(self._flush) if self._soon else loop.call_later(left, self._flush)
+        delay = self._last_piece_at + self._pace - loop.time() if piece else 0.0
+        self._flushes_soon = delay <= 0
+        self._next_flush = loop.call_soon(self._flush) if self._flushes_soon else loop.call_later(delay, self._flush)
 
     def _flush(self) -> None:
-        self._next = None
-        if self._waiting and not self.closed:
-            batch, self._waiting = self._waiting, []
-            if self._pieces:
-                self._streamed, self._pieces = asyncio.get_running_loop().time(), False
+        self._next_flush = None
+        if self._batch and not self.closed:
+            batch, self._batch = self._batch, []
+            if self._has_pieces:
+                self._last_piece_at, self._has_pieces = asyncio.get_running_loop().time(), False
             self._write({"messages": batch})
 
     async def close(self) -> None:
         if not self.closed:
-            if self._next is not None:
-                self._next.cancel()
+            if self._next_flush is not None:
+                self._next_flush.cancel()
             self._flush()
             self.end()
             self._shut()
 
 
 def _is_piece(message: Message) -> bool:
-    """Whether more of the same may follow at once, and nobody waits for it."""
+    """Return whether more messages of this kind may follow at once, and nobody waits for this one."""
     match message:
         case Notification("chat/contentReceived", {"role": "assistant", "content": {"type": type}}):
             return type in {"text", "reasonText", "toolCallPrepare"}

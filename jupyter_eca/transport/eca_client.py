@@ -1,4 +1,8 @@
-"""A typed ECA client over any link: what the magic, the command line and tests speak with. Knows no host."""
+"""Owns a typed ECA client over any link. The magic, the command line and tests use it.
+
+It must not know the host: it only sends and receives the messages of `protocol`. `peer` is its neighbour: it matches
+answers to requests.
+"""
 
 from __future__ import annotations
 
@@ -29,13 +33,13 @@ Progress = chat.ChatToolCallProgressParams
 
 
 class Answers(Protocol):
-    """Asks whoever is there. Raises: RemoteError when nobody can be asked just now."""
+    """Asks the user a question of the server's. Raises: RemoteError when no user can be asked at the moment."""
 
-    async def __call__(self, asked: question.ChatAskQuestionParams, /) -> question.ChatAskQuestionResult: ...
+    async def __call__(self, params: question.ChatAskQuestionParams, /) -> question.ChatAskQuestionResult: ...
 
 
 class LiveKernel(Protocol):
-    """What a client that is a kernel does for the server."""
+    """The requests of the server that a client inside a kernel answers."""
 
     async def execute(self, code: str) -> notebook.KernelExecuteResult: ...
 
@@ -43,9 +47,10 @@ class LiveKernel(Protocol):
 
 
 class Lending(Protocol):
-    """Functions that the server's models may call. `version` changes with them."""
+    """The Python functions that the client lends to the server as tools."""
 
     version: int
+    """A number that changes whenever the functions change."""
 
     def tools(self) -> tuple[tool.LentTool, ...]: ...
 
@@ -54,27 +59,36 @@ class Lending(Protocol):
 
 @dataclass
 class Setup:
-    """What the server has told about itself; fields are updated as `config/updated` comes."""
+    """What the server has sent about its own set-up. Each `config/updated` updates the fields."""
 
     models: tuple[str, ...] = ()
+    """All models, as PROVIDER/MODEL."""
     model: str = ""
+    """The selected model."""
     agents: tuple[str, ...] = ()
+    """The names of the agents that a user can choose."""
     variants: tuple[str, ...] = ()
+    """The variants of the selected model, for example its reasoning efforts."""
     tools: tuple[str, ...] = ()
+    """The names of the server's own tools that are not disabled."""
     known: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set when the first `config/updated` has arrived."""
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """About a tool call. `session`: do not ask again for this tool in this chat. `reason` goes to the model."""
+    """The user's decision about one tool call."""
 
     approved: bool
+    """Whether the call may run."""
     session: bool = False
+    """Whether later calls of this tool in this chat are approved too, without a question."""
     reason: str = ""
+    """Why the call was rejected. The model reads it."""
 
 
 class Client:
-    """Use `async with client.connected(...)`, or keep `run()` going in a task of your own."""
+    """An ECA client. It works while `run()` runs in a task of the caller's."""
 
     def __init__(
         self,
@@ -84,55 +98,68 @@ class Client:
         answer_questions: Answers | None = None,
         lending: Lending | None = None,
     ) -> None:
-        """`answer_questions` is called for each question of the server's, in a task of its own. It is not told when
-        somebody else has answered: that shows in the chat, where the call that asked ends, or the turn."""
+        """Make a client called `name`; the server chooses its dialect by that name and by what the client can do.
+
+        `answer_questions` is called for each question of the server's, in a task of its own. It is not cancelled when
+        another client has answered. The chat shows that: the tool call that asked ends, or the turn ends.
+        """
         self.setup = Setup()
         self.opened: Callable[[str], None] | None = None
-        """Called when the server shows a chat from its beginning, with the chat's id."""
+        """Called with the chat's id when the server begins to send a chat from its start."""
         self.left = asyncio.Event()
+        """Set when the server has left."""
         self._name = name
         self._kernel = kernel
         self._answer_questions = answer_questions
         self._lending = lending
-        self._lent = 0
-        self._peer = Peer(link, self._answer, self._heed)
+        self._lent_version = 0
+        """The version of the functions that the server has."""
+        self._peer = Peer(link, self._answer_request, self._handle_notification)
         self._link = link
         self._listeners: dict[str, Callable[[Received], None]] = {}
+        """What receives the contents of a chat, by the chat's id."""
         self._watchers: dict[str, Callable[[Progress], None]] = {}
+        """What receives the progress of a chat's tool calls, by the chat's id."""
 
     async def run(self) -> None:
-        """Serve the link until the server leaves."""
+        """Handle messages of the server until it leaves."""
         try:
             await self._peer.run()
         finally:
             self.left.set()
 
     async def initialize(self, *, unattended: bool, folders: tuple[str, ...] = (), **options: Any) -> None:
-        """Raises: RemoteError, with the server's reason."""
-        asked = self._answer_questions is not None and not unattended
-        can = lifecycle.CodeAssistant(
+        """Introduce this client to the server. `options` are the `initializationOptions`.
+
+        Raises: RemoteError, with the server's reason.
+        """
+        answers_questions = self._answer_questions is not None and not unattended
+        abilities = lifecycle.CodeAssistant(
             chat=True,
             envelope=True,
             kernel=self._kernel is not None,
             unattended=unattended,
-            chat_capabilities=lifecycle.ChatCapabilities(ask_question=asked),
+            chat_capabilities=lifecycle.ChatCapabilities(ask_question=answers_questions),
         )
         params = lifecycle.InitializeParams(
             client_info=lifecycle.ClientInfo(name=self._name, version=__version__),
             initialization_options=options,
-            capabilities=lifecycle.ClientCapabilities(code_assistant=can),
+            capabilities=lifecycle.ClientCapabilities(code_assistant=abilities),
             workspace_folders=tuple(lifecycle.WorkspaceFolder(uri=folder) for folder in folders),
         )
         await self.request("initialize", params, lifecycle.InitializeResult)
         await self._peer.notify("initialized", {})
 
     async def request(self, method: str, params: Model, result: type[T]) -> T:
-        """Raises: RemoteError for an error, for a peer that leaves, and for an answer that makes no sense."""
+        """Send a request and return its parsed result.
+
+        Raises: RemoteError when the answer is an error, when the answer has the wrong shape, or when the server leaves.
+        """
         answer = await self._peer.request(method, params.wire())
         try:
             return result.model_validate(answer or {})
         except ValidationError as error:
-            raise RemoteError(f"the answer to {method} makes no sense: {error}") from error
+            raise RemoteError(f"the answer to {method} has the wrong shape: {error}") from error
 
     async def notify(self, method: str, params: Model) -> None:
         await self._peer.notify(method, params.wire())
@@ -148,17 +175,19 @@ class Client:
         lock: chat.ChatLock | None = None,
         contexts: tuple[Any, ...] = (),
     ) -> AsyncGenerator[Received]:
-        """Ask, and iterate over what comes until the turn has ended. Leaving the iteration early stops nothing.
-        `progressed` is told how far the turn's calls are while they run.
+        """Send a prompt, and iterate over the contents of its turn until the turn ends.
 
-        Raises: RemoteError when the prompt is refused or the server leaves in mid-answer.
+        Leaving the iteration early does not stop the turn. `progressed` is called with the progress of running tool
+        calls.
+
+        Raises: RemoteError when the prompt is refused, or when the server leaves before the turn ends.
         """
         queue: asyncio.Queue[Received | None] = asyncio.Queue()
         self._listeners[chat_id] = queue.put_nowait
         if progressed is not None:
             self._watchers[chat_id] = progressed
-        gone = asyncio.ensure_future(self.left.wait())
-        gone.add_done_callback(lambda _: queue.put_nowait(None))
+        leaving = asyncio.ensure_future(self.left.wait())
+        leaving.add_done_callback(lambda _: queue.put_nowait(None))
         params = chat.ChatPromptParams(
             chat_id=chat_id,
             message=message,
@@ -169,37 +198,40 @@ class Client:
             contexts=contexts,
         )
         try:
-            await self._lend()
+            await self._lend_tools()
             await self.request("chat/prompt", params, chat.ChatPromptResult)
             while (received := await queue.get()) is not None:
                 yield received
                 if received.outcome is not None and received.parent_chat_id is None:
                     return
-            raise RemoteError("the assistant's server has gone away in the middle of the answer")
+            raise RemoteError("the assistant's server stopped in the middle of the answer")
         finally:
-            gone.cancel()
+            leaving.cancel()
             self._listeners.pop(chat_id, None)
             self._watchers.pop(chat_id, None)
 
-    async def _lend(self) -> None:
-        """Functions may have come since the last question. Raises: RemoteError for a name that is taken."""
-        if self._lending is not None and self._lending.version != self._lent:
+    async def _lend_tools(self) -> None:
+        """Send the lent functions if they have changed since the last prompt.
+
+        Raises: RemoteError when the name of a function is already the name of another tool.
+        """
+        if self._lending is not None and self._lending.version != self._lent_version:
             version = self._lending.version
             await self.request("tool/lend", tool.ToolLendParams(tools=self._lending.tools()), Done)
-            self._lent = version
+            self._lent_version = version
 
     async def commands(self, chat_id: str, query: str) -> tuple[command.ChatCommand, ...]:
-        """The `/` commands that are meant by what was typed so far. Raises: RemoteError."""
+        """Return the `/` commands that match the text typed so far. Raises: RemoteError."""
         params = command.ChatQueryCommandsParams(chat_id=chat_id, query=query)
         return (await self.request("chat/queryCommands", params, command.ChatQueryCommandsResult)).commands
 
     async def contexts(self, chat_id: str, query: str) -> tuple[context.ChatContext, ...]:
-        """What `@` can point at in a message. Raises: RemoteError."""
+        """Return the contexts that `@` can refer to in a message. Raises: RemoteError."""
         params = context.ChatQueryContextParams(chat_id=chat_id, query=query)
         return (await self.request("chat/queryContext", params, context.ChatQueryContextResult)).contexts
 
     def listen(self, chat_id: str, listener: Callable[[Received], None] | None) -> None:
-        """Hear what comes of a chat outside of `ask`: a replay, a turn that another client began."""
+        """Receive the contents of a chat outside of `ask`: a replay, or a turn of another client. None ends it."""
         if listener is None:
             self._listeners.pop(chat_id, None)
         else:
@@ -209,6 +241,7 @@ class Client:
         await self.notify("chat/promptStop", chat.ChatPromptStopParams(chat_id=chat_id))
 
     async def decide(self, chat_id: str, call: str, decision: Decision) -> None:
+        """Approve or reject the tool call with the id `call`."""
         if decision.approved:
             save = "session" if decision.session else None
             approval = chat.ChatToolCallApproveParams(chat_id=chat_id, tool_call_id=call, save=save)
@@ -220,16 +253,16 @@ class Client:
     async def close(self) -> None:
         await self._link.close()
 
-    def _heed(self, method: str, params: Any) -> None:
+    def _handle_notification(self, method: str, params: Any) -> None:
         if (row := METHODS.get(method)) is None:
             return
         try:
             message = row.parse(params)
         except ValidationError as error:
-            raise RemoteError(f"{method} makes no sense: {error}") from error
+            raise RemoteError(f"{method} has the wrong shape: {error}") from error
         match message:
             case chat.ChatContentReceivedParams():
-                # What subagents say is said within the chat that they are for.
+                # A subagent's contents belong to the chat that it works for.
                 if listener := self._listeners.get(str(message.parent_chat_id or message.chat_id)):
                     listener(message)
             case chat.ChatToolCallProgressParams():
@@ -239,13 +272,13 @@ class Client:
                 if self.opened is not None:
                     self.opened(str(chat_id))
             case lifecycle.ConfigUpdatedParams(chat=lifecycle.ChatConfig() as config):
-                self._learn(config)
+                self._update_setup(config)
             case mcp.ToolServerUpdatedParams(type="native", tools=tuple(tools)):
                 self.setup.tools = tuple(tool.name for tool in tools if not tool.disabled)
             case _:
                 pass
 
-    def _learn(self, config: lifecycle.ChatConfig) -> None:
+    def _update_setup(self, config: lifecycle.ChatConfig) -> None:
         setup = self.setup
         setup.models = setup.models if config.models is None else config.models
         setup.model = setup.model if config.select_model is None else config.select_model
@@ -253,19 +286,19 @@ class Client:
         setup.variants = setup.variants if config.variants is None else config.variants
         setup.known.set()
 
-    async def _answer(self, method: str, params: Any) -> Any:
+    async def _answer_request(self, method: str, params: Any) -> Any:
         if method == "chat/askQuestion" and self._answer_questions is not None:
-            asked = question.ChatAskQuestionParams.model_validate(params)
-            return (await self._answer_questions(asked)).wire()
+            asking = question.ChatAskQuestionParams.model_validate(params)
+            return (await self._answer_questions(asking)).wire()
         if method == "tool/call" and self._lending is not None:
-            called = tool.ToolCallParams.model_validate(params)
-            return (await self._lending.call(called.name, called.arguments)).wire()
+            call = tool.ToolCallParams.model_validate(params)
+            return (await self._lending.call(call.name, call.arguments)).wire()
         if self._kernel is None or method not in {"kernel/execute", "kernel/variables"}:
-            raise RemoteError(f"there is no request {method!r}", Code.METHOD_NOT_FOUND)
+            raise RemoteError(f"this client does not answer the request {method!r}", Code.METHOD_NOT_FOUND)
         match METHODS[method].parse(params):
             case notebook.KernelExecuteParams(code=code):
                 return (await self._kernel.execute(code)).wire()
             case notebook.KernelVariablesParams(names=names):
                 return (await self._kernel.variables(names)).wire()
             case _:
-                raise RemoteError("not for a kernel", Code.INVALID_PARAMS)
+                raise RemoteError("a kernel does not answer this request", Code.INVALID_PARAMS)

@@ -1,4 +1,8 @@
-"""What a link is, and the inbox that all of ours share."""
+"""Owns the `Link` protocol, and the inbox that all our links share.
+
+It must not know how bytes travel: each transport (`stdio`, `websocket`, `comm`, `memory`) is a module of its own.
+`peer` is its neighbour: it sends requests over a link and matches the answers.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +17,11 @@ if TYPE_CHECKING:
 
 
 class Link(Protocol):
-    """Iterate for what the peer sends (an error stands in the place of a message that could not be read; the
-    iteration ends when the peer leaves), `send` to the peer. Sending on a closed link does nothing."""
+    """A connection to a peer that carries messages in both directions.
+
+    Iterate over a link to receive messages. A message that cannot be read appears as a FrameError in its place. The
+    iteration ends when the peer leaves. Sending on a closed link does nothing.
+    """
 
     def __aiter__(self) -> AsyncIterator[Message | FrameError]: ...
 
@@ -24,7 +31,10 @@ class Link(Protocol):
 
 
 class Inbox:
-    """Messages pushed in by a transport's callbacks, taken out by iteration. Belongs to one event loop."""
+    """A queue of received messages: callbacks of a transport push them, and iteration takes them out.
+
+    An inbox belongs to one event loop.
+    """
 
     def __init__(self) -> None:
         self._queue: asyncio.Queue[Message | FrameError | None] = asyncio.Queue()
@@ -34,7 +44,7 @@ class Inbox:
         self._queue.put_nowait(message)
 
     def end(self) -> None:
-        """The peer has left: the iteration ends after what was pushed before."""
+        """Note that the peer has left. The iteration still returns the messages that were pushed before."""
         if not self.closed:
             self.closed = True
             self._queue.put_nowait(None)

@@ -1,4 +1,7 @@
-"""Two ends in one process: the engine inside a kernel, and tests."""
+"""Owns a link between two ends in the same process. The engine inside a kernel uses it, and so do tests.
+
+It must not know what the messages mean. `link` is its neighbour: it has the inbox.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +14,10 @@ if TYPE_CHECKING:
 
 
 class MemoryLink(Inbox):
-    """One end; `other` is where `send` goes."""
+    """One of the two ends. Make both with `pair`."""
 
     other: MemoryLink
+    """The end that receives what this end sends."""
 
     async def send(self, message: Message) -> None:
         if not self.other.closed:
@@ -25,6 +29,7 @@ class MemoryLink(Inbox):
 
 
 def pair() -> tuple[MemoryLink, MemoryLink]:
+    """Make two links, each of which sends to the other."""
     one, two = MemoryLink(), MemoryLink()
     one.other, two.other = two, one
     return one, two

@@ -1,4 +1,7 @@
-"""A JSON-RPC peer over a link: requests out with their answers, requests in with ours. Knows no method."""
+"""Owns a JSON-RPC peer over a link: it sends requests and waits for their answers, and it answers requests.
+
+It must not know any method: its two callbacks do. `eca_client` is its neighbour: it is a peer that knows ECA's methods.
+"""
 
 from __future__ import annotations
 
@@ -19,23 +22,34 @@ _log = logging.getLogger(__name__)
 
 
 class Peer:
+    """One end of a JSON-RPC connection."""
+
     def __init__(
         self, link: Link, answer: Callable[[str, Any], Awaitable[Any]], heed: Callable[[str, Any], None]
     ) -> None:
-        """`answer` is awaited for each request, in a task of its own, so that none holds up the reader; `heed` is
-        called for each notification, in order. Both raise RemoteError for what the other side did wrong."""
+        """Make a peer over a link. Both callbacks get a method and its parameters.
+
+        `answer` is awaited for each request, in a task of its own, so that a slow answer does not stop the reader.
+        `heed` is called for each notification, in the order in which they arrive. Both raise RemoteError when the other
+        side made a mistake.
+        """
         self._link = link
         self._answer = answer
         self._heed = heed
-        self._waiting: dict[Id, asyncio.Future[Any]] = {}
+        self._pending: dict[Id, asyncio.Future[Any]] = {}
+        """The answers that we wait for, by the id of our request."""
         self._serving: dict[Id, asyncio.Task[None]] = {}
+        """The tasks that answer the other side's requests, by the id of the request."""
         self._cancelled: set[Id] = set()
+        """The requests that the other side has cancelled and that are not answered yet."""
         self._working: set[asyncio.Task[None]] = set()
-        self._sent = 0
+        """All tasks of this peer that have not ended."""
+        self._request_count = 0
         self._left = False
+        """Whether the other side has left."""
 
     async def run(self) -> None:
-        """Until the peer leaves; then requests of ours that wait fail, and answers of ours are cancelled."""
+        """Read the link until the other side leaves. Then our open requests fail and our open answers are cancelled."""
         try:
             async with asyncio.TaskGroup() as self._tasks:
                 try:
@@ -49,7 +63,7 @@ class Peer:
                 for task in self._working:
                     task.cancel()
         finally:
-            for future in self._waiting.values():
+            for future in self._pending.values():
                 if not future.done():
                     future.set_exception(RemoteError("the other side has left"))
 
@@ -68,22 +82,22 @@ class Peer:
                     self._heed(method, params)
                 except RemoteError as error:
                     _log.warning("%s was ignored: %s", method, error)
-                except Exception:  # noqa: BLE001  # the boundary to a peer: a bug costs one notification, not the session
+                except Exception:  # noqa: BLE001  # the boundary to a peer: a bug loses one notification, not the session
                     _log.exception("%s failed", method)
             case Result(id, result):
-                if (future := self._waiting.pop(id, None)) and not future.done():
+                if (future := self._pending.pop(id, None)) and not future.done():
                     future.set_result(result)
             case Failure(id, code, text, data):
-                if (future := self._waiting.pop(id or "", None)) and not future.done():
+                if (future := self._pending.pop(id or "", None)) and not future.done():
                     future.set_exception(RemoteError(text, code, data))
             case FrameError():
                 await self._link.send(Failure(None, message.code, str(message)))
 
     def _cancel(self, params: Any) -> None:
-        """One that is answered already, or was never asked, is none of our business."""
+        """Cancel the answer to a request. Ids of answered requests, and ids that nobody sent, are ignored."""
         match params:
             case {"id": str() | int() as id} if id in self._serving:
-                # A task that is cancelled before its first step would end without an answer.
+                # Not at once: a task that is cancelled before its first step would end without sending an answer.
                 asyncio.get_running_loop().call_soon(self._end, id)
             case _:
                 pass
@@ -102,7 +116,7 @@ class Peer:
             answer = Failure(request.id, Code.CANCELLED, f"{request.method} was cancelled")
         except RemoteError as error:
             answer = Failure(request.id, error.code, redaction.hide(str(error)), error.data)
-        except Exception as error:  # noqa: BLE001  # the boundary to a peer: a bug of ours must be answered, not hang it
+        except Exception as error:  # noqa: BLE001  # the boundary to a peer: it must get an answer even if we have a bug
             _log.exception("%s failed", request.method)
             answer = Failure(request.id, Code.INTERNAL, redaction.hide(f"{request.method} failed inside: {error}"))
         finally:
@@ -114,13 +128,16 @@ class Peer:
         await self._link.send(Notification(method, params))
 
     async def request(self, method: str, params: Any) -> Any:
-        """Cancelling it takes it back. Raises: RemoteError when the answer is an error or the peer leaves before it."""
+        """Send a request and return the result. Cancelling this call cancels the request on the other side too.
+
+        Raises: RemoteError when the answer is an error, or when the other side leaves before it answers.
+        """
         if self._left:
             raise RemoteError("the other side has left")
-        # Not a small integer: nvim takes a request with an id it knows for the reply to its own.
-        self._sent += 1
-        id = f"eca-{self._sent}"
-        future = self._waiting[id] = asyncio.get_running_loop().create_future()
+        # The id is not a small integer: nvim takes a request whose id it has used itself for the reply to its own.
+        self._request_count += 1
+        id = f"eca-{self._request_count}"
+        future = self._pending[id] = asyncio.get_running_loop().create_future()
         try:
             await self._link.send(Request(id, method, params))
             return await future
@@ -128,9 +145,9 @@ class Peer:
             self._take_back(id)
             raise
         finally:
-            self._waiting.pop(id, None)
+            self._pending.pop(id, None)
 
     def _take_back(self, id: Id) -> None:
-        """Beside whoever is cancelled: it must not wait for a peer that reads slowly."""
+        """Send the cancellation in a task, because the cancelled caller must not wait for a peer that reads slowly."""
         if not self._left:
             self._start(self._link.send(Notification(CANCEL, {"id": id})))

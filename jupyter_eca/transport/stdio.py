@@ -1,4 +1,8 @@
-"""Frames over this process' standard streams. While it is open nothing else can write to stdout."""
+"""Owns the link over the standard streams of this process, in `Content-Length` frames.
+
+It must not know what the messages mean. `link` is its neighbour: it has the inbox; `protocol.jsonrpc` has the frames.
+While the link is open, nothing else in this process can write to stdout.
+"""
 
 from __future__ import annotations
 
@@ -16,19 +20,22 @@ if TYPE_CHECKING:
     from io import FileIO
     from typing import BinaryIO
 
-# What a pipe holds on Linux: a larger read would find no more.
+# The capacity of a pipe on Linux. A larger read would find no more data.
 READ_BYTES = 64 * 1024
 
 
 class StdioLink(Inbox):
-    """A thread reads, since a blocking read of stdin can be cancelled on no platform; it dies with the process."""
+    """A link over two streams of bytes.
+
+    A daemon thread reads, because no platform can cancel a blocking read of stdin. The thread ends with the process.
+    """
 
     def __init__(self, stdin: FileIO, stdout: BinaryIO) -> None:
         super().__init__()
         self._stdin = stdin
         self._stdout = stdout
         self._loop = asyncio.get_running_loop()
-        self._writing = asyncio.Lock()
+        self._write_lock = asyncio.Lock()
         threading.Thread(target=self._read, name="eca-stdin", daemon=True).start()
 
     def _read(self) -> None:
@@ -42,15 +49,15 @@ class StdioLink(Inbox):
         self._loop.call_soon_threadsafe(self.end)
 
     async def send(self, message: Message) -> None:
-        async with self._writing:
-            await asyncio.to_thread(self._put, frame(message))
+        async with self._write_lock:
+            await asyncio.to_thread(self._write, frame(message))
 
-    def _put(self, data: bytes) -> None:
+    def _write(self, data: bytes) -> None:
         try:
             self._stdout.write(data)
             self._stdout.flush()
         except (BrokenPipeError, ValueError):
-            # The reader is gone; its end of stdin closes too, and that ends the session.
+            # The reader of stdout has left. Its end of stdin closes too, and that ends the session.
             pass
 
     async def close(self) -> None:
@@ -58,16 +65,20 @@ class StdioLink(Inbox):
 
 
 def claimed() -> tuple[FileIO, BinaryIO]:
-    """The real streams for a protocol; what any library prints from now on goes to stderr, and what it, or a process
-    that it starts, reads from stdin is at its end: neither can take a byte of the protocol or add one."""
-    out = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
+    """Take the real stdin and stdout away from the rest of the process, and return them.
+
+    From now on, whatever a library prints goes to stderr. A library or a child process that reads stdin finds its end
+    at once. So neither of them can take a byte of the protocol or add one.
+    """
+    stdout = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
-    taken = os.fdopen(os.dup(sys.stdin.fileno()), "rb", buffering=0)
-    nothing = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(nothing, sys.stdin.fileno())
-    os.close(nothing)
-    return taken, out
+    stdin = os.fdopen(os.dup(sys.stdin.fileno()), "rb", buffering=0)
+    empty = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(empty, sys.stdin.fileno())
+    os.close(empty)
+    return stdin, stdout
 
 
 def take_stdio() -> StdioLink:
+    """Open a link over the standard streams of this process."""
     return StdioLink(*claimed())

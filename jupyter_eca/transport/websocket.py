@@ -1,4 +1,8 @@
-"""One message a text frame, over any WebSocket library: it pushes what it receives and lends its `write`."""
+"""Owns the link over a WebSocket: one message in each text frame.
+
+It must not know a WebSocket library: the owner of the socket calls `received` and passes the function that writes.
+`link` is its neighbour: it has the inbox.
+"""
 
 from __future__ import annotations
 
@@ -13,13 +17,19 @@ if TYPE_CHECKING:
 
 
 class WebSocketLink(Inbox):
+    """A link whose bytes go through the WebSocket of a web server."""
+
     def __init__(self, write: Callable[[str], Awaitable[None]], shut: Callable[[], None]) -> None:
-        """`write` returns once the frame is with the operating system: that is the back-pressure."""
+        """Make a link that sends with `write` and closes the socket with `shut`.
+
+        `write` must return only when the operating system has taken the frame. This slows down a fast sender.
+        """
         super().__init__()
         self._write = write
         self._shut = shut
 
     def received(self, text: str | bytes) -> None:
+        """Decode a text frame and push its message."""
         try:
             self.push(decode(text))
         except FrameError as error:

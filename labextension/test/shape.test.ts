@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 import { expect, test } from 'vitest';
 
-import { TOLD } from '../src/wire/protocol';
+import { NOTIFICATION_PARAMS } from '../src/wire/protocol';
 import { misfit } from '../src/wire/validate';
 
 const FOLDER = join(import.meta.dirname, '..', '..', 'tests', 'fixtures', 'wire');
@@ -14,10 +14,10 @@ interface Fixture {
   readonly params?: unknown;
 }
 
-const MODELS: Readonly<Record<string, string>> = TOLD;
+const MODELS: Readonly<Record<string, string>> = NOTIFICATION_PARAMS;
 const told = readdirSync(FOLDER)
   .map(name => JSON.parse(readFileSync(join(FOLDER, name), 'utf8')) as Fixture)
-  .filter(({ method, sender, params }) => sender === 'server' && params !== undefined && method in TOLD);
+  .filter(({ method, sender, params }) => sender === 'server' && params !== undefined && method in NOTIFICATION_PARAMS);
 
 test('everything that a server tells fits', () => {
   expect(told.length).toBeGreaterThan(30);

@@ -1,7 +1,7 @@
-"""Clients of each revision: known by what they say, understood, and spoken to in their own words.
+"""Clients of each revision: the server detects the revision, understands the client, and answers in its words.
 
 A file of tests/fixtures/dialects is one message in the words of the revision of its folder; `ours` is the same in our
-words. What is said to all in the same words is in tests/fixtures/wire.
+words. Messages that are the same for all revisions are in tests/fixtures/wire.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from jupyter_eca.protocol.lifecycle import InitializeParams
 from jupyter_eca.protocol.methods import METHODS, Method
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
-SAID: dict[str, dict[str, Any]] = {
+MESSAGES: dict[str, dict[str, Any]] = {
     f"{path.parent.name}/{path.stem}": json.loads(path.read_text())
     for path in sorted((FIXTURES / "dialects").glob("*/*.json"))
 }
@@ -28,70 +28,70 @@ WIRE: dict[str, dict[str, Any]] = {
 SEEDS = (Dialect.OLD, Dialect.NEWER)
 
 
-def of(name: str) -> tuple[Dialect, Method]:
-    return Dialect(name.partition("/")[0]), METHODS[SAID[name]["method"]]
+def read_fixture(name: str) -> tuple[Dialect, Method]:
+    return Dialect(name.partition("/")[0]), METHODS[MESSAGES[name]["method"]]
 
 
-def named(sender: str, part: str) -> list[str]:
-    return [name for name, message in SAID.items() if message["sender"] == sender and part in message]
+def list_fixtures(sender: str, part: str) -> list[str]:
+    return [name for name, message in MESSAGES.items() if message["sender"] == sender and part in message]
 
 
-@pytest.mark.parametrize("name", named("server", "params"))
+@pytest.mark.parametrize("name", list_fixtures("server", "params"))
 def test_a_notification_is_said_in_the_clients_words(name: str) -> None:
-    spoken, row = of(name)
-    assert dialect.outgoing(spoken, row.name, row.parse(SAID[name]["ours"]).wire()) == SAID[name]["params"]
+    spoken, row = read_fixture(name)
+    assert dialect.outgoing(spoken, row.name, row.parse(MESSAGES[name]["ours"]).wire()) == MESSAGES[name]["params"]
 
 
-@pytest.mark.parametrize("name", named("server", "result"))
+@pytest.mark.parametrize("name", list_fixtures("server", "result"))
 def test_a_request_is_answered_in_the_clients_words(name: str) -> None:
-    (spoken, row), ours = of(name), SAID[name]["ours"]
+    (spoken, row), ours = read_fixture(name), MESSAGES[name]["ours"]
     assert row.result is not None
     wire = None if ours is None else row.result.model_validate(ours).wire()
-    assert dialect.result(spoken, row.name, wire) == SAID[name]["result"]
+    assert dialect.result(spoken, row.name, wire) == MESSAGES[name]["result"]
 
 
-@pytest.mark.parametrize("name", named("client", "params"))
+@pytest.mark.parametrize("name", list_fixtures("client", "params"))
 def test_what_a_client_of_any_revision_says_is_understood(name: str) -> None:
-    spoken, row = of(name)
-    model = row.parse(dialect.incoming(spoken, row.name, SAID[name]["params"]))
-    assert model.model_dump(mode="json", by_alias=True, exclude_unset=True) == SAID[name]["ours"]
+    spoken, row = read_fixture(name)
+    model = row.parse(dialect.incoming(spoken, row.name, MESSAGES[name]["params"]))
+    assert model.model_dump(mode="json", by_alias=True, exclude_unset=True) == MESSAGES[name]["ours"]
 
 
-@pytest.mark.parametrize("name", named("client", "result"))
+@pytest.mark.parametrize("name", list_fixtures("client", "result"))
 def test_diagnostics_count_from_0_whatever_the_client_counts_from(name: str) -> None:
-    spoken, row = of(name)
+    spoken, row = read_fixture(name)
     assert row.result is not None
-    model = row.result.model_validate(dialect.diagnostics(spoken, SAID[name]["result"]))
-    assert model.model_dump(mode="json", by_alias=True, exclude_unset=True) == SAID[name]["ours"]
+    model = row.result.model_validate(dialect.diagnostics(spoken, MESSAGES[name]["result"]))
+    assert model.model_dump(mode="json", by_alias=True, exclude_unset=True) == MESSAGES[name]["ours"]
 
 
 @pytest.mark.parametrize("spoken", SEEDS)
 def test_what_a_seed_has_no_word_for_is_not_said_to_its_clients(spoken: Dialect) -> None:
-    said = {name for name in WIRE if "params" in WIRE[name] and WIRE[name]["sender"] == "server"}
-    notifications = {name for name in said if METHODS[WIRE[name]["method"]].result is None}
-    told = {name for name in notifications if _said(spoken, name) is not None}
-    assert told == {key.partition("/")[2] for key in named("server", "params") if of(key)[0] is spoken} - {
-        "editor-getDiagnostics"
-    }
+    sent = {name for name in WIRE if "params" in WIRE[name] and WIRE[name]["sender"] == "server"}
+    notifications = {name for name in sent if METHODS[WIRE[name]["method"]].result is None}
+    translated = {name for name in notifications if _translate(spoken, name) is not None}
+    assert translated == {
+        key.partition("/")[2] for key in list_fixtures("server", "params") if read_fixture(key)[0] is spoken
+    } - {"editor-getDiagnostics"}
     assert {
         "chat-opened",
         "progress-start",
         "chat-contentReceived-image",
         "config-updated-chat",
-    } <= notifications - told
+    } <= notifications - translated
 
 
-def _said(spoken: Dialect, name: str) -> Any:
+def _translate(spoken: Dialect, name: str) -> Any:
     message = WIRE[name]
     return dialect.outgoing(spoken, message["method"], message["params"])
 
 
 @pytest.mark.parametrize("name", [name for name in WIRE if "params" in WIRE[name] and WIRE[name]["sender"] == "server"])
 def test_our_own_clients_are_sent_what_the_models_say(name: str) -> None:
-    assert _said(Dialect.OWN, name) is WIRE[name]["params"]
+    assert _translate(Dialect.OWN, name) is WIRE[name]["params"]
 
 
-# Which one it is -----------------------------------------------------------------------------------------------------
+# Which revision a client speaks --------------------------------------------------------------------------------------
 
 
 def hello(can: Any, **options: Any) -> InitializeParams:
@@ -129,7 +129,7 @@ def test_a_client_is_known_by_what_it_says(said: InitializeParams, prompt: Any, 
 
 
 @pytest.mark.parametrize(
-    ("taken_for", "method", "spoken"),
+    ("chosen", "method", "spoken"),
     [
         (Dialect.OLD, "chat/prompt", Dialect.OLD),
         (Dialect.OLD, "chat/selectedBehaviorChanged", Dialect.NEWER),
@@ -140,20 +140,18 @@ def test_a_client_is_known_by_what_it_says(said: InitializeParams, prompt: Any, 
         (Dialect.OWN, "chat/list", Dialect.OWN),
     ],
 )
-def test_a_client_that_uses_a_newer_method_was_taken_for_too_old(
-    taken_for: Dialect, method: str, spoken: Dialect
-) -> None:
-    assert dialect.learned(taken_for, method) is spoken
+def test_a_client_that_uses_a_newer_method_was_taken_for_too_old(chosen: Dialect, method: str, spoken: Dialect) -> None:
+    assert dialect.learned(chosen, method) is spoken
 
 
 @pytest.mark.parametrize("params", [None, [], "text", 5, {"initializationOptions": 3}, {"agent": 3, "behavior": None}])
-def test_what_makes_no_sense_is_left_for_the_models_to_refuse(params: Any) -> None:
+def test_values_of_the_wrong_shape_are_left_for_the_models_to_refuse(params: Any) -> None:
     for method in ("initialize", "chat/prompt", "chat/selectedAgentChanged"):
         assert dialect.incoming(Dialect.CURRENT, method, params) == params
 
 
 @pytest.mark.parametrize(
-    ("spoken", "sent", "heard"),
+    ("spoken", "sent", "expected"),
     [
         (Dialect.CURRENT, (3, 1), (2, 0)),
         (Dialect.NEWER, (3, 1), (2, 0)),
@@ -163,10 +161,10 @@ def test_what_makes_no_sense_is_left_for_the_models_to_refuse(params: Any) -> No
     ],
 )
 def test_a_cursor_counts_from_0_however_its_editor_counts(
-    spoken: Dialect, sent: tuple[int, int], heard: tuple[int, int]
+    spoken: Dialect, sent: tuple[int, int], expected: tuple[int, int]
 ) -> None:
     def prompt(place: tuple[int, int]) -> dict[str, Any]:
         at = {"line": place[0], "character": place[1]}
         return {"contexts": [{"type": "cursor", "path": "a.py", "position": {"start": at, "end": at}}]}
 
-    assert dialect.incoming(spoken, "chat/prompt", prompt(sent)) == prompt(heard)
+    assert dialect.incoming(spoken, "chat/prompt", prompt(sent)) == prompt(expected)

@@ -1,4 +1,4 @@
-"""The TypeScript of the wire."""
+"""The generated TypeScript: the committed file is up to date, and optional fields are right."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from pathlib import Path
 import pytest
 
 from jupyter_eca.protocol.methods import METHODS
-from jupyter_eca.protocol.typescript import main, typescript
+from jupyter_eca.protocol.typescript import generate, main
 
 COMMITTED = Path(__file__).parents[2] / "labextension" / "src" / "wire" / "protocol.ts"
 
 
-def test_the_committed_types_are_fresh() -> None:
+def test_the_committed_types_are_up_to_date() -> None:
     assert main(["--check", str(COMMITTED)]) == 0
 
 
-def test_a_stale_file_is_told_from_a_fresh_one_and_left_alone(
+def test_checking_reports_a_stale_file_and_does_not_change_it(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     stale = tmp_path / "protocol.ts"
@@ -27,7 +27,7 @@ def test_a_stale_file_is_told_from_a_fresh_one_and_left_alone(
     assert "is stale" in capsys.readouterr().err
 
 
-def test_writing_makes_a_file_fresh(tmp_path: Path) -> None:
+def test_writing_makes_a_file_up_to_date(tmp_path: Path) -> None:
     file = tmp_path / "protocol.ts"
     assert main([str(file)]) == 0
     assert main(["--check", str(file)]) == 0
@@ -35,16 +35,21 @@ def test_writing_makes_a_file_fresh(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", METHODS)
 def test_each_method_is_in_a_map(name: str) -> None:
-    assert f"\n  {name}: {{" in typescript() or f"\n  '{name}': {{" in typescript()
+    assert f"\n  {name}: {{" in generate() or f"\n  '{name}': {{" in generate()
 
 
 def test_what_the_server_always_sends_is_not_optional() -> None:
-    assert "readonly messages: boolean;" in typescript()
+    assert "readonly messages: boolean;" in generate()
 
 
 def test_what_a_client_may_leave_out_is_optional() -> None:
-    assert "readonly limit?: number;" in typescript()
+    assert "readonly limit?: number;" in generate()
 
 
 def test_the_tag_of_a_union_is_never_optional() -> None:
-    assert not re.search(r"type\?: '\w+';", typescript())
+    assert not re.search(r"type\?: '\w+';", generate())
+
+
+def test_the_docstring_of_a_field_is_its_comment() -> None:
+    [before, _] = generate().split("  readonly byDefault: 'allow' | 'ask' | 'deny';")
+    assert before.rpartition("\n  /** ")[2].endswith(". */\n")

@@ -1,4 +1,4 @@
-"""A link over a comm: what goes together, and what does not wait."""
+"""The link over a comm: which messages travel together, and which messages do not wait."""
 
 from __future__ import annotations
 
@@ -15,69 +15,69 @@ pytestmark = pytest.mark.asyncio
 HOUR = 3600.0
 
 
-def said(text: str) -> Notification:
+def make_text(text: str) -> Notification:
     content = {"type": "text", "text": text}
     return Notification("chat/contentReceived", {"chatId": "c", "role": "assistant", "content": content})
 
 
-def running(call: str) -> Notification:
+def make_running_call(call: str) -> Notification:
     content = {"type": "toolCallRunning", "id": call}
     return Notification("chat/contentReceived", {"chatId": "c", "role": "assistant", "content": content})
 
 
-class Written(list[list[Any]]):
-    """What was written, by what came together: texts, types of contents, methods."""
+class WriteLog(list[list[Any]]):
+    """A list of the written batches. Each message is named by its text, its content type or its method."""
 
     def __call__(self, data: dict[str, Any]) -> None:
-        self.append([self._what(message) for message in data["messages"]])
+        self.append([self._name(message) for message in data["messages"]])
 
     @staticmethod
-    def _what(message: dict[str, Any]) -> str:
+    def _name(message: dict[str, Any]) -> str:
         content = message.get("params", {}).get("content", {})
         return content.get("text") or content.get("type") or message["method"]
 
 
-async def turn() -> None:
-    """Of the event loop."""
+async def run_loop_once() -> None:
+    """Let the event loop make one turn."""
     await asyncio.sleep(0)
 
 
-async def test_what_is_sent_at_once_travels_together() -> None:
-    written = Written()
+async def test_messages_of_one_loop_turn_travel_together() -> None:
+    written = WriteLog()
     link = CommLink(written, lambda: None)
     for text in ("a", "b"):
-        await link.send(said(text))
-    await link.send(running("1"))
-    await turn()
-    await link.send(said("c"))
-    await turn()
+        await link.send(make_text(text))
+    await link.send(make_running_call("1"))
+    await run_loop_once()
+    await link.send(make_text("c"))
+    await run_loop_once()
     assert written == [["a", "b", "toolCallRunning"], ["c"]]
 
 
 async def test_pieces_of_an_answer_wait_for_each_other_and_nothing_else_waits() -> None:
-    written = Written()
+    written = WriteLog()
     link = CommLink(written, lambda: None, pace=HOUR)
     for text in ("a", "b", "c"):
-        await link.send(said(text))
-        await turn()
+        await link.send(make_text(text))
+        await run_loop_once()
     assert written == [["a"]]
-    await link.send(running("1"))
-    await turn()
+    await link.send(make_running_call("1"))
+    await run_loop_once()
     assert written == [["a"], ["b", "c", "toolCallRunning"]]
-    await link.send(said("d"))
+    await link.send(make_text("d"))
     await link.send(Request(1, "kernel/execute", {}))
-    await turn()
+    await run_loop_once()
     assert written[2:] == [["d", "kernel/execute"]]
 
 
-async def test_what_waits_is_sent_before_the_link_is_closed() -> None:
-    written = Written()
+async def test_waiting_messages_are_sent_before_the_link_is_closed() -> None:
+    written = WriteLog()
     shut: list[None] = []
     link = CommLink(written, lambda: shut.append(None), pace=HOUR)
     for text in ("a", "b"):
-        await link.send(said(text))
-        await turn()
+        await link.send(make_text(text))
+        await run_loop_once()
     await link.close()
-    await link.send(said("c"))
-    await turn()
+    await link.send(make_text("c"))
+    await run_loop_once()
     assert (written, shut) == ([["a"], ["b"]], [None])

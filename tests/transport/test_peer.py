@@ -1,4 +1,4 @@
-"""Requests that are taken back: by whoever asked, over a link, and what the other side makes of it."""
+"""Cancelled requests: the sender cancels over the link, and the other side stops its work and answers."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ pytestmark = pytest.mark.asyncio
 
 
 @dataclass
-class Desk:
-    """A peer whose work goes on until it is let go, and the other end of its link."""
+class BusyPeer:
+    """A peer whose answers wait until the test releases them, and the other end of its link."""
 
     link: MemoryLink
     peer: Peer = field(init=False)
     begun: asyncio.Event = field(default_factory=asyncio.Event)
-    let_go: asyncio.Event = field(default_factory=asyncio.Event)
+    released: asyncio.Event = field(default_factory=asyncio.Event)
     cancelled: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def work(self, method: str, _params: Any) -> str:
         self.begun.set()
         try:
             if method != "quick":
-                await self.let_go.wait()
+                await self.released.wait()
         except asyncio.CancelledError:
             self.cancelled.set()
             raise
@@ -42,9 +42,9 @@ class Desk:
 
 
 @asynccontextmanager
-async def desk() -> AsyncGenerator[Desk]:
+async def run_busy_peer() -> AsyncGenerator[BusyPeer]:
     ours, theirs = pair()
-    made = Desk(ours)
+    made = BusyPeer(ours)
     made.peer = Peer(theirs, made.work, lambda _method, _params: None)
     async with asyncio.timeout(PATIENCE), asyncio.TaskGroup() as tasks:
         tasks.create_task(made.peer.run())
@@ -54,73 +54,73 @@ async def desk() -> AsyncGenerator[Desk]:
             await ours.close()
 
 
-async def heard(link: MemoryLink) -> Any:
+async def receive(link: MemoryLink) -> Any:
     async for message in link:
         return message
     raise AssertionError("the link has ended")
 
 
-async def test_a_request_taken_back_is_cancelled_on_the_other_side() -> None:
-    async with desk() as one:
+async def test_a_cancelled_request_is_cancelled_on_the_other_side() -> None:
+    async with run_busy_peer() as one:
         asking = asyncio.create_task(one.peer.request("ask", {}))
-        asked = await heard(one.link)
+        request = await receive(one.link)
         asking.cancel()
-        assert await heard(one.link) == Notification(CANCEL, {"id": asked.id})
+        assert await receive(one.link) == Notification(CANCEL, {"id": request.id})
         with pytest.raises(asyncio.CancelledError):
             await asking
 
 
-async def test_work_for_a_request_that_is_taken_back_is_cancelled_and_answered_so() -> None:
-    async with desk() as one:
+async def test_work_for_a_cancelled_request_is_cancelled_and_answered_with_that_error() -> None:
+    async with run_busy_peer() as one:
         await one.link.send(Request(7, "slow", {}))
         await one.begun.wait()
         await one.link.send(Notification(CANCEL, {"id": 7}))
-        answer = await heard(one.link)
+        answer = await receive(one.link)
         assert (answer.id, answer.code) == (7, Code.CANCELLED) == (7, -32800)
         assert one.cancelled.is_set()
 
 
-async def test_a_request_that_is_taken_back_at_once_is_answered_too() -> None:
-    async with desk() as one:
+async def test_a_request_that_is_cancelled_at_once_is_answered_too() -> None:
+    async with run_busy_peer() as one:
         await one.link.send(Request("a", "slow", {}))
         await one.link.send(Notification(CANCEL, {"id": "a"}))
-        answer = await heard(one.link)
+        answer = await receive(one.link)
         assert isinstance(answer, Failure)
         assert answer.code == Code.CANCELLED
 
 
 @pytest.mark.parametrize("params", [{"id": 1}, {"id": "never"}, {"id": None}, {"id": [1]}, {}, None, [], "x"])
-async def test_taking_back_what_is_answered_or_was_never_asked_does_nothing(params: Any) -> None:
-    async with desk() as one:
+async def test_cancelling_an_answered_or_unknown_request_does_nothing(params: Any) -> None:
+    async with run_busy_peer() as one:
         await one.link.send(Request(1, "quick", {}))
-        assert await heard(one.link) == Result(1, "done")
+        assert await receive(one.link) == Result(1, "done")
         await one.link.send(Notification(CANCEL, params))
         await one.link.send(Request(2, "quick", {}))
-        assert await heard(one.link) == Result(2, "done")
+        assert await receive(one.link) == Result(2, "done")
 
 
-async def test_an_answered_request_is_not_taken_back() -> None:
-    async with desk() as one:
+async def test_an_answered_request_is_not_cancelled() -> None:
+    async with run_busy_peer() as one:
         asking = asyncio.create_task(one.peer.request("ask", {}))
-        asked = await heard(one.link)
-        await one.link.send(Result(asked.id, "yes"))
+        request = await receive(one.link)
+        await one.link.send(Result(request.id, "yes"))
         assert await asking == "yes"
         asking = asyncio.create_task(one.peer.request("again", {}))
-        assert (await heard(one.link)).method == "again"
+        assert (await receive(one.link)).method == "again"
         asking.cancel()
         await asyncio.wait((asking,))
 
 
-async def test_a_peer_that_is_ended_in_mid_work_answers_nothing() -> None:
+async def test_a_peer_that_ends_while_it_works_answers_nothing() -> None:
     ours, theirs = pair()
-    one = Desk(ours)
+    one = BusyPeer(ours)
     one.peer = Peer(theirs, one.work, lambda _method, _params: None)
     async with asyncio.timeout(PATIENCE):
         running = asyncio.create_task(one.peer.run())
         await ours.send(Request(1, "slow", {}))
         await one.begun.wait()
         asking = asyncio.create_task(one.peer.request("ask", {}))
-        assert isinstance(await heard(ours), Request)
+        assert isinstance(await receive(ours), Request)
         running.cancel()
         await asyncio.wait((running,))
         asking.cancel()

@@ -1,6 +1,9 @@
-"""The revisions of ECA that clients speak: which one a client does (`which`), its words in ours (`heard`), ours in its
-(`said`), and how much of them it can read at once (`short`). Our models speak the newest one; nothing outside of here
-knows of any other."""
+"""Owns the dialects of ECA: it chooses a client's dialect (`detect`), translates messages (`incoming`, `outgoing`), and
+shortens messages that a client cannot read at once (`truncate`).
+
+Our models speak the newest revision only. No code outside this folder may depend on the words of an older one; the ECA
+front calls this folder at its edge.
+"""
 
 from jupyter_eca.protocol.dialect.detect import Dialect, choose, learned
 from jupyter_eca.protocol.dialect.incoming import diagnostics, incoming

@@ -1,4 +1,8 @@
-"""Which revision a client speaks. The protocol has no version number, so it is known by what the client says."""
+"""Owns the decision which revision of ECA a client speaks. The protocol has no version number, so the decision is made
+by what the client sends.
+
+It must not translate anything: its neighbours `incoming` and `outgoing` do.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +18,8 @@ if TYPE_CHECKING:
 
 
 class Dialect(StrEnum):
-    """The two seeds by their numbers, and today's. `OWN` is that of our own clients, which are of this very release:
-    they are sent what our models say."""
+    """A revision of ECA. `OLD` and `NEWER` are the two older revisions, 001 and 000; `CURRENT` is today's. `OWN` is the
+    dialect of our own clients: they come with this release, so messages to them are not translated."""
 
     OLD = "001"
     NEWER = "000"
@@ -23,41 +27,45 @@ class Dialect(StrEnum):
     OWN = "own"
 
 
-# What a client of a seed may send.
-_OLD_ASKS: Final = frozenset({
+# The methods that a client of an older revision can send.
+_OLD_METHODS: Final = frozenset({
     "initialize", "initialized", "shutdown", "exit", "chat/prompt", "chat/toolCallApprove", "chat/toolCallReject",
     "chat/queryContext", "chat/queryCommands", "chat/promptStop", "chat/delete", "mcp/startServer", "mcp/stopServer",
 })  # fmt: skip
-_ASKS: Final[Mapping[Dialect, frozenset[str]]] = {
-    Dialect.OLD: _OLD_ASKS,
-    Dialect.NEWER: _OLD_ASKS | {"chat/selectedBehaviorChanged"},
+_METHODS_OF: Final[Mapping[Dialect, frozenset[str]]] = {
+    Dialect.OLD: _OLD_METHODS,
+    Dialect.NEWER: _OLD_METHODS | {"chat/selectedBehaviorChanged"},
 }
 
 
 def choose(hello: InitializeParams, first_prompt: Any = None) -> Dialect:
-    """By what only one revision's clients say; `requestId` in the first prompt is the last sign.
+    """Choose the dialect by words that only clients of one revision use. `first_prompt` has the last of these words:
+    `requestId`.
 
-    A client that gives no sign is a current one: ECA's own command line client declares next to nothing and uses
-    methods of today, while a client of a seed that is taken for a current one is only sent, beside all that it knows,
-    notifications that it ignores.
+    A client without any such word counts as current. ECA's own command line client declares almost nothing and uses
+    today's methods. A client of an older revision that counts as current only receives some more notifications, and
+    it ignores them.
     """
-    can, options = hello.capabilities.code_assistant, hello.initialization_options
-    said = can.model_fields_set
-    if said & {"envelope", "kernel", "unattended"}:
+    capabilities, options = hello.capabilities.code_assistant, hello.initialization_options
+    declared = capabilities.model_fields_set
+    if declared & {"envelope", "kernel", "unattended"}:
         return Dialect.OWN
-    if said & {"chat_capabilities", "rewrite"} or can.editor.definition or can.editor.references:
+    if declared & {"chat_capabilities", "rewrite"} or capabilities.editor.definition or capabilities.editor.references:
         return Dialect.CURRENT
     if "chatAgent" in options:
         return Dialect.CURRENT
-    if "editor" in said:
+    if "editor" in declared:
         return Dialect.NEWER
-    if said & {"doc", "edit", "fix"} or (isinstance(first_prompt, dict) and "requestId" in first_prompt):
+    if declared & {"doc", "edit", "fix"} or (isinstance(first_prompt, dict) and "requestId" in first_prompt):
         return Dialect.OLD
     return Dialect.NEWER if "chatBehavior" in options else Dialect.CURRENT
 
 
 def learned(dialect: Dialect, method: str) -> Dialect:
-    """The client has used a method: if its revision has no such, it was taken for an older one than it is."""
-    if dialect not in _ASKS or method not in METHODS or method in _ASKS[dialect]:
+    """Correct the dialect after the client has used a method.
+
+    If the chosen revision has no such method, the client speaks a newer one.
+    """
+    if dialect not in _METHODS_OF or method not in METHODS or method in _METHODS_OF[dialect]:
         return dialect
-    return Dialect.NEWER if method in _ASKS[Dialect.NEWER] else Dialect.CURRENT
+    return Dialect.NEWER if method in _METHODS_OF[Dialect.NEWER] else Dialect.CURRENT

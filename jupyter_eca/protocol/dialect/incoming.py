@@ -1,5 +1,8 @@
-"""What a client of any revision says, in the newest one's words. What makes no sense is left as it is, for the models
-to refuse; ids and fields that we do not know (`requestId`) are never touched."""
+"""Owns the translation of a client's messages into the words of the newest revision.
+
+It must not judge a message: a value of the wrong shape is passed on unchanged, and the models refuse it. Ids and
+unknown fields (`requestId`) are never changed. `outgoing` is its neighbour: it translates in the other direction.
+"""
 
 from __future__ import annotations
 
@@ -17,70 +20,75 @@ _AGENT_FIELDS: Final = {
     "chat/selectedAgentChanged": ("agent",),
     "chat/selectedBehaviorChanged": ("behavior",),
 }
-_COUNTS: Final = ("line", "character")
+_POSITION_FIELDS: Final = ("line", "character")
 
 
 def incoming(dialect: Dialect, method: str, params: Any) -> Any:
-    """Parameters of a request or a notification."""
+    """Translate the parameters of a request or a notification."""
     if not isinstance(params, dict):
         return params
-    data = {_named(name): value for name, value in cast("Data", params).items()}
+    data = {_rename_field(name): value for name, value in cast("Data", params).items()}
     if method == "initialize" and isinstance(options := data.get("initializationOptions"), dict):
-        return {**data, "initializationOptions": _options(cast("Data", options))}
+        return {**data, "initializationOptions": _translate_options(cast("Data", options))}
     if dialect is not Dialect.OWN and isinstance(contexts := data.get("contexts"), list):
-        data["contexts"] = [_context(context) for context in cast("list[Any]", contexts)]
+        data["contexts"] = [_translate_context(context) for context in cast("list[Any]", contexts)]
     fields = [field for field in _AGENT_FIELDS.get(method, ()) if isinstance(data.get(field), str)]
-    return {**data, **{field: agent_names.today(data[field]) for field in fields}}
+    return {**data, **{field: agent_names.to_current(data[field]) for field in fields}}
 
 
-def _context(context: Any) -> Any:
-    """With a cursor counted from 0. No document says from where; Emacs, VS Code and IntelliJ count from 1 today, and
-    VS Code did not always: a 0 anywhere is the proof."""
-    if isinstance(context, dict) and cast("Data", context).get("type") == "cursor" and 0 not in _counts(context):
-        return _one_less(context)
+def _translate_context(context: Any) -> Any:
+    """Make a cursor context count from 0.
+
+    No document says whether cursors count from 0 or 1. Emacs, VS Code and IntelliJ count from 1 today; older versions
+    of VS Code do not. If any position is 0, the client counts from 0.
+    """
+    if isinstance(context, dict) and cast("Data", context).get("type") == "cursor" and 0 not in _positions(context):
+        return _subtract_one(context)
     return cast("Any", context)
 
 
-def _named(field: str) -> str:
-    """Emacs writes some fields of today with hyphens: `job-id`, `doc-text`, `doc-version`."""
+def _rename_field(field: str) -> str:
+    """Return the field's name in camelCase. Emacs writes some fields with hyphens: `job-id`, `doc-text`."""
     return to_camel(field.replace("-", "_")) if "-" in field else field
 
 
-def _options(options: Data) -> Data:
-    """Each revision has a name of its own for the agent of chats to come, and the configuration a third."""
+def _translate_options(options: Data) -> Data:
+    """Add `defaultAgent`. The revisions have other names for the agent of new chats than the configuration has."""
     chosen = options.get("chatAgent") or options.get("chatBehavior")
-    return {"defaultAgent": agent_names.today(chosen), **options} if isinstance(chosen, str) else options
+    return {"defaultAgent": agent_names.to_current(chosen), **options} if isinstance(chosen, str) else options
 
 
 def diagnostics(dialect: Dialect, answer: Any) -> Any:
-    """A client's answer to `editor/getDiagnostics`, counted from 0.
+    """Make a client's answer to `editor/getDiagnostics` count from 0.
 
-    Seed 000 counts from 1, and not all of its clients do: a 0 anywhere is the proof.
+    Revision 000 counts from 1, but not all of its clients do. If any position is 0, the client counts from 0.
     """
-    if dialect is not Dialect.NEWER or 0 in _counts(answer):
+    if dialect is not Dialect.NEWER or 0 in _positions(answer):
         return answer
-    return _one_less(answer)
+    return _subtract_one(answer)
 
 
-def _counts(data: Any) -> list[int]:
+def _positions(data: Any) -> list[int]:
+    """Return all line and character numbers in the data."""
     match data:
         case [*items]:
-            return [count for item in items for count in _counts(item)]
+            return [number for item in items for number in _positions(item)]
         case {"line": int(line), "character": int(character)}:
             return [line, character]
         case {**members}:
-            return [count for member in members.values() for count in _counts(member)]
+            return [number for member in members.values() for number in _positions(member)]
         case _:
             return []
 
 
-def _one_less(data: Any) -> Any:
+def _subtract_one(data: Any) -> Any:
+    """Return a copy whose line and character numbers are smaller by 1."""
     match data:
         case [*items]:
-            return [_one_less(item) for item in items]
+            return [_subtract_one(item) for item in items]
         case {"line": int(), "character": int(), **rest}:
-            return {**{name: data[name] - 1 for name in _COUNTS}, **rest}
+            return {**{name: data[name] - 1 for name in _POSITION_FIELDS}, **rest}
         case {**members}:
-            return {name: _one_less(member) for name, member in members.items()}
+            return {name: _subtract_one(member) for name, member in members.items()}
         case _:
             return data

@@ -1,8 +1,10 @@
-"""What we say, in the client's words.
+"""Owns the translation of our messages into the words of a client's revision.
 
-Nobody is harmed by a field too many, so fields that only one revision knows are sent to all: `outputs[].text` beside
-`content`, `lastMessageCost` beside `messageCost`, `behaviors` beside `agents`. Values and methods are another matter:
-where a revision has its own word for one it is used, and what it has none for is not said to it.
+It must not decide which revision that is: its neighbour `detect` does. `incoming` translates in the other direction.
+
+An additional field harms no client, so fields that only one revision knows are sent to all: `outputs[].text` beside
+`content`, `lastMessageCost` beside `messageCost`, `behaviors` beside `agents`. Values and methods must fit. Where a
+revision has its own word for a value, that word is sent; a message for which a revision has no word is not sent.
 """
 
 from __future__ import annotations
@@ -22,219 +24,237 @@ Data = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Revision:
-    """What a revision knows, None being all that we do; then its words for ours, as far as they differ."""
+    """What the clients of a revision understand, and their words for ours.
 
-    hears: frozenset[str] | None
+    The sets name what is sent; None stands for everything. The mappings lead from our word to theirs, where it differs.
+    """
+
+    notifications: frozenset[str] | None
+    """Methods of notifications."""
     contents: frozenset[str] | None
+    """Types of chat contents."""
     details: frozenset[str] | None
+    """Types of the details of a tool call."""
     contexts: frozenset[str] | None
-    prompted: Mapping[str, str]
-    rejected: Mapping[str, str]
-    commands: Mapping[str, str]
+    """Types of contexts."""
+    prompt_statuses: Mapping[str, str]
+    """`status` in the result of `chat/prompt`."""
+    reject_reasons: Mapping[str, str]
+    """`reason` of a rejected tool call."""
+    command_types: Mapping[str, str]
+    """`type` of a command."""
     origins: Mapping[str, str]
-    servers: Mapping[str, str]
+    """`origin` of a tool."""
+    server_statuses: Mapping[str, str]
+    """`status` of a tool server."""
 
 
-# Not of ECA: told to our own clients alone.
+# These are not part of ECA. Only our own clients receive them.
 _OURS: Final = frozenset({"chat/toolCallProgress"})
-# `config/updated` is younger than the older seed, but the server of that time sent it to clients of both.
-_SEED_HEARS: Final = frozenset({"$/showMessage", "chat/contentReceived", "tool/serverUpdated", "config/updated"})
-# `toolCallRejected` was left out of the older seed's union, though it is defined: nothing else ends such a call.
+# `config/updated` is newer than the older revision, but the server of that time sent it to clients of both.
+_OLD_NOTIFICATIONS: Final = frozenset({"$/showMessage", "chat/contentReceived", "tool/serverUpdated", "config/updated"})
+# The older revision defines `toolCallRejected` but forgot it in its union. No other content ends a rejected call.
 _OLD_CONTENTS: Final = frozenset({
     "text", "url", "progress", "usage", "reasonStarted", "reasonText", "reasonFinished", "toolCallPrepare",
     "toolCallRun", "toolCalled", "toolCallRejected",
 })  # fmt: skip
 _OLD_CONTEXTS: Final = frozenset({"file", "directory", "web", "repoMap", "mcpResource"})
-_SEED_COMMANDS: Final = {"mcpPrompt": "mcp-prompt", "customPrompt": "native", "skill": "native"}
-_SEED_ORIGINS: Final = {"server": "native", "unknown": "native"}
-_SEED_SERVERS: Final = {"requires-auth": "failed", "stopping": "stopped"}
+_OLD_COMMANDS: Final = {"mcpPrompt": "mcp-prompt", "customPrompt": "native", "skill": "native"}
+_OLD_ORIGINS: Final = {"server": "native", "unknown": "native"}
+_OLD_SERVERS: Final = {"requires-auth": "failed", "stopping": "stopped"}
 
 REVISIONS: Final[Mapping[Dialect, Revision]] = {
     Dialect.OLD: Revision(
-        hears=_SEED_HEARS,
+        notifications=_OLD_NOTIFICATIONS,
         contents=_OLD_CONTENTS,
         details=frozenset({"fileChange"}),
         contexts=_OLD_CONTEXTS,
-        prompted=dict.fromkeys(("prompting", "login", "error"), "success"),
-        rejected=dict.fromkeys(RejectReason, "user"),
-        commands=_SEED_COMMANDS,
-        origins=_SEED_ORIGINS,
-        servers=_SEED_SERVERS,
+        prompt_statuses=dict.fromkeys(("prompting", "login", "error"), "success"),
+        reject_reasons=dict.fromkeys(RejectReason, "user"),
+        command_types=_OLD_COMMANDS,
+        origins=_OLD_ORIGINS,
+        server_statuses=_OLD_SERVERS,
     ),
     Dialect.NEWER: Revision(
-        hears=_SEED_HEARS,
+        notifications=_OLD_NOTIFICATIONS,
         contents=_OLD_CONTENTS | {"toolCallRunning", "metadata"},
         details=frozenset({"fileChange"}),
         contexts=_OLD_CONTEXTS | {"cursor"},
-        prompted={"error": "prompting"},
-        rejected={
+        prompt_statuses={"error": "prompting"},
+        reject_reasons={
             RejectReason.STOP: "user-choice",
             RejectReason.NOBODY: "user-config",
             RejectReason.HOOK: "user-config",
         },
-        commands=_SEED_COMMANDS,
-        origins=_SEED_ORIGINS,
-        servers=_SEED_SERVERS,
+        command_types=_OLD_COMMANDS,
+        origins=_OLD_ORIGINS,
+        server_statuses=_OLD_SERVERS,
     ),
     Dialect.CURRENT: Revision(
-        hears=None,
+        notifications=None,
         contents=None,
         details=None,
         contexts=None,
-        prompted={},
-        rejected={
+        prompt_statuses={},
+        reject_reasons={
             RejectReason.USER: "userChoiceDeny",
             RejectReason.CONFIG: "userConfigDeny",
             RejectReason.STOP: "userPromptStop",
             RejectReason.NOBODY: "userConfigDeny",
             RejectReason.HOOK: "hookRejected",
         },
-        commands={},
+        command_types={},
         origins={},
-        servers={},
+        server_statuses={},
     ),
 }
 
 
 def outgoing(dialect: Dialect, method: str, params: Data) -> Data | None:
-    """A notification; None when the client's revision has none like it."""
+    """Translate a notification. Returns None when the client's revision has no such notification."""
     if (revision := REVISIONS.get(dialect)) is None:
         return params
-    if method in _OURS or not _known(method, revision.hears):
+    if method in _OURS or not _knows(revision.notifications, method):
         return None
     return _NOTIFICATIONS[method](params, revision) if method in _NOTIFICATIONS else params
 
 
-def result(dialect: Dialect, method: str, said: Data | None) -> Data | None:
-    """The result of one of the client's requests."""
-    if said is None or method not in _RESULTS or (revision := REVISIONS.get(dialect)) is None:
-        return said
-    return _RESULTS[method](said, revision)
+def result(dialect: Dialect, method: str, data: Data | None) -> Data | None:
+    """Translate the result of one of the client's requests."""
+    if data is None or method not in _RESULTS or (revision := REVISIONS.get(dialect)) is None:
+        return data
+    return _RESULTS[method](data, revision)
 
 
-def _known(word: str, words: frozenset[str] | None) -> bool:
+def _knows(words: frozenset[str] | None, word: str) -> bool:
     return words is None or word in words
 
 
-def _told(data: Data, field: str, words: Mapping[str, str]) -> Data:
-    """With the revision's word in this field."""
+def _replace_word(data: Data, field: str, words: Mapping[str, str]) -> Data:
+    """Put the revision's word into a field."""
     return {**data, field: words.get(data[field], data[field])}
 
 
 # Contents ------------------------------------------------------------------------------------------------------------
 
 
-def _received(params: Data, revision: Revision) -> Data | None:
+def _translate_content(params: Data, revision: Revision) -> Data | None:
     content = params["content"]
-    if not _known(content["type"], revision.contents):
+    if not _knows(revision.contents, content["type"]):
         return None
     change = _CONTENTS.get(content["type"])
     return params if change is None else {**params, "content": change(content, revision)}
 
 
-def _usage(content: Data, _revision: Revision) -> Data:
+def _translate_usage(content: Data, _revision: Revision) -> Data:
     cost = content.get("lastMessageCost")
     return content if cost is None else {"messageCost": cost, **content}
 
 
-def _call(content: Data, revision: Revision) -> Data:
-    call = _told(content, "origin", revision.origins)
-    if "details" in call and not _known(call["details"]["type"], revision.details):
+def _translate_call(content: Data, revision: Revision) -> Data:
+    call = _replace_word(content, "origin", revision.origins)
+    if "details" in call and not _knows(revision.details, call["details"]["type"]):
         del call["details"]
     return call
 
 
-def _called(content: Data, revision: Revision) -> Data:
+def _translate_finished_call(content: Data, revision: Revision) -> Data:
     outputs = [{**output, "content": output["text"]} for output in content["outputs"]]
-    return {**_call(content, revision), "outputs": outputs}
+    return {**_translate_call(content, revision), "outputs": outputs}
 
 
-def _rejected(content: Data, revision: Revision) -> Data:
-    return _told(_call(content, revision), "reason", revision.rejected)
+def _translate_rejection(content: Data, revision: Revision) -> Data:
+    return _replace_word(_translate_call(content, revision), "reason", revision.reject_reasons)
 
 
 _CONTENTS: Final[Mapping[str, Callable[[Data, Revision], Data]]] = {
-    "usage": _usage,
-    "toolCallPrepare": _call,
-    "toolCallRun": _call,
-    "toolCallRunning": _call,
-    "toolCalled": _called,
-    "toolCallRejected": _rejected,
+    "usage": _translate_usage,
+    "toolCallPrepare": _translate_call,
+    "toolCallRun": _translate_call,
+    "toolCallRunning": _translate_call,
+    "toolCalled": _translate_finished_call,
+    "toolCallRejected": _translate_rejection,
 }
 
 
 # Other notifications -------------------------------------------------------------------------------------------------
 
 
-def _server(params: Data, revision: Revision) -> Data:
-    """The seeds know of no MCP server but one that is started with a command."""
-    if params["type"] == "native" or revision.hears is None:
+def _translate_server(params: Data, revision: Revision) -> Data:
+    """Add an empty command: the older revisions know only MCP servers that are started with a command."""
+    if params["type"] == "native" or revision.notifications is None:
         return params
-    return {"command": "", "args": [], **_told(params, "status", revision.servers)}
+    return {"command": "", "args": [], **_replace_word(params, "status", revision.server_statuses)}
 
 
-def _config(params: Data, revision: Revision) -> Data | None:
-    """What is about one chat is not told to a client that would take it for all of them."""
-    if "chatId" in params and revision.hears is not None:
+def _translate_config(params: Data, revision: Revision) -> Data | None:
+    """Add the older names of agents. A client that would apply a chat's own settings to all chats does not get them."""
+    if "chatId" in params and revision.notifications is not None:
         return None
     chat: Data = {**params.get("chat", {})}
     if "agents" in chat:
         agents = chat["agents"]
-        chat |= {"agents": [agent_names.today(agent) for agent in agents], "behaviors": agent_names.all_old(agents)}
-    for which in ("select", "default"):
-        if agent := chat.get(f"{which}Agent"):
-            chat |= {f"{which}Agent": agent_names.today(agent), f"{which}Behavior": agent_names.old(agent)}
+        chat |= {
+            "agents": [agent_names.to_current(agent) for agent in agents],
+            "behaviors": agent_names.list_old(agents),
+        }
+    for prefix in ("select", "default"):
+        if agent := chat.get(f"{prefix}Agent"):
+            chat |= {f"{prefix}Agent": agent_names.to_current(agent), f"{prefix}Behavior": agent_names.to_old(agent)}
     return {**params, "chat": chat}
 
 
 _NOTIFICATIONS: Final[Mapping[str, Callable[[Data, Revision], Data | None]]] = {
-    "chat/contentReceived": _received,
-    "tool/serverUpdated": _server,
-    "config/updated": _config,
+    "chat/contentReceived": _translate_content,
+    "tool/serverUpdated": _translate_server,
+    "config/updated": _translate_config,
 }
 
 
 # Results -------------------------------------------------------------------------------------------------------------
 
 
-def _initialized(said: Data, _revision: Revision) -> Data:
-    """Written for the older seed whoever asks: nobody else reads these fields."""
+def _translate_initialize(data: Data, _revision: Revision) -> Data:
+    """Use the older names of agents for every client: only clients of the older revision read these fields."""
     return {
-        **said,
-        "chatBehaviors": agent_names.all_old(said["chatBehaviors"]),
-        "chatDefaultBehavior": agent_names.old(said["chatDefaultBehavior"]),
+        **data,
+        "chatBehaviors": agent_names.list_old(data["chatBehaviors"]),
+        "chatDefaultBehavior": agent_names.to_old(data["chatDefaultBehavior"]),
     }
 
 
-def _prompted(said: Data, revision: Revision) -> Data:
-    return _told(said, "status", revision.prompted)
+def _translate_prompt(data: Data, revision: Revision) -> Data:
+    return _replace_word(data, "status", revision.prompt_statuses)
 
 
-def _contexts(said: Data, revision: Revision) -> Data:
-    return {**said, "contexts": [one for one in said["contexts"] if _known(one["type"], revision.contexts)]}
+def _translate_contexts(data: Data, revision: Revision) -> Data:
+    return {**data, "contexts": [context for context in data["contexts"] if _knows(revision.contexts, context["type"])]}
 
 
-def _commands(said: Data, revision: Revision) -> Data:
-    return {**said, "commands": [_told(one, "type", revision.commands) for one in said["commands"]]}
+def _translate_commands(data: Data, revision: Revision) -> Data:
+    return {
+        **data,
+        "commands": [_replace_word(command, "type", revision.command_types) for command in data["commands"]],
+    }
 
 
-def _opened(said: Data, _revision: Revision) -> Data:
-    selection = said.get("selection", {})
+def _translate_open(data: Data, _revision: Revision) -> Data:
+    selection = data.get("selection", {})
     if "agent" not in selection:
-        return said
-    return {**said, "selection": {**selection, "agent": agent_names.today(selection["agent"])}}
+        return data
+    return {**data, "selection": {**selection, "agent": agent_names.to_current(selection["agent"])}}
 
 
-def _history(said: Data, revision: Revision) -> Data:
-    contents = (_received(one, revision) for one in said["contents"])
-    return {**said, "contents": [one for one in contents if one is not None]}
+def _translate_history(data: Data, revision: Revision) -> Data:
+    contents = (_translate_content(params, revision) for params in data["contents"])
+    return {**data, "contents": [params for params in contents if params is not None]}
 
 
 _RESULTS: Final[Mapping[str, Callable[[Data, Revision], Data]]] = {
-    "initialize": _initialized,
-    "chat/prompt": _prompted,
-    "chat/queryContext": _contexts,
-    "chat/queryCommands": _commands,
-    "chat/open": _opened,
-    "chat/history": _history,
+    "initialize": _translate_initialize,
+    "chat/prompt": _translate_prompt,
+    "chat/queryContext": _translate_contexts,
+    "chat/queryCommands": _translate_commands,
+    "chat/open": _translate_open,
+    "chat/history": _translate_history,
 }

@@ -1,5 +1,10 @@
-"""What a client can read at once. eca-nvim looks for whole messages in each piece that its pipe gives it, 64 KiB at
-most, and forgets one that is in two pieces: a call whose question is lost like that waits for ever."""
+"""Owns the size limit for clients that cannot read a long message, and cuts messages down to it.
+
+It must not know what a message means. `outgoing` is its neighbour: it translates the message first.
+
+eca-nvim looks for whole messages in each chunk that its pipe delivers, 64 KiB at most. A message that arrives in two
+chunks is lost. If it is the question about a tool call, the call waits for ever.
+"""
 
 from __future__ import annotations
 
@@ -9,38 +14,38 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from jupyter_eca.protocol.lifecycle import InitializeParams
 
-_FORGETFUL: Final = frozenset({"Neovim"})
-# Bytes: half of what it reads, since another message may be in the same piece.
-_MOST: Final = 32_768
-# Characters: the names, ids and paths of a message have fewer.
-_LEAST: Final = 256
+_LIMITED_CLIENTS: Final = frozenset({"Neovim"})
+# Bytes. This is half of what the client reads at once, because another message may be in the same chunk.
+_MAX_BYTES: Final = 32_768
+# Characters. Shorter texts are never cut: they are names, ids and paths.
+_MIN_CUT_CHARS: Final = 256
 
 
 def most(hello: InitializeParams) -> int | None:
-    """Bytes of a message to this client; None when it reads any."""
-    return _MOST if hello.client_info and hello.client_info.name in _FORGETFUL else None
+    """Return the limit for a message to this client in bytes, or None when there is no limit."""
+    return _MAX_BYTES if hello.client_info and hello.client_info.name in _LIMITED_CLIENTS else None
 
 
-def shortened(said: dict[str, Any], most: int | None) -> dict[str, Any]:
-    """With its long texts cut, and that told, as far as it takes."""
-    short, longest = said, most or 0
-    while most is not None and _size(short) > most and longest > _LEAST:
-        longest //= 2
-        short = {name: _cut(value, longest) for name, value in said.items()}
+def shortened(message: dict[str, Any], limit: int | None) -> dict[str, Any]:
+    """Cut the long texts of a message until it has at most `limit` bytes. Each cut text says that it was cut."""
+    short, max_chars = message, limit or 0
+    while limit is not None and _count_bytes(short) > limit and max_chars > _MIN_CUT_CHARS:
+        max_chars //= 2
+        short = {name: _truncate(value, max_chars) for name, value in message.items()}
     return short
 
 
-def _size(said: dict[str, Any]) -> int:
-    return len(json.dumps(said, ensure_ascii=False).encode("utf-8", "replace"))
+def _count_bytes(message: dict[str, Any]) -> int:
+    return len(json.dumps(message, ensure_ascii=False).encode("utf-8", "replace"))
 
 
-def _cut(value: Any, longest: int) -> Any:
+def _truncate(value: Any, max_chars: int) -> Any:
     match value:
-        case str() if len(value) > longest:
-            return f"{value[:longest]}\n… and {len(value) - longest:,} more characters, too many for this editor"
+        case str() if len(value) > max_chars:
+            return f"{value[:max_chars]}\n… and {len(value) - max_chars:,} more characters, too many for this editor"
         case {**fields}:
-            return {name: _cut(field, longest) for name, field in fields.items()}
+            return {name: _truncate(field, max_chars) for name, field in fields.items()}
         case [*items]:
-            return [_cut(item, longest) for item in items]
+            return [_truncate(item, max_chars) for item in items]
         case _:
             return value

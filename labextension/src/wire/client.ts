@@ -19,9 +19,9 @@ import {
   NotebookRunParams,
   NotebookRunProgressParams,
   NotebookRunResult,
+  NOTIFICATION_PARAMS,
   RewriteContentReceivedParams,
-  ServerMethods,
-  TOLD as TOLD_MODELS
+  ServerMethods
 } from './protocol';
 import { Link, Notifications, Peer, Requests } from './rpc';
 import { misfit } from './validate';
@@ -84,7 +84,7 @@ export class Client {
     if (attendant !== undefined) {
       for (const method of TOLD) {
         peer.handle(method, params => {
-          const trouble = misfit(TOLD_MODELS[method], params);
+          const trouble = misfit(NOTIFICATION_PARAMS[method], params);
           if (trouble === undefined) {
             attendant.told(method, params);
           } else {

@@ -118,10 +118,10 @@ async def test_what_an_agent_names_and_nobody_has_is_told_once_by_name(tmp_path:
             "## Agent 'odd' Result\n\nSeen."
         ] * 2
     assert sorted(told["message"] for told in client.notices("$/showMessage")) == [
-        "The agent 'odd' inherits from 'nobody', which is not there. It goes on without it.",
-        "The agent 'odd' names the model 'nowhere/x', which nobody offers. Another one answers for it.",
-        "The agent 'odd' names the tool 'missing__tool', which is not there; what it says of it is unused.",
-        "The agent 'odd' names the tool 'no_such_tool', which is not there; what it says of it is unused.",
+        "The agent 'odd' inherits from 'nobody', which does not exist. It works without a parent.",
+        "The agent 'odd' names the model 'nowhere/x', which no provider offers. Another model answers instead.",
+        "The agent 'odd' names the tool 'missing__tool', which does not exist. This setting has no effect.",
+        "The agent 'odd' names the tool 'no_such_tool', which does not exist. This setting has no effect.",
     ]
 
 
