@@ -18,11 +18,11 @@ async def whole(work: Coroutine[Any, Any, T]) -> T:
     try:
         return await asyncio.shield(task)
     except asyncio.CancelledError:
-        await _end(task)
+        await _wait_for_end(task)
         raise
 
 
-async def _end(task: asyncio.Future[Any]) -> None:
+async def _wait_for_end(task: asyncio.Future[Any]) -> None:
     while not task.done():
         try:
             await asyncio.wait((task,))

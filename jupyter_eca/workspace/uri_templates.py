@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 _EXPRESSION: Final = re.compile(r"\{([^}]*)\}")
 # What is filled in here: one variable, with or without slashes in it. Others are for who knows the server.
-_PLAIN: Final = re.compile(r"\+?[\w.]+")
+_SIMPLE_VARIABLE: Final = re.compile(r"\+?[\w.]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class Template:
 
     def typed(self, text: str) -> Typed | None:
         """None when it is no address of this template, as far as it goes."""
-        if not all(_PLAIN.fullmatch(expression) for expression in self._parts[1::2]):
+        if not all(_SIMPLE_VARIABLE.fullmatch(expression) for expression in self._parts[1::2]):
             return None
         known: dict[str, str] = {}
         rest = text
@@ -55,7 +55,7 @@ class Template:
                 variable = self._parts[2 * place - 1].removeprefix("+")
                 value, found, behind = rest.partition(literal) if literal else (rest, "", "")
                 if not found:
-                    before, after = text.removesuffix(rest), self._rest(place)
+                    before, after = text.removesuffix(rest), self._format_rest(place)
                     whole = bool(rest) and not after
                     return Typed(known, variable, unquote(rest), before, after, whole)
                 known[variable], rest = unquote(value), behind
@@ -65,7 +65,7 @@ class Template:
                 rest = rest.removeprefix(literal)
         return Typed(known, whole=True) if not rest else None
 
-    def _rest(self, place: int) -> str:
+    def _format_rest(self, place: int) -> str:
         """As it is written, from that literal on."""
         return "".join(
             part if number % 2 == 0 else f"{{{part}}}" for number, part in enumerate(self._parts) if number >= 2 * place

@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jupyter_eca.workspace.files import index as indexing
-from jupyter_eca.workspace.files.index import Entry, Index
-from jupyter_eca.workspace.files.listing import listed
+from jupyter_eca.workspace.files.index import Index, IndexEntry
+from jupyter_eca.workspace.files.listing import list_files
 from jupyter_eca.workspace.files.name_search import Fit, Names, fit
 from jupyter_eca.workspace.ports import Files
 from tests.support.timeouts import PATIENCE
@@ -71,7 +71,7 @@ async def test_what_git_ignores_is_not_listed(tmp_path: Path, program: str) -> N
     if program == "git":
         assert git is not None
         await asyncio.to_thread(subprocess.run, [git, "init", "-q", folder], check=True)
-    names = await listed(folder)
+    names = await list_files(folder)
     assert names == ["b/new.py", "a.py", "c/d/old.py", "b/keep.log", ".gitignore", "b/.gitignore"]
 
 
@@ -81,12 +81,12 @@ async def test_a_link_leads_nowhere(tmp_path: Path, program: str) -> None:
     make(outside, "secret.txt")
     make(folder, "a.py")
     (folder / "link").symlink_to(outside)
-    assert await listed(folder) == ["a.py"], program
+    assert await list_files(folder) == ["a.py"], program
 
 
 @pytest.mark.asyncio
 async def test_a_folder_that_is_not_there_has_no_files(tmp_path: Path) -> None:
-    assert await listed(tmp_path / "nowhere") == []
+    assert await list_files(tmp_path / "nowhere") == []
 
 
 @pytest.mark.asyncio
@@ -94,9 +94,9 @@ async def test_files_and_directories_are_found_with_their_absolute_path(tmp_path
     make(tmp_path, "train/model.py", "docs/training.md")
     async with running(tmp_path) as index:
         assert await index.search("train", 10) == [
-            Entry(str(tmp_path / "train"), True),
-            Entry(str(tmp_path / "docs/training.md"), False),
-            Entry(str(tmp_path / "train/model.py"), False),
+            IndexEntry(str(tmp_path / "train"), True),
+            IndexEntry(str(tmp_path / "docs/training.md"), False),
+            IndexEntry(str(tmp_path / "train/model.py"), False),
         ]
 
 

@@ -155,11 +155,11 @@ async def test_a_kernel_of_a_language_that_cannot_be_asked_says_what_to_do() -> 
     with pytest.raises(
         ToolError, match=r"a rust kernel cannot be listed; those of Python, R and Julia can\. Use run_code"
     ):
-        languages.variables("rust", ())
+        languages.build_variables_program("rust", ())
 
 
 async def test_a_julia_program_holds_the_names_as_literals() -> None:
-    program = languages.variables("julia", ("df", '$(rm("x"))', 'a"b'))
+    program = languages.build_variables_program("julia", ("df", '$(rm("x"))', 'a"b'))
     assert r'variables(String["df", "\$(rm(\"x\"))", "a\"b"])' in program
 
 
@@ -167,4 +167,4 @@ async def test_what_is_no_answer_is_an_error_that_shows_it() -> None:
     nonsense: list[Any] = ["", "oops", "[]", "{}"]
     for text in nonsense:
         with pytest.raises(ToolError, match="variables cannot be read"):
-            languages.told(text)
+            languages.parse_variables(text)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 LIMIT_SECONDS: Final = 1.0
 
 # Asked of the cell that asks alone: it can answer, and nobody has its kernel's specification at hand.
-_WHICH: Final = "print(__import__('sys').executable)"
+_PRINT_PYTHON: Final = "print(__import__('sys').executable)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +41,8 @@ async def known(chat: str, document: NotebookDocument, kernels: Kernels | None, 
             state = await kernel.state()
             word = state.python
             if word is None and kernel is asking:
-                word = (await kernel.execute(chat, _WHICH)).text.strip()
-            python = await asyncio.to_thread(_interpreter, word)
+                word = (await kernel.execute(chat, _PRINT_PYTHON)).text.strip()
+            python = await asyncio.to_thread(_find_interpreter, word)
             if state.status != "idle" and kernel is not asking:
                 return Known(python=python)
             found = await kernel.variables(chat, ())
@@ -52,7 +52,7 @@ async def known(chat: str, document: NotebookDocument, kernels: Kernels | None, 
     return Known(names if not found.left_out else None, python)
 
 
-def _interpreter(word: str | None) -> str | None:
+def _find_interpreter(word: str | None) -> str | None:
     """As a path that is there."""
     found = shutil.which(word) if word else None
     return str(Path(found).absolute()) if found else None

@@ -20,24 +20,24 @@ if TYPE_CHECKING:
 LIMIT_SECONDS: Final = 10.0
 
 # What would have them look elsewhere, or write as for a terminal.
-_OTHERWISE: Final = ("RUFF_", "TY_", "FORCE_COLOR", "CLICOLOR")
+_UNWANTED_VARIABLES: Final = ("RUFF_", "TY_", "FORCE_COLOR", "CLICOLOR")
 
 
-class ProgramError(Exception):
+class LinterError(Exception):
     """It did not do its work; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class LinterResult:
     code: int
     output: str
     errors: str
 
-    def checked(self, name: str, *good: int) -> str:
+    def check_output(self, name: str, *good: int) -> str:
         """The output. Raises: ProgramError, with what it complained of."""
         if self.code not in good:
             said = " ".join(self.errors.removeprefix(f"{name} failed").split())
-            raise ProgramError(f"{name} failed: {said[:300] or f'exit status {self.code}'}")
+            raise LinterError(f"{name} failed: {said[:300] or f'exit status {self.code}'}")
         return self.output
 
 
@@ -48,25 +48,25 @@ def find(name: str) -> str | None:
     return shutil.which(name, path=own) or shutil.which(name)
 
 
-async def run(arguments: Sequence[str], folder: Path, given: str = "", *, limit: float | None = None) -> Ended:
+async def run(arguments: Sequence[str], folder: Path, text: str = "", *, limit: float | None = None) -> LinterResult:
     """Raises: ProgramError when it cannot be started, or does not end. Cancelled, it is dead before this returns."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(_OTHERWISE)}
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(_UNWANTED_VARIABLES)}
     pipe = asyncio.subprocess.PIPE
     try:
         process = await asyncio.create_subprocess_exec(
             *arguments, cwd=folder, env={**kept, "NO_COLOR": "1"}, stdin=pipe, stdout=pipe, stderr=pipe
         )
     except (OSError, ValueError, NotImplementedError) as error:  # not implemented: the selector loop on Windows
-        raise ProgramError(f"{arguments[0]} cannot be started: {error}") from error
+        raise LinterError(f"{arguments[0]} cannot be started: {error}") from error
     seconds = LIMIT_SECONDS if limit is None else limit
     try:
         async with asyncio.timeout(seconds):
-            output, errors = await process.communicate(given.encode("utf-8", "replace"))
+            output, errors = await process.communicate(text.encode("utf-8", "replace"))
     except TimeoutError as error:
-        raise ProgramError(f"{arguments[0]} did not end in {seconds:g} seconds") from error
+        raise LinterError(f"{arguments[0]} did not end in {seconds:g} seconds") from error
     finally:
         if process.returncode is None:
             with suppress(ProcessLookupError):
                 process.kill()
             await whole(process.communicate())  # also frees the pipes
-    return Ended(process.returncode or 0, output.decode("utf-8", "replace"), errors.decode("utf-8", "replace"))
+    return LinterResult(process.returncode or 0, output.decode("utf-8", "replace"), errors.decode("utf-8", "replace"))

@@ -32,7 +32,7 @@ def cell_of(uri: str) -> str:
     return unquote(urlsplit(uri).fragment)
 
 
-def at(
+def make_diagnostic(
     uri: str, line: int, character: int, severity: Severity, message: str, source: str, code: str | None = None
 ) -> EditorDiagnostic:
     start = Position(line=max(line, 0), character=max(character, 0))
@@ -40,9 +40,9 @@ def at(
     return EditorDiagnostic(uri=uri, severity=severity, source=source, range=span, message=message, code=code)
 
 
-def in_cell(
+def make_cell_diagnostic(
     path: str, cell: NotebookCell, spot: tuple[int, int], severity: Severity, message: str, source: str, code: str = ""
 ) -> EditorDiagnostic:
     """A line that the cell does not have any more is its last one."""
     line = min(spot[0], cell.source.count("\n"))
-    return at(uri(path, cell.id), line, spot[1], severity, message, source, code or None)
+    return make_diagnostic(uri(path, cell.id), line, spot[1], severity, message, source, code or None)

@@ -15,10 +15,10 @@ from typing import Final
 _FLAGS: Final = ast.PyCF_ONLY_AST | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
 
 # Cell magics whose body is Python of the same namespace.
-_PYTHON: Final = frozenset({"time", "timeit", "capture", "prun", "debug", "snakeviz", "memit", "mprun", "lprun"})
+_PYTHON_MAGICS: Final = frozenset({"time", "timeit", "capture", "prun", "debug", "snakeviz", "memit", "mprun", "lprun"})
 
 # Cell magics whose body is of another kind, and that bind only what they are told to.
-_FOREIGN: Final = frozenset({
+_FOREIGN_MAGICS: Final = frozenset({
     "bash", "sh", "script", "cmd", "system", "sx", "!", "perl", "ruby", "html", "HTML", "svg", "SVG", "js",
     "javascript", "latex", "markdown", "writefile", "file", "sql", "eca",
 })  # fmt: skip
@@ -52,7 +52,7 @@ class Flaw:
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
+class ParsedCell:
     """A cell's Python: its tree, or what is wrong. `binds` are names that its magics bind; `opaque`: some of them bind
     what cannot be known. A cell that is no Python has an empty tree."""
 
@@ -62,48 +62,48 @@ class Read:
     opaque: bool = False
 
 
-def read(source: str) -> Read:
+def parse_cell(source: str) -> ParsedCell:
     if len(source) > MAX_SOURCE:
-        return Read(ast.Module([], []), opaque=True)
+        return ParsedCell(ast.Module([], []), opaque=True)
     lines = source.split("\n")
     first = next((at for at, line in enumerate(lines) if line.strip()), 0)
     opaque = bool(_OPAQUE.search(source))
     if found := _CELL.match(lines[first]):
         name, rest = found[1], found[2]
         binds = {word for groups in _BINDS.findall(rest) for word in groups if word}
-        if name not in _PYTHON:
-            return Read(ast.Module([], []), None, frozenset(binds), name not in _FOREIGN)
+        if name not in _PYTHON_MAGICS:
+            return ParsedCell(ast.Module([], []), None, frozenset(binds), name not in _FOREIGN_MAGICS)
         if name == "capture" and (into := _CAPTURE.search(rest)):
             binds.add(into[1])
         lines[first] = ""
-        tree, flaw = _parsed(lines)
-        return Read(tree, flaw, frozenset(binds), opaque)
-    timed = {name for line in lines if (found := _TIMED.match(line)) for name in _stored(found[2])}
-    tree, flaw = _parsed(lines)
-    return Read(tree, flaw, frozenset(timed), opaque)
+        tree, flaw = _parse_without_magics(lines)
+        return ParsedCell(tree, flaw, frozenset(binds), opaque)
+    timed = {name for line in lines if (found := _TIMED.match(line)) for name in _list_stored_names(found[2])}
+    tree, flaw = _parse_without_magics(lines)
+    return ParsedCell(tree, flaw, frozenset(timed), opaque)
 
 
-def _stored(statement: str) -> set[str]:
-    tree = _compiled(statement)
+def _list_stored_names(statement: str) -> set[str]:
+    tree = _compile(statement)
     names = (one for one in ast.walk(tree) if isinstance(one, ast.Name)) if isinstance(tree, ast.Module) else ()
     return {one.id for one in names if isinstance(one.ctx, ast.Store)}
 
 
-def _parsed(lines: list[str]) -> tuple[ast.Module | None, Flaw | None]:
+def _parse_without_magics(lines: list[str]) -> tuple[ast.Module | None, Flaw | None]:
     """Each line that Python stops at is taken away if it is a magic, and the rest is read again."""
     for _ in range(MAX_ROUNDS):
-        found = _compiled("\n".join(lines))
+        found = _compile("\n".join(lines))
         if isinstance(found, ast.Module):
             return found, None
         if not _mask(lines, found.line):
             return None, found
     for at in range(len(lines)):
-        _mask(lines, at, before=False)
-    found = _compiled("\n".join(lines))
+        _mask(lines, at, try_previous=False)
+    found = _compile("\n".join(lines))
     return (found, None) if isinstance(found, ast.Module) else (None, found)
 
 
-def _compiled(source: str) -> ast.Module | Flaw:
+def _compile(source: str) -> ast.Module | Flaw:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of an invalid escape, say: the user's, and not ours to print
@@ -115,9 +115,9 @@ def _compiled(source: str) -> ast.Module | Flaw:
     return tree if isinstance(tree, ast.Module) else ast.Module([], [])
 
 
-def _mask(lines: list[str], at: int, *, before: bool = True) -> bool:
+def _mask(lines: list[str], index: int, *, try_previous: bool = True) -> bool:
     """False when the line at which Python stopped, or the one before it, is none of IPython's."""
-    for number in (at, at - 1) if before else (at,):
+    for number in (index, index - 1) if try_previous else (index,):
         if not 0 <= number < len(lines):
             continue
         line = lines[number]

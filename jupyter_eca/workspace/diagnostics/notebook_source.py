@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-    from jupyter_eca.workspace.diagnostics.notebook_state import Sheet
+    from jupyter_eca.workspace.diagnostics.notebook_state import AnalyzedCell
 
 
-def written(code: Sequence[Sheet], without: Collection[int] = ()) -> str:
+def build_notebook_json(code: Sequence[AnalyzedCell], without: Collection[int] = ()) -> str:
     """As nbformat; the cells that are at these places are empty in it, so that the others keep theirs."""
     cells: list[dict[str, Any]] = [
         {
@@ -29,11 +29,11 @@ def written(code: Sequence[Sheet], without: Collection[int] = ()) -> str:
     return json.dumps({"cells": cells, "metadata": {"language_info": language}, "nbformat": 4, "nbformat_minor": 5})
 
 
-def hidden(code: Sequence[Sheet], without: Collection[int]) -> set[str]:
+def collect_words(code: Sequence[AnalyzedCell], without: Collection[int]) -> set[str]:
     """The words of the cells that are left out: names that the others may have from them."""
     return {word for place in without for word in re.findall(r"\w+", code[place].cell.source)}
 
 
-def quoted(message: str) -> str:
+def extract_quoted_name(message: str) -> str:
     """The name that a linter speaks of."""
     return message.partition("`")[2].partition("`")[0]

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Final
 
 from jupyter_eca.protocol.editor import Severity
 from jupyter_eca.protocol.notebook import CellState, CellType
-from jupyter_eca.workspace.diagnostics.location import at, in_cell, uri
-from jupyter_eca.workspace.diagnostics.magics import read
-from jupyter_eca.workspace.diagnostics.name_analysis import Names, of
+from jupyter_eca.workspace.diagnostics.location import make_cell_diagnostic, make_diagnostic, uri
+from jupyter_eca.workspace.diagnostics.magics import parse_cell
+from jupyter_eca.workspace.diagnostics.name_analysis import CellNames, analyze_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -30,19 +30,19 @@ _PYTHON: Final = ("python", "ipython", "")
 
 
 @dataclass(frozen=True, slots=True)
-class Sheet:
+class AnalyzedCell:
     """A code cell and its number; what it binds and takes, where it is Python that can be read. `magic` are the names
     that its magics bind."""
 
     number: int
     cell: NotebookCell
-    names: Names
-    opaque: bool
+    names: CellNames
+    is_opaque: bool
     flaw: Flaw | None = None
-    magic: frozenset[str] = frozenset()
+    magic_names: frozenset[str] = frozenset()
 
     @property
-    def ran(self) -> bool:
+    def is_current(self) -> bool:
         return self.cell.execution_count is not None and self.cell.state is not CellState.EDITED
 
 
@@ -50,52 +50,57 @@ def is_python(document: NotebookDocument) -> bool:
     return document.language.lower() in _PYTHON
 
 
-def sheets(document: NotebookDocument) -> tuple[Sheet, ...]:
+def sheets(document: NotebookDocument) -> tuple[AnalyzedCell, ...]:
     """Those cells that have code in them. It takes a few milliseconds of Python's own parser."""
     python = is_python(document)
     return tuple(
-        _sheet(number, cell, python=python)
+        _analyze_cell(number, cell, python=python)
         for number, cell in enumerate(document.cells, 1)
         if cell.cell_type is CellType.CODE and cell.source.strip()
     )
 
 
-def _sheet(number: int, cell: NotebookCell, *, python: bool) -> Sheet:
+def _analyze_cell(number: int, cell: NotebookCell, *, python: bool) -> AnalyzedCell:
     if not python:
-        return Sheet(number, cell, Names(), opaque=True)
-    found = read(cell.source)
+        return AnalyzedCell(number, cell, CellNames(), is_opaque=True)
+    found = parse_cell(cell.source)
     try:
-        names = of(found.tree) if found.tree else Names()
+        names = analyze_names(found.tree) if found.tree else CellNames()
     except RecursionError:
-        return Sheet(number, cell, Names(), opaque=True)
+        return AnalyzedCell(number, cell, CellNames(), is_opaque=True)
     names.binds |= found.binds
-    return Sheet(number, cell, names, found.opaque or found.tree is None or names.stars, found.flaw, found.binds)
+    return AnalyzedCell(
+        number, cell, names, found.opaque or found.tree is None or names.has_star_import, found.flaw, found.binds
+    )
 
 
 def found(
-    document: NotebookDocument, code: Sequence[Sheet], kernel: frozenset[str] | None = None
+    document: NotebookDocument, code: Sequence[AnalyzedCell], kernel: frozenset[str] | None = None
 ) -> list[EditorDiagnostic]:
     """`kernel` are the names that the user has in it; None where it could not be asked."""
-    told = [*_states(document.path, code), *_order(document.path, code)]
+    problems = [*_check_states(document.path, code), *_check_order(document.path, code)]
     if is_python(document):
-        told += [*_taken(document.path, code, kernel or frozenset()), *_lost(document.path, code, kernel)]
-    return told
+        problems += [
+            *_check_reads(document.path, code, kernel or frozenset()),
+            *_check_lost_names(document.path, code, kernel),
+        ]
+    return problems
 
 
-def _states(path: str, code: Iterable[Sheet]) -> Iterator[EditorDiagnostic]:
+def _check_states(path: str, code: Iterable[AnalyzedCell]) -> Iterator[EditorDiagnostic]:
     for sheet in code:
         cell, state = sheet.cell, sheet.cell.state
         if state is CellState.EDITED:
             said = "edited since it ran: its outputs, and its names in the kernel, are of another source"
-            yield _at(path, cell, Severity.WARNING, said, "edited")
+            yield _make_diagnostic(path, cell, Severity.WARNING, said, "edited")
         elif state is CellState.NEVER_RUN or (state is None and cell.execution_count is None):
-            yield _at(path, cell, Severity.INFO, "never run", "never-run")
+            yield _make_diagnostic(path, cell, Severity.INFO, "never run", "never-run")
 
 
-def _order(path: str, code: Sequence[Sheet]) -> Iterator[EditorDiagnostic]:
+def _check_order(path: str, code: Sequence[AnalyzedCell]) -> Iterator[EditorDiagnostic]:
     """As few cells as explain the order: with the one that was run again, not with all the others that were not."""
     ran = [sheet for sheet in code if sheet.cell.execution_count is not None]
-    in_order = _longest([sheet.cell.execution_count or 0 for sheet in ran])
+    in_order = _find_longest_run([sheet.cell.execution_count or 0 for sheet in ran])
     for place, sheet in enumerate(ran):
         if place in in_order:
             continue
@@ -105,15 +110,17 @@ def _order(path: str, code: Sequence[Sheet]) -> Iterator[EditorDiagnostic]:
         said = " and ".join(
             part
             for part in (
-                f"after {_cells(late)} below it" if late else "",
-                f"before {_cells(early)} above it" if early else "",
+                f"after {_describe_cells(late)} below it" if late else "",
+                f"before {_describe_cells(early)} above it" if early else "",
             )
             if part
         )
-        yield _at(path, sheet.cell, Severity.WARNING, f"ran out of order (execution {count}), {said}", "out-of-order")
+        yield _make_diagnostic(
+            path, sheet.cell, Severity.WARNING, f"ran out of order (execution {count}), {said}", "out-of-order"
+        )
 
 
-def _longest(counts: Sequence[int]) -> set[int]:
+def _find_longest_run(counts: Sequence[int]) -> set[int]:
     """The places of a longest run of counts that only grow."""
     ends: list[int] = []
     places: list[int] = []
@@ -131,67 +138,71 @@ def _longest(counts: Sequence[int]) -> set[int]:
     return kept
 
 
-def _taken(path: str, code: Sequence[Sheet], kernel: frozenset[str]) -> Iterator[EditorDiagnostic]:
+def _check_reads(path: str, code: Sequence[AnalyzedCell], kernel: frozenset[str]) -> Iterator[EditorDiagnostic]:
     """Names that a cell reads, and where they come from."""
-    definers: dict[str, list[Sheet]] = {}
+    definers: dict[str, list[AnalyzedCell]] = {}
     for sheet in code:
         for name in sheet.names.binds:
             definers.setdefault(name, []).append(sheet)
     unseen = False  # from here on names may come from what nobody can read
     for sheet in code:
-        unseen = unseen or sheet.opaque
-        for name, spot in sheet.names.takes.items():
+        unseen = unseen or sheet.is_opaque
+        for name, spot in sheet.names.reads.items():
             by = definers.get(name, [])
             above = [one for one in by if one.number < sheet.number]
             below = [one for one in by if one.number > sheet.number]
             if above:
-                yield from _stale(path, sheet, name, spot, above[-1])
+                yield from _check_stale_read(path, sheet, name, spot, above[-1])
             elif not unseen and below:
-                said = f"`{name}` is defined only below, in {_cells(below)}: a run from the top fails here"
-                yield _at(path, sheet.cell, Severity.WARNING, said, "defined-below", spot)
-        later = {} if unseen else sheet.names.later
-        for name, spot in {**later, **sheet.names.takes}.items():
-            if name not in definers and (name in kernel or (not unseen and _worked_with(sheet, name))):
+                said = f"`{name}` is defined only below, in {_describe_cells(below)}: a run from the top fails here"
+                yield _make_diagnostic(path, sheet.cell, Severity.WARNING, said, "defined-below", spot)
+        later = {} if unseen else sheet.names.reads_later
+        for name, spot in {**later, **sheet.names.reads}.items():
+            if name not in definers and (name in kernel or (not unseen and _worked_with_name(sheet, name))):
                 said = f"`{name}` is defined in no cell (any more): it is in the kernel only, and a restart loses it"
-                yield _at(path, sheet.cell, Severity.WARNING, said, "defined-nowhere", spot)
+                yield _make_diagnostic(path, sheet.cell, Severity.WARNING, said, "defined-nowhere", spot)
 
 
-def _worked_with(sheet: Sheet, name: str) -> bool:
+def _worked_with_name(sheet: AnalyzedCell, name: str) -> bool:
     """Whether the cell ran to its end with a name that it must have got from somewhere."""
     failed = any(output.get("output_type") == "error" for output in sheet.cell.outputs)
-    return sheet.ran and not failed and name in sheet.names.takes
+    return sheet.is_current and not failed and name in sheet.names.reads
 
 
-def _stale(path: str, sheet: Sheet, name: str, spot: Spot, by: Sheet) -> Iterator[EditorDiagnostic]:
+def _check_stale_read(
+    path: str, sheet: AnalyzedCell, name: str, spot: Spot, by: AnalyzedCell
+) -> Iterator[EditorDiagnostic]:
     mine, its = sheet.cell.execution_count, by.cell.execution_count
-    if sheet.ran and mine is not None and its is not None and its > mine:
+    if sheet.is_current and mine is not None and its is not None and its > mine:
         said = (
             f"ran before cell {by.number}, which made `{name}` anew: its outputs may be old (execution {mine}, {its})"
         )
-        yield _at(path, sheet.cell, Severity.WARNING, said, "stale", spot)
+        yield _make_diagnostic(path, sheet.cell, Severity.WARNING, said, "stale", spot)
 
 
-def _lost(path: str, code: Sequence[Sheet], kernel: frozenset[str] | None) -> Iterator[EditorDiagnostic]:
-    if kernel is None or any(sheet.opaque for sheet in code):
+def _check_lost_names(
+    path: str, code: Sequence[AnalyzedCell], kernel: frozenset[str] | None
+) -> Iterator[EditorDiagnostic]:
+    if kernel is None or any(sheet.is_opaque for sheet in code):
         return
     names = sorted(kernel - {name for sheet in code for name in sheet.names.binds})
     if names:
         more = f" and {len(names) - MAX_NAMES} more" if len(names) > MAX_NAMES else ""
         said = f"A restart would lose what no cell defines: {', '.join(names[:MAX_NAMES])}{more}"
-        yield at(uri(path), 0, 0, Severity.WARNING, said, SOURCE, "lost-by-restart")
+        yield make_diagnostic(uri(path), 0, 0, Severity.WARNING, said, SOURCE, "lost-by-restart")
 
 
-def _at(
+def _make_diagnostic(
     path: str, cell: NotebookCell, severity: Severity, message: str, code: str, spot: Spot = (0, 0)
 ) -> EditorDiagnostic:
     """Python's own columns are of bytes."""
     line, column = spot
     text = cell.source.split("\n")[line] if line <= cell.source.count("\n") else ""
     character = len(text.encode("utf-8", "replace")[:column].decode("utf-8", "ignore"))
-    return in_cell(path, cell, (line, character), severity, message, SOURCE, code)
+    return make_cell_diagnostic(path, cell, (line, character), severity, message, SOURCE, code)
 
 
-def _cells(found: Sequence[Sheet]) -> str:
+def _describe_cells(found: Sequence[AnalyzedCell]) -> str:
     numbers = [sheet.number for sheet in found]
     return ("cell " if len(numbers) == 1 else "cells ") + ranges(numbers)
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from jupyter_eca.protocol.editor import Severity
 from jupyter_eca.protocol.notebook import CellState
-from jupyter_eca.workspace.diagnostics.location import at, in_cell
+from jupyter_eca.workspace.diagnostics.location import make_cell_diagnostic, make_diagnostic
 from jupyter_eca.workspace.kernels.output_text import plain
 
 if TYPE_CHECKING:
@@ -38,16 +38,16 @@ _FRAME: Final = re.compile(
 
 def found(document: NotebookDocument, files: Callable[[str], str | None]) -> list[EditorDiagnostic]:
     """`files` gives the URI of a file's path, None when it is not one of the workspace's."""
-    told: list[EditorDiagnostic] = []
+    diagnostics: list[EditorDiagnostic] = []
     by_count = {cell.execution_count: cell for cell in document.cells if cell.execution_count is not None}
     for cell in document.cells:
         for output in cell.outputs:
             if output.get("output_type") == "error":
-                told += _of(document.path, cell, output, by_count, files)
-    return told
+                diagnostics += _follow_traceback(document.path, cell, output, by_count, files)
+    return diagnostics
 
 
-def _of(
+def _follow_traceback(
     path: str,
     cell: NotebookCell,
     output: dict[str, Any],
@@ -57,26 +57,28 @@ def _of(
     """The cell that failed first, then what it called, in the order of the calls; each line once."""
     message = f"{output.get('ename', 'Error')}: {output.get('evalue', '')}".rstrip(": ")[:MAX_MESSAGE]
     seen: dict[tuple[str, int], EditorDiagnostic] = {}
-    for count, file, line in _frames(output):
+    for count, file, line in _read_frames(output):
         other = by_count.get(count) if count is not None else None
         if other is not None:
             said = message if other.id == cell.id else f"{message} (when called by cell [{cell.id}])"
             said += " (the cell was edited since)" if other.state is CellState.EDITED else ""
-            seen.setdefault((other.id, line), in_cell(path, other, (line - 1, 0), Severity.ERROR, said, SOURCE))
+            seen.setdefault(
+                (other.id, line), make_cell_diagnostic(path, other, (line - 1, 0), Severity.ERROR, said, SOURCE)
+            )
         elif file and (uri := files(file)) is not None:
             said = f"{message} (when called by cell [{cell.id}] of {path})"
-            seen.setdefault((uri, line), at(uri, line - 1, 0, Severity.ERROR, said, SOURCE))
+            seen.setdefault((uri, line), make_diagnostic(uri, line - 1, 0, Severity.ERROR, said, SOURCE))
     if not any(id == cell.id for id, _ in seen):
-        yield in_cell(path, cell, (0, 0), Severity.ERROR, message, SOURCE)
+        yield make_cell_diagnostic(path, cell, (0, 0), Severity.ERROR, message, SOURCE)
     kept = list(seen.values())
     yield from kept if len(kept) <= MAX_PLACES else (*kept[:5], *kept[5 - MAX_PLACES :])
 
 
-def _frames(output: dict[str, Any]) -> Iterator[tuple[int | None, str, int]]:
+def _read_frames(output: dict[str, Any]) -> Iterator[tuple[int | None, str, int]]:
     """Execution count or file, and the line from 1. Before IPython 8.5 only an arrow says the line of a frame."""
     count: int | None = None
     waits = False
-    for match in _FRAME.finditer(_text(output.get("traceback"))):
+    for match in _FRAME.finditer(_shorten(output.get("traceback"))):
         part = match.groupdict()
         if part["arrow"] is not None:
             if waits and count is not None:
@@ -92,7 +94,7 @@ def _frames(output: dict[str, Any]) -> Iterator[tuple[int | None, str, int]]:
             yield None, str(Path(file).expanduser()), int(line)
 
 
-def _text(traceback: Any) -> str:
+def _shorten(traceback: Any) -> str:
     """Both ends: the first frame is the cell's own, the last one is where it was raised."""
     lines = cast("list[Any]", traceback) if isinstance(traceback, list) else [traceback or ""]
     text = "\n".join(str(line)[:MAX_TRACEBACK] for line in (*lines[:200], *lines[200:][-200:]))

@@ -17,14 +17,14 @@ from typing import TYPE_CHECKING, Final
 
 from jupyter_eca.protocol.editor import Severity
 from jupyter_eca.workspace.diagnostics import linter_process
-from jupyter_eca.workspace.diagnostics.location import at, in_cell
-from jupyter_eca.workspace.diagnostics.notebook_source import hidden, quoted, written
+from jupyter_eca.workspace.diagnostics.location import make_cell_diagnostic, make_diagnostic
+from jupyter_eca.workspace.diagnostics.notebook_source import build_notebook_json, collect_words, extract_quoted_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from jupyter_eca.protocol.editor import EditorDiagnostic
-    from jupyter_eca.workspace.diagnostics.notebook_state import Sheet
+    from jupyter_eca.workspace.diagnostics.notebook_state import AnalyzedCell
 
 SOURCE: Final = "ty"
 
@@ -37,36 +37,46 @@ _SEVERITY: Final = {"error": Severity.ERROR, "fatal": Severity.ERROR, "warning":
 
 
 async def of_notebook(
-    path: str, code: Sequence[Sheet], real: Path, root: Path, python: str | None
+    path: str, code: Sequence[AnalyzedCell], real: Path, root: Path, python: str | None
 ) -> list[EditorDiagnostic]:
     """`real` is where the notebook is: it imports what is beside it. `root` has the project's configuration, `python`
     is the kernel's interpreter. Raises: ProgramError."""
     # What it makes of a source that it cannot parse is wrong elsewhere too.
     broken = {place for place, sheet in enumerate(code) if sheet.flaw}
-    unseen = hidden(code, broken)
+    unseen = collect_words(code, broken)
     kept = await asyncio.to_thread(TemporaryDirectory, prefix="eca-lint-")
     try:
         copy = Path(kept.name) / "notebook.ipynb"
-        await asyncio.to_thread(copy.write_text, written(code, broken), "utf-8")
+        await asyncio.to_thread(copy.write_text, build_notebook_json(code, broken), "utf-8")
         found = await _run(copy, root, python, real.parent)
     finally:
         await asyncio.to_thread(kept.cleanup)
     return [
-        in_cell(path, code[int(one["cell"]) - 1].cell, _spot(one), _severity(one), one["said"], SOURCE, one["code"])
+        make_cell_diagnostic(
+            path,
+            code[int(one["cell"]) - 1].cell,
+            _find_spot(one),
+            _choose_severity(one),
+            one["said"],
+            SOURCE,
+            one["code"],
+        )
         for one in found
         if one["cell"]
         and 0 < int(one["cell"]) <= len(code)
-        and not (one["code"] == "unresolved-reference" and quoted(one["said"]) in unseen)
+        and not (one["code"] == "unresolved-reference" and extract_quoted_name(one["said"]) in unseen)
     ]
 
 
-async def of_file(uri: str, real: Path, root: Path, python: str | None) -> list[EditorDiagnostic]:
+async def check_file(uri: str, real: Path, root: Path, python: str | None) -> list[EditorDiagnostic]:
     """Raises: ProgramError."""
     found = await _run(real, root, python, real.parent)
-    return [at(uri, *_spot(one), _severity(one), one["said"], SOURCE, one["code"]) for one in found]
+    return [
+        make_diagnostic(uri, *_find_spot(one), _choose_severity(one), one["said"], SOURCE, one["code"]) for one in found
+    ]
 
 
-def environment(root: Path) -> str | None:
+def choose_python(root: Path) -> str | None:
     """Where imports are looked for when no kernel says it: where the project has it, else where we are."""
     if (root / ".venv").exists() or (root / "ty.toml").exists():
         return None
@@ -79,18 +89,18 @@ def environment(root: Path) -> str | None:
 async def _run(file: Path, root: Path, python: str | None, beside: Path) -> list[dict[str, str]]:
     binary = linter_process.find("ty")
     if binary is None:
-        raise linter_process.ProgramError("ty is not installed (`pip install 'jupyter-eca[lint]'`)")
+        raise linter_process.LinterError("ty is not installed (`pip install 'jupyter-eca[lint]'`)")
     words = ["check", "--project", str(root), "--output-format", "concise", "--no-progress", "--exit-zero"]
     if beside != root and await asyncio.to_thread(beside.is_dir):
         words += ["--extra-search-path", str(beside)]
     words += ["--python", python] if python else []
-    output = (await linter_process.run([binary, *words, str(file)], root)).checked(SOURCE, 0)
+    output = (await linter_process.run([binary, *words, str(file)], root)).check_output(SOURCE, 0)
     return [match.groupdict() for match in _LINE.finditer(output)]
 
 
-def _spot(one: dict[str, str]) -> tuple[int, int]:
+def _find_spot(one: dict[str, str]) -> tuple[int, int]:
     return int(one["line"]) - 1, int(one["character"]) - 1
 
 
-def _severity(one: dict[str, str]) -> Severity:
+def _choose_severity(one: dict[str, str]) -> Severity:
     return _SEVERITY.get(one["severity"], Severity.INFO)

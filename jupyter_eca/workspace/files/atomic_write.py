@@ -15,21 +15,21 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def replace(real: Path, shown: str, data: bytes, still: Callable[[], None]) -> None:
+def replace(real: Path, name: str, data: bytes, check_unchanged: Callable[[], None]) -> None:
     """A reader sees the old file or the new one, never half of one. Mode and owner are kept. `still` is asked as late
     as can be, and raises when the file is no longer the one that was read.
 
     Raises: ToolError; the file is as it was then.
     """
     if not os.access(real, os.W_OK):  # os.replace asks only for rights on the folder
-        raise ToolError(f"{shown} cannot be written: it is read-only, or gone.")
+        raise ToolError(f"{name} cannot be written: it is read-only, or gone.")
     try:
-        put(real, data, still)
+        put(real, data, check_unchanged)
     except OSError as error:
-        raise ToolError(f"{shown} cannot be written: {error.strerror or error}.") from error
+        raise ToolError(f"{name} cannot be written: {error.strerror or error}.") from error
 
 
-def put(real: Path, data: bytes, still: Callable[[], None] = lambda: None) -> None:
+def put(real: Path, data: bytes, check_unchanged: Callable[[], None] = lambda: None) -> None:
     """As `replace`, also where there is no file yet. Raises: OSError, and what `still` raises."""
     fresh = real.with_name(f".eca-{secrets.token_hex(8)}")
     try:
@@ -39,9 +39,9 @@ def put(real: Path, data: bytes, still: Callable[[], None] = lambda: None) -> No
             os.fsync(file.fileno())
         if real.exists():
             _keep_owner_and_mode(real, fresh)
-        still()
+        check_unchanged()
         fresh.replace(real)
-        _sync(real.parent)
+        _sync_folder(real.parent)
     finally:
         with suppress(OSError):
             fresh.unlink(missing_ok=True)
@@ -56,7 +56,7 @@ def _keep_owner_and_mode(real: Path, fresh: Path) -> None:
     shutil.copymode(real, fresh)
 
 
-def _sync(folder: Path) -> None:
+def _sync_folder(folder: Path) -> None:
     """The new name too outlives a power cut, where a folder can be synced at all."""
     with suppress(OSError):
         descriptor = os.open(folder, os.O_RDONLY)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from time import monotonic
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from jupyter_eca.workspace.files.listing import listed
+from jupyter_eca.workspace.files.listing import list_files
 from jupyter_eca.workspace.files.name_search import Names
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ FIRST_WAIT: Final = 1.5
 RECENT: Final = 30
 
 
-class Entry(NamedTuple):
+class IndexEntry(NamedTuple):
     """`path` is absolute."""
 
     path: str
@@ -49,7 +49,7 @@ class _Root:
     """A folder as it was last seen. `seen` is as `listed` gave it."""
 
     folder: Path
-    seen: list[str]
+    names: list[str]
     files: Names
     directories: Names
 
@@ -60,25 +60,25 @@ class Index:
     def __init__(self, files: Files) -> None:
         self._files = files
         self._roots: tuple[_Root, ...] = ()
-        self._wanted = asyncio.Event()
-        self._looked = asyncio.Event()
+        self._refresh_wanted = asyncio.Event()
+        self._refreshed = asyncio.Event()
         self._stale = True
         self._fresh_until = 0.0
 
     async def run(self) -> None:
         """Look at the folders whenever somebody wants to know and what is known is old, until cancelled."""
         while True:
-            await self._wanted.wait()
+            await self._refresh_wanted.wait()
             began = monotonic()
             self._stale = False
             try:
-                self._roots = tuple([await self._look(number) for number in range(len(self._files.roots))])
+                self._roots = tuple([await self._read_root(number) for number in range(len(self._files.roots))])
             except OSError:
                 _log.exception("the names of the workspace's files cannot be read")
             now = monotonic()
             self._fresh_until = now + max(MAX_AGE, _TIMES_AS_LONG * (now - began))
-            self._wanted.clear()
-            self._looked.set()
+            self._refresh_wanted.clear()
+            self._refreshed.set()
 
     def move(self, files: Files) -> None:
         """Other folders from now on."""
@@ -87,67 +87,71 @@ class Index:
 
     def look(self) -> None:
         """Somebody is going to type: whoever then asks first need not wait."""
-        if (self._stale or monotonic() >= self._fresh_until) and not self._wanted.is_set():
-            self._looked.clear()
-            self._wanted.set()
+        if (self._stale or monotonic() >= self._fresh_until) and not self._refresh_wanted.is_set():
+            self._refreshed.clear()
+            self._refresh_wanted.set()
 
     def changed(self) -> None:
         """Files were written: what is known is old. They are looked at when somebody asks."""
         self._stale = True
 
-    async def search(self, query: str, limit: int) -> list[Entry]:
+    async def search(self, query: str, limit: int) -> list[IndexEntry]:
         """Files and directories, the best first; an empty query gives what was changed last."""
-        found = [(fit, Entry(path, False)) for fit, path in await self._best(query, limit, directories=False)]
-        found += [(fit, Entry(path, True)) for fit, path in await self._best(query, limit, directories=True)]
+        found = [
+            (fit, IndexEntry(path, False)) for fit, path in await self._search_roots(query, limit, directories=False)
+        ]
+        found += [
+            (fit, IndexEntry(path, True)) for fit, path in await self._search_roots(query, limit, directories=True)
+        ]
         return [entry for _, entry in sorted(found, key=lambda one: one[0])][:limit]
 
     async def files(self, query: str, limit: int) -> list[str]:
-        return [path for _, path in await self._best(query, limit, directories=False)]
+        return [path for _, path in await self._search_roots(query, limit, directories=False)]
 
     async def directories(self, query: str, limit: int) -> list[str]:
-        return [path for _, path in await self._best(query, limit, directories=True)]
+        return [path for _, path in await self._search_roots(query, limit, directories=True)]
 
     async def inside(self, folder: Path) -> list[str]:
         """Every file in a folder of the workspace, relative to it. Waits for a look at what is new, but not long."""
         self.look()
-        await self._wait()
+        await self._wait_for_refresh()
         for root in self._roots:
             if folder.is_relative_to(root.folder):
                 start = f"{folder.relative_to(root.folder).as_posix()}/".removeprefix("./")
-                return [name.removeprefix(start) for name in root.seen if name.startswith(start)]
+                return [name.removeprefix(start) for name in root.names if name.startswith(start)]
         return []
 
-    async def _best(self, query: str, limit: int, *, directories: bool) -> list[tuple[Fit, str]]:
+    async def _search_roots(self, query: str, limit: int, *, directories: bool) -> list[tuple[Fit, str]]:
         self.look()
         if not self._roots:
-            await self._wait()
+            await self._wait_for_refresh()
         found: list[tuple[Fit, str]] = []
         for root in self._roots:
             names = root.directories if directories else root.files
-            hits = names.best(_within(query, root.folder), limit)
+            hits = names.best(_make_relative(query, root.folder), limit)
             found += [(fit, str(root.folder / name)) for fit, name in hits]
         return sorted(found, key=lambda one: one[0])[:limit]
 
-    async def _wait(self) -> None:
+    async def _wait_for_refresh(self) -> None:
         with suppress(TimeoutError):
             async with asyncio.timeout(FIRST_WAIT):
-                await self._looked.wait()
+                await self._refreshed.wait()
 
-    async def _look(self, number: int) -> _Root:
+    async def _read_root(self, number: int) -> _Root:
         folder = await asyncio.to_thread(self._files.roots[number].resolve)
-        seen = await listed(folder)
-        if number < len(self._roots) and self._roots[number].seen == seen:
+        seen = await list_files(folder)
+        if number < len(self._roots) and self._roots[number].names == seen:
             return self._roots[number]
-        return await asyncio.to_thread(_arranged, folder, seen)
+        return await asyncio.to_thread(_arrange, folder, seen)
 
 
-def _arranged(folder: Path, seen: list[str]) -> _Root:
+def _arrange(folder: Path, seen: list[str]) -> _Root:
     recent, rest = seen[:RECENT], sorted(seen[RECENT:], key=lambda name: (len(name), name))
-    directories = sorted(_parents(seen), key=lambda name: (len(name), name))
+    directories = sorted(_list_parents(seen), key=lambda name: (len(name), name))
     return _Root(folder, seen, Names((*recent, *rest)), Names(directories))
 
 
-def _parents(names: Iterable[str]) -> set[str]:
+def _list_parents(names: Iterable[str]) -> set[str]:
     parents: set[str] = set()
     for name in names:
         parent = name.rpartition("/")[0]
@@ -157,7 +161,7 @@ def _parents(names: Iterable[str]) -> set[str]:
     return parents
 
 
-def _within(query: str, folder: Path) -> str:
+def _make_relative(query: str, folder: Path) -> str:
     """What was typed, as the beginning of a path in a folder."""
     query = query.strip().replace("\\", "/")
     root = f"{folder.as_posix()}/"

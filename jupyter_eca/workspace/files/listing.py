@@ -32,28 +32,28 @@ _MAX_OUTPUT = MAX_FILES * 100
 _MAX_WALKED = 20_000
 
 
-async def listed(folder: Path) -> list[str]:
+async def list_files(folder: Path) -> list[str]:
     """Empty when the folder cannot be read."""
-    output = await _output(_ripgrep(), folder) if shutil.which("rg") else None
+    output = await _read_output(_build_ripgrep_command(), folder) if shutil.which("rg") else None
     if output is None and await programs.in_work_tree(folder):
-        output = await _output(_git(), folder)
-    names = await asyncio.to_thread(_walked, folder) if output is None else await asyncio.to_thread(_names, output)
-    return await asyncio.to_thread(_newest, folder, names)
+        output = await _read_output(_build_git_command(), folder)
+    names = await asyncio.to_thread(_walk, folder) if output is None else await asyncio.to_thread(_split_names, output)
+    return await asyncio.to_thread(_sort_newest_first, folder, names)
 
 
-def _ripgrep() -> list[str]:
+def _build_ripgrep_command() -> list[str]:
     """Not sorted by time: before its version 14 it does that for each folder by itself."""
     unwanted = [f"--glob=!{name}" for name in JUNK]
     quiet = ["--no-config", "--no-messages", "--null", "--no-require-git"]
     return ["rg", "--files", "--hidden", *quiet, *unwanted]
 
 
-def _git() -> list[str]:
+def _build_git_command() -> list[str]:
     unwanted = [f":(exclude,glob)**/{name}/**" for name in JUNK]
     return programs.git("ls-files", "--cached", "--others", "--exclude-standard", "-z", "--", ".", *unwanted)
 
 
-async def _output(command: list[str], folder: Path) -> bytes | None:
+async def _read_output(command: list[str], folder: Path) -> bytes | None:
     """None when it cannot be had; what had come in time when it is too much or takes too long."""
     output = bytearray()
     try:
@@ -67,7 +67,7 @@ async def _output(command: list[str], folder: Path) -> bytes | None:
     return bytes(output) if output else None
 
 
-def _names(output: bytes) -> list[str]:
+def _split_names(output: bytes) -> list[str]:
     """What stands after the last NUL is half a name. A replaced character is one that no JSON could hold."""
     text = output.decode("utf-8", errors="replace")
     if os.sep == "\\":
@@ -78,7 +78,7 @@ def _names(output: bytes) -> list[str]:
     return names
 
 
-def _newest(folder: Path, names: Iterable[str]) -> list[str]:
+def _sort_newest_first(folder: Path, names: Iterable[str]) -> list[str]:
     """Without those that git still lists and that are gone. Each look lets go of the interpreter."""
     changed: list[tuple[int, str]] = []
     for name in names:
@@ -89,7 +89,7 @@ def _newest(folder: Path, names: Iterable[str]) -> list[str]:
     return [name for _, name in sorted(changed)]
 
 
-def _walked(folder: Path) -> list[str]:
+def _walk(folder: Path) -> list[str]:
     """With the rules of every `.gitignore` on the way; a rule further in is the stronger one."""
     from pathspec import GitIgnoreSpec
 
@@ -103,7 +103,7 @@ def _walked(folder: Path) -> list[str]:
         with suppress(OSError), os.scandir(folder / parent) as entries:
             for entry in entries:
                 name, is_folder = f"{parent}{entry.name}", entry.is_dir(follow_symlinks=False)
-                if entry.name in JUNK or not name.isprintable() or _ignored(name + "/" * is_folder, rules):
+                if entry.name in JUNK or not name.isprintable() or _is_ignored(name + "/" * is_folder, rules):
                     continue
                 if is_folder:
                     waiting.append((f"{name}/", rules))
@@ -112,7 +112,7 @@ def _walked(folder: Path) -> list[str]:
     return names
 
 
-def _ignored(name: str, rules: Iterable[tuple[str, GitIgnoreSpec]]) -> bool:
+def _is_ignored(name: str, rules: Iterable[tuple[str, GitIgnoreSpec]]) -> bool:
     for parent, spec in rules:
         verdict = spec.check_file(name.removeprefix(parent)).include
         if verdict is not None:

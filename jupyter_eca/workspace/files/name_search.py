@@ -22,7 +22,7 @@ TOGETHER_S: Final = 0.004
 APART_S: Final = 0.003
 
 # How often the clock is looked at: names, and characters.
-_NAMES, _CHARACTERS = 128, 65_536
+_CLOCK_NAMES, _CLOCK_CHARACTERS = 128, 65_536
 
 
 class Fit(IntEnum):
@@ -53,43 +53,43 @@ class Names:
         query = " ".join(query.lower().split())
         if not query:
             return [(Fit.EXACT, name) for name in self.names[:limit]]
-        found = self._together(query, limit)
+        found = self._find_together(query, limit)
         if len(found) < limit and min(found.values(), default=Fit.LETTERS) > Fit.PREFIX:
-            for number in self._apart(query):
+            for number in self._find_apart(query):
                 found.setdefault(number, Fit.LETTERS)
                 if len(found) == limit:
                     break
         best = sorted((fit, number) for number, fit in found.items())[:limit]
         return [(fit, self.names[number]) for fit, number in best]
 
-    def _together(self, query: str, limit: int) -> dict[int, Fit]:
+    def _find_together(self, query: str, limit: int) -> dict[int, Fit]:
         """By number of the name."""
         until = perf_counter() + TOGETHER_S
         found: dict[int, Fit] = {}
         good = 0
-        for count, place in enumerate(self._places(f"/{query}\n")):
-            found[self._number(place)] = Fit.EXACT
+        for count, place in enumerate(self._find_places(f"/{query}\n")):
+            found[self._find_number(place)] = Fit.EXACT
             good = count + 1
-        for count, place in enumerate(self._places(query)):
-            number = self._number(place)
-            fit = self._fit(query, place, number)
+        for count, place in enumerate(self._find_places(query)):
+            number = self._find_number(place)
+            fit = self._rate_fit(query, place, number)
             if fit < found.get(number, len(Fit)):
                 found[number] = fit
                 good += fit is Fit.PREFIX
-            if good >= limit or (count % _NAMES == 0 and perf_counter() > until):
+            if good >= limit or (count % _CLOCK_NAMES == 0 and perf_counter() > until):
                 break
         return found
 
-    def _places(self, part: str) -> Iterator[int]:
+    def _find_places(self, part: str) -> Iterator[int]:
         place = self._text.find(part)
         while place >= 0:
             yield place
             place = self._text.find(part, place + 1)
 
-    def _number(self, place: int) -> int:
+    def _find_number(self, place: int) -> int:
         return bisect_right(self._starts, place) - 1
 
-    def _fit(self, query: str, place: int, number: int) -> Fit:
+    def _rate_fit(self, query: str, place: int, number: int) -> Fit:
         end = place + len(query)
         if self._text.find("/", end, self._starts[number + 1]) >= 0:
             return Fit.PATH
@@ -98,7 +98,7 @@ class Names:
             return Fit.EXACT if self._text[end] == "\n" else Fit.PREFIX
         return Fit.WORD if before in "-_. " else Fit.NAME
 
-    def _apart(self, query: str) -> Iterator[int]:
+    def _find_apart(self, query: str) -> Iterator[int]:
         """Names with the letters in this order, anything between them."""
         until = perf_counter() + APART_S
         letters = [letter for letter in query if not letter.isspace()]
@@ -106,14 +106,14 @@ class Names:
             return
         escaped = map(re.escape, letters)
         pattern = re.compile("\n" + "".join(f"[^\n{letter}]*+{letter}" for letter in escaped))
-        for start in range(0, len(self._text), _CHARACTERS):
+        for start in range(0, len(self._text), _CLOCK_CHARACTERS):
             # a name on the border of two pieces is begun in the first and ended in the second
-            for hit in pattern.finditer(self._text, start, self._line_end(start + _CHARACTERS)):
-                yield self._number(hit.end() - 1)
+            for hit in pattern.finditer(self._text, start, self._find_line_end(start + _CLOCK_CHARACTERS)):
+                yield self._find_number(hit.end() - 1)
             if perf_counter() > until:
                 return
 
-    def _line_end(self, place: int) -> int:
+    def _find_line_end(self, place: int) -> int:
         end = self._text.find("\n", place)
         return len(self._text) if end < 0 else end
 

@@ -35,7 +35,7 @@ async def running(arguments: Sequence[str], folder: Path, errors: IO[bytes] | in
         asyncio.create_subprocess_exec(
             *arguments,
             cwd=folder,
-            env=_environment(),
+            env=_build_environment(),
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,
             stderr=errors,
@@ -100,7 +100,7 @@ async def in_work_tree(folder: Path) -> bool:
     return await git_output(folder, "rev-parse", "--is-inside-work-tree") == b"true\n"
 
 
-def _environment() -> dict[str, str]:
+def _build_environment() -> dict[str, str]:
     """Ours, without what could send git to another repository; English messages; text is UTF-8."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     return {**kept, "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C.UTF-8"}

@@ -32,39 +32,39 @@ def reported(path: str) -> Generator[None]:
         raise ToolError(f"{path}: {error.strerror or error}.") from error
 
 
-def read(real: Path, shown: str) -> str:
+def read(real: Path, name: str) -> str:
     """The text with its BOM and line ends.
 
     Raises: ToolError for what is not a UTF-8 text file of a bearable size.
     """
     if real.is_dir():
-        raise ToolError(f"{shown} is a folder.", "Use directory_tree to look into it.")
+        raise ToolError(f"{name} is a folder.", "Use directory_tree to look into it.")
     if not real.exists():
-        raise ToolError(f"There is no file {shown}.", "Use directory_tree or grep to find it.")
+        raise ToolError(f"There is no file {name}.", "Use directory_tree or grep to find it.")
     if not real.is_file():
-        raise ToolError(f"{shown} is not a regular file.")
+        raise ToolError(f"{name} is not a regular file.")
     if real.stat().st_size > MAX_BYTES:
-        raise ToolError(f"{shown} is larger than {MAX_BYTES} bytes.", "Use grep to find the lines you need.")
+        raise ToolError(f"{name} is larger than {MAX_BYTES} bytes.", "Use grep to find the lines you need.")
     data = real.read_bytes()
     if b"\0" not in data:
         with suppress(UnicodeDecodeError):
             return data.decode("utf-8")
     raise ToolError(
-        f"{shown} is not UTF-8 text ({len(data)} bytes, binary or of another encoding); it was left alone.",
+        f"{name} is not UTF-8 text ({len(data)} bytes, binary or of another encoding); it was left alone.",
         "Run code that knows its format.",
     )
 
 
-def write(real: Path, shown: str, text: str) -> None:
+def write(real: Path, name: str, text: str) -> None:
     """A reader sees the old file or the new one, never half of one. Mode and owner are kept."""
     try:
         data = text.encode("utf-8")
     except UnicodeEncodeError as error:
-        raise ToolError(f"The content for {shown} is not valid text: {error}.", "Leave lone surrogates out.") from error
+        raise ToolError(f"The content for {name} is not valid text: {error}.", "Leave lone surrogates out.") from error
     if b"\0" in data or len(data) > MAX_BYTES:  # what could not be read back
-        raise ToolError(f"The content for {shown} has a NUL character or more than {MAX_BYTES} bytes.")
+        raise ToolError(f"The content for {name} has a NUL character or more than {MAX_BYTES} bytes.")
     if real.exists() and not os.access(real, os.W_OK):  # os.replace asks only for rights on the folder
-        raise ToolError(f"{shown} is read-only; it was left alone.")
+        raise ToolError(f"{name} is read-only; it was left alone.")
     real.parent.mkdir(parents=True, exist_ok=True)
     atomic_write.put(real, data)
 
@@ -91,8 +91,12 @@ def _diff(path: str, before: list[str], after: list[str]) -> Iterator[str]:
     skipped, left = max(0, head - 3), max(0, tail - 3)
     old, new = before[skipped : len(before) - left], after[skipped : len(after) - left]
     for line in difflib.unified_diff(old, new, f"a/{path}", f"b/{path}"):
-        yield re.sub(r"[-+]\d+", lambda found: _moved(found[0], skipped), line) if line.startswith("@@ ") else line
+        yield (
+            re.sub(r"[-+]\d+", lambda found: _move_line_number(found[0], skipped), line)
+            if line.startswith("@@ ")
+            else line
+        )
 
 
-def _moved(position: str, by: int) -> str:
+def _move_line_number(position: str, by: int) -> str:
     return f"{position[0]}{int(position[1:]) + by}"

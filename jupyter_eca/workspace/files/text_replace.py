@@ -16,7 +16,7 @@ from jupyter_eca.errors import ToolError
 
 
 @dataclass(frozen=True, slots=True)
-class Replacement:
+class TextReplacement:
     """`exact` is false when the place was found only by ignoring white space."""
 
     text: str
@@ -24,21 +24,23 @@ class Replacement:
     exact: bool = True
 
 
-def replace(text: str, original: str, new: str, *, everywhere: bool) -> Replacement:
+def replace(text: str, original: str, new: str, *, everywhere: bool) -> TextReplacement:
     """Raises: ToolError when `original` is not there, or more than once and not to be replaced everywhere."""
     plain, sought, fresh = (part.replace("\r\n", "\n") for part in (text, original, new))
-    spans = [match.span() for match in re.finditer(re.escape(sought), plain)] if everywhere else _only(plain, sought)
+    spans = (
+        [match.span() for match in re.finditer(re.escape(sought), plain)] if everywhere else _find_only(plain, sought)
+    )
     if spans:
-        return Replacement(_spliced(text, spans, fresh), len(spans))
-    spans, fresh = _loose(plain, sought, fresh)
+        return TextReplacement(_splice(text, spans, fresh), len(spans))
+    spans, fresh = _find_loosely(plain, sought, fresh)
     if len(spans) > 1:
-        raise _ambiguous(len(spans), "but for white space")
+        raise _make_ambiguous_error(len(spans), "but for white space")
     if not spans:
         raise ToolError(
             "original_content is not in the file; nothing was changed.",
             "Read the file again and copy the lines as they are.",
         )
-    return Replacement(_spliced(text, spans, fresh), 1, exact=False)
+    return TextReplacement(_splice(text, spans, fresh), 1, exact=False)
 
 
 def lines(text: str) -> list[str]:
@@ -46,22 +48,22 @@ def lines(text: str) -> list[str]:
     return list(io.StringIO(text, newline="\n"))
 
 
-def _only(plain: str, sought: str) -> list[tuple[int, int]]:
+def _find_only(plain: str, sought: str) -> list[tuple[int, int]]:
     """Overlapping places are ambiguous too: each could be meant."""
     at = plain.find(sought)
     if at >= 0 and plain.find(sought, at + 1) >= 0:
-        raise _ambiguous(max(2, plain.count(sought)), "exactly")
+        raise _make_ambiguous_error(max(2, plain.count(sought)), "exactly")
     return [(at, at + len(sought))] if at >= 0 else []
 
 
-def _ambiguous(count: int, how: str) -> ToolError:
+def _make_ambiguous_error(count: int, how: str) -> ToolError:
     return ToolError(
         f"original_content fits {count} places {how}; nothing was changed.",
         "Add lines around it until it is unique, or set all_occurrences to replace exact ones.",
     )
 
 
-def _loose(plain: str, sought: str, fresh: str) -> tuple[list[tuple[int, int]], str]:
+def _find_loosely(plain: str, sought: str, fresh: str) -> tuple[list[tuple[int, int]], str]:
     """The runs of whole lines that differ only in white space at their ends, and `fresh` indented like the first."""
     wanted, present = lines(sought), lines(plain)
     bare, keys = [line.strip() for line in wanted], [line.strip() for line in present]
@@ -74,14 +76,14 @@ def _loose(plain: str, sought: str, fresh: str) -> tuple[list[tuple[int, int]], 
         if keys[first:last] == bare:
             line_end = plain[ends[last] - 1] == "\n" and not sought.endswith("\n")
             spans.append((ends[first], ends[last] - line_end))
-            fresh = _indented(fresh, wanted, present[first:last]) if len(spans) == 1 else fresh
+            fresh = _indent_like(fresh, wanted, present[first:last]) if len(spans) == 1 else fresh
     return spans, fresh
 
 
-def _indented(fresh: str, wanted: list[str], present: list[str]) -> str:
+def _indent_like(fresh: str, wanted: list[str], present: list[str]) -> str:
     """A quotation that lost the indentation, or has too much, comes with new lines that share the mistake."""
     index = next(index for index, line in enumerate(wanted) if line.strip())
-    quoted, real = _indentation(wanted[index]), _indentation(present[index])
+    quoted, real = _find_indentation(wanted[index]), _find_indentation(present[index])
     if real.endswith(quoted):
         more = real.removesuffix(quoted)
         return "".join(more + line if line.strip() else line for line in lines(fresh))
@@ -91,11 +93,11 @@ def _indented(fresh: str, wanted: list[str], present: list[str]) -> str:
     return fresh
 
 
-def _indentation(line: str) -> str:
+def _find_indentation(line: str) -> str:
     return line[: len(line) - len(line.lstrip())]
 
 
-def _spliced(text: str, spans: list[tuple[int, int]], fresh: str) -> str:
+def _splice(text: str, spans: list[tuple[int, int]], fresh: str) -> str:
     """Spans are offsets with `\\n` for `\\r\\n`; the new part gets the line ends that the text mostly has."""
     pairs = [match.start() - index for index, match in enumerate(re.finditer("\r\n", text))]
     mostly = "\r\n" if 2 * len(pairs) > text.count("\n") else "\n"

@@ -40,47 +40,49 @@ _MAX_LINE: Final = 4_000
 _CHUNK: Final = 65_536
 
 
-class _Output:
+class _JobOutput:
     """The newest lines of both streams, in the order in which they came."""
 
     def __init__(self) -> None:
         self._lines: deque[JobLine] = deque(maxlen=MAX_LINES)
-        self._open: dict[Stream, str] = {}
+        self._unfinished: dict[Stream, str] = {}
 
     def add(self, stream: Stream, text: str) -> None:
-        *whole, rest = (self._open.get(stream, "") + text).split("\n")
+        *whole, rest = (self._unfinished.get(stream, "") + text).split("\n")
         while len(rest) > _MAX_LINE:
             whole.append(rest[:_MAX_LINE])
             rest = rest[_MAX_LINE:]
-        self._lines.extend(JobLine(text=shown(line), stream=stream) for line in whole[-MAX_LINES:])
-        self._open[stream] = rest
+        self._lines.extend(JobLine(text=render_line(line), stream=stream) for line in whole[-MAX_LINES:])
+        self._unfinished[stream] = rest
 
     def lines(self) -> tuple[JobLine, ...]:
-        unfinished = (JobLine(text=shown(rest), stream=stream) for stream, rest in self._open.items() if rest)
+        unfinished = (
+            JobLine(text=render_line(rest), stream=stream) for stream, rest in self._unfinished.items() if rest
+        )
         return (*self._lines, *unfinished)[-MAX_LINES:]
 
 
-def shown(line: str) -> str:
+def render_line(line: str) -> str:
     """As a terminal would leave it: what a carriage return wrote over is gone."""
     return line.rstrip("\r").rpartition("\r")[2][:_MAX_LINE]
 
 
 @dataclass
-class _Running:
+class _RunningJob:
     """`killed` is set before the first signal is sent: an end that comes then is no failure, whoever sees it first."""
 
     job: Job
-    about: NewJob
-    lines: Callable[[], tuple[JobLine, ...]]
+    spec: NewJob
+    read_lines: Callable[[], tuple[JobLine, ...]]
     kill: Callable[[float], Awaitable[object]]
-    began: float = field(default_factory=time.monotonic)
+    start_time: float = field(default_factory=time.monotonic)
     killed: asyncio.Event = field(default_factory=asyncio.Event)
     ended: asyncio.Event = field(default_factory=asyncio.Event)
 
-    def now(self) -> Job:
+    def snapshot(self) -> Job:
         if self.ended.is_set():
             return self.job
-        return self.job.model_copy(update={"elapsed": elapsed(time.monotonic() - self.began)})
+        return self.job.model_copy(update={"elapsed": elapsed(time.monotonic() - self.start_time)})
 
 
 class BackgroundJobs:
@@ -89,26 +91,26 @@ class BackgroundJobs:
 
     def __init__(
         self,
-        changed: Callable[[tuple[Job, ...]], None] = lambda _: None,
+        on_change: Callable[[tuple[Job, ...]], None] = lambda _: None,
         grace: float = 3.0,
         ended: Callable[[Job, str], None] = lambda _job, _note: None,
     ) -> None:
-        self._changed = changed
-        self._ended = ended
+        self._on_change = on_change
+        self._on_end = ended
         self._grace = grace
-        self._jobs: dict[str, _Running] = {}
-        self._watching: set[asyncio.Task[None]] = set()
+        self._jobs: dict[str, _RunningJob] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
         self._starting = asyncio.Lock()
         self._closed = False
 
     async def start(self, chat: str, command: str, folder: Path, label: str, call: str = "") -> Job:
         """Raises: ToolError when it cannot be started, or too many run."""
         async with self._starting:
-            self._check_room()
+            self._check_capacity()
             process = await shell.start(command, folder, apart=True)
-            about, output = NewJob(chat, label, command, call), _Output()
-            running = _Running(_new(about), about, output.lines, process.kill)
-            return self._run(running, self._watch(running, process, output))
+            about, output = NewJob(chat, label, command, call), _JobOutput()
+            running = _RunningJob(_make_job(about), about, output.lines, process.kill)
+            return self._track(running, self._watch_process(running, process, output))
 
     def adopt(
         self,
@@ -117,45 +119,45 @@ class BackgroundJobs:
         ending: Callable[[], Ending],
         lines: Callable[[], tuple[JobLine, ...]],
     ) -> Job:
-        self._check_room()
+        self._check_capacity()
 
         async def cancel(_grace: float = 0) -> None:
             doing.cancel()
 
-        running = _Running(_new(about), about, lines, cancel, about.began or time.monotonic())
-        return self._run(running, self._follow(running, doing, ending))
+        running = _RunningJob(_make_job(about), about, lines, cancel, about.began or time.monotonic())
+        return self._track(running, self._watch_future(running, doing, ending))
 
-    def _check_room(self) -> None:
+    def _check_capacity(self) -> None:
         if self._closed:
             raise ToolError("The server is ending; no job can be started.")
         if sum(not one.ended.is_set() for one in self._jobs.values()) >= MAX_RUNNING:
             raise ToolError(f"{MAX_RUNNING} background jobs are running already.", "Kill one that is not needed.")
 
-    def _run(self, running: _Running, watching: Coroutine[None, None, None]) -> Job:
+    def _track(self, running: _RunningJob, watching: Coroutine[None, None, None]) -> Job:
         self._jobs[running.job.id] = running
         watch = asyncio.create_task(watching, name=running.job.id)
-        self._watching.add(watch)
-        watch.add_done_callback(self._watching.discard)
-        self._changed(self.list())
+        self._tasks.add(watch)
+        watch.add_done_callback(self._tasks.discard)
+        self._on_change(self.list())
         return running.job
 
     def holder(self, kernel: str | None, path: str = "") -> Job | None:
         for one in self._jobs.values():
-            about = one.about
+            about = one.spec
             same = not (kernel and about.kernel) or kernel == about.kernel
             if about.type == CELLS and not one.ended.is_set() and (same or (path and path == about.path)):
-                return one.now()
+                return one.snapshot()
         return None
 
     def list(self) -> tuple[Job, ...]:
-        return tuple(running.now() for running in self._jobs.values())
+        return tuple(running.snapshot() for running in self._jobs.values())
 
     def read(self, id: str) -> JobsReadOutputResult:
         running = self._jobs.get(id)
         if running is None:
             return JobsReadOutputResult()
         job = running.job
-        return JobsReadOutputResult(lines=running.lines()[-MAX_LINES:], status=job.status, exit_code=job.exit_code)
+        return JobsReadOutputResult(lines=running.read_lines()[-MAX_LINES:], status=job.status, exit_code=job.exit_code)
 
     async def kill(self, id: str) -> bool:
         """With all its children; returns when it has ended."""
@@ -171,13 +173,15 @@ class BackgroundJobs:
         """End all of them; none can be started any more."""
         async with self._starting:
             self._closed = True
-        running = [one for one in self._jobs.values() if not one.ended.is_set()]
-        for one in running:
+        unfinished = [one for one in self._jobs.values() if not one.ended.is_set()]
+        for one in unfinished:
             one.killed.set()
-        await asyncio.gather(*(one.kill(0) for one in running))
-        await asyncio.gather(*self._watching)
+        await asyncio.gather(*(one.kill(0) for one in unfinished))
+        await asyncio.gather(*self._tasks)
 
-    async def _follow(self, running: _Running, doing: asyncio.Future[Any], ending: Callable[[], Ending]) -> None:
+    async def _watch_future(
+        self, running: _RunningJob, doing: asyncio.Future[Any], ending: Callable[[], Ending]
+    ) -> None:
         try:
             await asyncio.wait((doing,))
             if doing.cancelled():
@@ -190,18 +194,18 @@ class BackgroundJobs:
         finally:
             doing.cancel()
 
-    async def _watch(self, running: _Running, process: shell.ShellProcess, output: _Output) -> None:
+    async def _watch_process(self, running: _RunningJob, process: shell.ShellProcess, output: _JobOutput) -> None:
         """Until the shell has ended and nobody holds its output any more: `server &` is a job for as long as the
         server runs."""
         streams = {"stdout": process.output, "stderr": process.errors}
         try:
             async with asyncio.TaskGroup() as tasks:
                 reading = {
-                    tasks.create_task(_read(stream, "stderr" if name == "stderr" else "stdout", output))
+                    tasks.create_task(_read_stream(stream, "stderr" if name == "stderr" else "stdout", output))
                     for name, stream in streams.items()
                     if stream is not None
                 }
-                killed = tasks.create_task(_wait(running.killed))
+                killed = tasks.create_task(_wait_for(running.killed))
                 await process.exited.wait()
                 while reading and not killed.done():
                     done, _ = await asyncio.wait({killed, *reading}, return_when=asyncio.FIRST_COMPLETED)
@@ -215,21 +219,21 @@ class BackgroundJobs:
             note = " ".join(part for part in (f"exit code {code}.", *printed[-1:]) if part) if code else ""
             self._end(running, JobStatus.COMPLETED if code == 0 else JobStatus.FAILED, note, code)
 
-    def _end(self, running: _Running, status: JobStatus, note: str = "", code: int | None = None) -> None:
+    def _end(self, running: _RunningJob, status: JobStatus, note: str = "", code: int | None = None) -> None:
         killed = running.killed.is_set()
-        running.job = running.now().model_copy(
+        running.job = running.snapshot().model_copy(
             update={"status": JobStatus.KILLED if killed else status, "exit_code": code}
         )
         running.ended.set()
         ended = [id for id, one in self._jobs.items() if one.ended.is_set()]
         for id in ended[: max(0, len(ended) - _MAX_ENDED)]:
             del self._jobs[id]
-        self._changed(self.list())
+        self._on_change(self.list())
         why = "the server it ran in was ended" if self._closed else ""
-        self._ended(running.job, why if killed else note)
+        self._on_end(running.job, why if killed else note)
 
 
-def _new(about: NewJob) -> Job:
+def _make_job(about: NewJob) -> Job:
     return Job(
         id=f"job-{uuid.uuid4().hex[:8]}",
         type=about.type,
@@ -243,11 +247,11 @@ def _new(about: NewJob) -> Job:
     )
 
 
-async def _wait(event: asyncio.Event) -> None:
+async def _wait_for(event: asyncio.Event) -> None:
     await event.wait()
 
 
-async def _read(stream: asyncio.StreamReader, name: Stream, output: _Output) -> None:
+async def _read_stream(stream: asyncio.StreamReader, name: Stream, output: _JobOutput) -> None:
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
     while data := await stream.read(_CHUNK):
         output.add(name, decoder.decode(data).replace("\0", "\N{REPLACEMENT CHARACTER}"))

@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     import psutil
 
 # Those that quote as POSIX says: rules and what was remembered are decided from a line read that way (`engine.shell`).
-_POSIX: Final = ("bash", "zsh", "dash", "ksh", "mksh", "sh", "ash")
+_POSIX_SHELLS: Final = ("bash", "zsh", "dash", "ksh", "mksh", "sh", "ash")
 
 # Every process that a command starts inherits it, so that one which leaves its group and its session is found as well.
 _MARK: Final = "JUPYTER_ECA_COMMAND"
 
 # No server token enters what a model may read; nothing may wait for a key press in a pager.
-_SECRET: Final = frozenset({"JUPYTER_TOKEN", "JPY_API_TOKEN", "JUPYTERHUB_API_TOKEN"})
-_PLAIN: Final = {"TERM": "dumb", "NO_COLOR": "1", "PAGER": "cat", "GIT_PAGER": "cat", "GIT_TERMINAL_PROMPT": "0"}
+_SECRET_VARIABLES: Final = frozenset({"JUPYTER_TOKEN", "JPY_API_TOKEN", "JUPYTERHUB_API_TOKEN"})
+_PLAIN_OUTPUT: Final = {"TERM": "dumb", "NO_COLOR": "1", "PAGER": "cat", "GIT_PAGER": "cat", "GIT_TERMINAL_PROMPT": "0"}
 
 # Bytes read ahead of whoever takes the output.
 _LIMIT: Final = 65_536
@@ -72,7 +72,7 @@ class ShellProcess:
         seconds. Gives how many were left."""
         pid = self._transport.get_pid()
         if grace and not self.exited.is_set():
-            await asyncio.to_thread(_signal, pid, self._mark, "terminate")
+            await asyncio.to_thread(_signal_all, pid, self._mark, "terminate")
             with suppress(TimeoutError):
                 await asyncio.wait_for(self.exited.wait(), grace)
         if not self.exited.is_set() and hasattr(os, "killpg"):
@@ -80,7 +80,7 @@ class ShellProcess:
                 os.killpg(pid, signal.SIGKILL)
         left = 0
         for _ in range(_ROUNDS):
-            killed = await asyncio.to_thread(_signal, pid, self._mark, "kill")
+            killed = await asyncio.to_thread(_signal_all, pid, self._mark, "kill")
             left += killed
             if not killed:
                 break
@@ -104,10 +104,10 @@ async def start(
     Raises: ToolError when it cannot be started.
     """
     mark = secrets.token_hex(8)
-    kept = {name: value for name, value in os.environ.items() if name not in _SECRET}
+    environment = {name: value for name, value in os.environ.items() if name not in _SECRET_VARIABLES}
     options: dict[str, Any] = {} if sys.platform == "win32" else {"start_new_session": True}
-    program = program or _shell()
-    stdin = asyncio.subprocess.DEVNULL if given is None else await _file(given)
+    program = program or _find_shell()
+    stdin = asyncio.subprocess.DEVNULL if given is None else await _store_input(given)
     starting = asyncio.ensure_future(
         asyncio.get_running_loop().subprocess_exec(
             _Protocol,
@@ -115,7 +115,7 @@ async def start(
             "-c",
             command,
             cwd=folder,
-            env={**kept, **_PLAIN, _MARK: mark},
+            env={**environment, **_PLAIN_OUTPUT, _MARK: mark},
             stdin=stdin,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE if apart else asyncio.subprocess.STDOUT,
@@ -128,7 +128,7 @@ async def start(
         # It may have started others already, and asyncio's own way out of here waits for all who hold its pipes.
         with suppress(OSError, ValueError, NotImplementedError):
             transport, protocol = await starting
-            await _process(transport, protocol, mark).kill()
+            await _make_process(transport, protocol, mark).kill()
             transport.close()
         raise
     except (OSError, ValueError, NotImplementedError) as error:  # not implemented: the selector loop on Windows
@@ -136,12 +136,12 @@ async def start(
     finally:
         if not isinstance(stdin, int):
             stdin.close()
-    return _process(transport, protocol, mark)
+    return _make_process(transport, protocol, mark)
 
 
-async def _file(given: bytes) -> IO[bytes]:
+async def _store_input(input_data: bytes) -> IO[bytes]:
     """A file, not a pipe: a program that does not read it, or ends before it has, breaks nothing."""
-    writing = asyncio.ensure_future(asyncio.to_thread(_written, given))
+    writing = asyncio.ensure_future(asyncio.to_thread(_write_input, input_data))
     try:
         return await asyncio.shield(writing)
     except asyncio.CancelledError:
@@ -151,10 +151,10 @@ async def _file(given: bytes) -> IO[bytes]:
         raise ToolError(f"What the command is to read cannot be stored: {error}.") from error
 
 
-def _written(given: bytes) -> IO[bytes]:
+def _write_input(input_data: bytes) -> IO[bytes]:
     file = tempfile.TemporaryFile()  # noqa: SIM115  # closed once the program has it
     try:
-        file.write(given)
+        file.write(input_data)
         file.seek(0)
     except OSError:
         file.close()
@@ -162,20 +162,20 @@ def _written(given: bytes) -> IO[bytes]:
     return file
 
 
-def _process(transport: asyncio.SubprocessTransport, protocol: _Protocol, mark: str) -> ShellProcess:
+def _make_process(transport: asyncio.SubprocessTransport, protocol: _Protocol, mark: str) -> ShellProcess:
     output: asyncio.StreamReader = protocol.stdout  # type: ignore[assignment]
     return ShellProcess(output, protocol.stderr, protocol.exited, transport, mark)
 
 
-def _shell() -> str:
-    own = os.environ.get("SHELL", "")
-    found = own if Path(own).name in _POSIX and shutil.which(own) else shutil.which("sh")
+def _find_shell() -> str:
+    preferred = os.environ.get("SHELL", "")
+    found = preferred if Path(preferred).name in _POSIX_SHELLS and shutil.which(preferred) else shutil.which("sh")
     if found is None:
         raise ToolError("There is no POSIX shell here.", "Ask the user to install one, such as Git's for Windows.")
     return found
 
 
-def _signal(pid: int, mark: str, how: str) -> int:
+def _signal_all(pid: int, mark: str, method: str) -> int:
     """Send it to all that bear the mark or are in the session; gives their number. 10 ms for 200 processes."""
     import psutil
 
@@ -183,12 +183,12 @@ def _signal(pid: int, mark: str, how: str) -> int:
     for other in psutil.pids():
         with suppress(psutil.Error, OSError):  # ended in between, or another user's
             process = psutil.Process(other)
-            if _is_of(process, pid, mark) and process.status() != psutil.STATUS_ZOMBIE:
-                getattr(process, how)()
+            if _belongs_to(process, pid, mark) and process.status() != psutil.STATUS_ZOMBIE:
+                getattr(process, method)()
                 sent += 1
     return sent
 
 
-def _is_of(process: psutil.Process, pid: int, mark: str) -> bool:
+def _belongs_to(process: psutil.Process, pid: int, mark: str) -> bool:
     in_session = hasattr(os, "getsid") and os.getsid(process.pid) == pid
     return in_session or process.environ().get(_MARK) == mark

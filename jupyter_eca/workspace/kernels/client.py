@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from jupyter_eca.workspace.ports import Heard
 
 
-class Manager(Protocol):
+class KernelManager(Protocol):
     """What is needed of jupyter_client's AsyncKernelManager."""
 
     @property
@@ -38,7 +38,7 @@ class Manager(Protocol):
     def interrupt_kernel(self) -> Awaitable[None]: ...
 
 
-class Channels(Protocol):
+class KernelChannels(Protocol):
     """What is needed of jupyter_client's AsyncKernelClient."""
 
     def execute_interactive(self, **request: Any) -> Awaitable[dict[str, Any]]: ...
@@ -53,37 +53,37 @@ class Channels(Protocol):
 
 
 # Seconds between two looks at whether the kernel still lives while it runs our code.
-ALIVE_EVERY = 1.0
+ALIVE_INTERVAL = 1.0
 
 # Seconds between the first two questions to a kernel that was not heard yet, and at most between two.
-HEARD_EVERY = 0.25
-HEARD_MOST = 5.0
+FIRST_PATIENCE = 0.25
+MAX_PATIENCE = 5.0
 
 # Seconds that an interrupted cell has to say its last words.
-LAST_WORDS = 5.0
+INTERRUPT_GRACE = 5.0
 
 _STATUS = {"ok": RunStatus.OK, "error": RunStatus.ERROR}
 
-_FIRST = asyncio.FIRST_COMPLETED
+_FIRST_COMPLETED = asyncio.FIRST_COMPLETED
 
-_DIED = "The kernel died while it ran this. Its variables are gone."
+_KERNEL_DIED = "The kernel died while it ran this. Its variables are gone."
 
 
 class ClientKernel:
     """One kernel and a client whose channels are open. `language` is empty where the kernel is the notebook's own."""
 
-    def __init__(self, manager: Manager, client: Channels, language: str = "") -> None:
+    def __init__(self, manager: KernelManager, client: KernelChannels, language: str = "") -> None:
         self.language = language
         self._manager = manager
         self._client = client
         # Two requests at once would take each other's messages off the channels, and one of them would never end.
-        self._turn = asyncio.Lock()
+        self._exclusive = asyncio.Lock()
         self._waiting = 0
         self._ended = asyncio.Event()
         # The cell that is run, and since when.
         self._running: tuple[str, float] | None = None
         # The process that was last heard on the channel of outputs, in a list: it may be none of this machine.
-        self._heard: list[int | None] = []
+        self._heard_pids: list[int | None] = []
 
     async def execute(self, code: str, heard: Heard | None = None) -> KernelExecuteResult:
         """Raises: ToolError when the kernel is dead or dies. Cancelling interrupts the code, but never a cell of the
@@ -101,7 +101,7 @@ class ClientKernel:
             outputs.add(message["header"]["msg_type"], message["content"])
 
         try:
-            reply = await self._reply(code=code, silent=False, output_hook=take)
+            reply = await self._request(code=code, silent=False, output_hook=take)
         except asyncio.CancelledError:
             if started:
                 await self._manager.interrupt_kernel()
@@ -120,13 +120,13 @@ class ClientKernel:
                 started, self._running = True, (cell, monotonic())
             take(message)
 
-        work = asyncio.ensure_future(self._reply(code=code, silent=False, store_history=True, output_hook=hear))
+        work = asyncio.ensure_future(self._request(code=code, silent=False, store_history=True, output_hook=hear))
         try:
             reply = await asyncio.shield(work)
         except asyncio.CancelledError:
             if started:
                 await self._manager.interrupt_kernel()
-                await asyncio.wait((work,), timeout=LAST_WORDS)
+                await asyncio.wait((work,), timeout=INTERRUPT_GRACE)
             raise
         finally:
             self._running = None
@@ -136,9 +136,9 @@ class ClientKernel:
         return _STATUS.get(reply["content"]["status"], RunStatus.INTERRUPTED)
 
     @property
-    def busy(self) -> bool:
+    def is_busy(self) -> bool:
         """With something of ours."""
-        return self._turn.locked()
+        return self._exclusive.locked()
 
     def state(self, status: str, language: str) -> KernelState:
         """Jupyter's own word for it, and what is known here."""
@@ -148,100 +148,105 @@ class ClientKernel:
 
     async def inspect(self, name: str, language: str = "") -> Inspection:
         """Raises: ToolError when the kernel is dead or dies."""
-        if (program := languages.inspection(language, name)) is not None:
-            return Inspection.model_validate_json(await self._printed(program))
+        if (program := languages.build_inspection_program(language, name)) is not None:
+            return Inspection.model_validate_json(await self._run_program(program))
 
         async def ask() -> dict[str, Any]:
             return await self._client.inspect(name, cursor_pos=len(name), detail_level=1, reply=True, timeout=None)
 
-        content = (await self._watched(ask))["content"]
+        content = (await self._run_exclusively(ask))["content"]
         found = content.get("status") == "ok" and bool(content.get("found"))
         return Inspection(found=found, text=plain(content["data"].get("text/plain", "")) if found else "")
 
     async def variables(self, names: tuple[str, ...], language: str = "") -> KernelVariablesResult:
         """Raises: ToolError when the kernel is dead, or of a language that has no program for it."""
-        if language not in languages.PYTHON:
-            return languages.told(await self._printed(languages.variables(language, names)))
+        if language not in languages.PYTHON_NAMES:
+            return languages.parse_variables(
+                await self._run_program(languages.build_variables_program(language, names))
+            )
         source = inspect.getsource(introspect)
         expression = (
             f"(lambda space: (exec({source!r}, space), space['describe'](get_ipython().user_ns, {list(names)!r},"
             " set(get_ipython().user_ns_hidden)))[1])({'__name__': 'eca'})"
         )
-        reply = await self._reply(code="", silent=True, user_expressions={"eca": expression}, output_hook=_ignore)
+        reply = await self._request(code="", silent=True, user_expressions={"eca": expression}, output_hook=_ignore)
         result = reply["content"].get("user_expressions", {}).get("eca", {})
         if result.get("status") != "ok":
             raise ToolError(f"This kernel's variables cannot be read: {result.get('evalue', 'no answer')}.")
         return KernelVariablesResult.model_validate_json(ast.literal_eval(result["data"]["text/plain"]))
 
-    async def _printed(self, program: str) -> str:
+    async def _run_program(self, program: str) -> str:
         """What a program of ours says; no cell shows it. Raises: ToolError when it fails."""
         result = await self.execute(program)
         if result.status is not RunStatus.OK:
             raise ToolError(f"This kernel cannot be asked what it knows: {result.text.strip().partition(chr(10))[0]}")
         return result.text
 
-    async def _reply(self, **request: Any) -> dict[str, Any]:
+    async def _request(self, **request: Any) -> dict[str, Any]:
         # A failure of ours must not abort what is queued behind it: cells of the user's, or our own next request.
         ours = {"store_history": False, "allow_stdin": False, "stop_on_error": False, "timeout": None}
 
         async def ask() -> dict[str, Any]:
-            await self._listening()
+            await self._wait_until_connected()
             return await self._client.execute_interactive(**(ours | request))
 
-        return await self._watched(ask)
+        return await self._run_exclusively(ask)
 
-    async def _listening(self) -> None:
+    async def _wait_until_connected(self) -> None:
         """A kernel publishes its outputs to whoever is connected: those of a request that was quicker than the channel
         would be lost, though the reply comes. All kernels say that they answer a question; what else is there to be
         heard may have been said by the process before."""
-        process = self._process()
+        process = self._find_pid()
         asked: set[str] = set()
-        patience = HEARD_EVERY
-        while self._heard != [process]:
+        patience = FIRST_PATIENCE
+        while self._heard_pids != [process]:
             asked.add(self._client.kernel_info())
             with suppress(TimeoutError):
                 async with asyncio.timeout(patience):
-                    while (await self._published()) not in asked:
+                    while (await self._read_parent_id()) not in asked:
                         pass
-                self._heard = [process]
-            patience = min(patience * 2, HEARD_MOST)  # it may be busy, and would find all of them then
+                self._heard_pids = [process]
+            patience = min(patience * 2, MAX_PATIENCE)  # it may be busy, and would find all of them then
 
-    async def _published(self) -> str | None:
+    async def _read_parent_id(self) -> str | None:
         """Which request it is about."""
         return (await self._client.get_iopub_msg(timeout=None))["parent_header"].get("msg_id")
 
-    async def _watched(self, ask: Callable[[], Coroutine[Any, Any, dict[str, Any]]]) -> dict[str, Any]:
+    async def _run_exclusively(self, ask: Callable[[], Coroutine[Any, Any, dict[str, Any]]]) -> dict[str, Any]:
         """The reply, as long as the kernel is the process that it was: one that is started again has forgotten us."""
         self._waiting += 1
         try:
-            await self._turn.acquire()
+            await self._exclusive.acquire()
         finally:
             self._waiting -= 1
         ended = asyncio.ensure_future(self._ended.wait())
         try:
             if self._ended.is_set() or not await self._manager.is_alive():
-                raise ToolError(_DIED)
-            process = self._process()
+                raise ToolError(_KERNEL_DIED)
+            process = self._find_pid()
             work = asyncio.ensure_future(ask())
             try:
-                while work not in (await asyncio.wait((work, ended), timeout=ALIVE_EVERY, return_when=_FIRST))[0]:
-                    if ended.done() or self._process() != process or not await self._manager.is_alive():
-                        raise ToolError(_DIED)
+                while (
+                    work
+                    not in (await asyncio.wait((work, ended), timeout=ALIVE_INTERVAL, return_when=_FIRST_COMPLETED))[0]
+                ):
+                    if ended.done() or self._find_pid() != process or not await self._manager.is_alive():
+                        raise ToolError(_KERNEL_DIED)
                 return work.result()
             finally:
                 work.cancel()
         finally:
             ended.cancel()
-            self._turn.release()
+            self._exclusive.release()
 
-    def _process(self) -> int | None:
+    def _find_pid(self) -> int | None:
         """None where kernels are no processes of this machine."""
         return getattr(self._manager.provisioner, "pid", None)
 
     async def end(self) -> None:
         """Close the channels, once nobody waits for an answer any more."""
         self._ended.set()
-        async with self._turn:
+        async with self._exclusive:
             self.close()
 
     def close(self) -> None:

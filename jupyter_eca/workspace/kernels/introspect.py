@@ -40,13 +40,13 @@ LIMIT_S = 0.2
 TOTAL_S = 1.0
 
 # No code of the user's is in these, nor in what they hold.
-_PLAIN = frozenset({int, float, complex, bool, str, bytes, bytearray, type(None), range})
+_PLAIN_TYPES = frozenset({int, float, complex, bool, str, bytes, bytearray, type(None), range})
 
 # Looking at one of these would compute it, which may take hours: packages, and classes of others.
-_LAZY = frozenset({"dask", "duckdb", "ibis", "pyspark", "snowflake", "polars.LazyFrame"})
+_LAZY_TYPES = frozenset({"dask", "duckdb", "ibis", "pyspark", "snowflake", "polars.LazyFrame"})
 
 
-class _Short(reprlib.Repr):
+class _ShortRepr(reprlib.Repr):
     """Looks at the first items only, whatever the size: the library would sort all keys of a dictionary, and take the
     whole repr of bytes and of every container that is not exactly of a built-in type."""
 
@@ -73,38 +73,42 @@ class _Short(reprlib.Repr):
         return "{" + ", ".join([*shown, "..."] if len(x) > MAX_ITEMS else shown) + "}"
 
 
-_short = _Short()
-_short.maxstring = _short.maxother = PREVIEW_CHARS
-_short.maxlist = _short.maxtuple = _short.maxdict = _short.maxset = _short.maxfrozenset = MAX_ITEMS
+_preview_repr = _ShortRepr()
+_preview_repr.maxstring = _preview_repr.maxother = PREVIEW_CHARS
+_preview_repr.maxlist = _preview_repr.maxtuple = _preview_repr.maxdict = _preview_repr.maxset = (
+    _preview_repr.maxfrozenset
+) = MAX_ITEMS
 
 # Of what was named.
-_long = _Short()
-_long.maxstring = _long.maxother = SAMPLE_CHARS
-_long.maxlist = _long.maxtuple = _long.maxset = _long.maxfrozenset = MAX_ITEMS
+_sample_repr = _ShortRepr()
+_sample_repr.maxstring = _sample_repr.maxother = SAMPLE_CHARS
+_sample_repr.maxlist = _sample_repr.maxtuple = _sample_repr.maxset = _sample_repr.maxfrozenset = MAX_ITEMS
 
 
 def describe(namespace: dict[str, Any], names: list[str], hidden: set[str]) -> str:
     """JSON of `{variables, missing, left_out}`; without names, all that the user has made: no modules, no `_names`,
     none of `hidden`. More is told of what was named."""
-    wanted = names or [name for name, value in namespace.items() if _users_own(name, value, hidden)]
-    told = [name for name in wanted if name in namespace][:MAX_VARIABLES]
-    until = time.monotonic() + TOTAL_S
-    with _Watch() as watch, contextlib.nullcontext() if names else _brief_arrays():
+    wanted = names or [name for name, value in namespace.items() if _is_users_own(name, value, hidden)]
+    described = [name for name in wanted if name in namespace][:MAX_VARIABLES]
+    deadline = time.monotonic() + TOTAL_S
+    with _TimeLimit() as watch, contextlib.nullcontext() if names else _shorten_arrays():
         found = [
-            _describe(name, namespace[name], watch, _much(place, bool(names), time.monotonic() > until))
-            for place, name in enumerate(told)
+            _describe_variable(
+                name, namespace[name], watch, _choose_detail(place, bool(names), time.monotonic() > deadline)
+            )
+            for place, name in enumerate(described)
         ]
     missing = [name for name in names if name not in namespace]
-    return json.dumps({"variables": found, "missing": missing, "left_out": len(wanted) - len(missing) - len(told)})
+    return json.dumps({"variables": found, "missing": missing, "left_out": len(wanted) - len(missing) - len(described)})
 
 
-def _brief_arrays() -> contextlib.AbstractContextManager[object]:
+def _shorten_arrays() -> contextlib.AbstractContextManager[object]:
     """Numpy would write out up to a thousand items, which takes a millisecond, to show the first and the last ones."""
     numpy: Any = sys.modules.get("numpy")
     return numpy.printoptions(threshold=MAX_ITEMS) if hasattr(numpy, "printoptions") else contextlib.nullcontext()
 
 
-class _Much(enum.IntEnum):
+class _Detail(enum.IntEnum):
     """Type; shape, columns and preview too; rows of tables too; memory, picture and more of the value too."""
 
     TYPE = 0
@@ -113,40 +117,40 @@ class _Much(enum.IntEnum):
     ALL = 3
 
 
-def _much(place: int, named: bool, late: bool) -> _Much:
+def _choose_detail(place: int, named: bool, late: bool) -> _Detail:
     if late or place >= MAX_SHOWN:
-        return _Much.TYPE
-    return _Much.ALL if named else _Much.ROWS if place < MAX_SAMPLED else _Much.SHAPE
+        return _Detail.TYPE
+    return _Detail.ALL if named else _Detail.ROWS if place < MAX_SAMPLED else _Detail.SHAPE
 
 
-class _TooSlow(BaseException):
+class _TooSlowError(BaseException):
     """No Exception: code of the user's must not take it for one of its own."""
 
 
-class _Watch:
+class _TimeLimit:
     """Ends code of the user's that takes too long: an alarm, which only the main thread can have, and not on Windows.
     Elsewhere no such code is run."""
 
     def __init__(self) -> None:
         self._armed = False
         main = threading.current_thread() is threading.main_thread()
-        self.works = hasattr(signal, "setitimer") and main and not any(signal.getitimer(signal.ITIMER_REAL))
+        self.is_available = hasattr(signal, "setitimer") and main and not any(signal.getitimer(signal.ITIMER_REAL))
 
-    def __enter__(self) -> _Watch:
-        if self.works:
-            self._before = signal.signal(signal.SIGALRM, self._ring)
+    def __enter__(self) -> _TimeLimit:
+        if self.is_available:
+            self._before = signal.signal(signal.SIGALRM, self._raise_once)
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self.works:
+        if self.is_available:
             # a handler that was not set by Python is told as None
             signal.signal(signal.SIGALRM, self._before or signal.SIG_DFL)
 
-    def _ring(self, *_: object) -> None:
+    def _raise_once(self, *_: object) -> None:
         """Once: the alarm may come when what it was for has ended."""
         if self._armed:
             self._armed = False
-            raise _TooSlow
+            raise _TooSlowError
 
     def run(self, work: Callable[[], None]) -> None:
         """Raises: _TooSlow."""
@@ -159,38 +163,38 @@ class _Watch:
             signal.setitimer(signal.ITIMER_REAL, 0)
 
 
-def _users_own(name: str, value: Any, hidden: set[str]) -> bool:
+def _is_users_own(name: str, value: Any, hidden: set[str]) -> bool:
     return not name.startswith("_") and name not in hidden and not isinstance(value, types.ModuleType)
 
 
-def _describe(name: str, value: Any, watch: _Watch, much: _Much) -> dict[str, Any]:
-    about: dict[str, Any] = {"name": name, "type": _kind(value)}
-    if much is _Much.TYPE:
+def _describe_variable(name: str, value: Any, watch: _TimeLimit, detail: _Detail) -> dict[str, Any]:
+    about: dict[str, Any] = {"name": name, "type": _name_type(value)}
+    if detail is _Detail.TYPE:
         return about
     try:
-        if type(value) in _PLAIN:
-            about["preview"] = _cut(_short.repr(value), PREVIEW_CHARS)
+        if type(value) in _PLAIN_TYPES:
+            about["preview"] = _cut(_preview_repr.repr(value), PREVIEW_CHARS)
             if isinstance(value, str | bytes | bytearray):
                 about["length"] = len(value)
-            if much is _Much.ALL:
-                _more(about, value)
-        elif watch.works:
-            watch.run(lambda: _fill(about, value, much))
-    except _TooSlow:
+            if detail is _Detail.ALL:
+                _add_details(about, value)
+        elif watch.is_available:
+            watch.run(lambda: _add_contents(about, value, detail))
+    except _TooSlowError:
         about.setdefault("preview", f"(not all of it is told: it takes more than {LIMIT_S * 1000:.0f} ms)")
     except Exception as error:  # noqa: BLE001  # code of the user's own objects runs here
-        about["preview"] = _failed(error)
+        about["preview"] = _describe_error(error)
     return about
 
 
-def _failed(error: Exception) -> str:
+def _describe_error(error: Exception) -> str:
     try:
         return f"(cannot be shown: {type(error).__name__}: {error})"[:PREVIEW_CHARS]
     except Exception:  # noqa: BLE001  # the error is the user's own too
         return f"(cannot be shown: {type(error).__name__})"
 
 
-def _kind(value: Any) -> str:
+def _name_type(value: Any) -> str:
     """Without the class's own `__getattribute__`, which is the user's code."""
     kind = cast("type[object]", type(value))
     module = type.__getattribute__(kind, "__module__")
@@ -198,9 +202,9 @@ def _kind(value: Any) -> str:
     return ("" if package == "builtins" else f"{package}.") + type.__getattribute__(kind, "__qualname__")
 
 
-def _fill(about: dict[str, Any], value: Any, much: _Much) -> None:
+def _add_contents(about: dict[str, Any], value: Any, detail: _Detail) -> None:
     package = about["type"].partition(".")[0]
-    if package in _LAZY or about["type"] in _LAZY:
+    if package in _LAZY_TYPES or about["type"] in _LAZY_TYPES:
         about["preview"] = "(computed only when it is asked for)"
         return
     shape: Any = getattr(value, "shape", None)
@@ -208,56 +212,56 @@ def _fill(about: dict[str, Any], value: Any, much: _Much) -> None:
         about["shape"] = list(cast("tuple[int, ...]", shape))
     elif shape is None and hasattr(value, "__len__"):  # a shape that is yet to be computed has a length that costs
         about["length"] = len(value)
-    columns = _columns(value, package)
+    columns = _list_columns(value, package)
     if columns:
         about["columns"] = [{"name": str(column), "dtype": str(dtype)} for column, dtype in columns]
-        if much >= _Much.ROWS:
+        if detail >= _Detail.ROWS:
             rows = value.head(SAMPLE_ROWS) if hasattr(value, "head") else value.slice(0, SAMPLE_ROWS).to_pydict()
             about["sample"] = str(rows)[:SAMPLE_CHARS]
     else:
         if shape is not None and (dtype := getattr(value, "dtype", None)) is not None:
             about["dtype"] = str(dtype)
-        about["preview"] = _cut(_short.repr(value), PREVIEW_CHARS)
-    if much is _Much.ALL:
-        _more(about, value)
+        about["preview"] = _cut(_preview_repr.repr(value), PREVIEW_CHARS)
+    if detail is _Detail.ALL:
+        _add_details(about, value)
 
 
-def _columns(value: Any, package: str) -> list[tuple[Any, Any]]:
+def _list_columns(value: Any, package: str) -> list[tuple[Any, Any]]:
     """Of a table: pandas' and polars' manners, then those of pyarrow."""
     columns, dtypes = getattr(value, "columns", None), getattr(value, "dtypes", None)
     if columns is not None and dtypes is not None and hasattr(value, "head"):
-        return list(zip(_first(columns), _first(dtypes), strict=False))
+        return list(zip(_take_first(columns), _take_first(dtypes), strict=False))
     if package == "pyarrow" and hasattr(value, "schema") and hasattr(value, "slice"):
-        return [(column.name, column.type) for column in _first(value.schema)]
+        return [(column.name, column.type) for column in _take_first(value.schema)]
     return []
 
 
-def _first(values: Any) -> list[Any]:
+def _take_first(values: Any) -> list[Any]:
     return list(itertools.islice(values, MAX_COLUMNS))
 
 
-def _more(about: dict[str, Any], value: Any) -> None:
-    about["memory"] = _memory(value)
+def _add_details(about: dict[str, Any], value: Any) -> None:
+    about["memory"] = _measure_memory(value)
     if "columns" in about:
         return
     if isinstance(value, dict):
         items = itertools.islice(cast("dict[Any, Any]", value).items(), MAX_COLUMNS)
-        about["sample"] = _cut("\n".join(_entry(key, one) for key, one in items), SAMPLE_CHARS)
-    elif len(text := _long.repr(value)) > PREVIEW_CHARS:
+        about["sample"] = _cut("\n".join(_describe_entry(key, one) for key, one in items), SAMPLE_CHARS)
+    elif len(text := _sample_repr.repr(value)) > PREVIEW_CHARS:
         about["preview"] = ""
         about["sample"] = _cut(text, SAMPLE_CHARS)
-    if picture := _picture(about["type"], value):
+    if picture := _draw_picture(about["type"], value):
         about["image"] = picture
 
 
-def _entry(key: Any, value: Any) -> str:
+def _describe_entry(key: Any, value: Any) -> str:
     shape: Any = getattr(value, "shape", None)
     size = f" of shape {tuple(cast('tuple[Any, ...]', shape))}" if isinstance(shape, tuple) else ""
-    text = "" if size else f" {_cut(_short.repr(value), PREVIEW_CHARS // 2)}"
-    return f"{_short.repr(key)}: {_kind(value)}{size}{text}"
+    text = "" if size else f" {_cut(_preview_repr.repr(value), PREVIEW_CHARS // 2)}"
+    return f"{_preview_repr.repr(key)}: {_name_type(value)}{size}{text}"
 
 
-def _memory(value: Any) -> int:
+def _measure_memory(value: Any) -> int:
     """Bytes. Of tables and arrays what they say of themselves; objects in their cells are not gone through."""
     if callable(usage := getattr(value, "memory_usage", None)):
         used: Any = usage()
@@ -268,7 +272,7 @@ def _memory(value: Any) -> int:
     return size if isinstance(size, int) else sys.getsizeof(value)
 
 
-def _picture(kind: str, value: Any) -> str:
+def _draw_picture(kind: str, value: Any) -> str:
     """A PNG in base64, of a figure or of what draws itself."""
     if kind.startswith("matplotlib."):
         figure: Any = value if hasattr(value, "savefig") else getattr(value, "figure", None)

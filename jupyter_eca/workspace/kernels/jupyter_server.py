@@ -20,67 +20,67 @@ if TYPE_CHECKING:
 _OWN_PYTHON = ("python", f"python{sys.version_info[0]}", f"python{sys.version_info[0]}.{sys.version_info[1]}")
 
 # Seconds between two looks at whether the user's own cell has ended.
-IDLE_EVERY = 0.1
+IDLE_INTERVAL = 0.1
 
-_NONE = "Ask the user to open a notebook, then try again."
+_OPEN_A_NOTEBOOK = "Ask the user to open a notebook, then try again."
 
 # What collaboration puts before the paths of its sessions.
-_DRIVE = "RTC:"
+_COLLABORATION_DRIVE = "RTC:"
 
 
 class ServerKernels:
     """`workspace.base.Kernels` of a server. `asking` is the kernel in which a cell waits for a chat's answer."""
 
-    def __init__(self, kernels: Any, sessions: Any, asking: Callable[[str], str | None]) -> None:
+    def __init__(self, kernels: Any, sessions: Any, find_asking_kernel: Callable[[str], str | None]) -> None:
         self._kernels = kernels
         self._sessions = sessions
-        self._asking = asking
+        self._find_asking_kernel = find_asking_kernel
         self._open: dict[str, tuple[Any, ClientKernel]] = {}
 
     async def of(self, path: str | None) -> ServerKernel:
-        return ServerKernel(self) if path is None else ServerKernel(self, await self._of_notebook(path), path)
+        return ServerKernel(self) if path is None else ServerKernel(self, await self._find_notebook_kernel(path), path)
 
     async def runner(self, chat: str, path: str) -> ClientKernel:
-        id = await self._of_notebook(path)
-        if self._asking(chat) == id:
+        id = await self._find_notebook_kernel(path)
+        if self._find_asking_kernel(chat) == id:
             raise ToolError(
                 f"The cells of {path} cannot be run now: its kernel is busy with the cell that asks.",
                 "Use run_code, or ask the user to run them after your answer.",
             )
-        return await self.idle(id)
+        return await self.wait_until_idle(id)
 
-    async def _of_notebook(self, path: str) -> str:
+    async def _find_notebook_kernel(self, path: str) -> str:
         """Raises: ToolError when it has none."""
         for session in await self._sessions.list_sessions():
-            if session["path"].removeprefix(_DRIVE) == path and session["kernel"]["id"] in self._kernels:
+            if session["path"].removeprefix(_COLLABORATION_DRIVE) == path and session["kernel"]["id"] in self._kernels:
                 return session["kernel"]["id"]
         raise ToolError(f"{path} has no running kernel.", "Ask the user to open the notebook, then try again.")
 
-    async def idle(self, id: str | None) -> ClientKernel:
+    async def wait_until_idle(self, id: str | None) -> ClientKernel:
         """Once it runs nothing. A request that was sent to a busy kernel waits in there, and would be carried out even
         after its turn was stopped."""
-        kernel, manager = self._client(self.which(id))
+        kernel, manager = self._open_client(self.resolve_id(id))
         while manager.execution_state == "busy":  # noqa: ASYNC110  # the manager has no event for it
-            await asyncio.sleep(IDLE_EVERY)
+            await asyncio.sleep(IDLE_INTERVAL)
         return kernel
 
-    def which(self, id: str | None) -> str:
+    def resolve_id(self, id: str | None) -> str:
         """Without one, the kernel that was used last. Raises: ToolError when it is gone, or there is none."""
         if id is not None and id not in self._kernels:
-            raise ToolError("The kernel of this notebook is gone.", _NONE)
+            raise ToolError("The kernel of this notebook is gone.", _OPEN_A_NOTEBOOK)
         running = self._kernels.list_kernel_ids()
         if not running:
-            raise ToolError("No kernel is running.", _NONE)
+            raise ToolError("No kernel is running.", _OPEN_A_NOTEBOOK)
         return id or max(running, key=lambda one: self._kernels.get_kernel(one).last_activity)
 
-    def language(self, id: str | None) -> str:
+    def find_language(self, id: str | None) -> str:
         """In small letters. Raises: ToolError when there is no such kernel."""
-        return self._kernels.get_kernel(self.which(id)).kernel_spec.language.lower()
+        return self._kernels.get_kernel(self.resolve_id(id)).kernel_spec.language.lower()
 
     def state(self, id: str) -> KernelState:
-        kernel, manager = self._client(id)
-        state = kernel.state(manager.execution_state, self.language(id))
-        python = python_of(manager.kernel_spec.argv) if state.language == "python" else ""
+        kernel, manager = self._open_client(id)
+        state = kernel.state(manager.execution_state, self.find_language(id))
+        python = find_python(manager.kernel_spec.argv) if state.language == "python" else ""
         return state.model_copy(update={"python": python})
 
     async def interrupt(self, id: str) -> None:
@@ -98,7 +98,7 @@ class ServerKernels:
         except (RuntimeError, TimeoutError, OSError) as error:
             raise ToolError(f"The kernel did not start again: {error}.") from error
 
-    def _client(self, id: str) -> tuple[ClientKernel, Any]:
+    def _open_client(self, id: str) -> tuple[ClientKernel, Any]:
         from jupyter_client.session import Session
 
         kernels = {one: self._kernels.get_kernel(one) for one in self._kernels.list_kernel_ids()}
@@ -118,7 +118,7 @@ class ServerKernels:
         self._open.clear()
 
 
-def python_of(command: list[str]) -> str | None:
+def find_python(command: list[str]) -> str | None:
     """The interpreter that a kernel's command starts."""
     first = command[0] if command else None
     return sys.executable if first in _OWN_PYTHON else first
@@ -139,21 +139,21 @@ class ServerKernel:
         code: str,
         heard: Heard | None = None,
     ) -> KernelExecuteResult:
-        return await (await self._kernels.idle(self.id)).execute(code, heard)
+        return await (await self._kernels.wait_until_idle(self.id)).execute(code, heard)
 
     async def variables(self, chat: str, names: tuple[str, ...]) -> KernelVariablesResult:  # noqa: ARG002
-        kernel = await self._kernels.idle(self.id)
-        return await kernel.variables(names, self._kernels.language(self.id))
+        kernel = await self._kernels.wait_until_idle(self.id)
+        return await kernel.variables(names, self._kernels.find_language(self.id))
 
     async def inspect(self, name: str) -> Inspection:
-        kernel = await self._kernels.idle(self.id)
-        return await kernel.inspect(name, self._kernels.language(self.id))
+        kernel = await self._kernels.wait_until_idle(self.id)
+        return await kernel.inspect(name, self._kernels.find_language(self.id))
 
     async def state(self) -> KernelState:
-        return self._kernels.state(self._kernels.which(self.id))
+        return self._kernels.state(self._kernels.resolve_id(self.id))
 
     async def interrupt(self) -> None:
-        await self._kernels.interrupt(self._kernels.which(self.id))
+        await self._kernels.interrupt(self._kernels.resolve_id(self.id))
 
     async def restart(self) -> None:
-        await self._kernels.restart(self._kernels.which(self.id))
+        await self._kernels.restart(self._kernels.resolve_id(self.id))

@@ -41,7 +41,7 @@ class LocalKernel:
         return self
 
     async def runner(self, chat: str, path: str) -> ClientKernel:  # noqa: ARG002  # as above
-        return await self._started()
+        return await self._ensure_started()
 
     async def execute(
         self,
@@ -49,13 +49,13 @@ class LocalKernel:
         code: str,
         heard: Heard | None = None,
     ) -> KernelExecuteResult:
-        return await (await self._started()).execute(code, heard)
+        return await (await self._ensure_started()).execute(code, heard)
 
     async def variables(self, chat: str, names: tuple[str, ...]) -> KernelVariablesResult:  # noqa: ARG002
-        return await (await self._started()).variables(names)
+        return await (await self._ensure_started()).variables(names)
 
     async def inspect(self, name: str) -> Inspection:
-        return await (await self._started()).inspect(name)
+        return await (await self._ensure_started()).inspect(name)
 
     async def state(self) -> KernelState:
         """`starting` as long as nobody needed it: it is there at the first use."""
@@ -63,7 +63,7 @@ class LocalKernel:
             return KernelState(status="starting", language=_LANGUAGE, python=sys.executable)
         if not await self._manager.is_alive():
             return KernelState(status="dead", language=_LANGUAGE)
-        state = self._kernel.state("busy" if self._kernel.busy else "idle", _LANGUAGE)
+        state = self._kernel.state("busy" if self._kernel.is_busy else "idle", _LANGUAGE)
         return state.model_copy(update={"python": sys.executable})
 
     async def interrupt(self) -> None:
@@ -72,9 +72,9 @@ class LocalKernel:
 
     async def restart(self) -> None:
         await self.close()
-        await self._started()
+        await self._ensure_started()
 
-    async def _started(self) -> ClientKernel:
+    async def _ensure_started(self) -> ClientKernel:
         from jupyter_client.manager import AsyncKernelManager
 
         async with self._starting:

@@ -32,13 +32,13 @@ class Nearest:
         return await self._others.runner(chat, path)
 
 
-class Listing(Protocol):
+class NotebookList(Protocol):
     """As much of `workspace.base.Notebooks` as is asked here."""
 
     async def list(self) -> tuple[NotebookInfo, ...]: ...
 
 
-async def worked_in(kernel: Kernel | None, kernels: Kernels | None, notebooks: Listing | None) -> Kernel | None:
+async def worked_in(kernel: Kernel | None, kernels: Kernels | None, notebooks: NotebookList | None) -> Kernel | None:
     """Of a chat that no cell asked in: the kernel of the notebook that its user works in, else `kernel`.
 
     Raises: ToolError when that notebook has none: another one's would be a surprise.

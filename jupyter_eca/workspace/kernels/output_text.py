@@ -22,7 +22,7 @@ def plain(text: str) -> str:
     return "\n".join(line.rstrip("\r").rsplit("\r", 1)[-1] for line in text.split("\n"))
 
 
-def rich(data: Mapping[str, Any]) -> str:
+def describe_bundle(data: Mapping[str, Any]) -> str:
     """A mime bundle: its text, and a note of what a reader sees instead."""
     text = str(data.get("text/plain", ""))
     shown = [mime for mime in data if mime.startswith(("image/", "application/vnd."))]
@@ -40,7 +40,7 @@ class Outputs:
             case "stream":
                 self._parts.append(str(content.get("text", "")))
             case "display_data" | "execute_result":
-                self._parts.append(rich(content.get("data", {})) + "\n")
+                self._parts.append(describe_bundle(content.get("data", {})) + "\n")
             case "error":
                 self._parts.append("\n".join(content.get("traceback", ())) + "\n")
             case _:

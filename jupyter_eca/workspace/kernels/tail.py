@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from jupyter_eca.workspace.kernels.output_text import plain, rich
+from jupyter_eca.workspace.kernels.output_text import describe_bundle, plain
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 MAX_CHARS: Final = 4_000
 
 # What is kept before it is cut: cutting at each of 100,000 lines would cost more than the lines.
-_KEPT: Final = 4 * MAX_CHARS
+_MAX_BUFFERED: Final = 4 * MAX_CHARS
 
 
 class Tail:
@@ -29,7 +29,7 @@ class Tail:
             case "stream":
                 self._add(content["text"])
             case "display_data" | "execute_result":
-                self._add(rich(content["data"]) + "\n")
+                self._add(describe_bundle(content["data"]) + "\n")
             case "error":
                 self._add("\n".join(content["traceback"]) + "\n")
             case "clear_output" if content.get("wait"):
@@ -48,10 +48,10 @@ class Tail:
             self._clear()
         self._parts.append(text)
         self._size += len(text)
-        if self._size > _KEPT:
-            self._cut()
+        if self._size > _MAX_BUFFERED:
+            self._shorten()
 
-    def _cut(self) -> None:
+    def _shorten(self) -> None:
         """A bar that was drawn a thousand times in one line is one line: those above it stay. The last line is still
         being written, so where it is to be written over is kept too."""
         above, line_end, last = "".join(self._parts).rpartition("\n")

@@ -30,7 +30,7 @@ IDS_SINCE: Final = 5
 # What nbformat's schema allows.
 _ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 
-AGAIN: Final = "Read the notebook again."
+READ_AGAIN: Final = "Read the notebook again."
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,24 +53,24 @@ class Held:
             return CellType.RAW
 
 
-def hold(nodes: Iterable[dict[str, Any]], known: Sequence[str] = ()) -> list[Held]:
+def identify_cells(nodes: Iterable[dict[str, Any]], known_ids: Sequence[str] = ()) -> list[Held]:
     """Ids that are missing are made of what the cell says, so that the next reader makes up the same ones; two of the
     same name are told apart by their order. `known` are the ids, where all of them are."""
-    seen: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     found: list[Held] = []
     for number, node in enumerate(nodes):
-        id = known[number] if known else str(node.get("id") or _made_up(node))
-        seen[id] += 1
-        found.append(Held(id if seen[id] == 1 else f"{id}-{seen[id]}", node))
+        id = known_ids[number] if known_ids else str(node.get("id") or _make_id(node))
+        counts[id] += 1
+        found.append(Held(id if counts[id] == 1 else f"{id}-{counts[id]}", node))
     return found
 
 
-def _made_up(node: dict[str, Any]) -> str:
+def _make_id(node: dict[str, Any]) -> str:
     said = f"{node.get('cell_type')}\n{node.get('source')}"
     return hashlib.sha256(said.encode("utf-8", "replace")).hexdigest()[:12]
 
 
-def shown(cell: Held) -> NotebookCell:
+def to_notebook_cell(cell: Held) -> NotebookCell:
     """As it goes over the wire."""
     node, code = cell.node, cell.type is CellType.CODE
     count = node.get("execution_count")
@@ -90,10 +90,10 @@ def find(cells: Sequence[Held], id: str) -> int:
     for number, cell in enumerate(cells):
         if cell.id == id:
             return number
-    raise ToolError(f"There is no cell {id} in this notebook (any more).", AGAIN)
+    raise ToolError(f"There is no cell {id} in this notebook (any more).", READ_AGAIN)
 
 
-def changed(cells: Sequence[Held], changes: Iterable[CellChange], *, with_ids: bool) -> list[Held]:
+def apply_changes(cells: Sequence[Held], changes: Iterable[CellChange], *, with_ids: bool) -> list[Held]:
     """The changes made in order; what is given stays as it is.
 
     Raises: ToolError when one of them cannot be made.
@@ -102,34 +102,34 @@ def changed(cells: Sequence[Held], changes: Iterable[CellChange], *, with_ids: b
     for change in changes:
         match change:
             case InsertCell(index=index, cell=cell):
-                made.insert(_place(index), _new(made, cell, with_ids=with_ids))
+                made.insert(_check_index(index), _make_cell(made, cell, with_ids=with_ids))
             case EditCell(cell_id=id, was=was, source=source):
-                at = _unchanged(made, id, was)
+                at = _find_unchanged(made, id, was)
                 made[at] = Held(id, {**made[at].node, "source": source})
             case DeleteCell(cell_id=id, was=was):
-                del made[_unchanged(made, id, was)]
+                del made[_find_unchanged(made, id, was)]
             case MoveCell(cell_id=id, index=index):
                 moved = made.pop(find(made, id))
-                made.insert(_place(index), moved)
+                made.insert(_check_index(index), moved)
             case PutCell(index=index, cell=cell, was=was):
-                _put(made, index, cell, was, with_ids=with_ids)
+                _put_cell(made, index, cell, was, with_ids=with_ids)
     return made
 
 
-def _place(index: int) -> int:
+def _check_index(index: int) -> int:
     if index < 0:
         raise ToolError(f"{index} is no place in a notebook.", "The first cell is at 0.")
     return index
 
 
-def _unchanged(cells: Sequence[Held], id: str, was: str) -> int:
+def _find_unchanged(cells: Sequence[Held], id: str, was: str) -> int:
     at = find(cells, id)
     if cells[at].source != was:
-        raise ToolError(f"The source of cell {id} is no longer what it was; nothing was changed.", AGAIN)
+        raise ToolError(f"The source of cell {id} is no longer what it was; nothing was changed.", READ_AGAIN)
     return at
 
 
-def _new(cells: Sequence[Held], cell: NewCell | NotebookCell, *, with_ids: bool) -> Held:
+def _make_cell(cells: Sequence[Held], cell: NewCell | NotebookCell, *, with_ids: bool) -> Held:
     if any(other.id == cell.id for other in cells):
         raise ToolError(f"There is a cell {cell.id} already.", "Give the new one another id.")
     if not _ID.fullmatch(cell.id):
@@ -140,19 +140,19 @@ def _new(cells: Sequence[Held], cell: NewCell | NotebookCell, *, with_ids: bool)
     return Held(cell.id, {"id": cell.id, **node} if with_ids else node)
 
 
-def _put(cells: list[Held], index: int, cell: NotebookCell, was: str | None, *, with_ids: bool) -> None:
-    there = any(other.id == cell.id for other in cells)
+def _put_cell(cells: list[Held], index: int, cell: NotebookCell, was: str | None, *, with_ids: bool) -> None:
+    exists = any(other.id == cell.id for other in cells)
     if was is not None:
-        _unchanged(cells, cell.id, was)
-    at = find(cells, cell.id) if there else _place(index)
-    others = cells[:at] + cells[at + 1 :] if there else cells
-    fresh = _new(others, cell, with_ids=with_ids)
+        _find_unchanged(cells, cell.id, was)
+    index = find(cells, cell.id) if exists else _check_index(index)
+    others = cells[:index] + cells[index + 1 :] if exists else cells
+    fresh = _make_cell(others, cell, with_ids=with_ids)
     node = fresh.node | {"metadata": dict(cell.metadata)}
     if cell.cell_type is CellType.CODE:
         node |= {"execution_count": cell.execution_count, "outputs": list(cell.outputs)}
-    elif attachments := cell.attachments or (cells[at].node.get("attachments") if there else None):
+    elif attachments := cell.attachments or (cells[index].node.get("attachments") if exists else None):
         node["attachments"] = attachments
-    if there:
-        cells[at] = Held(cell.id, node)
+    if exists:
+        cells[index] = Held(cell.id, node)
     else:
-        cells.insert(at, Held(cell.id, node))
+        cells.insert(index, Held(cell.id, node))

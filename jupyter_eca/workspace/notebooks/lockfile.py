@@ -55,11 +55,11 @@ class Asked(Brief):
 
     def answers(self, now: Asked) -> bool:
         """Whether what was recorded for this is what is asked now."""
-        return self.key == now.model_copy(update={"contexts": _compared(self.contexts, now.contexts)}).key
+        return self.key == now.model_copy(update={"contexts": _fill_unread(self.contexts, now.contexts)}).key
 
     def changes(self, now: Asked) -> list[str]:
         """What is another now, in words for the reader."""
-        contexts = _compared(self.contexts, now.contexts)
+        contexts = _fill_unread(self.contexts, now.contexts)
         names = sorted(name for name in {*self.contexts, *contexts} if self.contexts.get(name) != contexts.get(name))
         named = [one for one in ("model", "agent", "variant") if getattr(self, one) != getattr(now, one)]
         changed = ["the prompt"] if self.prompt != now.prompt else []
@@ -78,7 +78,7 @@ class LockedTurn(Asked):
     replies: tuple[Reply, ...]
 
     @model_validator(mode="after")
-    def _whole(self) -> Self:
+    def _check_replies(self) -> Self:
         if not self.replies or self.replies[-1].calls or not all(reply.calls for reply in self.replies[:-1]):
             raise ValueError("the last reply, and no other, is the one without calls")
         return self
@@ -89,7 +89,7 @@ class LockedTurn(Asked):
         return digest(self.key + json.dumps([reply.wire() for reply in self.replies], sort_keys=True))
 
 
-class _Document(Model):
+class _LockDocument(Model):
     version: int = Field(default=1, le=1)
     about: str = _ABOUT
     turns: tuple[LockedTurn, ...] = ()
@@ -99,7 +99,7 @@ def digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _compared(recorded: dict[str, str], now: dict[str, str]) -> dict[str, str]:
+def _fill_unread(recorded: dict[str, str], now: dict[str, str]) -> dict[str, str]:
     """What cannot be read here, such as a web page without a network, cannot be told to have changed."""
     return {name: seen or recorded.get(name, "") for name, seen in now.items()}
 
@@ -111,7 +111,7 @@ class LockFiles:
 
     files: Files
     own: Path
-    others: tuple[Path, ...]
+    other_paths: tuple[Path, ...]
     new: bool
 
     @classmethod
@@ -126,9 +126,9 @@ class LockFiles:
         if lock.notebook.endswith(".ipynb"):
             with suppress(ToolError):
                 own = files.resolve(str((folder / lock.notebook).with_suffix(SUFFIX)))
-                others = tuple(path for path in _found(files, own.parent) if path != own)
+                others = tuple(path for path in _find_lock_files(files, own.parent) if path != own)
                 return cls(files, own, others, not own.exists())
-        found = _found(files, files.resolve(str(folder)))
+        found = _find_lock_files(files, files.resolve(str(folder)))
         own = found[0] if len(found) == 1 else files.resolve(str(folder / NAMELESS))
         return cls(files, own, tuple(path for path in found if path != own), not found)
 
@@ -139,23 +139,23 @@ class LockFiles:
     def read(self) -> list[LockedTurn]:
         """Of all of them, its own first. Raises: ToolError, naming the file."""
         turns = list(self._read(self.own))
-        for path in self.others:
+        for path in self.other_paths:
             # Of a notebook that has a file of its own, the others are of no concern.
             with suppress(ToolError) if turns else nullcontext():
                 turns += self._read(path)
         return turns
 
-    def put(self, turn: LockedTurn, instead: str) -> None:
+    def put(self, turn: LockedTurn, replaced_key: str) -> None:
         """Record a turn, in the place of that with the key `instead`, of the same cell, or of the same key.
 
         Raises: ToolError.
         """
         turns = list(self._read(self.own))
-        places = [at for at, one in enumerate(turns) if _same(one, turn) or one.key == instead]
+        places = [at for at, one in enumerate(turns) if _is_same_turn(one, turn) or one.key == replaced_key]
         place = places[0] if places else len(turns)
         after = [one for at, one in enumerate(turns) if at > place and at not in places]
         turns[place:] = [turn, *after]
-        data: dict[str, Any] = {"version": 1, "about": _ABOUT, "turns": [_written(one) for one in turns]}
+        data: dict[str, Any] = {"version": 1, "about": _ABOUT, "turns": [_to_json(one) for one in turns]}
         text = json.dumps(data, indent=1, ensure_ascii=False) + "\n"
         try:
             atomic_write.put(self.own, text.encode())
@@ -164,7 +164,7 @@ class LockFiles:
 
     def _read(self, path: Path) -> Iterable[LockedTurn]:
         try:
-            return _Document.model_validate_json(path.read_bytes()).turns
+            return _LockDocument.model_validate_json(path.read_bytes()).turns
         except FileNotFoundError:
             return ()
         except OSError as error:
@@ -178,7 +178,7 @@ class LockFiles:
             ) from error
 
 
-def _found(files: Files, folder: Path) -> list[Path]:
+def _find_lock_files(files: Files, folder: Path) -> list[Path]:
     """Those that lie in the workspace: a link may lead out of it."""
     found: list[Path] = []
     for path in sorted(folder.glob(f"*{SUFFIX}")):
@@ -187,10 +187,10 @@ def _found(files: Files, folder: Path) -> list[Path]:
     return found
 
 
-def _same(one: LockedTurn, turn: LockedTurn) -> bool:
+def _is_same_turn(one: LockedTurn, turn: LockedTurn) -> bool:
     return one.key == turn.key or (turn.cell != "" and one.cell == turn.cell)
 
 
-def _written(turn: LockedTurn) -> dict[str, Any]:
+def _to_json(turn: LockedTurn) -> dict[str, Any]:
     """The key is for the reader: it is computed anew."""
     return {"key": turn.key, **turn.wire()}

@@ -18,7 +18,7 @@ from typing import Final
 PROMPT = "%%eca\n"
 """What makes a prompt of the lines below it, in every kernel."""
 
-CODE: Final = "%%python\n"
+CODE_MAGIC: Final = "%%python\n"
 """What makes code of the lines below it, in the kernel `eca`."""
 
 KERNEL: Final = "eca"
@@ -42,16 +42,21 @@ def cells_of(language: str) -> Cells:
     return Cells.PROMPTS if language.lower() == LANGUAGE else Cells.CODE
 
 
-def as_code(source: str, cells: Cells) -> str:
+def as_code(source: str, default_kind: Cells) -> str:
     """What somebody meant as code, so that it is code where it is put."""
-    return CODE + source if is_prompt(source, cells) else source
+    return CODE_MAGIC + source if is_prompt(source, default_kind) else source
 
 
-def is_prompt(cell: str, cells: Cells) -> bool:
-    return cells is Cells.PROMPTS and bool(cell.strip()) and not _MAGIC.match(cell) and not _is_papermills(cell)
+def is_prompt(cell: str, default_kind: Cells) -> bool:
+    return (
+        default_kind is Cells.PROMPTS
+        and bool(cell.strip())
+        and not _MAGIC.match(cell)
+        and not _is_papermill_parameters(cell)
+    )
 
 
-def _is_papermills(cell: str) -> bool:
+def _is_papermill_parameters(cell: str) -> bool:
     first, _, rest = cell.partition("\n")
     if first.strip() != "# Parameters":
         return False
@@ -62,9 +67,9 @@ def _is_papermills(cell: str) -> bool:
     return bool(statements) and all(isinstance(one, ast.Assign | ast.AnnAssign) for one in statements)
 
 
-def read(cell: str, cells: Cells) -> str:
+def read(cell: str, default_kind: Cells) -> str:
     """What IPython is given for the cell."""
-    if is_prompt(cell, cells):
+    if is_prompt(cell, default_kind):
         return PROMPT + cell
     # A comment, and not nothing: tracebacks tell the lines of the cell as it is seen.
     return _PYTHON.sub(r"\1# %%python", cell, count=1) if _PYTHON.match(cell) else cell

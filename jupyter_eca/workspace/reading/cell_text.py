@@ -27,7 +27,7 @@ _MAX_SEEN: Final = 200_000
 NO_CELLS: Final = "[a notebook with no cells]"
 
 # What nbformat 3 called them.
-_KINDS: Final = {"pyout": "execute_result", "pyerr": "error"}
+_NBFORMAT3_KINDS: Final = {"pyout": "execute_result", "pyerr": "error"}
 
 _STATES: Final = {
     CellState.NEVER_RUN: "not run",
@@ -37,21 +37,21 @@ _STATES: Final = {
 }
 
 # What vendors take; an SVG is text and no picture to them.
-_PICTURES: Final = ("image/png", "image/jpeg", "image/gif", "image/webp")
+_IMAGE_TYPES: Final = ("image/png", "image/jpeg", "image/gif", "image/webp")
 
 
 def rendered(document: NotebookDocument, only: Collection[str] | None = None, *, output: int = MAX_OUTPUT) -> str:
     """The cells, or those of these ids, each with its number, id and state; `output` characters of what each has put
     out, with 0 none of it."""
     shown = [
-        _live(number, cell, document, output)
+        _render_cell(number, cell, document, output)
         for number, cell in enumerate(document.cells, 1)
         if only is None or cell.id in only
     ]
     return "\n\n".join(shown) or NO_CELLS
 
 
-def written(number: int, about: str, source: str, outputs: str = "") -> str:
+def format_cell(number: int, about: str, source: str, outputs: str = "") -> str:
     """One cell; `about` stands in its head beside the number."""
     parts = [f"--- cell {number}{about} ---", source]
     if outputs:
@@ -64,16 +64,16 @@ def put_out(outputs: Iterable[Mapping[str, Any]], most: int = MAX_OUTPUT) -> str
     shown = Outputs()
     for output in outputs:
         kind = str(output.get("output_type"))
-        shown.add(_KINDS.get(kind, kind), _content(output))
-    return _ends(shown.text, most)
+        shown.add(_NBFORMAT3_KINDS.get(kind, kind), _to_message_content(output))
+    return _shorten(shown.text, most)
 
 
 def pictures(cell: NotebookCell) -> tuple[ImagePart, ...]:
     """What a model can look at of a cell's outputs, one of each output."""
-    return tuple(found for output in cell.outputs if (found := _picture(objects_in(output.get("data")))))
+    return tuple(found for output in cell.outputs if (found := _load_picture(objects_in(output.get("data")))))
 
 
-def objects(value: Any) -> Iterator[dict[str, Any]]:
+def list_objects(value: Any) -> Iterator[dict[str, Any]]:
     """Those in a list, if it is one."""
     if isinstance(value, list):
         yield from (cast("dict[str, Any]", item) for item in cast("list[Any]", value) if isinstance(item, dict))
@@ -84,20 +84,20 @@ def objects_in(value: Any) -> dict[str, Any]:
     return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
 
 
-def joined(value: Any, between: str = "") -> str:
+def join_lines(value: Any, between: str = "") -> str:
     """A text as nbformat stores it: whole, or a list of lines."""
     if isinstance(value, list):
         return between.join(str(line) for line in cast("list[Any]", value))
     return value if isinstance(value, str) else ""
 
 
-def _live(number: int, cell: NotebookCell, document: NotebookDocument, output: int) -> str:
+def _render_cell(number: int, cell: NotebookCell, document: NotebookDocument, output: int) -> str:
     active = ", active" if cell.id == document.active_cell_id else ""
-    about = f" [{cell.id}]: {_kind(cell, document)}{_state(cell)}{active}"
-    return written(number, about, cell.source, put_out(cell.outputs, output) if output else "")
+    about = f" [{cell.id}]: {_describe_kind(cell, document)}{_describe_state(cell)}{active}"
+    return format_cell(number, about, cell.source, put_out(cell.outputs, output) if output else "")
 
 
-def _kind(cell: NotebookCell, document: NotebookDocument) -> str:
+def _describe_kind(cell: NotebookCell, document: NotebookDocument) -> str:
     return (
         "prompt"
         if cell.cell_type is CellType.CODE and is_prompt(cell.source, cells_of(document.language))
@@ -105,7 +105,7 @@ def _kind(cell: NotebookCell, document: NotebookDocument) -> str:
     )
 
 
-def _state(cell: NotebookCell) -> str:
+def _describe_state(cell: NotebookCell) -> str:
     if cell.cell_type is not CellType.CODE:
         return ""
     count = f"execution {cell.execution_count}" if cell.execution_count is not None else ""
@@ -113,24 +113,24 @@ def _state(cell: NotebookCell) -> str:
     return "".join(f", {word}" for word in (count, state) if word)
 
 
-def _ends(text: str, most: int) -> str:
+def _shorten(text: str, limit: int) -> str:
     """Errors stand at the end."""
-    left_out, half = len(text) - most, most // 2
+    left_out, half = len(text) - limit, limit // 2
     return text if left_out <= 0 else f"{text[:half]}\n[... {left_out} characters left out ...]\n{text[-half:]}"
 
 
-def _picture(data: Mapping[str, Any]) -> ImagePart | None:
-    for mime in _PICTURES:
-        if text := joined(data.get(mime)):
+def _load_picture(data: Mapping[str, Any]) -> ImagePart | None:
+    for mime in _IMAGE_TYPES:
+        if text := join_lines(data.get(mime)):
             with suppress(ToolError):
                 return image.of_base64("".join(text.split()), mime)
     return None
 
 
-def _content(output: Mapping[str, Any]) -> dict[str, Any]:
+def _to_message_content(output: Mapping[str, Any]) -> dict[str, Any]:
     """As a message of a kernel. In nbformat 3 the data stood in the output itself, by short names."""
-    text = _ends(joined(output.get("text")), _MAX_SEEN)
-    data = {mime: _ends(joined(value), _MAX_SEEN) for mime, value in objects_in(output.get("data")).items()}
+    text = _shorten(join_lines(output.get("text")), _MAX_SEEN)
+    data = {mime: _shorten(join_lines(value), _MAX_SEEN) for mime, value in objects_in(output.get("data")).items()}
     old = {"text/plain": text} | {f"image/{kind}": "" for kind in ("png", "jpeg", "svg") if kind in output}
     traceback = output.get("traceback") or [f"{output.get('ename')}: {output.get('evalue')}"]
-    return {"text": text, "data": data or old, "traceback": [_ends(joined(traceback, "\n"), _MAX_SEEN)]}
+    return {"text": text, "data": data or old, "traceback": [_shorten(join_lines(traceback, "\n"), _MAX_SEEN)]}

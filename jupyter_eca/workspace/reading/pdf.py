@@ -17,12 +17,12 @@ EXTENSION: Final = ".pdf"
 MAX_BYTES: Final = 10_000_000
 
 
-def of_file(real: Path, shown: str) -> DocumentPart:
+def of_file(real: Path, name: str) -> DocumentPart:
     """Raises: ToolError for what is no PDF, or too large; OSError."""
     with real.open("rb") as file:
         data = file.read(MAX_BYTES + 1)
     if len(data) > MAX_BYTES:
-        raise ToolError(f"{shown} is larger than {MAX_BYTES / 1e6:g} MB.", "Split it, or take its text out with code.")
+        raise ToolError(f"{name} is larger than {MAX_BYTES / 1e6:g} MB.", "Split it, or take its text out with code.")
     if b"%PDF-" not in data[:1024]:
-        raise ToolError(f"{shown} is no PDF, whatever it is called.")
-    return DocumentPart(shown, base64.b64encode(data).decode("ascii"))
+        raise ToolError(f"{name} is no PDF, whatever it is called.")
+    return DocumentPart(name, base64.b64encode(data).decode("ascii"))

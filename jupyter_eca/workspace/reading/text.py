@@ -10,7 +10,7 @@ from typing import Final
 MAX_LINES: Final = 2000
 MAX_CHARACTERS: Final = 50_000
 
-_MARKS: Final = (
+_BYTE_ORDER_MARKS: Final = (
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF32_LE, "utf-32"),
     (codecs.BOM_UTF32_BE, "utf-32"),
@@ -21,24 +21,24 @@ _MARKS: Final = (
 
 def decoded(data: bytes) -> str | None:
     """None when it is no text. What has no mark and is no UTF-8 is read as Western European, the usual other one."""
-    for mark, encoding in _MARKS:
+    for mark, encoding in _BYTE_ORDER_MARKS:
         if data.startswith(mark):
             with suppress(UnicodeDecodeError):
-                return _unified(data.decode(encoding))
+                return _unify_line_ends(data.decode(encoding))
             return None
     if b"\0" in data:
         return None
     try:
-        return _unified(data.decode("utf-8"))
+        return _unify_line_ends(data.decode("utf-8"))
     except UnicodeDecodeError as error:
         if error.start >= len(data) - 3 and error.reason == "unexpected end of data":  # cut inside of a character
-            return _unified(data[: error.start].decode("utf-8"))
+            return _unify_line_ends(data[: error.start].decode("utf-8"))
     with suppress(UnicodeDecodeError):
-        return _unified(data.decode("cp1252"))
+        return _unify_line_ends(data.decode("cp1252"))
     return None
 
 
-def _unified(text: str) -> str:
+def _unify_line_ends(text: str) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
@@ -49,7 +49,7 @@ def capped(text: str, first: int = 1, total: int | None = None) -> str:
     if lines[-1] == "":
         lines.pop()
     total = first - 1 + len(lines) if total is None else total
-    kept = lines[: _fitting(lines)]
+    kept = lines[: _count_fitting(lines)]
     if len(kept) == total:
         return text
     if not kept and lines:
@@ -59,7 +59,7 @@ def capped(text: str, first: int = 1, total: int | None = None) -> str:
     return f"[lines {first}-{first + len(kept) - 1} of {total}]\n{shown}"
 
 
-def _fitting(lines: list[str]) -> int:
+def _count_fitting(lines: list[str]) -> int:
     room = MAX_CHARACTERS
     for count, line in enumerate(lines[:MAX_LINES]):
         room -= len(line) + 1

@@ -27,7 +27,7 @@ TIMEOUT_S: Final = 20.0
 MAX_BYTES: Final = 2_000_000
 
 # Metadata of clouds (Azure's, Oracle's) at addresses that Python 3.11 takes for everybody's.
-_METADATA: Final = (ip_network("168.63.129.16/32"), ip_network("192.0.0.0/24"))
+_CLOUD_METADATA: Final = (ip_network("168.63.129.16/32"), ip_network("192.0.0.0/24"))
 # Addresses that stand for an IPv4 address behind a translator.
 _TRANSLATED: Final = (ip_network("64:ff9b::/96"), ip_network("64:ff9b:1::/48"), ip_network("2002::/16"))
 _HEADERS: Final = {
@@ -46,10 +46,10 @@ def is_public(address: Address) -> bool:
         if address.is_site_local or address.teredo or any(address in network for network in _TRANSLATED):
             return False
     special = address.is_multicast or address.is_reserved or address.is_unspecified or address.is_link_local
-    return address.is_global and not special and not any(address in network for network in _METADATA)
+    return address.is_global and not special and not any(address in network for network in _CLOUD_METADATA)
 
 
-async def _looked_up(host: str, port: int) -> list[str]:
+async def _look_up(host: str, port: int) -> list[str]:
     found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
     return [str(address[0]) for *_, address in found]
 
@@ -58,7 +58,7 @@ async def _looked_up(host: str, port: int) -> list[str]:
 class Reach:
     """What may be asked: names become addresses by `lookup`, and each must be one that it `allows`."""
 
-    lookup: Callable[[str, int], Awaitable[list[str]]] = _looked_up
+    lookup: Callable[[str, int], Awaitable[list[str]]] = _look_up
     allows: Callable[[Address], bool] = is_public
 
 
@@ -84,16 +84,16 @@ async def fetch(url: str, reach: Reach = PUBLIC) -> Page:
             # making it reads all certificates from disk; no proxy: it would look names up again by itself
             client = await asyncio.to_thread(httpx2.AsyncClient, trust_env=False, headers=_HEADERS)
             async with client:
-                return await _followed(client, httpx2.URL(url), reach)
+                return await _follow_redirects(client, httpx2.URL(url), reach)
     except TimeoutError:
         raise ToolError(f"{url} took more than {TIMEOUT_S:g} s.") from None
     except (httpx2.HTTPError, httpx2.InvalidURL, OSError, UnicodeError) as error:
         raise ToolError(f"{url} cannot be fetched: {error or type(error).__name__}.") from error
 
 
-async def _followed(client: AsyncClient, url: URL, reach: Reach) -> Page:
+async def _follow_redirects(client: AsyncClient, url: URL, reach: Reach) -> Page:
     for _ in range(MAX_HOPS):
-        address = await _allowed(url, reach)
+        address = await _choose_address(url, reach)
         # what another host set is none of this one's business, though both may be the same address
         client.cookies.clear()
         headers = {"host": url.netloc.decode("ascii")}
@@ -105,7 +105,7 @@ async def _followed(client: AsyncClient, url: URL, reach: Reach) -> Page:
     raise ToolError(f"{url} is behind more than {MAX_HOPS} redirects.")
 
 
-async def _allowed(url: URL, reach: Reach) -> str:
+async def _choose_address(url: URL, reach: Reach) -> str:
     if url.scheme not in {"http", "https"} or not url.host:
         raise ToolError(f"{url} is no http or https address.")
     if url.userinfo:
