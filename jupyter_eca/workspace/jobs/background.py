@@ -1,5 +1,7 @@
-"""What goes on in the background, shell commands and code in kernels: its output, its end, and that nothing of it
-outlives the host."""
+"""Background jobs: their output, their end, and the guarantee that none of them outlives the host.
+
+It must not know tools or chats beyond their ids. Processes are started and ended in `shell.py`.
+"""
 
 from __future__ import annotations
 
@@ -28,20 +30,20 @@ Stream = Literal["stdout", "stderr"]
 
 MAX_RUNNING: Final = 10
 
-# The newest ones that have ended can still be read.
+# The output of so many ended jobs can still be read.
 _MAX_ENDED: Final = 40
 
-# As many as ECA's clients show.
+# As many lines as ECA's clients show.
 MAX_LINES: Final = 2_000
 
-# A progress bar can be one line without an end.
+# A progress bar can be a single endless line.
 _MAX_LINE: Final = 4_000
 
 _CHUNK: Final = 65_536
 
 
 class _JobOutput:
-    """The newest lines of both streams, in the order in which they came."""
+    """The newest lines of both streams of a process, in the order in which they arrived."""
 
     def __init__(self) -> None:
         self._lines: deque[JobLine] = deque(maxlen=MAX_LINES)
@@ -63,31 +65,37 @@ class _JobOutput:
 
 
 def render_line(line: str) -> str:
-    """As a terminal would leave it: what a carriage return wrote over is gone."""
+    """Return a line as a terminal shows it in the end: without the text that a carriage return overwrote."""
     return line.rstrip("\r").rpartition("\r")[2][:_MAX_LINE]
 
 
 @dataclass
 class _RunningJob:
-    """`killed` is set before the first signal is sent: an end that comes then is no failure, whoever sees it first."""
+    """A job that runs, or has ended."""
 
     job: Job
     spec: NewJob
     read_lines: Callable[[], tuple[JobLine, ...]]
     kill: Callable[[float], Awaitable[object]]
+    """Ends the job. The argument is the number of seconds that it has to end by itself."""
     start_time: float = field(default_factory=time.monotonic)
     killed: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set before the first signal is sent: however the process ends then, it counts as killed and not as failed."""
     ended: asyncio.Event = field(default_factory=asyncio.Event)
 
     def snapshot(self) -> Job:
+        """Return the job as clients see it, with the time that it has been running."""
         if self.ended.is_set():
             return self.job
         return self.job.model_copy(update={"elapsed": elapsed(time.monotonic() - self.start_time)})
 
 
 class BackgroundJobs:
-    """`workspace.base.Jobs`. `changed` is told all jobs whenever one starts or ends, `ended` each that has, with its
-    last error; they must not wait. `grace` is the seconds that a job has to end by itself when it is killed."""
+    """Implements the port `Jobs`.
+
+    `on_change` is called with all jobs whenever one starts or ends, and the callback for ends with each job that ended
+    and its last error. Both must not block. `grace` is the number of seconds that a killed job has to end by itself.
+    """
 
     def __init__(
         self,
@@ -129,7 +137,7 @@ class BackgroundJobs:
 
     def _check_capacity(self) -> None:
         if self._closed:
-            raise ToolError("The server is ending; no job can be started.")
+            raise ToolError("The server is shutting down; no job can be started.")
         if sum(not one.ended.is_set() for one in self._jobs.values()) >= MAX_RUNNING:
             raise ToolError(f"{MAX_RUNNING} background jobs are running already.", "Kill one that is not needed.")
 
@@ -160,7 +168,7 @@ class BackgroundJobs:
         return JobsReadOutputResult(lines=running.read_lines()[-MAX_LINES:], status=job.status, exit_code=job.exit_code)
 
     async def kill(self, id: str) -> bool:
-        """With all its children; returns when it has ended."""
+        """End a job with all its child processes. Return when it has ended."""
         running = self._jobs.get(id)
         if running is None or running.ended.is_set():
             return False
@@ -170,7 +178,7 @@ class BackgroundJobs:
         return True
 
     async def close(self) -> None:
-        """End all of them; none can be started any more."""
+        """End all jobs. No job can be started afterwards."""
         async with self._starting:
             self._closed = True
         unfinished = [one for one in self._jobs.values() if not one.ended.is_set()]
@@ -195,8 +203,8 @@ class BackgroundJobs:
             doing.cancel()
 
     async def _watch_process(self, running: _RunningJob, process: shell.ShellProcess, output: _JobOutput) -> None:
-        """Until the shell has ended and nobody holds its output any more: `server &` is a job for as long as the
-        server runs."""
+        """Watch a process until it has ended and nobody holds its output open any more. `server &` is therefore a
+        job for as long as the server runs."""
         streams = {"stdout": process.output, "stderr": process.errors}
         try:
             async with asyncio.TaskGroup() as tasks:
@@ -259,7 +267,7 @@ async def _read_stream(stream: asyncio.StreamReader, name: Stream, output: _JobO
 
 
 def elapsed(seconds: float) -> str:
-    """For a reader: 12s, 1m 20s, 2h 5m."""
+    """Format a duration for a reader: 12s, 1m 20s, 2h 5m."""
     minutes, rest = divmod(int(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}h {minutes}m" if hours else f"{minutes}m {rest}s" if minutes else f"{rest}s"

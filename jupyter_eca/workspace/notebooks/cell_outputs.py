@@ -1,25 +1,30 @@
-"""The outputs of a cell as nbformat keeps them, made of a kernel's messages the way a notebook page does it."""
+"""Builds the outputs of a cell in nbformat from a kernel's messages, as a notebook page does.
+
+It must not know where the outputs are stored. Outputs as text for a model are in `kernels/output_text.py`.
+"""
 
 from __future__ import annotations
 
 import re
 from typing import Any, Final
 
-# Progress bars write the same line a thousand times: only what is left of it is kept.
+# A progress bar writes the same line a thousand times. Only its last state is stored.
 _OVERWRITTEN: Final = re.compile(r"[^\n]*\r(?=[^\n\r])")
 _RUBBED_OUT: Final = re.compile(r"[^\n\b]\x08")
 
 
 class CellOutputs:
-    """Of one run of one cell; `count` is its execution count, once the kernel has begun."""
+    """The outputs of one run of one cell."""
 
     def __init__(self) -> None:
         self.count: int | None = None
+        """The execution count, once the kernel has begun."""
         self._outputs: list[dict[str, Any]] = []
         self._displays: dict[str, list[dict[str, Any]]] = {}
         self._clear_next = False
 
     def take(self, message: dict[str, Any]) -> None:
+        """Add a message of the kernel."""
         kind, content = message["header"]["msg_type"], message["content"]
         match kind:
             case "execute_input":
@@ -84,7 +89,7 @@ def _find_display_id(content: dict[str, Any]) -> str:
 
 
 def _apply_overwrites(text: str) -> str:
-    """What a terminal would still show of it; its colours stay."""
+    """Return the text as a terminal shows it in the end. Its colour codes stay."""
     while "\b" in text:
         shorter = _RUBBED_OUT.sub("", text)
         if shorter == text:

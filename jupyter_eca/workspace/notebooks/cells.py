@@ -1,4 +1,7 @@
-"""Cells as nbformat 4 keeps them: shown as ours, and what changes make of them. Knows no file and no live model."""
+"""Cells in nbformat 4: converted to the wire model, and changed by `CellChange`s.
+
+It must not know files or shared documents; those are in `file.py` and `shared_document.py`, which both use it.
+"""
 
 from __future__ import annotations
 
@@ -24,10 +27,10 @@ if TYPE_CHECKING:
 
     from jupyter_eca.protocol.notebook import CellChange, NewCell
 
-# Since this minor version cells have ids in the file.
+# Since this minor version of nbformat 4, cells have ids in the file.
 IDS_SINCE: Final = 5
 
-# What nbformat's schema allows.
+# The ids that nbformat's schema allows.
 _ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 
 READ_AGAIN: Final = "Read the notebook again."
@@ -35,10 +38,12 @@ READ_AGAIN: Final = "Read the notebook again."
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """A cell, and the id it goes by here; `node` has that id too only where the file has ids."""
+    """A cell and its id."""
 
     id: str
+    """The id that the model and the clients use for the cell."""
     node: dict[str, Any]
+    """The cell as nbformat JSON. It contains the id only where the file stores ids."""
 
     @property
     def source(self) -> str:
@@ -46,7 +51,7 @@ class Held:
 
     @property
     def type(self) -> CellType:
-        """What a later format may bring is shown as it stands."""
+        """The type of the cell. A type that only a later format has is treated as raw text."""
         try:
             return CellType(self.node.get("cell_type", ""))
         except ValueError:
@@ -54,8 +59,11 @@ class Held:
 
 
 def identify_cells(nodes: Iterable[dict[str, Any]], known_ids: Sequence[str] = ()) -> list[Held]:
-    """Ids that are missing are made of what the cell says, so that the next reader makes up the same ones; two of the
-    same name are told apart by their order. `known` are the ids, where all of them are."""
+    """Pair each cell with an id.
+
+    A missing id is computed from the content of the cell, so that the next reader computes the same one. Equal ids get
+    numbers in the order of the cells. `known_ids` are used instead, where all ids are already known.
+    """
     counts: Counter[str] = Counter()
     found: list[Held] = []
     for number, node in enumerate(nodes):
@@ -71,7 +79,7 @@ def _make_id(node: dict[str, Any]) -> str:
 
 
 def to_notebook_cell(cell: Held) -> NotebookCell:
-    """As it goes over the wire."""
+    """Convert a cell to the wire model."""
     node, code = cell.node, cell.type is CellType.CODE
     count = node.get("execution_count")
     return NotebookCell(
@@ -86,7 +94,10 @@ def to_notebook_cell(cell: Held) -> NotebookCell:
 
 
 def find(cells: Sequence[Held], id: str) -> int:
-    """Raises: ToolError when it is gone."""
+    """Return the position of a cell.
+
+    Raises: ToolError when no cell has this id.
+    """
     for number, cell in enumerate(cells):
         if cell.id == id:
             return number
@@ -94,9 +105,9 @@ def find(cells: Sequence[Held], id: str) -> int:
 
 
 def apply_changes(cells: Sequence[Held], changes: Iterable[CellChange], *, with_ids: bool) -> list[Held]:
-    """The changes made in order; what is given stays as it is.
+    """Return the cells after all changes, made in order. `cells` itself is not modified.
 
-    Raises: ToolError when one of them cannot be made.
+    Raises: ToolError when one of the changes cannot be made.
     """
     made = list(cells)
     for change in changes:
@@ -118,7 +129,7 @@ def apply_changes(cells: Sequence[Held], changes: Iterable[CellChange], *, with_
 
 def _check_index(index: int) -> int:
     if index < 0:
-        raise ToolError(f"{index} is no place in a notebook.", "The first cell is at 0.")
+        raise ToolError(f"A notebook has no position {index}.", "The first cell is at 0.")
     return index
 
 
@@ -133,7 +144,7 @@ def _make_cell(cells: Sequence[Held], cell: NewCell | NotebookCell, *, with_ids:
     if any(other.id == cell.id for other in cells):
         raise ToolError(f"There is a cell {cell.id} already.", "Give the new one another id.")
     if not _ID.fullmatch(cell.id):
-        raise ToolError(f"{cell.id!r} is no cell id.", "Use letters, digits, - and _, at most 64.")
+        raise ToolError(f"{cell.id!r} is not a valid cell id.", "Use letters, digits, - and _, at most 64.")
     node: dict[str, Any] = {"cell_type": str(cell.cell_type), "metadata": {}, "source": cell.source}
     if cell.cell_type is CellType.CODE:
         node |= {"execution_count": None, "outputs": []}

@@ -1,5 +1,9 @@
-"""Notebooks as files, for those that nobody has open. A file is replaced whole, and only if it still is what was read:
-somebody who wrote it meanwhile loses nothing."""
+"""Reads and changes notebook files that no client has open.
+
+A file is replaced as a whole, and only if it still has the bytes that were read: nobody who wrote it meanwhile loses
+work. It must not know chats or kernels beyond their ports. Changes to cells are worked out in `cells.py`, and runs in
+`run_cells.py`.
+"""
 
 from __future__ import annotations
 
@@ -27,11 +31,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class _LoadedNotebook:
-    """A notebook in nbformat 4, and of which bytes it was made. `major` is what the file says."""
+    """A notebook as it was loaded, converted to nbformat 4."""
 
     digest: bytes
     major: int
+    """The major version of the format that the file has."""
     content: dict[str, Any]
+    """The notebook as nbformat 4 JSON."""
     cells: list[Held]
 
     @property
@@ -41,14 +47,16 @@ class _LoadedNotebook:
 
 @dataclass(frozen=True, slots=True)
 class _LastSeen:
-    """A file as it was last read or written here: which bytes, and by which ids its cells go."""
+    """A notebook file as it was last read or written here."""
 
     digest: bytes
     ids: tuple[str, ...]
+    """The ids of its cells, in order. They stay the same for as long as the file does, even where the file stores no
+    ids."""
 
 
 class NotebookFiles:
-    """`workspace.base.Notebooks`. Without `kernels` nothing can be run."""
+    """Answers the port `Notebooks` for files. Without `kernels` no cell can be run."""
 
     def __init__(self, files: Files, kernels: Kernels | None = None) -> None:
         self._files = files
@@ -59,7 +67,7 @@ class NotebookFiles:
         self._locks: defaultdict[Path, asyncio.Lock] = defaultdict(asyncio.Lock)
 
     async def list(self) -> tuple[NotebookInfo, ...]:
-        """Nobody has them open."""
+        """Return nothing, because nobody has these notebooks open."""
         return ()
 
     async def read(self, path: str) -> NotebookDocument:
@@ -88,7 +96,7 @@ class NotebookFiles:
         return await run_cells.run(self, self._kernels, chat, path, cells, heard)
 
     async def show(self, path: str, cell: str | None = None) -> None:
-        """There is nobody to see it."""
+        """Do nothing, because no page is there to show it."""
 
     # -- what a run needs
 
@@ -99,7 +107,7 @@ class NotebookFiles:
         return loaded.cells
 
     async def begin_cell(self, path: str, id: str) -> None:
-        """The file says nothing of it before the cell has ended."""
+        """Remember that the cell is running. The file itself changes only when the cell has ended."""
         self._running.add((self._files.resolve(path), id))
 
     async def put_outputs(self, path: str, id: str, outputs: list[dict[str, Any]], count: int | None) -> None:
@@ -122,7 +130,11 @@ class NotebookFiles:
         self._seen[real] = _LastSeen(loaded.digest, tuple(cell.id for cell in loaded.cells))
 
     async def _write(self, real: Path, path: str, loaded: _LoadedNotebook, new_cells: Sequence[Held]) -> None:
-        """What was read before stays read: another's change that lies between is one to be read first, still."""
+        """Write the cells, and count the new file as read if the old one was.
+
+        If somebody else changed the file between the model's read and this write, the model must still read that change
+        first.
+        """
         _check_writable(loaded, path)
         digest = await asyncio.to_thread(_write, real, path, loaded, new_cells)
         seen = self._seen.get(real)
@@ -149,7 +161,7 @@ class NotebookFiles:
 
 
 async def find_kernel(kernels: Kernels | None, path: str) -> tuple[str | None, str | None]:
-    """Its id, and Jupyter's word for how it is."""
+    """Return the id of a notebook's kernel and its status in Jupyter's words; None for both when it has no kernel."""
     if kernels is None:
         return None, None
     try:
@@ -160,14 +172,18 @@ async def find_kernel(kernels: Kernels | None, path: str) -> tuple[str | None, s
 
 
 def language_of(metadata: dict[str, Any]) -> str:
+    """Return the language of a notebook, from its metadata; empty when they do not say."""
     spec, info = metadata.get("kernelspec", {}), metadata.get("language_info", {})
-    # Until the kernel has been there, only its name tells.
+    # A notebook that was never run has no language_info yet: only the name of its kernel tells the language.
     meant = prompt_cells.LANGUAGE if spec.get("name") == prompt_cells.KERNEL else spec.get("language")
     return str(info.get("name") or meant or "")
 
 
 def _load(real: Path, path: str, seen: _LastSeen | None) -> _LoadedNotebook:
-    """Raises: ToolError when there is no notebook to be had."""
+    """Load a notebook file.
+
+    Raises: ToolError when there is no file, or no valid notebook in it.
+    """
     try:
         data = real.read_bytes()
     except FileNotFoundError as error:
@@ -185,20 +201,22 @@ def _load(real: Path, path: str, seen: _LastSeen | None) -> _LoadedNotebook:
 
 
 def _parse(text: str) -> tuple[int, dict[str, Any]]:
-    """In today's format. Without nbformat's own checks, which only log: what is not there is found where it is
-    missed."""
+    """Return the file's major version, and its content in nbformat 4.
+
+    nbformat's own validation is not called, since it only logs. Whatever is missing raises an error when it is used.
+    """
     nbformat = _import_nbformat()
     raw = json.loads(text)
     major, minor = raw["nbformat"], raw.get("nbformat_minor", 0)
     if major not in nbformat.versions:
-        raise ValueError(f"its format {major} is none that is known here")
+        raise ValueError(f"its format version {major} is not known")
     book = nbformat.versions[major].to_notebook_json(raw, minor=minor)
     if major < 4:
         book = nbformat.convert(book, 4)
         for cell in book["cells"]:
-            cell.pop("id", None)  # made by chance, others each time
+            cell.pop("id", None)  # nbformat made it at random, so it would be another one at the next read
     if not isinstance(book["cells"], list):
-        raise ValueError("its cells are no list")
+        raise ValueError("its cells are not a list")
     return major, book
 
 
@@ -211,7 +229,10 @@ def _check_writable(loaded: _LoadedNotebook, path: str) -> None:
 
 
 def _write(real: Path, path: str, loaded: _LoadedNotebook, cells: Sequence[Held]) -> bytes:
-    """As Jupyter writes it; gives the digest. Raises: ToolError, and the file is as it was."""
+    """Write the file as Jupyter writes it, and return the digest of the new bytes.
+
+    Raises: ToolError; the file is as it was before then.
+    """
     nbformat = _import_nbformat()
     old = {id(cell.node) for cell in loaded.cells}
     _check_cells([cell.node for cell in cells if id(cell.node) not in old], loaded.content, path)
@@ -230,7 +251,7 @@ def _write(real: Path, path: str, loaded: _LoadedNotebook, cells: Sequence[Held]
 
 
 def _check_cells(nodes: Sequence[dict[str, Any]], book: dict[str, Any], path: str) -> None:
-    """Only what is new: a notebook that was a little wrong before is none the worse for a change."""
+    """Validate the new cells only: a notebook that was slightly invalid before must still be editable."""
     nbformat = _import_nbformat()
     for node in nodes:
         ref = f"{node.get('cell_type')}_cell"
@@ -241,7 +262,7 @@ def _check_cells(nodes: Sequence[dict[str, Any]], book: dict[str, Any], path: st
 
 
 def _import_nbformat() -> Any:
-    """On first use, and in a thread: its schemas take a second. It is only partly typed."""
+    """Import nbformat on first use, in a worker thread: loading its schemas takes a second. It is only partly typed."""
     import nbformat
 
     return nbformat

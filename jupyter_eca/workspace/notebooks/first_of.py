@@ -1,4 +1,8 @@
-"""One answer for every notebook: of a client that has it open, else of the server, else of the file."""
+"""Chooses who answers for a notebook: a client that has it open, else the server or the file.
+
+It must not know what the answers are: pages are in `fronts/eca`, shared documents and files in the modules beside it.
+See "The live notebook" in `workspace/ports.py`.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +16,11 @@ if TYPE_CHECKING:
 
 
 class Foremost:
-    """`workspace.base.Notebooks` of several: whichever of `live` has a notebook open answers for it, the first one
-    that has it active if there is one; `rest` answers for those that nobody has open."""
+    """Answers the port `Notebooks` by passing each call on.
+
+    The one of `live` that has the notebook open gets the call; if several have it open, the first one in which it is
+    active. `rest` gets the calls for notebooks that nobody has open.
+    """
 
     def __init__(self, live: Sequence[Notebooks], rest: Notebooks) -> None:
         self._live = tuple(live)

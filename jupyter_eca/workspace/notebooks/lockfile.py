@@ -1,7 +1,8 @@
-"""Lock files: the answers of a notebook's questions, beside the notebook, so that they need not be asked again.
+"""Lock files: the recorded answers to a notebook's prompts, stored beside the notebook so that the prompts need not be
+sent again.
 
-Their format, where they are, and how they are written: whole or not at all. What a turn is recorded for, and whether it
-may be replayed, is decided elsewhere.
+The module owns their format, where they are, and how they are written: as a whole or not at all. It must not decide
+what is recorded, or whether a recorded answer may be replayed: that is `host/turn/locked_answers.py`.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 SUFFIX: Final = ".eca.lock"
 
-# Where the notebook has no name, as under nbclient.
+# The name of the lock file where the name of the notebook is not known, as under nbclient.
 NAMELESS: Final = f"notebook{SUFFIX}"
 
 _ABOUT: Final = (
@@ -37,28 +38,32 @@ _ABOUT: Final = (
 
 
 class Asked(Brief):
-    """What an answer depends on. `model`, `agent` and `variant` are those that the notebook names; `contexts` are the
-    digests of what the prompt points at, "" for what could not be read; `previous` is the locked answer before it in
-    the same chat, which stands for all before that one."""
+    """What an answer depends on. When one of these values changes, the recorded answer no longer counts."""
 
     prompt: Lines
+    """The prompt as the user wrote it."""
     occurrence: int = 0
+    """How often the same prompt came before in this chat."""
     model: str = ""
+    """The model that the notebook names; empty when it names none. `agent` and `variant` likewise."""
     agent: str = ""
     variant: str = ""
     contexts: dict[str, str] = Field(default_factory=dict[str, str])
+    """The digests of what the prompt refers to, by name; "" for what could not be read."""
     previous: str = ""
+    """The digest of the recorded answer before this one in the same chat. It stands for all answers before that one
+    too."""
 
     @property
     def key(self) -> str:
         return digest(json.dumps(self.model_dump(mode="json", include=set(Asked.model_fields)), sort_keys=True))
 
     def answers(self, now: Asked) -> bool:
-        """Whether what was recorded for this is what is asked now."""
+        """Return whether the answer recorded for this also answers the prompt `now`."""
         return self.key == now.model_copy(update={"contexts": _fill_unread(self.contexts, now.contexts)}).key
 
     def changes(self, now: Asked) -> list[str]:
-        """What is another now, in words for the reader."""
+        """Describe to the reader what is different now."""
         contexts = _fill_unread(self.contexts, now.contexts)
         names = sorted(name for name in {*self.contexts, *contexts} if self.contexts.get(name) != contexts.get(name))
         named = [one for one in ("model", "agent", "variant") if getattr(self, one) != getattr(now, one)]
@@ -71,10 +76,12 @@ class Asked(Brief):
 
 
 class LockedTurn(Asked):
-    """`cell` is the notebook's id of the cell, where it was known; `answered_by` the model that was asked."""
+    """A recorded turn: what was asked, and the replies of the model."""
 
     cell: str = ""
+    """The notebook's id of the cell, where it is known."""
     answered_by: str = ""
+    """The model that gave the answer."""
     replies: tuple[Reply, ...]
 
     @model_validator(mode="after")
@@ -85,7 +92,7 @@ class LockedTurn(Asked):
 
     @property
     def link(self) -> str:
-        """What the next question in the same chat is about to depend on."""
+        """The digest that the next prompt of the same chat depends on."""
         return digest(self.key + json.dumps([reply.wire() for reply in self.replies], sort_keys=True))
 
 
@@ -100,23 +107,27 @@ def digest(text: str) -> str:
 
 
 def _fill_unread(recorded: dict[str, str], now: dict[str, str]) -> dict[str, str]:
-    """What cannot be read here, such as a web page without a network, cannot be told to have changed."""
+    """Replace digests of what cannot be read now by the recorded ones. A web page without a network, for instance,
+    must not count as changed."""
     return {name: seen or recorded.get(name, "") for name, seen in now.items()}
 
 
 @dataclass(frozen=True, slots=True)
 class LockFiles:
-    """The one that is written, and those that are read: all of the folder, for a notebook may not know its name. `new`:
-    none is there yet that could be the notebook's."""
+    """The lock file of a notebook, and the others in its folder."""
 
     files: Files
     own: Path
     other_paths: tuple[Path, ...]
     new: bool
+    """Whether there is no lock file yet that could belong to the notebook."""
 
     @classmethod
     def of(cls, files: Files, lock: ChatLock) -> Self:
-        """Raises: ToolError for a place outside of the workspace, and for a name that is none of a lock file."""
+        """Find the lock files for what a client asked.
+
+        Raises: ToolError for a path outside of the workspace, and for a name that does not end like a lock file.
+        """
         folder = Path(lock.folder)
         if lock.file:
             if not lock.file.endswith(SUFFIX):
@@ -137,16 +148,19 @@ class LockFiles:
         return self.files.shown(self.own)
 
     def read(self) -> list[LockedTurn]:
-        """Of all of them, its own first. Raises: ToolError, naming the file."""
+        """Return the turns of all lock files, those of the own one first.
+
+        Raises: ToolError, naming the file.
+        """
         turns = list(self._read(self.own))
         for path in self.other_paths:
-            # Of a notebook that has a file of its own, the others are of no concern.
+            # Where the notebook has a lock file of its own, errors in the others do not matter.
             with suppress(ToolError) if turns else nullcontext():
                 turns += self._read(path)
         return turns
 
     def put(self, turn: LockedTurn, replaced_key: str) -> None:
-        """Record a turn, in the place of that with the key `instead`, of the same cell, or of the same key.
+        """Record a turn. It replaces the turn with the key `instead`, of the same cell, or of the same key.
 
         Raises: ToolError.
         """
@@ -179,7 +193,7 @@ class LockFiles:
 
 
 def _find_lock_files(files: Files, folder: Path) -> list[Path]:
-    """Those that lie in the workspace: a link may lead out of it."""
+    """List the lock files of a folder. A symbolic link that leads out of the workspace is left out."""
     found: list[Path] = []
     for path in sorted(folder.glob(f"*{SUFFIX}")):
         with suppress(ToolError):
@@ -192,5 +206,5 @@ def _is_same_turn(one: LockedTurn, turn: LockedTurn) -> bool:
 
 
 def _to_json(turn: LockedTurn) -> dict[str, Any]:
-    """The key is for the reader: it is computed anew."""
+    """Return the turn as JSON. The key is there for a reader only: it is computed again from the rest."""
     return {"key": turn.key, **turn.wire()}

@@ -1,4 +1,9 @@
-"""Cells of a notebook run one after the other, where no page does it: in its kernel, their outputs put into it."""
+"""Runs cells of a notebook one after the other in its kernel, and stores their outputs in the notebook. This is for
+notebooks that no page has open.
+
+It must not know how a notebook is stored: `file.py` and `shared_document.py` hand themselves in. The outputs are built
+in `cell_outputs.py`.
+"""
 
 from __future__ import annotations
 
@@ -23,25 +28,31 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-# A cell that is meant to fail ends nothing (nbclient's and JupyterLab's word for it).
+# A cell with this tag may fail without ending the run. nbclient and JupyterLab use the same tag.
 _MAY_FAIL = "raises-exception"
 
 
 class RunnableNotebooks(Protocol):
-    """A notebook that takes outputs."""
+    """Notebooks in which a run can store outputs."""
 
     async def read(self, path: str) -> NotebookDocument: ...
 
     async def held(self, path: str) -> list[Held]:
-        """Its cells as they are now. Raises: ToolError when it cannot be had."""
+        """Return the cells as they are now.
+
+        Raises: ToolError when the notebook cannot be read.
+        """
         ...
 
     async def begin_cell(self, path: str, id: str) -> None:
-        """A cell is about to run; `put` ends it."""
+        """Note that a cell is about to run. `put_outputs` marks its end."""
         ...
 
     async def put_outputs(self, path: str, id: str, outputs: list[dict[str, Any]], count: int | None) -> None:
-        """Of a cell that was run, whatever else was changed meanwhile. Raises: ToolError when it is gone."""
+        """Store the outputs of a cell that ran, whatever else changed in the notebook meanwhile.
+
+        Raises: ToolError when the cell is gone.
+        """
         ...
 
 
@@ -53,7 +64,7 @@ async def run(
     ids: Sequence[str],
     heard: Heard | None = None,
 ) -> NotebookRunResult:
-    """`workspace.base.Notebooks.run`."""
+    """Run cells as `Notebooks.run` promises."""
     before = await notebooks.held(path)
     for id in ids:
         find(before, id)
@@ -86,7 +97,7 @@ def _list_cells(document: NotebookDocument, ids: Sequence[str]) -> tuple[Noteboo
 
 
 async def _run_cell(notebooks: RunnableNotebooks, kernel: CellKernel, path: str, id: str, tail: Tail) -> RunStatus:
-    """With its source as it is when its turn comes."""
+    """Run one cell, with the source that it has at the moment when it begins."""
     cells = await notebooks.held(path)
     cell = cells[find(cells, id)]
     if cell.type is not CellType.CODE:
@@ -104,7 +115,7 @@ async def _run_cell(notebooks: RunnableNotebooks, kernel: CellKernel, path: str,
         try:
             await whole(notebooks.put_outputs(path, id, outputs.outputs, outputs.count))
         except ToolError as error:
-            _log.warning("what a cell had put out was lost: %s", error)
+            _log.warning("the outputs of a cell were lost: %s", error)
         raise
     await whole(notebooks.put_outputs(path, id, outputs.outputs, outputs.count))
     may_fail = _MAY_FAIL in cell.node.get("metadata", {}).get("tags", ())

@@ -1,7 +1,9 @@
-"""Notebooks that jupyter-collaboration shares: edited in the document that all their pages have, so that no page's own
-edit is lost. Imported only where that extension is loaded; through its `get_document`, whatever its version.
+"""Edits notebooks that jupyter-collaboration shares, in the document that all their pages have, so that no page loses
+an edit.
 
-A change takes one transaction and no turn of the loop: what a page types meanwhile comes after it, and is merged.
+A change is one transaction without an await inside: what a page types meanwhile comes after it, and is merged. The
+module is imported only where that extension is loaded, and uses only its `get_document`, which all its versions have.
+Notebooks that are not shared are answered by `file.py`.
 """
 
 from __future__ import annotations
@@ -22,12 +24,12 @@ if TYPE_CHECKING:
     from jupyter_eca.workspace.notebooks.cells import Held
     from jupyter_eca.workspace.ports import Heard, Kernels, Notebooks
 
-# How the extension names the documents it shares: format, type, and an id of the file.
+# How the extension names the shared documents: format, type, and an id of the file.
 _NOTEBOOK: Final = "json:notebook:"
 
 
 class SharedNotebooks:
-    """`workspace.base.Notebooks`; `rest` answers for those that are not shared now."""
+    """Answers the port `Notebooks` for shared documents. `rest` answers for the notebooks that are not shared now."""
 
     def __init__(self, sharing: Any, rest: Notebooks, kernels: Kernels | None) -> None:
         self._sharing = sharing
@@ -63,7 +65,7 @@ class SharedNotebooks:
         return await run_cells.run(self, self._kernels, chat, path, cells, heard)
 
     async def show(self, path: str, cell: str | None = None) -> None:
-        """Pages are shown things by their own clients."""
+        """Do nothing: a page is asked through its own client."""
 
     # -- what a run needs
 
@@ -82,7 +84,10 @@ class SharedNotebooks:
         return await self._sharing.get_document(path=path, content_type="notebook", file_format="json", copy=False)
 
     async def _check_file(self, path: str) -> None:
-        """A room outlives its file, and can save nothing then. Raises: ToolError."""
+        """Check that the file still exists. The shared document outlives its file, but can no longer be saved then.
+
+        Raises: ToolError.
+        """
         exists = self._sharing.serverapp.contents_manager.file_exists(path)
         if not (await exists if inspect.isawaitable(exists) else exists):
             raise ToolError(f"There is no notebook {path} (any more).", "It may have been deleted or renamed.")
@@ -106,7 +111,8 @@ class SharedNotebooks:
 
 
 def _list_cells(document: Any) -> list[Held]:
-    """By the ids that the pages know too, which a notebook has here although its file may be too old for them."""
+    """List the cells by the ids that the pages use. A shared notebook always has ids, even if its file is too old to
+    store them."""
     found: list[dict[str, Any]] = []
     for at, ycell in enumerate(document.ycells):
         found.append(document.get_cell(at) | {"id": str(ycell["id"])})
@@ -120,10 +126,10 @@ def _to_cell(document: Any, at: int, held: Held) -> NotebookCell:
 
 
 def _apply_change(document: Any, change: CellChange, before: Sequence[Held], after: Sequence[Held]) -> None:
-    """One change; no other cell is touched, since pages may be typing in it."""
+    """Apply one change to the shared document. No other cell is touched, since pages may be typing in it."""
     ycells = document.ycells
     if isinstance(change, MoveCell):
-        # Taken out and put in anew: Yjs knows no move.
+        # The cell is removed and inserted again: Yjs has no move.
         old_index = cells.find(before, change.cell_id)
         del ycells[old_index]
         ycells.insert(cells.find(after, change.cell_id), document.create_ycell(before[old_index].node))
@@ -139,7 +145,8 @@ def _apply_change(document: Any, change: CellChange, before: Sequence[Held], aft
 
 def _replace_cell(document: Any, at: int, old: dict[str, Any], new: dict[str, Any]) -> None:
     if old | {"source": ""} == new | {"source": ""}:
-        document.set_cell(at, source=new["source"])  # letter by letter: cursors stay, and what others type in it
+        # This changes single characters only, so that cursors stay, and what others type in the cell.
+        document.set_cell(at, source=new["source"])
     else:
         document.set_cell(at, new)
 
@@ -159,5 +166,5 @@ def _put_outputs(document: Any, id: str, outputs: list[dict[str, Any]], count: i
 
 
 def _import_pycrdt() -> Any:
-    """It comes with the extension; nobody else needs it."""
+    """Import pycrdt, which comes with the extension. No other module needs it."""
     return importlib.import_module("pycrdt")
