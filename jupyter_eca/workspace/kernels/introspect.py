@@ -1,5 +1,8 @@
-"""What a kernel's variables are. Standard library only, and one self-contained source: it is also sent to kernels that
-have no `jupyter_eca`, so it must import nothing of ours.
+"""Describes the variables of a Python kernel.
+
+It is one self-contained source with the standard library only, because it is also sent to kernels that have no
+`jupyter_eca`. So it must import nothing of ours. The same for R and Julia is in `introspect.R` and `introspect.jl`,
+which `languages.py` loads.
 """
 
 from __future__ import annotations
@@ -21,7 +24,7 @@ from typing import TYPE_CHECKING, Any, cast
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-# A preview is a glance: this many characters, rows and columns of it go to a model.
+# The limits of what goes to a model, in characters, rows, columns, items and bytes. A preview is only a glance.
 PREVIEW_CHARS = 200
 SAMPLE_ROWS = 5
 MAX_COLUMNS = 50
@@ -29,26 +32,26 @@ MAX_ITEMS = 8
 SAMPLE_CHARS = 2_000
 MAX_PICTURE = 300_000
 
-# The rows of a table cost half a millisecond. What is behind the first ones is told without rows, then with its type
-# only, and at last it is only counted.
+# Showing rows of a table costs half a millisecond. After so many variables they are shown without rows, then with their
+# type only, and in the end they are only counted.
 MAX_SAMPLED = 20
 MAX_SHOWN = 200
 MAX_VARIABLES = 1_000
 
-# Seconds. What the user's own code (properties, lengths, reprs) may take for one variable, and for all together.
+# Seconds that the user's own code (properties, lengths, reprs) may take for one variable, and for all together.
 LIMIT_S = 0.2
 TOTAL_S = 1.0
 
-# No code of the user's is in these, nor in what they hold.
+# Describing values of these types, and what they contain, runs no code of the user.
 _PLAIN_TYPES = frozenset({int, float, complex, bool, str, bytes, bytearray, type(None), range})
 
-# Looking at one of these would compute it, which may take hours: packages, and classes of others.
+# Packages and classes whose values are computed when somebody looks at them, which may take hours.
 _LAZY_TYPES = frozenset({"dask", "duckdb", "ibis", "pyspark", "snowflake", "polars.LazyFrame"})
 
 
 class _ShortRepr(reprlib.Repr):
-    """Looks at the first items only, whatever the size: the library would sort all keys of a dictionary, and take the
-    whole repr of bytes and of every container that is not exactly of a built-in type."""
+    """A short repr that looks at the first items only, whatever the size. The library itself would sort all keys of
+    a dictionary, and make the whole repr of bytes and of every container that is not exactly of a built-in type."""
 
     def repr1(self, x: Any, level: int) -> str:
         match x:
@@ -65,7 +68,7 @@ class _ShortRepr(reprlib.Repr):
         return super().repr1(x, level)
 
     def repr_dict(self, x: dict[Any, Any], level: int) -> str:
-        """In the dictionary's own order, which the library would replace by that of the sorted keys."""
+        """Keep the order of the dictionary, where the library would sort the keys."""
         if level <= 0:
             return "{...}" if x else "{}"
         items = itertools.islice(x.items(), MAX_ITEMS)
@@ -79,15 +82,18 @@ _preview_repr.maxlist = _preview_repr.maxtuple = _preview_repr.maxdict = _previe
     _preview_repr.maxfrozenset
 ) = MAX_ITEMS
 
-# Of what was named.
+# For variables that were asked for by name.
 _sample_repr = _ShortRepr()
 _sample_repr.maxstring = _sample_repr.maxother = SAMPLE_CHARS
 _sample_repr.maxlist = _sample_repr.maxtuple = _sample_repr.maxset = _sample_repr.maxfrozenset = MAX_ITEMS
 
 
 def describe(namespace: dict[str, Any], names: list[str], hidden: set[str]) -> str:
-    """JSON of `{variables, missing, left_out}`; without names, all that the user has made: no modules, no `_names`,
-    none of `hidden`. More is told of what was named."""
+    """Return JSON of `{variables, missing, left_out}`.
+
+    Without names, it describes all that the user made: no modules, no `_names`, none of `hidden`. Variables that were
+    asked for by name are described in more detail.
+    """
     wanted = names or [name for name, value in namespace.items() if _is_users_own(name, value, hidden)]
     described = [name for name in wanted if name in namespace][:MAX_VARIABLES]
     deadline = time.monotonic() + TOTAL_S
@@ -103,18 +109,23 @@ def describe(namespace: dict[str, Any], names: list[str], hidden: set[str]) -> s
 
 
 def _shorten_arrays() -> contextlib.AbstractContextManager[object]:
-    """Numpy would write out up to a thousand items, which takes a millisecond, to show the first and the last ones."""
+    """Make numpy print few items. It would otherwise write up to a thousand, which takes a millisecond, to show the
+    first and the last ones."""
     numpy: Any = sys.modules.get("numpy")
     return numpy.printoptions(threshold=MAX_ITEMS) if hasattr(numpy, "printoptions") else contextlib.nullcontext()
 
 
 class _Detail(enum.IntEnum):
-    """Type; shape, columns and preview too; rows of tables too; memory, picture and more of the value too."""
+    """How much is told of a variable. Each level adds to the one before."""
 
     TYPE = 0
+    """The type only."""
     SHAPE = 1
+    """Shape, columns and preview."""
     ROWS = 2
+    """The first rows of tables."""
     ALL = 3
+    """Memory, picture, and more of the value."""
 
 
 def _choose_detail(place: int, named: bool, late: bool) -> _Detail:
@@ -124,12 +135,13 @@ def _choose_detail(place: int, named: bool, late: bool) -> _Detail:
 
 
 class _TooSlowError(BaseException):
-    """No Exception: code of the user's must not take it for one of its own."""
+    """The user's code took too long. It is no `Exception`, so that the user's code does not catch it as one of its
+    own."""
 
 
 class _TimeLimit:
-    """Ends code of the user's that takes too long: an alarm, which only the main thread can have, and not on Windows.
-    Elsewhere no such code is run."""
+    """Stops code of the user that takes too long, with an alarm. Only the main thread can have one, and Windows has
+    none. Where there is no alarm, no such code is run."""
 
     def __init__(self) -> None:
         self._armed = False
@@ -143,17 +155,20 @@ class _TimeLimit:
 
     def __exit__(self, *_: object) -> None:
         if self.is_available:
-            # a handler that was not set by Python is told as None
+            # Python reports a handler that was set outside of it as None.
             signal.signal(signal.SIGALRM, self._before or signal.SIG_DFL)
 
     def _raise_once(self, *_: object) -> None:
-        """Once: the alarm may come when what it was for has ended."""
+        """Raise only once: the alarm may ring after the work has ended."""
         if self._armed:
             self._armed = False
             raise _TooSlowError
 
     def run(self, work: Callable[[], None]) -> None:
-        """Raises: _TooSlow."""
+        """Run the work.
+
+        Raises: _TooSlowError when it takes too long.
+        """
         self._armed = True
         signal.setitimer(signal.ITIMER_REAL, LIMIT_S)
         try:
@@ -195,7 +210,7 @@ def _describe_error(error: Exception) -> str:
 
 
 def _name_type(value: Any) -> str:
-    """Without the class's own `__getattribute__`, which is the user's code."""
+    """Return the name of a type. The class's own `__getattribute__` is not called, since it is the user's code."""
     kind = cast("type[object]", type(value))
     module = type.__getattribute__(kind, "__module__")
     package = str(module).partition(".")[0] if isinstance(module, str) else ""
@@ -210,7 +225,8 @@ def _add_contents(about: dict[str, Any], value: Any, detail: _Detail) -> None:
     shape: Any = getattr(value, "shape", None)
     if isinstance(shape, tuple) and all(map(_is_int, cast("tuple[object, ...]", shape))):
         about["shape"] = list(cast("tuple[int, ...]", shape))
-    elif shape is None and hasattr(value, "__len__"):  # a shape that is yet to be computed has a length that costs
+    # The length of a value whose shape is yet to be computed is expensive.
+    elif shape is None and hasattr(value, "__len__"):
         about["length"] = len(value)
     columns = _list_columns(value, package)
     if columns:
@@ -227,7 +243,7 @@ def _add_contents(about: dict[str, Any], value: Any, detail: _Detail) -> None:
 
 
 def _list_columns(value: Any, package: str) -> list[tuple[Any, Any]]:
-    """Of a table: pandas' and polars' manners, then those of pyarrow."""
+    """List the columns of a table with their types: the way of pandas and polars, then that of pyarrow."""
     columns, dtypes = getattr(value, "columns", None), getattr(value, "dtypes", None)
     if columns is not None and dtypes is not None and hasattr(value, "head"):
         return list(zip(_take_first(columns), _take_first(dtypes), strict=False))
@@ -262,7 +278,7 @@ def _describe_entry(key: Any, value: Any) -> str:
 
 
 def _measure_memory(value: Any) -> int:
-    """Bytes. Of tables and arrays what they say of themselves; objects in their cells are not gone through."""
+    """Return the size in bytes. Tables and arrays report their own; objects inside of them are not visited."""
     if callable(usage := getattr(value, "memory_usage", None)):
         used: Any = usage()
         return int(used.sum() if hasattr(used, "sum") else used)
@@ -273,7 +289,7 @@ def _measure_memory(value: Any) -> int:
 
 
 def _draw_picture(kind: str, value: Any) -> str:
-    """A PNG in base64, of a figure or of what draws itself."""
+    """Return a PNG in base64 of a matplotlib figure, or of a value that can draw itself; empty for others."""
     if kind.startswith("matplotlib."):
         figure: Any = value if hasattr(value, "savefig") else getattr(value, "figure", None)
         if not hasattr(figure, "savefig"):

@@ -1,4 +1,9 @@
-"""Kernels of a Jupyter server, for chats that no notebook cell asked in. Spoken to by the server's own client."""
+"""Kernels of a Jupyter server, for chats that no notebook cell asked in. They are reached through the server's own
+kernel manager.
+
+The protocol with one kernel is in `client.py`. This is the only module of the workspace that uses the objects of a
+Jupyter server; it must not import tornado.
+"""
 
 from __future__ import annotations
 
@@ -16,20 +21,21 @@ if TYPE_CHECKING:
     from jupyter_eca.workspace.ports import Heard
 
 
-# What jupyter_client takes for its own interpreter.
+# Commands that jupyter_client replaces by its own interpreter.
 _OWN_PYTHON = ("python", f"python{sys.version_info[0]}", f"python{sys.version_info[0]}.{sys.version_info[1]}")
 
-# Seconds between two looks at whether the user's own cell has ended.
+# Seconds between two checks whether the user's own cell has ended.
 IDLE_INTERVAL = 0.1
 
 _OPEN_A_NOTEBOOK = "Ask the user to open a notebook, then try again."
 
-# What collaboration puts before the paths of its sessions.
+# The prefix that jupyter-collaboration puts before the paths of its sessions.
 _COLLABORATION_DRIVE = "RTC:"
 
 
 class ServerKernels:
-    """`workspace.base.Kernels` of a server. `asking` is the kernel in which a cell waits for a chat's answer."""
+    """Implements the port `Kernels` for a server. The last argument returns the id of the kernel in which a cell
+    waits for the answer of a chat."""
 
     def __init__(self, kernels: Any, sessions: Any, find_asking_kernel: Callable[[str], str | None]) -> None:
         self._kernels = kernels
@@ -50,22 +56,28 @@ class ServerKernels:
         return await self.wait_until_idle(id)
 
     async def _find_notebook_kernel(self, path: str) -> str:
-        """Raises: ToolError when it has none."""
+        """Return the id of a notebook's kernel.
+
+        Raises: ToolError when it has none.
+        """
         for session in await self._sessions.list_sessions():
             if session["path"].removeprefix(_COLLABORATION_DRIVE) == path and session["kernel"]["id"] in self._kernels:
                 return session["kernel"]["id"]
         raise ToolError(f"{path} has no running kernel.", "Ask the user to open the notebook, then try again.")
 
     async def wait_until_idle(self, id: str | None) -> ClientKernel:
-        """Once it runs nothing. A request that was sent to a busy kernel waits in there, and would be carried out even
-        after its turn was stopped."""
+        """Return a kernel once it is idle. A request that is sent to a busy kernel waits inside of the kernel, and
+        would run even after its turn was stopped."""
         kernel, manager = self._open_client(self.resolve_id(id))
         while manager.execution_state == "busy":  # noqa: ASYNC110  # the manager has no event for it
             await asyncio.sleep(IDLE_INTERVAL)
         return kernel
 
     def resolve_id(self, id: str | None) -> str:
-        """Without one, the kernel that was used last. Raises: ToolError when it is gone, or there is none."""
+        """Return the id if the kernel exists; for None, the id of the kernel that was used last.
+
+        Raises: ToolError when the kernel is gone, or no kernel runs.
+        """
         if id is not None and id not in self._kernels:
             raise ToolError("The kernel of this notebook is gone.", _OPEN_A_NOTEBOOK)
         running = self._kernels.list_kernel_ids()
@@ -74,7 +86,10 @@ class ServerKernels:
         return id or max(running, key=lambda one: self._kernels.get_kernel(one).last_activity)
 
     def find_language(self, id: str | None) -> str:
-        """In small letters. Raises: ToolError when there is no such kernel."""
+        """Return the language of a kernel in small letters.
+
+        Raises: ToolError when there is no such kernel.
+        """
         return self._kernels.get_kernel(self.resolve_id(id)).kernel_spec.language.lower()
 
     def state(self, id: str) -> KernelState:
@@ -87,12 +102,15 @@ class ServerKernels:
         await self._kernels.interrupt_kernel(id)
 
     async def restart(self, id: str) -> None:
-        """Raises: ToolError when it does not come back."""
-        # Nobody will say that what runs now has ended, and what the new process says first may go unheard.
+        """Restart a kernel.
+
+        Raises: ToolError when it does not start again.
+        """
+        # Nobody reports that the code which runs now has ended, and the first status of the new process may be missed.
         self._kernels.get_kernel(id).execution_state = "starting"
         try:
-            # The server's own manager returns once the process is there, with the future of its first answer; that of a
-            # gateway, once it is restarted.
+            # The server's own manager returns when the process has started, with a future of its first answer. The
+            # manager of a gateway returns when the kernel has restarted.
             if (answer := await self._kernels.restart_kernel(id)) is not None:
                 await answer
         except (RuntimeError, TimeoutError, OSError) as error:
@@ -106,7 +124,7 @@ class ServerKernels:
             self._open.pop(gone)[1].close()
         manager = kernels[id]
         if id not in self._open:
-            # A session of our own: clients that share one share its address too, and get each other's replies.
+            # The session is our own: clients that share a session also share its address, and get each other's replies.
             client = manager.client(session=Session(config=manager.session.config, key=manager.session.key))
             client.start_channels()
             self._open[id] = (manager, ClientKernel(manager, client))
@@ -119,13 +137,13 @@ class ServerKernels:
 
 
 def find_python(command: list[str]) -> str | None:
-    """The interpreter that a kernel's command starts."""
+    """Return the interpreter that a kernel's command starts."""
     first = command[0] if command else None
     return sys.executable if first in _OWN_PYTHON else first
 
 
 class ServerKernel:
-    """One kernel of a server: a notebook's, or whichever was used last."""
+    """One kernel of a server: that of a notebook, or the one that was used last."""
 
     def __init__(self, kernels: ServerKernels, id: str | None = None, path: str = "") -> None:
         whose = f"the kernel of {path}" if path else "the notebook kernel of this Jupyter server that was used last"

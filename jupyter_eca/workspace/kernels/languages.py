@@ -1,4 +1,7 @@
-"""How kernels of other languages are asked what they know: by a program in their own, which prints JSON."""
+"""Programs that list variables and inspect names in R and Julia kernels, and print JSON.
+
+It must not talk to kernels: `client.py` runs the programs. Python kernels run `introspect.py`.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,10 @@ PYTHON_NAMES: Final = frozenset({"", "python", "ipython"})
 
 
 def build_variables_program(language: str, names: tuple[str, ...]) -> str:
-    """The program. Raises: ToolError for a language that none is written in."""
+    """Return the program that lists variables.
+
+    Raises: ToolError for a language that has no such program.
+    """
     match language:
         case "r":
             return f"{_build_r_library()}$variables(c({', '.join(map(_quote_r, names))}))"
@@ -28,7 +34,10 @@ def build_variables_program(language: str, names: tuple[str, ...]) -> str:
 
 
 def parse_variables(text: str) -> KernelVariablesResult:
-    """What the program printed. Raises: ToolError when that is something else."""
+    """Parse what that program printed.
+
+    Raises: ToolError when it printed something else.
+    """
     try:
         found = json.loads(text)
         types = found.pop("types", {"name": [], "type": []})
@@ -39,13 +48,14 @@ def parse_variables(text: str) -> KernelVariablesResult:
 
 
 def build_inspection_program(language: str, name: str) -> str | None:
-    """The program; None where Jupyter's own request says as much."""
+    """Return the program that inspects a name; None where Jupyter's own inspect request tells as much."""
     return f"{_build_r_library()}$inspect({_quote_r(name)})" if language == "r" else None
 
 
 @cache
 def _build_r_library() -> str:
-    """In quotes: the kernel keeps track of every line of what it parses, which takes longer than the program does."""
+    """Return the R functions as a quoted string that R evaluates. The R kernel keeps track of every line of what it
+    parses itself, which would take longer than the program."""
     return f"eval(parse(text = {_quote_r(_load_program('R'))}, keep.source = FALSE))"
 
 
@@ -55,7 +65,8 @@ def _load_program(suffix: str) -> str:
 
 
 def _quote_r(text: str) -> str:
-    """A literal that holds what a model wrote, and evaluates nothing of it. R has no NUL in its strings."""
+    """Quote a text of the model as a literal of R, so that nothing in it is evaluated. Strings of R cannot contain
+    NUL."""
     plain = text.encode("utf-8", "replace").decode().replace("\0", "\N{REPLACEMENT CHARACTER}")
     return json.dumps(plain, ensure_ascii=False)
 

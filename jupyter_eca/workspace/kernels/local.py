@@ -1,4 +1,7 @@
-"""Where no Jupyter server is: a Python kernel that is started when a tool first needs one."""
+"""A Python kernel for hosts without a Jupyter server. It starts when a tool needs it for the first time.
+
+The protocol with the kernel is in `client.py`; kernels of a server are in `jupyter_server.py`.
+"""
 
 from __future__ import annotations
 
@@ -17,14 +20,14 @@ if TYPE_CHECKING:
     from jupyter_eca.protocol.notebook import Inspection, KernelExecuteResult, KernelVariablesResult
     from jupyter_eca.workspace.ports import Heard
 
-# Seconds a fresh kernel has to answer: an ipykernel takes one, a loaded machine ten.
+# Seconds that a new kernel has to answer. ipykernel takes one, on a loaded machine ten.
 START_SECONDS = 60.0
 
 _LANGUAGE = "python"
 
 
 class LocalKernel:
-    """One kernel for all chats of this process, in the first folder."""
+    """One kernel for all chats of this process. It runs in the first folder."""
 
     description = (
         "A Python kernel of this workspace is at your side: `run_code` runs in it, `variables` looks at what it holds. "
@@ -58,7 +61,7 @@ class LocalKernel:
         return await (await self._ensure_started()).inspect(name)
 
     async def state(self) -> KernelState:
-        """`starting` as long as nobody needed it: it is there at the first use."""
+        """Return the state; `starting` until a tool needs the kernel for the first time."""
         if self._kernel is None:
             return KernelState(status="starting", language=_LANGUAGE, python=sys.executable)
         if not await self._manager.is_alive():

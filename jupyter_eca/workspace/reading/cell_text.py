@@ -1,5 +1,8 @@
-"""Cells as a reader sees them: in order, with what they put out. One rendering for notebooks that are open and for
-files; outputs are nbformat's, of any version."""
+"""Renders cells and their outputs as text for a model. Open notebooks and files are rendered alike.
+
+Outputs are in nbformat, of any version. The module must not know where a notebook is; a whole notebook file is read in
+`notebook_text.py`.
+"""
 
 from __future__ import annotations
 
@@ -18,15 +21,16 @@ if TYPE_CHECKING:
     from jupyter_eca.engine.model.request import ImagePart
     from jupyter_eca.protocol.notebook import NotebookCell, NotebookDocument
 
-# Of the outputs of one cell: a table or a log that is longer hides the other cells.
+# Characters of the outputs of one cell. A longer table or log would hide the other cells.
 MAX_OUTPUT: Final = 4000
 
-# Of one output: a hundred megabytes of a progress bar are not gone through for the few lines that are shown.
+# Characters of one output that are looked at. A progress bar may write a hundred megabytes, of which only a few lines
+# are shown.
 _MAX_SEEN: Final = 200_000
 
 NO_CELLS: Final = "[a notebook with no cells]"
 
-# What nbformat 3 called them.
+# The names of output types in nbformat 3.
 _NBFORMAT3_KINDS: Final = {"pyout": "execute_result", "pyerr": "error"}
 
 _STATES: Final = {
@@ -36,13 +40,15 @@ _STATES: Final = {
     CellState.RUNNING: "running",
 }
 
-# What vendors take; an SVG is text and no picture to them.
+# The image types that vendors accept. To them an SVG is text, and no image.
 _IMAGE_TYPES: Final = ("image/png", "image/jpeg", "image/gif", "image/webp")
 
 
 def rendered(document: NotebookDocument, only: Collection[str] | None = None, *, output: int = MAX_OUTPUT) -> str:
-    """The cells, or those of these ids, each with its number, id and state; `output` characters of what each has put
-    out, with 0 none of it."""
+    """Render the cells of a notebook, or only those with certain ids, each with its number, id and state.
+
+    `output` is how many characters of the outputs of each cell are shown; 0 shows none.
+    """
     shown = [
         _render_cell(number, cell, document, output)
         for number, cell in enumerate(document.cells, 1)
@@ -52,7 +58,7 @@ def rendered(document: NotebookDocument, only: Collection[str] | None = None, *,
 
 
 def format_cell(number: int, about: str, source: str, outputs: str = "") -> str:
-    """One cell; `about` stands in its head beside the number."""
+    """Render one cell. `about` follows the number in its heading."""
     parts = [f"--- cell {number}{about} ---", source]
     if outputs:
         parts.append(f"--- output of cell {number} ---\n{outputs}")
@@ -60,7 +66,7 @@ def format_cell(number: int, about: str, source: str, outputs: str = "") -> str:
 
 
 def put_out(outputs: Iterable[Mapping[str, Any]], most: int = MAX_OUTPUT) -> str:
-    """Outputs as text, both ends when there is more."""
+    """Render outputs as text. Of a long text, the beginning and the end are kept."""
     shown = Outputs()
     for output in outputs:
         kind = str(output.get("output_type"))
@@ -69,23 +75,23 @@ def put_out(outputs: Iterable[Mapping[str, Any]], most: int = MAX_OUTPUT) -> str
 
 
 def pictures(cell: NotebookCell) -> tuple[ImagePart, ...]:
-    """What a model can look at of a cell's outputs, one of each output."""
+    """Return the images in the outputs of a cell, at most one for each output."""
     return tuple(found for output in cell.outputs if (found := _load_picture(objects_in(output.get("data")))))
 
 
 def list_objects(value: Any) -> Iterator[dict[str, Any]]:
-    """Those in a list, if it is one."""
+    """Yield the objects in a JSON list; nothing when the value is no list."""
     if isinstance(value, list):
         yield from (cast("dict[str, Any]", item) for item in cast("list[Any]", value) if isinstance(item, dict))
 
 
 def objects_in(value: Any) -> dict[str, Any]:
-    """An object, if it is one."""
+    """Return the value if it is a JSON object, else an empty one."""
     return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
 
 
 def join_lines(value: Any, between: str = "") -> str:
-    """A text as nbformat stores it: whole, or a list of lines."""
+    """Return a text that nbformat stores as one string or as a list of lines."""
     if isinstance(value, list):
         return between.join(str(line) for line in cast("list[Any]", value))
     return value if isinstance(value, str) else ""
@@ -114,7 +120,7 @@ def _describe_state(cell: NotebookCell) -> str:
 
 
 def _shorten(text: str, limit: int) -> str:
-    """Errors stand at the end."""
+    """Cut a long text in the middle: the end must stay, because errors stand there."""
     left_out, half = len(text) - limit, limit // 2
     return text if left_out <= 0 else f"{text[:half]}\n[... {left_out} characters left out ...]\n{text[-half:]}"
 
@@ -128,7 +134,8 @@ def _load_picture(data: Mapping[str, Any]) -> ImagePart | None:
 
 
 def _to_message_content(output: Mapping[str, Any]) -> dict[str, Any]:
-    """As a message of a kernel. In nbformat 3 the data stood in the output itself, by short names."""
+    """Convert an output to the content of a kernel message. In nbformat 3 the data stood in the output itself, under
+    short names."""
     text = _shorten(join_lines(output.get("text")), _MAX_SEEN)
     data = {mime: _shorten(join_lines(value), _MAX_SEEN) for mime, value in objects_in(output.get("data")).items()}
     old = {"text/plain": text} | {f"image/{kind}": "" for kind in ("png", "jpeg", "svg") if kind in output}

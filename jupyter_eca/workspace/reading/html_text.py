@@ -1,4 +1,7 @@
-"""HTML as text for a model: Markdown where markdownify is installed (extra `web`), else its words."""
+"""Turns HTML into text for a model: into Markdown where markdownify is installed (extra `web`), else into plain words.
+
+It must not know where a page comes from; `web_fetch.py` fetches it.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ import re
 from html.parser import HTMLParser
 from typing import Any, Final
 
-# What is on every page of a site and says nothing.
+# Elements that are on every page of a site and tell nothing about this page.
 _NOISE: Final = ("script", "style", "noscript", "template", "svg", "iframe", "nav", "header", "footer", "aside", "form")
 _BLOCKS: Final = frozenset(
     (
@@ -28,7 +31,7 @@ def readable(html: str) -> str:
             element.decompose()
         converter: Any = markdownify.MarkdownConverter(heading_style="ATX")
         text = converter.convert_soup(soup.find("main") or soup.find("article") or soup)
-    except RecursionError:  # elements in elements in elements, a thousand deep
+    except RecursionError:  # elements may be nested a thousand deep
         return _extract_words(html)
     return re.sub(r"\n\s*\n\s*\n+", "\n\n", str(text)).strip()
 
@@ -42,8 +45,8 @@ def _extract_words(html: str) -> str:
 
 
 class _WordCollector(HTMLParser):
-    """Collects the text that a reader sees. An element that is never closed hides what follows: nothing else knows
-    where it was meant to end."""
+    """Collects the text that a reader sees. An ignored element that is never closed hides all that follows, since
+    nothing tells where it was meant to end."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,5 +1,8 @@
-"""Pictures that a model can be sent. What a picture is, is told by its bytes: one that is named wrongly would be
-refused by the vendor, and with it every later turn of the chat."""
+"""Images that can be sent to a model.
+
+The type of an image is read from its bytes and not from its name: a vendor refuses an image of the wrong type, and with
+it every later turn of the chat. The module must not know who asks; PDF documents are in `pdf.py`.
+"""
 
 from __future__ import annotations
 
@@ -16,22 +19,29 @@ if TYPE_CHECKING:
 
 EXTENSIONS: Final = frozenset({".png", ".jpg", ".jpeg", ".gif", ".webp"})
 
-# Vendors refuse 5 MB of base64.
+# Vendors refuse images of more than 5 MB in base64.
 MAX_BYTES: Final = 3_750_000
 
-# Read at most, to be made smaller; and how long the longer side is then, which is all that models look at.
+# A larger image is read up to this size and made smaller. Its longer side then has so many pixels, which is all that
+# models use.
 MAX_READ: Final = 50_000_000
 _MAX_SIDE: Final = 1568
 
 
 def of_file(real: Path, name: str) -> ImagePart:
-    """Raises: ToolError for what is no picture, or too large; OSError."""
+    """Load an image file.
+
+    Raises: ToolError when it is no image, or too large; OSError.
+    """
     with real.open("rb") as file:
         return _make_part(file.read(MAX_READ + 1), name)
 
 
 def of_base64(text: str, name: str) -> ImagePart:
-    """Raises: ToolError, as above."""
+    """Load an image from base64, or from a `data:` URI.
+
+    Raises: ToolError when it is no image, or too large.
+    """
     try:
         return _make_part(base64.b64decode(text.partition("base64,")[2] or text, validate=True), name)
     except binascii.Error as error:
@@ -39,7 +49,10 @@ def of_base64(text: str, name: str) -> ImagePart:
 
 
 def of_bytes(data: bytes, name: str) -> ImagePart:
-    """Raises: ToolError, as above."""
+    """Load an image from its bytes.
+
+    Raises: ToolError when it is no image, or too large.
+    """
     return _make_part(data, name)
 
 
@@ -63,7 +76,7 @@ def _detect_media_type(data: bytes) -> str:
 
 
 def _shrink(data: bytes, name: str) -> bytes:
-    """With Pillow, where that is installed."""
+    """Make an image smaller. This needs Pillow."""
     problem = f"{name} is larger than {MAX_BYTES / 1e6:g} MB"
     if len(data) > MAX_READ:
         raise ToolError(f"{problem}, and too large to be made smaller.", "Crop it, or save it with fewer pixels.")

@@ -1,5 +1,8 @@
-"""A notebook file as a reader sees it. Tolerant, since people point at notebooks that are old, half written or broken
-by a merge."""
+"""Renders a notebook file as text for a model.
+
+It is tolerant, because users point at notebooks that are old, half written or broken by a merge. A notebook that is to
+be edited is loaded in `notebooks/file.py`, which is strict.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,10 @@ if TYPE_CHECKING:
 
 
 def readable(text: str, name: str) -> str:
-    """Raises: ToolError when it is no notebook."""
+    """Render the content of a notebook file. `name` is the name of the file in errors.
+
+    Raises: ToolError when it is no notebook.
+    """
     try:
         book: Any = json.loads(text if text.strip() else '{"cells": []}')
     except (ValueError, RecursionError) as error:
@@ -33,14 +39,15 @@ def readable(text: str, name: str) -> str:
 
 
 def _list_cells(book: dict[str, Any]) -> list[dict[str, Any]] | None:
-    """None when there are none. Until nbformat 3 they were in worksheets, of which there never was but one."""
+    """Return the cells; None when the object has none. Until nbformat 3 cells were in worksheets, and a notebook had
+    one worksheet."""
     if "worksheets" in book:
         return [cell for sheet in list_objects(book["worksheets"]) for cell in list_objects(sheet.get("cells"))]
     return list(list_objects(book["cells"])) if isinstance(book.get("cells"), list) else None
 
 
 def _render_cell(number: int, cell: Mapping[str, Any], default_kind: Cells) -> str:
-    """`input`, `prompt_number` and headings as cells are nbformat 3's."""
+    """Render a cell. `input`, `prompt_number` and cells that are headings come from nbformat 3."""
     kind = str(cell.get("cell_type", "unknown"))
     count = cell.get("execution_count", cell.get("prompt_number"))
     execution = f", execution {count}" if count is not None else (", not run" if kind == "code" else "")

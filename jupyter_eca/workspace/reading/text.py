@@ -1,4 +1,5 @@
-"""Bytes as text, and text no longer than a model should be given unasked."""
+"""Decodes bytes as text, and cuts a text to what a model should get unasked. It must not know files; the cuts of
+tool results are made by the tools themselves."""
 
 from __future__ import annotations
 
@@ -6,7 +7,8 @@ import codecs
 from contextlib import suppress
 from typing import Final
 
-# Of one context (ECA 3.9: what is longer costs a turn more than it helps; the tools read on from there).
+# The size of one context (ECA 3.9). A longer text costs a turn more than it helps, and the tools can read on from
+# there.
 MAX_LINES: Final = 2000
 MAX_CHARACTERS: Final = 50_000
 
@@ -20,7 +22,8 @@ _BYTE_ORDER_MARKS: Final = (
 
 
 def decoded(data: bytes) -> str | None:
-    """None when it is no text. What has no mark and is no UTF-8 is read as Western European, the usual other one."""
+    """Decode bytes; None when they are no text. Without a byte order mark, and if they are not UTF-8, they are read
+    as Western European, the next most common encoding."""
     for mark, encoding in _BYTE_ORDER_MARKS:
         if data.startswith(mark):
             with suppress(UnicodeDecodeError):
@@ -31,7 +34,8 @@ def decoded(data: bytes) -> str | None:
     try:
         return _unify_line_ends(data.decode("utf-8"))
     except UnicodeDecodeError as error:
-        if error.start >= len(data) - 3 and error.reason == "unexpected end of data":  # cut inside of a character
+        # The data may have been cut in the middle of a character.
+        if error.start >= len(data) - 3 and error.reason == "unexpected end of data":
             return _unify_line_ends(data[: error.start].decode("utf-8"))
     with suppress(UnicodeDecodeError):
         return _unify_line_ends(data.decode("cp1252"))
@@ -43,8 +47,11 @@ def _unify_line_ends(text: str) -> str:
 
 
 def capped(text: str, first: int = 1, total: int | None = None) -> str:
-    """The beginning, under a line that says what it is when it is not all. `first` is the number of its first line,
-    `total` how many lines there are beside it too."""
+    """Return the beginning of a text, under a line that tells which part it is if it is not the whole.
+
+    `first` is the number of its first line, and `total` how many lines the whole text has, when `text` is only a part
+    of it.
+    """
     lines = text.split("\n")
     if lines[-1] == "":
         lines.pop()

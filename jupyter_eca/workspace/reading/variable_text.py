@@ -1,4 +1,7 @@
-"""A variable of the live kernel as a model reads it, as far as the configuration lets its value be told."""
+"""Renders a variable of a kernel as text for a model, as far as the user's configuration discloses its value.
+
+It must not ask kernels: the variables come from `kernels/`.
+"""
 
 from __future__ import annotations
 
@@ -12,12 +15,13 @@ if TYPE_CHECKING:
     from jupyter_eca.engine.model.request import ImagePart
     from jupyter_eca.protocol.notebook import Variable
 
-# Beneath what is told without its value.
+# Shown below variables whose values are withheld.
 HELD_BACK: Final = "[values are not told: the setting notebook.variables]"
 
 
 def described(variable: Variable, telling: VariablesConfig) -> list[str]:
-    """In lines, the first with its name and type; a sample of a table is several in one."""
+    """Describe a variable in lines. The first one has its name and type; the sample of a table is one entry of
+    several lines."""
     disclosure = consent(variable, telling)
     if disclosure is Telling.NAMES:
         return [f"{variable.name}: {variable.type}"]
@@ -32,12 +36,16 @@ def described(variable: Variable, telling: VariablesConfig) -> list[str]:
 
 
 def pictured(variable: Variable, telling: VariablesConfig) -> tuple[ImagePart, ...]:
-    """Raises: ToolError when it is none that a model can be shown."""
+    """Load the picture of a variable, if it has one that may be disclosed.
+
+    Raises: ToolError when it is not an image that can be sent to a model.
+    """
     is_allowed = variable.image and consent(variable, telling) is Telling.FULL
     return (image.of_base64(variable.image, f"the picture of {variable.name}"),) if is_allowed else ()
 
 
 def consent(variable: Variable, telling: VariablesConfig) -> Telling:
+    """Return how much of a variable the configuration discloses, by what kind of value it is."""
     if variable.columns:
         return telling.table
     if variable.image or variable.type.startswith("matplotlib."):
@@ -46,6 +54,7 @@ def consent(variable: Variable, telling: VariablesConfig) -> Telling:
 
 
 def about(variable: Variable) -> str:
+    """Describe the type, the size and the data type of a variable."""
     size = " x ".join(map(str, variable.shape or ())) or (
         "" if variable.length is None else f"of length {variable.length}"
     )

@@ -1,7 +1,8 @@
-"""A page of the public web.
+"""Fetches a page of the public web.
 
-Whoever can write a prompt, or a page that redirects, must not reach through us what only this machine and its network
-can: every hop is looked up once, checked, and connected to by the address that was checked.
+A prompt, or a page that redirects, must not use us to reach what only this machine or its network can reach. So the
+name of each hop is looked up once, the address is checked, and the connection is made to that address. The module must
+not know HTML; `html_text.py` turns pages into text.
 """
 
 from __future__ import annotations
@@ -23,23 +24,23 @@ Address = IPv4Address | IPv6Address
 
 MAX_HOPS: Final = 5
 TIMEOUT_S: Final = 20.0
-# Pages are mostly markup: this is twenty times what is given to a model.
+# Most of a page is markup: this is twenty times what a model gets.
 MAX_BYTES: Final = 2_000_000
 
-# Metadata of clouds (Azure's, Oracle's) at addresses that Python 3.11 takes for everybody's.
+# Addresses of cloud metadata (Azure, Oracle) that Python 3.11 takes for public ones.
 _CLOUD_METADATA: Final = (ip_network("168.63.129.16/32"), ip_network("192.0.0.0/24"))
 # Addresses that stand for an IPv4 address behind a translator.
 _TRANSLATED: Final = (ip_network("64:ff9b::/96"), ip_network("64:ff9b:1::/48"), ip_network("2002::/16"))
 _HEADERS: Final = {
     "accept": "text/html, text/markdown, text/plain;q=0.9, */*;q=0.5",
-    # what unpacks to a thousand times its size would get past the cap
+    # an answer that unpacks to a thousand times its size would get past the limit
     "accept-encoding": "identity",
     "user-agent": "jupyter-eca",
 }
 
 
 def is_public(address: Address) -> bool:
-    """Whether everybody on the internet could ask it too."""
+    """Return whether an address can be reached from everywhere on the internet."""
     if isinstance(address, IPv6Address):
         if address.ipv4_mapped is not None:
             return is_public(address.ipv4_mapped)
@@ -56,10 +57,12 @@ async def _look_up(host: str, port: int) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """What may be asked: names become addresses by `lookup`, and each must be one that it `allows`."""
+    """Which hosts may be fetched from."""
 
     lookup: Callable[[str, int], Awaitable[list[str]]] = _look_up
+    """Resolves a host and port to addresses."""
     allows: Callable[[Address], bool] = is_public
+    """Whether an address may be connected to. All addresses of a host must be allowed."""
 
 
 PUBLIC: Final = Reach()
@@ -67,21 +70,27 @@ PUBLIC: Final = Reach()
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """`url` is where it was in the end. Not `whole` when there was more than we take."""
+    """A page that was fetched."""
 
     url: str
+    """Its address after all redirects."""
     media_type: str
     data: bytes
     whole: bool
+    """False when the page was longer than `MAX_BYTES`, and cut."""
 
 
 async def fetch(url: str, reach: Reach = PUBLIC) -> Page:
-    """Raises: ToolError with the reason."""
+    """Fetch a page.
+
+    Raises: ToolError with the reason.
+    """
     import httpx2
 
     try:
         async with asyncio.timeout(TIMEOUT_S):
-            # making it reads all certificates from disk; no proxy: it would look names up again by itself
+            # in a thread, since creating a client reads all certificates from disk; without a proxy, which would look
+            # names up again by itself
             client = await asyncio.to_thread(httpx2.AsyncClient, trust_env=False, headers=_HEADERS)
             async with client:
                 return await _follow_redirects(client, httpx2.URL(url), reach)
@@ -94,7 +103,7 @@ async def fetch(url: str, reach: Reach = PUBLIC) -> Page:
 async def _follow_redirects(client: AsyncClient, url: URL, reach: Reach) -> Page:
     for _ in range(MAX_HOPS):
         address = await _choose_address(url, reach)
-        # what another host set is none of this one's business, though both may be the same address
+        # cookies of another host must not be sent, even if both hosts have the same address
         client.cookies.clear()
         headers = {"host": url.netloc.decode("ascii")}
         pinned = url.copy_with(host=address)
