@@ -1,7 +1,8 @@
-"""The files of the workspace by name, kept in memory for those who type.
+"""The names of the files in the workspace, held in memory for those who type.
 
-A search never waits for the disk: it answers from what was last seen, and has the folders looked at again when that is
-old. Nothing is done while nobody asks.
+A search never waits for the disk: it answers from the names that were read last, and has the folders read again when
+those are old. While nobody searches, nothing is done. The module must not rank names: that is `name_search.py`. Folders
+are listed in `listing.py`.
 """
 
 from __future__ import annotations
@@ -25,37 +26,39 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-# Seconds after which what was seen is old; where looking takes long, ten times as long as it took, so that typing in a
-# huge folder does not keep a disk busy.
+# Seconds after which the names are old. Where reading takes long, they are old after ten times as long as it took, so
+# that typing in a huge folder does not keep a disk busy.
 MAX_AGE: Final = 2.0
 _TIMES_AS_LONG: Final = 10
 
-# Seconds that whoever asks first, or for all of a folder, waits for a look.
+# Seconds that the first search, or a request for a whole folder, waits for the names.
 FIRST_WAIT: Final = 1.5
 
-# As many of the last changed files come before all others: they are what people are working on.
+# So many of the files that were changed last come before all others: people are working on them.
 RECENT: Final = 30
 
 
 class IndexEntry(NamedTuple):
-    """`path` is absolute."""
+    """A file or folder that was found."""
 
     path: str
+    """The absolute path."""
     is_directory: bool
 
 
 @dataclass(frozen=True, slots=True)
 class _Root:
-    """A folder as it was last seen. `seen` is as `listed` gave it."""
+    """A root folder as it was last read."""
 
     folder: Path
     names: list[str]
+    """All files in it, as `list_files` returned them."""
     files: Names
     directories: Names
 
 
 class Index:
-    """`run` must be going for searches to find anything."""
+    """Searches the names of files and folders. Searches find nothing unless `run` is running."""
 
     def __init__(self, files: Files) -> None:
         self._files = files
@@ -66,7 +69,7 @@ class Index:
         self._fresh_until = 0.0
 
     async def run(self) -> None:
-        """Look at the folders whenever somebody wants to know and what is known is old, until cancelled."""
+        """Read the folders whenever somebody searches and the names are old. Runs until it is cancelled."""
         while True:
             await self._refresh_wanted.wait()
             began = monotonic()
@@ -81,22 +84,23 @@ class Index:
             self._refreshed.set()
 
     def move(self, files: Files) -> None:
-        """Other folders from now on."""
+        """Use other folders from now on."""
         self._files = files
         self._stale = True
 
     def look(self) -> None:
-        """Somebody is going to type: whoever then asks first need not wait."""
+        """Have the names read again if they are old. Called when somebody is about to type, so that the first search
+        need not wait."""
         if (self._stale or monotonic() >= self._fresh_until) and not self._refresh_wanted.is_set():
             self._refreshed.clear()
             self._refresh_wanted.set()
 
     def changed(self) -> None:
-        """Files were written: what is known is old. They are looked at when somebody asks."""
+        """Mark the names as old, because files were written. They are read again at the next search."""
         self._stale = True
 
     async def search(self, query: str, limit: int) -> list[IndexEntry]:
-        """Files and directories, the best first; an empty query gives what was changed last."""
+        """Find files and directories, the best matches first. An empty query finds what was changed last."""
         found = [
             (fit, IndexEntry(path, False)) for fit, path in await self._search_roots(query, limit, directories=False)
         ]
@@ -112,7 +116,8 @@ class Index:
         return [path for _, path in await self._search_roots(query, limit, directories=True)]
 
     async def inside(self, folder: Path) -> list[str]:
-        """Every file in a folder of the workspace, relative to it. Waits for a look at what is new, but not long."""
+        """List every file in a folder of the workspace, relative to that folder. It waits for the newest names, but
+        not long."""
         self.look()
         await self._wait_for_refresh()
         for root in self._roots:
@@ -162,7 +167,7 @@ def _list_parents(names: Iterable[str]) -> set[str]:
 
 
 def _make_relative(query: str, folder: Path) -> str:
-    """What was typed, as the beginning of a path in a folder."""
+    """Return what was typed as the beginning of a path inside of a folder."""
     query = query.strip().replace("\\", "/")
     root = f"{folder.as_posix()}/"
     return query.removeprefix(root).removeprefix("./").lstrip("/")

@@ -1,7 +1,8 @@
-"""Which files there are in a folder, without what gitignore leaves out: asked of ripgrep, else of git, else of a walk.
+"""Lists the files in a folder, except those that gitignore excludes. It asks ripgrep, else git; else it walks the
+folder.
 
-Paths are relative, with slashes, the last changed first. Links are not followed, and names that no JSON can hold are
-left out.
+Paths are relative, with slashes, and the file that was changed last comes first. Links are not followed, and names that
+JSON cannot contain are left out. The module must not keep anything: `index.py` does.
 """
 
 from __future__ import annotations
@@ -22,18 +23,18 @@ if TYPE_CHECKING:
 
     from pathspec import GitIgnoreSpec
 
-# Somebody's home folder may have millions of files: more than this are no longer searched by name.
+# A home folder may have millions of files. Beyond so many, files are not found by name.
 MAX_FILES: Final = 200_000
 
-# And what ripgrep or git may say of them, at a hundred characters each.
+# Bytes of output that are read from ripgrep or git, at a hundred for each file.
 _MAX_OUTPUT = MAX_FILES * 100
 
-# A walk in Python, with gitignore, takes a second for as many.
+# Walking so many files in Python, with gitignore, takes a second.
 _MAX_WALKED = 20_000
 
 
 async def list_files(folder: Path) -> list[str]:
-    """Empty when the folder cannot be read."""
+    """List the files in a folder. The list is empty when the folder cannot be read."""
     output = await _read_output(_build_ripgrep_command(), folder) if shutil.which("rg") else None
     if output is None and await programs.in_work_tree(folder):
         output = await _read_output(_build_git_command(), folder)
@@ -42,7 +43,8 @@ async def list_files(folder: Path) -> list[str]:
 
 
 def _build_ripgrep_command() -> list[str]:
-    """Not sorted by time: before its version 14 it does that for each folder by itself."""
+    """Return the command for ripgrep. It does not sort by time, because ripgrep before version 14 sorts each folder
+    by itself."""
     unwanted = [f"--glob=!{name}" for name in JUNK]
     quiet = ["--no-config", "--no-messages", "--null", "--no-require-git"]
     return ["rg", "--files", "--hidden", *quiet, *unwanted]
@@ -54,7 +56,8 @@ def _build_git_command() -> list[str]:
 
 
 async def _read_output(command: list[str], folder: Path) -> bytes | None:
-    """None when it cannot be had; what had come in time when it is too much or takes too long."""
+    """Return the output of a command: the part that came in time, if there is too much of it or it takes too long;
+    None if the command fails."""
     output = bytearray()
     try:
         async with programs.running(command, folder, asyncio.subprocess.DEVNULL) as running:
@@ -68,7 +71,8 @@ async def _read_output(command: list[str], folder: Path) -> bytes | None:
 
 
 def _split_names(output: bytes) -> list[str]:
-    """What stands after the last NUL is half a name. A replaced character is one that no JSON could hold."""
+    """Split the output at NULs. After the last NUL there is only half a name. Names with a replacement character are
+    left out, because JSON could not contain the real ones."""
     text = output.decode("utf-8", errors="replace")
     if os.sep == "\\":
         text = text.replace("\\", "/")
@@ -79,18 +83,21 @@ def _split_names(output: bytes) -> list[str]:
 
 
 def _sort_newest_first(folder: Path, names: Iterable[str]) -> list[str]:
-    """Without those that git still lists and that are gone. Each look lets go of the interpreter."""
+    """Sort the names by the time of the last change. Files that git still lists although they are gone are left out.
+    Each `lstat` releases the interpreter lock."""
     changed: list[tuple[int, str]] = []
     for name in names:
         try:
-            changed.append((-os.lstat(f"{folder}{os.sep}{name}").st_mtime_ns, name))  # half the time
+            changed.append(
+                (-os.lstat(f"{folder}{os.sep}{name}").st_mtime_ns, name)
+            )  # an f-string takes half the time of a Path
         except (OSError, ValueError):
             continue
     return [name for _, name in sorted(changed)]
 
 
 def _walk(folder: Path) -> list[str]:
-    """With the rules of every `.gitignore` on the way; a rule further in is the stronger one."""
+    """Walk the folder, with the rules of every `.gitignore` on the way. Rules of an inner folder win."""
     from pathspec import GitIgnoreSpec
 
     names: list[str] = []

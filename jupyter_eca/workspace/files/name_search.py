@@ -1,7 +1,7 @@
-"""Which of many names a few typed letters mean. Knows nothing of files but that their names have slashes.
+"""Finds which of many names match a few typed letters. It must not know files, only that names contain slashes.
 
-All names lie in one string, the preferred ones first: finding places in it is fifty times as fast as looking at each
-name, and what a search that must end early leaves out is what is least preferred.
+All names are in one string, the preferred ones first. Searching this string is fifty times as fast as looking at each
+name, and a search that must stop early misses only the names that are least preferred.
 """
 
 from __future__ import annotations
@@ -16,28 +16,35 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-# Seconds for the places where the letters stand together, and for those where they stand apart: for files and folders
-# and with the rest of an answer they have to fit into 20 ms. Searching 50,000 names rarely takes so long.
+# Seconds for finding names that contain the typed letters together, and for names that contain them apart. The search
+# for files, the search for folders and the rest of an answer have to fit into 20 ms. Searching 50,000 names rarely
+# takes so long.
 TOGETHER_S: Final = 0.004
 APART_S: Final = 0.003
 
-# How often the clock is looked at: names, and characters.
+# The clock is read after so many names, or so many characters.
 _CLOCK_NAMES, _CLOCK_CHARACTERS = 128, 65_536
 
 
 class Fit(IntEnum):
-    """How well a name fits what was typed, the best first. Case does not count."""
+    """How well a name matches what was typed, the best first. Case does not count."""
 
     EXACT = 0
+    """The last part of the path is what was typed."""
     PREFIX = 1
+    """The last part begins with it."""
     WORD = 2
+    """A word in the last part begins with it."""
     NAME = 3
+    """The last part contains it."""
     PATH = 4
+    """The path contains it."""
     LETTERS = 5
+    """The path contains its letters in this order, with others between them."""
 
 
 class Names:
-    """Names in order of preference, ready to be searched. A name holds no line break."""
+    """Names in order of preference, ready to be searched. A name contains no line break."""
 
     def __init__(self, names: Sequence[str]) -> None:
         self.names = tuple(names)
@@ -46,9 +53,9 @@ class Names:
         self._starts = list(accumulate(map(len, lines), initial=1))
 
     def best(self, query: str, limit: int) -> list[tuple[Fit, str]]:
-        """At most `limit`, those that fit equally well in order of preference.
+        """Return at most `limit` names, the best first; equally good ones in order of preference.
 
-        Where a name begins with what was typed, those with only the same letters are not what is meant.
+        Where a name begins with what was typed, names that only contain its letters are not searched.
         """
         query = " ".join(query.lower().split())
         if not query:
@@ -63,7 +70,7 @@ class Names:
         return [(fit, self.names[number]) for fit, number in best]
 
     def _find_together(self, query: str, limit: int) -> dict[int, Fit]:
-        """By number of the name."""
+        """Find names that contain the query, by the number of the name."""
         until = perf_counter() + TOGETHER_S
         found: dict[int, Fit] = {}
         good = 0
@@ -99,7 +106,7 @@ class Names:
         return Fit.WORD if before in "-_. " else Fit.NAME
 
     def _find_apart(self, query: str) -> Iterator[int]:
-        """Names with the letters in this order, anything between them."""
+        """Find names that contain the letters in this order, with anything between them."""
         until = perf_counter() + APART_S
         letters = [letter for letter in query if not letter.isspace()]
         if any(letter not in self._text for letter in letters):
@@ -107,7 +114,7 @@ class Names:
         escaped = map(re.escape, letters)
         pattern = re.compile("\n" + "".join(f"[^\n{letter}]*+{letter}" for letter in escaped))
         for start in range(0, len(self._text), _CLOCK_CHARACTERS):
-            # a name on the border of two pieces is begun in the first and ended in the second
+            # a name on the border of two pieces begins in the first, and is matched to its end
             for hit in pattern.finditer(self._text, start, self._find_line_end(start + _CLOCK_CHARACTERS)):
                 yield self._find_number(hit.end() - 1)
             if perf_counter() > until:
@@ -119,6 +126,6 @@ class Names:
 
 
 def fit(query: str, name: str) -> Fit | None:
-    """How one name fits; None when it does not."""
+    """Return how well one name matches; None when it does not."""
     found = Names((name.replace("\n", " "),)).best(query, 1)
     return found[0][0] if found else None
