@@ -1,4 +1,9 @@
-"""All that is wrong with a notebook or a file, of all sources together. A source that fails costs its own part only."""
+"""Collects the diagnostics of a notebook or a file from all sources. A source that fails adds a note for the reader,
+and the others still count.
+
+It must not find problems itself: `notebook_state.py`, `tracebacks.py`, `ruff.py` and `ty.py` do. The tool that shows
+the result is in `plugins/tools/`.
+"""
 
 from __future__ import annotations
 
@@ -27,13 +32,17 @@ if TYPE_CHECKING:
 _PYTHON: Final = (".py", ".pyi", ".pyw")
 
 _LinterOutcome = tuple["list[EditorDiagnostic]", str]
-"""What it found, and a line for the reader when it could not look."""
+"""The diagnostics of a linter, and a note for the reader when it could not run."""
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
+    """All diagnostics of a notebook or a file."""
+
     found: tuple[EditorDiagnostic, ...]
+    """Each problem once, in the order of the sources."""
     notes: tuple[str, ...] = ()
+    """Why a linter could not run, one line each."""
 
 
 async def of_notebook(
@@ -42,7 +51,8 @@ async def of_notebook(
     kernel_facts: Awaitable[Known],
     editor_diagnostics: Sequence[EditorDiagnostic] = (),
 ) -> Report:
-    """`others` are what an editor has told of it; the kernel is `asked` meanwhile."""
+    """Check a notebook. `editor_diagnostics` are those that an editor already has. The kernel is asked while the
+    linters run."""
     asking = asyncio.ensure_future(kernel_facts)
     try:
         code, (real, root) = await asyncio.gather(
@@ -75,7 +85,10 @@ async def _run_linters(
 
 
 async def of_file(files: Files, real: Path, editor_diagnostics: Sequence[EditorDiagnostic] = ()) -> Report:
-    """What is no Python is its editor's business alone. Raises: ToolError when it cannot be read."""
+    """Check a file. Only Python files are checked here; for others there are the diagnostics of the editor.
+
+    Raises: ToolError when the file cannot be read.
+    """
     if real.suffix not in _PYTHON:
         return Report(tuple(editor_diagnostics))
     name = real.as_uri()
@@ -102,7 +115,7 @@ async def _try_linter(source: Awaitable[list[EditorDiagnostic]]) -> _LinterOutco
 
 
 def _list_flaws(path: str, code: Sequence[AnalyzedCell]) -> list[EditorDiagnostic]:
-    """What Python's own parser says, where nobody else looks at all."""
+    """List the errors of Python's own parser, for cells that no linter could check."""
     flaws = [(sheet.cell, sheet.flaw) for sheet in code if sheet.flaw]
     return [
         make_cell_diagnostic(path, cell, (flaw.line, flaw.character), Severity.ERROR, flaw.message, "python")
@@ -111,13 +124,15 @@ def _list_flaws(path: str, code: Sequence[AnalyzedCell]) -> list[EditorDiagnosti
 
 
 def _list_bound_names(code: Sequence[AnalyzedCell], known: Known) -> set[str]:
-    """Names that nobody needs to be warned of: a magic binds them, or they are told of as names of the kernel's."""
+    """Return the names that are defined although linters cannot see it: a magic binds them, or they exist in the
+    kernel."""
     by_magic = {name for sheet in code for name in sheet.magic_names}
     return by_magic | (known.names or set())
 
 
 def _locate(files: Files, path: str) -> tuple[Path, Path]:
-    """Where the notebook is, and its project. One that is nowhere here is linted as if it were in the first folder."""
+    """Return the path of a notebook and the root of its project. A notebook that is not on this disk is linted as if
+    it were in the first folder."""
     root = files.roots[0].resolve()
     try:
         real = files.resolve(path)

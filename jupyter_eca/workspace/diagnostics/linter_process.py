@@ -1,4 +1,8 @@
-"""Linters as programs: found beside this Python or on the PATH, given a source, and never waited for too long."""
+"""Runs linters as programs: finds them beside this Python or on the PATH, gives them a source, and never waits for them
+for long.
+
+It must not know what they print: `ruff.py` and `ty.py` do.
+"""
 
 from __future__ import annotations
 
@@ -16,25 +20,30 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-# What lints in 50 ms and has not ended by then hangs, in the file system say.
+# Seconds. Linting takes 50 ms; a program that has not ended by then hangs, for example in the file system.
 LIMIT_SECONDS: Final = 10.0
 
-# What would have them look elsewhere, or write as for a terminal.
+# Variables that would make linters use other settings, or write for a terminal.
 _UNWANTED_VARIABLES: Final = ("RUFF_", "TY_", "FORCE_COLOR", "CLICOLOR")
 
 
 class LinterError(Exception):
-    """It did not do its work; the message says why."""
+    """A linter did not do its work. The message says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class LinterResult:
+    """How a linter ended, and what it printed."""
+
     code: int
     output: str
     errors: str
 
     def check_output(self, name: str, *good: int) -> str:
-        """The output. Raises: ProgramError, with what it complained of."""
+        """Return the output. `good` are the exit codes that mean success.
+
+        Raises: LinterError with what the linter reported.
+        """
         if self.code not in good:
             said = " ".join(self.errors.removeprefix(f"{name} failed").split())
             raise LinterError(f"{name} failed: {said[:300] or f'exit status {self.code}'}")
@@ -42,14 +51,17 @@ class LinterResult:
 
 
 def find(name: str) -> str | None:
-    """Where pip puts programs, then where the user's shell finds them."""
+    """Find a program: first where pip installs programs, then on the PATH of the user."""
     folders = [sysconfig.get_path("scripts"), sysconfig.get_path("scripts", sysconfig.get_preferred_scheme("user"))]
     own = os.pathsep.join(folder for folder in folders if folder)
     return shutil.which(name, path=own) or shutil.which(name)
 
 
 async def run(arguments: Sequence[str], folder: Path, text: str = "", *, limit: float | None = None) -> LinterResult:
-    """Raises: ProgramError when it cannot be started, or does not end. Cancelled, it is dead before this returns."""
+    """Run a linter. When this is cancelled, the process is dead before it returns.
+
+    Raises: LinterError when the linter cannot be started, or does not end.
+    """
     kept = {name: value for name, value in os.environ.items() if not name.startswith(_UNWANTED_VARIABLES)}
     pipe = asyncio.subprocess.PIPE
     try:

@@ -1,4 +1,7 @@
-"""What several sources tell of one place, told once: the first one that tells it keeps it."""
+"""Merges the diagnostics of several sources: a problem that several report is kept once, from the first source.
+
+It must not know the sources; `collect.py` gives their order.
+"""
 
 from __future__ import annotations
 
@@ -25,19 +28,21 @@ _ORDER: Final = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.INFO: 2, Sever
 
 
 def merge(diagnostics: Iterable[EditorDiagnostic], bound_names: Collection[str] = ()) -> list[EditorDiagnostic]:
-    """`bound` are names that are defined, though a linter cannot see it: by a magic, or in the kernel."""
+    """Remove duplicates, and false reports of undefined names. `bound_names` are defined although a linter cannot
+    see it: by a magic, or in the kernel."""
     kept: dict[tuple[str, int, str], EditorDiagnostic] = {}
     for one in diagnostics:
         name = _find_undefined_name(one)
         if name and one.code not in _OWN_CODES and (name in bound_names or is_known(name) or iskeyword(name)):
-            continue  # a keyword is what ty makes of broken syntax
+            continue  # ty reports a keyword as a name where the syntax is broken
         kind = _classify(one, name)
-        # Of one mistake a parser makes several, line after line.
+        # One mistake makes a parser report several errors, line after line.
         kept.setdefault((one.uri, 0 if kind == _SYNTAX_KIND else one.range.start.line, kind), one)
     return list(kept.values())
 
 
 def first_errors(diagnostic: EditorDiagnostic) -> tuple[int, int, int]:
+    """Sort key that puts errors first, then by position."""
     return _ORDER[diagnostic.severity], diagnostic.range.start.line, diagnostic.range.start.character
 
 

@@ -1,4 +1,8 @@
-"""Which names a cell binds, and which ones it takes from elsewhere: read off its tree, nothing is run."""
+"""Finds which names a cell binds, and which it reads from elsewhere. It looks only at the syntax tree, and runs
+nothing.
+
+It must not know notebooks: `notebook_state.py` compares the names of cells.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 Spot = tuple[int, int]
-"""Line and character, from 0."""
+"""Line and character. Both count from 0."""
 
-# What IPython puts beside Python's own.
+# Names that IPython defines beside Python's own.
 KNOWN_NAMES: Final = frozenset(
     {*dir(builtins), "get_ipython", "display", "In", "Out", "exit", "quit", "__file__", "__name__"}
 )
@@ -24,17 +28,20 @@ _COMPREHENSIONS = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 
 @dataclass(slots=True)
 class CellNames:
-    """`takes` are names that are read as the cell runs, before it binds them itself; `later` those that its functions
-    read when they are called. `stars`: it imports names that are not written down."""
+    """The names of one cell."""
 
     binds: set[str] = field(default_factory=set[str])
+    """Names that the cell defines."""
     reads: dict[str, Spot] = field(default_factory=dict[str, Spot])
+    """Names that are read while the cell runs, before the cell itself binds them, with where."""
     reads_later: dict[str, Spot] = field(default_factory=dict[str, Spot])
+    """Names that its functions read when somebody calls them, with where."""
     has_star_import: bool = False
+    """Whether it imports names that are not written down (`import *`)."""
 
 
 def is_known(name: str) -> bool:
-    """IPython's history (`_`, `_3`, `_i3`, `__`) too."""
+    """Return whether a name always exists: built-in names, and the history of IPython (`_`, `_3`, `_i3`, `__`)."""
     return (
         name in KNOWN_NAMES
         or (name.startswith("_") and name.strip("_").lstrip("io").isdecimal())
@@ -43,7 +50,10 @@ def is_known(name: str) -> bool:
 
 
 def analyze_names(tree: ast.Module) -> CellNames:
-    """Raises: RecursionError, of a tree that is too deep."""
+    """Analyze the tree of a cell.
+
+    Raises: RecursionError for a tree that is too deep.
+    """
     found = CellNames()
     _NameVisitor(found).visit_all(tree.body)
     found.reads_later = {name: spot for name, spot in found.reads_later.items() if name not in found.binds}
@@ -51,7 +61,8 @@ def analyze_names(tree: ast.Module) -> CellNames:
 
 
 class _NameVisitor(ast.NodeVisitor):
-    """`local` are the names of the scopes around, outermost first; none at the cell's own level."""
+    """Visits the tree of a cell. `local` are the names of the enclosing scopes, outermost first; none at the level
+    of the cell. `deferred` code runs only when somebody calls it."""
 
     def __init__(self, found: CellNames, local: tuple[set[str], ...] = (), *, deferred: bool = False) -> None:
         self._names = found
@@ -69,7 +80,7 @@ class _NameVisitor(ast.NodeVisitor):
             self._add_binding(node.id)
 
     def visit_AugAssign(self, node: ast.AugAssign) -> None:
-        """`x += 1` reads it first."""
+        """`x += 1` reads the name before it binds it."""
         self.visit(node.value)
         if isinstance(node.target, ast.Name):
             self._add_read(node.target.id, node.target)
@@ -121,7 +132,8 @@ class _NameVisitor(ast.NodeVisitor):
         self.generic_visit(node)
 
     def visit_ClassDef(self, node: ast.ClassDef) -> None:
-        """Its methods do not see its names; that a body reads its own is what matters here."""
+        """Visit a class. In Python, methods do not see the names of the class body; here they do, since only reads
+        by the body itself matter."""
         self.visit_all([*node.decorator_list, *node.bases, *node.keywords])
         inner = _NameVisitor(self._names, (*self._local, _list_type_parameters(node)), deferred=self._deferred)
         inner.visit_all(node.body)
@@ -155,7 +167,7 @@ class _NameVisitor(ast.NodeVisitor):
         self.visit(node.value)
         if not self._local:
             self._add_binding(node.target.id)
-        elif not self._deferred:  # of a comprehension at the cell's level: it binds outside of that
+        elif not self._deferred:  # in a comprehension at the level of the cell, `:=` binds in the cell
             self._names.binds.add(node.target.id)
 
     def _visit_function(self, node: _SCOPES, body: Iterable[ast.AST]) -> None:
@@ -179,7 +191,7 @@ class _NameVisitor(ast.NodeVisitor):
 
 
 def _list_bound_names(node: _SCOPES) -> tuple[set[str], set[str]]:
-    """The names of a function's own, and those that it binds outside of itself by `global`."""
+    """Return the local names of a function, and the names that it binds outside of itself by `global`."""
     every = [node.args, *node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
     more = [one for one in (node.args.vararg, node.args.kwarg) if one is not None]
     local = _list_type_parameters(node) | {one.arg for one in (*every, *more) if isinstance(one, ast.arg)}
@@ -208,5 +220,5 @@ def _list_bound_names(node: _SCOPES) -> tuple[set[str], set[str]]:
 
 
 def _list_type_parameters(node: ast.AST) -> set[str]:
-    """Of types (PEP 695)."""
+    """Return the type parameters (PEP 695)."""
     return {one.name for one in getattr(node, "type_params", ())}

@@ -1,4 +1,5 @@
-"""A notebook's code as linters take it: its code cells alone, never their outputs."""
+"""Writes the code cells of a notebook for linters, without outputs. It must not run linters: `ruff.py` and `ty.py`
+do."""
 
 from __future__ import annotations
 
@@ -13,7 +14,8 @@ if TYPE_CHECKING:
 
 
 def build_notebook_json(code: Sequence[AnalyzedCell], without: Collection[int] = ()) -> str:
-    """As nbformat; the cells that are at these places are empty in it, so that the others keep theirs."""
+    """Return a notebook in nbformat. The cells at the places in `without` are empty in it, so that the others keep
+    their positions."""
     cells: list[dict[str, Any]] = [
         {
             "cell_type": "code",
@@ -30,10 +32,10 @@ def build_notebook_json(code: Sequence[AnalyzedCell], without: Collection[int] =
 
 
 def collect_words(code: Sequence[AnalyzedCell], without: Collection[int]) -> set[str]:
-    """The words of the cells that are left out: names that the others may have from them."""
+    """Return all words in the cells that were left out: names that other cells may get from them."""
     return {word for place in without for word in re.findall(r"\w+", code[place].cell.source)}
 
 
 def extract_quoted_name(message: str) -> str:
-    """The name that a linter speaks of."""
+    """Return the name that a linter quotes in its message."""
     return message.partition("`")[2].partition("`")[0]

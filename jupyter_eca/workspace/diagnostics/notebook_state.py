@@ -1,5 +1,9 @@
-"""What only a notebook can have wrong: cells that ran out of order, were edited since or never ran, and names that live
-on in the kernel alone. Pure: of the document, and of the names that its kernel has."""
+"""Problems that only a notebook can have: cells that ran out of order, were edited after they ran, or never ran, and
+names that exist in the kernel only.
+
+Pure: it works on the document and on the names that the kernel has. It must not ask the kernel (`kernel.py` does) or
+run linters.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +27,7 @@ if TYPE_CHECKING:
 
 SOURCE: Final = "notebook"
 
-# Of the names that a restart loses: a loop of a thousand of them says no more.
+# Names that are listed of those that a restart loses. More than these help nobody.
 MAX_NAMES: Final = 30
 
 _PYTHON: Final = ("python", "ipython", "")
@@ -31,18 +35,23 @@ _PYTHON: Final = ("python", "ipython", "")
 
 @dataclass(frozen=True, slots=True)
 class AnalyzedCell:
-    """A code cell and its number; what it binds and takes, where it is Python that can be read. `magic` are the names
-    that its magics bind."""
+    """A code cell, and what is known of its names."""
 
     number: int
+    """Its number in the notebook, from 1."""
     cell: NotebookCell
     names: CellNames
+    """The names that it binds and reads, where it is Python that can be parsed."""
     is_opaque: bool
+    """Whether it may bind names that cannot be known from the source."""
     flaw: Flaw | None = None
+    """Why Python cannot parse it."""
     magic_names: frozenset[str] = frozenset()
+    """The names that its magics bind."""
 
     @property
     def is_current(self) -> bool:
+        """Whether it ran, and was not edited since."""
         return self.cell.execution_count is not None and self.cell.state is not CellState.EDITED
 
 
@@ -51,7 +60,7 @@ def is_python(document: NotebookDocument) -> bool:
 
 
 def sheets(document: NotebookDocument) -> tuple[AnalyzedCell, ...]:
-    """Those cells that have code in them. It takes a few milliseconds of Python's own parser."""
+    """Analyze the cells that contain code. Parsing takes a few milliseconds."""
     python = is_python(document)
     return tuple(
         _analyze_cell(number, cell, python=python)
@@ -77,7 +86,8 @@ def _analyze_cell(number: int, cell: NotebookCell, *, python: bool) -> AnalyzedC
 def found(
     document: NotebookDocument, code: Sequence[AnalyzedCell], kernel: frozenset[str] | None = None
 ) -> list[EditorDiagnostic]:
-    """`kernel` are the names that the user has in it; None where it could not be asked."""
+    """Find the problems of a notebook. `kernel` are the names that the user has in the kernel; None where it could
+    not be asked."""
     problems = [*_check_states(document.path, code), *_check_order(document.path, code)]
     if is_python(document):
         problems += [
@@ -91,14 +101,15 @@ def _check_states(path: str, code: Iterable[AnalyzedCell]) -> Iterator[EditorDia
     for sheet in code:
         cell, state = sheet.cell, sheet.cell.state
         if state is CellState.EDITED:
-            said = "edited since it ran: its outputs, and its names in the kernel, are of another source"
+            said = "edited since it ran: its outputs, and its names in the kernel, come from the old source"
             yield _make_diagnostic(path, cell, Severity.WARNING, said, "edited")
         elif state is CellState.NEVER_RUN or (state is None and cell.execution_count is None):
             yield _make_diagnostic(path, cell, Severity.INFO, "never run", "never-run")
 
 
 def _check_order(path: str, code: Sequence[AnalyzedCell]) -> Iterator[EditorDiagnostic]:
-    """As few cells as explain the order: with the one that was run again, not with all the others that were not."""
+    """Find the cells that ran out of order: as few as explain the order. When one cell was run again, it is that
+    cell, and not all the others."""
     ran = [sheet for sheet in code if sheet.cell.execution_count is not None]
     in_order = _find_longest_run([sheet.cell.execution_count or 0 for sheet in ran])
     for place, sheet in enumerate(ran):
@@ -121,7 +132,7 @@ def _check_order(path: str, code: Sequence[AnalyzedCell]) -> Iterator[EditorDiag
 
 
 def _find_longest_run(counts: Sequence[int]) -> set[int]:
-    """The places of a longest run of counts that only grow."""
+    """Return the positions of a longest sequence of growing counts."""
     ends: list[int] = []
     places: list[int] = []
     before: list[int] = []
@@ -139,12 +150,12 @@ def _find_longest_run(counts: Sequence[int]) -> set[int]:
 
 
 def _check_reads(path: str, code: Sequence[AnalyzedCell], kernel: frozenset[str]) -> Iterator[EditorDiagnostic]:
-    """Names that a cell reads, and where they come from."""
+    """Check where the names that a cell reads come from."""
     definers: dict[str, list[AnalyzedCell]] = {}
     for sheet in code:
         for name in sheet.names.binds:
             definers.setdefault(name, []).append(sheet)
-    unseen = False  # from here on names may come from what nobody can read
+    unseen = False  # from here on, names may come from a cell that could not be analyzed
     for sheet in code:
         unseen = unseen or sheet.is_opaque
         for name, spot in sheet.names.reads.items():
@@ -164,7 +175,8 @@ def _check_reads(path: str, code: Sequence[AnalyzedCell], kernel: frozenset[str]
 
 
 def _worked_with_name(sheet: AnalyzedCell, name: str) -> bool:
-    """Whether the cell ran to its end with a name that it must have got from somewhere."""
+    """Return whether the cell ran without an error and reads this name, so that the name must have come from
+    somewhere."""
     failed = any(output.get("output_type") == "error" for output in sheet.cell.outputs)
     return sheet.is_current and not failed and name in sheet.names.reads
 
@@ -174,9 +186,7 @@ def _check_stale_read(
 ) -> Iterator[EditorDiagnostic]:
     mine, its = sheet.cell.execution_count, by.cell.execution_count
     if sheet.is_current and mine is not None and its is not None and its > mine:
-        said = (
-            f"ran before cell {by.number}, which made `{name}` anew: its outputs may be old (execution {mine}, {its})"
-        )
+        said = f"ran before cell {by.number}, which defined `{name}` again: its outputs may be old (execution {mine}, {its})"
         yield _make_diagnostic(path, sheet.cell, Severity.WARNING, said, "stale", spot)
 
 
@@ -195,7 +205,7 @@ def _check_lost_names(
 def _make_diagnostic(
     path: str, cell: NotebookCell, severity: Severity, message: str, code: str, spot: Spot = (0, 0)
 ) -> EditorDiagnostic:
-    """Python's own columns are of bytes."""
+    """Make a diagnostic in a cell. Columns of Python count bytes, those of a diagnostic characters."""
     line, column = spot
     text = cell.source.split("\n")[line] if line <= cell.source.count("\n") else ""
     character = len(text.encode("utf-8", "replace")[:column].decode("utf-8", "ignore"))
@@ -208,7 +218,7 @@ def _describe_cells(found: Sequence[AnalyzedCell]) -> str:
 
 
 def ranges(numbers: Iterable[int]) -> str:
-    """`2-4, 7`."""
+    """Format numbers as `2-4, 7`."""
     runs: list[list[int]] = []
     for number in numbers:
         if runs and number == runs[-1][-1] + 1:

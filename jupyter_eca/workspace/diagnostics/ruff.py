@@ -1,4 +1,7 @@
-"""Ruff over the cells of a notebook, or over a file; the source goes through a pipe, under the name of the file."""
+"""Runs ruff on the cells of a notebook, or on a file. The source goes through a pipe, under the name of the file.
+
+Processes are run in `linter_process.py`.
+"""
 
 from __future__ import annotations
 
@@ -22,8 +25,8 @@ if TYPE_CHECKING:
 SOURCE: Final = "ruff"
 SYNTAX_CODE: Final = "invalid-syntax"
 
-# Where nobody has chosen rules: what is, or soon will be, an error when the code runs. No unused imports and variables,
-# no star imports, no names that are made anew: a notebook is full of them, and none is a mistake there.
+# The rules where the user has chosen none: what is an error when the code runs, or soon will be. No unused imports and
+# variables, no star imports, no redefined names: notebooks are full of them, and there they are no mistakes.
 SELECT: Final = "E9,F,PLE,B002,B006,B015,B017,B020,B021,B023,B035,NPY003,NPY201"
 IGNORE: Final = "F401,F403,F405,F541,F811,F841"
 
@@ -32,11 +35,15 @@ _CONFIG_FILES: Final = ("ruff.toml", ".ruff.toml")
 
 
 async def of_notebook(path: str, code: Sequence[AnalyzedCell], real: Path) -> list[EditorDiagnostic]:
-    """`real` is where the notebook is, or would be. Raises: ProgramError."""
+    """Check a notebook. `real` is its path, which need not exist.
+
+    Raises: LinterError.
+    """
     found = await _run(build_notebook_json(code), real)
     broken = {_find_cell_index(one) for one in found if _find_code(one) == SYNTAX_CODE}
     if broken:
-        # Of a source that it cannot parse ruff tells nothing else, and a notebook is one source to it.
+        # Ruff reports nothing else of a source that it cannot parse, and a notebook is one source to it. So the broken
+        # cells are left out, and the rest is checked again.
         found = [one for one in found if _find_code(one) == SYNTAX_CODE] + await _run(
             build_notebook_json(code, broken), real
         )
@@ -75,7 +82,7 @@ async def _run(text: str, real: Path) -> list[dict[str, Any]]:
 
 
 def _has_rules(folder: Path) -> bool:
-    """Whether ruff itself will find some, in this folder or in one above it."""
+    """Return whether the user has chosen rules, in this folder or in one above it."""
     for one in (folder, *folder.parents):
         if any((one / name).is_file() for name in _CONFIG_FILES):
             return True
@@ -90,7 +97,7 @@ def _find_folder(real: Path) -> Path:
 
 
 def _find_cell_index(one: dict[str, Any]) -> int:
-    """Ruff numbers cells from 1."""
+    """Return the index of the cell. Ruff counts cells from 1."""
     return int(one.get("cell") or 1) - 1
 
 

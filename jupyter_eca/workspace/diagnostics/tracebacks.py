@@ -1,6 +1,7 @@
-"""Errors in the outputs of cells, at every place that their tracebacks passed through.
+"""Errors in the outputs of cells, reported at each place that their tracebacks pass through.
 
-IPython names a cell by its execution count. A count that no cell has any more is of a source that is gone.
+IPython names a cell by its execution count. A count that no cell has any more belongs to a source that is gone. The
+module must not read files: `collect.py` tells it which are in the workspace.
 """
 
 from __future__ import annotations
@@ -22,12 +23,12 @@ if TYPE_CHECKING:
 
 SOURCE: Final = "traceback"
 
-# Of one traceback: a recursion without an end says it all in its last frames.
+# Limits for one traceback. A recursion without an end shows all that matters in its last frames.
 MAX_TRACEBACK: Final = 100_000
 MAX_PLACES: Final = 20
 MAX_MESSAGE: Final = 500
 
-# How IPython heads a frame: since 8.5, since 8.0 and before; in files; and as Python itself does.
+# The first line of a frame: in IPython since 8.5, since 8.0 and before; in files; and in Python itself.
 _FRAME: Final = re.compile(
     r"^\s*(?:(?:Cell In|Input In) ?\[(?P<new>\d+)\]|<ipython-input-(?P<old>\d+)-\w+>)(?:, line (?P<line>\d+))?"
     r"|^\s*File (?:\"(?P<quoted>[^\"]+)\", line (?P<at>\d+)|(?P<file>[^<\n]+?):(?P<number>\d+)(?:, in | in |$|\())"
@@ -37,7 +38,7 @@ _FRAME: Final = re.compile(
 
 
 def found(document: NotebookDocument, files: Callable[[str], str | None]) -> list[EditorDiagnostic]:
-    """`files` gives the URI of a file's path, None when it is not one of the workspace's."""
+    """Find the errors of a notebook. `files` returns the URI of a path; None when it is not in the workspace."""
     diagnostics: list[EditorDiagnostic] = []
     by_count = {cell.execution_count: cell for cell in document.cells if cell.execution_count is not None}
     for cell in document.cells:
@@ -54,7 +55,7 @@ def _follow_traceback(
     by_count: dict[int, NotebookCell],
     files: Callable[[str], str | None],
 ) -> Iterator[EditorDiagnostic]:
-    """The cell that failed first, then what it called, in the order of the calls; each line once."""
+    """Report the cell that failed first, then what it called, in the order of the calls. Each line is reported once."""
     message = f"{output.get('ename', 'Error')}: {output.get('evalue', '')}".rstrip(": ")[:MAX_MESSAGE]
     seen: dict[tuple[str, int], EditorDiagnostic] = {}
     for count, file, line in _read_frames(output):
@@ -75,7 +76,8 @@ def _follow_traceback(
 
 
 def _read_frames(output: dict[str, Any]) -> Iterator[tuple[int | None, str, int]]:
-    """Execution count or file, and the line from 1. Before IPython 8.5 only an arrow says the line of a frame."""
+    """Yield the execution count or the file of each frame, and its line from 1. Before IPython 8.5 only an arrow
+    marks the line."""
     count: int | None = None
     waits = False
     for match in _FRAME.finditer(_shorten(output.get("traceback"))):
@@ -95,7 +97,8 @@ def _read_frames(output: dict[str, Any]) -> Iterator[tuple[int | None, str, int]
 
 
 def _shorten(traceback: Any) -> str:
-    """Both ends: the first frame is the cell's own, the last one is where it was raised."""
+    """Return the traceback as text. Of a long one both ends stay: the first frame is in the cell, and the last one
+    is where the error was raised."""
     lines = cast("list[Any]", traceback) if isinstance(traceback, list) else [traceback or ""]
     text = "\n".join(str(line)[:MAX_TRACEBACK] for line in (*lines[:200], *lines[200:][-200:]))
     half = MAX_TRACEBACK // 2

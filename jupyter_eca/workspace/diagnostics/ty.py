@@ -1,7 +1,8 @@
-"""ty over the cells of a notebook, or over a file: types, and imports that the kernel would not find.
+"""Runs ty on the cells of a notebook, or on a file: types, and imports that the kernel would not find.
 
-It reads files only, so that a notebook is written to a folder of its own outside of the workspace. Of its formats the
-concise one is used: those for machines leave out the line of what is in a notebook (0.0.105).
+ty reads files only, so a notebook is written to a temporary folder outside of the workspace. The concise format is
+used, because in the formats for machines the line of a notebook cell is missing (0.0.105). Processes are run in
+`linter_process.py`.
 """
 
 from __future__ import annotations
@@ -39,9 +40,14 @@ _SEVERITY: Final = {"error": Severity.ERROR, "fatal": Severity.ERROR, "warning":
 async def of_notebook(
     path: str, code: Sequence[AnalyzedCell], real: Path, root: Path, python: str | None
 ) -> list[EditorDiagnostic]:
-    """`real` is where the notebook is: it imports what is beside it. `root` has the project's configuration, `python`
-    is the kernel's interpreter. Raises: ProgramError."""
-    # What it makes of a source that it cannot parse is wrong elsewhere too.
+    """Check a notebook.
+
+    `real` is its path: it imports what is beside it. `root` has the configuration of the project, and `python` is the
+    interpreter of the kernel.
+
+    Raises: LinterError.
+    """
+    # In cells that it cannot parse, its reports about the other cells are wrong too.
     broken = {place for place, sheet in enumerate(code) if sheet.flaw}
     unseen = collect_words(code, broken)
     kept = await asyncio.to_thread(TemporaryDirectory, prefix="eca-lint-")
@@ -77,7 +83,8 @@ async def check_file(uri: str, real: Path, root: Path, python: str | None) -> li
 
 
 def choose_python(root: Path) -> str | None:
-    """Where imports are looked for when no kernel says it: where the project has it, else where we are."""
+    """Return the Python whose packages are searched when no kernel names one: None where the project has its own,
+    else that of this process."""
     if (root / ".venv").exists() or (root / "ty.toml").exists():
         return None
     with suppress(OSError, ValueError):

@@ -88,9 +88,8 @@ def _sort_newest_first(folder: Path, names: Iterable[str]) -> list[str]:
     changed: list[tuple[int, str]] = []
     for name in names:
         try:
-            changed.append(
-                (-os.lstat(f"{folder}{os.sep}{name}").st_mtime_ns, name)
-            )  # an f-string takes half the time of a Path
+            # Joining strings takes half the time of joining paths.
+            changed.append((-os.lstat(f"{folder}{os.sep}{name}").st_mtime_ns, name))
         except (OSError, ValueError):
             continue
     return [name for _, name in sorted(changed)]

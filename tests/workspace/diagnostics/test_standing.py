@@ -59,7 +59,7 @@ def test_a_name_is_looked_for_above_below_and_in_the_kernel() -> None:
     assert short(found) == [
         "a: out-of-order", "b: stale", "b: defined-below", "c: defined-nowhere", ": lost-by-restart",
     ]  # fmt: skip
-    assert found[1].message.endswith("made `x` anew: its outputs may be old (execution 2, 4)")
+    assert found[1].message.endswith("defined `x` again: its outputs may be old (execution 2, 4)")
     assert found[-1].message == "A restart would lose what no cell defines: w, z"
 
 
