@@ -62,16 +62,23 @@ async def of_notebook(
         known = await asking
     finally:
         asking.cancel()
-    own = notebook_state.found(document, code, known.names)
-    traced = await asyncio.to_thread(tracebacks.found, document, lambda file: _file_uri(files, file))
-    plain = _list_flaws(document.path, code) if linted and all(note for _, note in linted) else []
-    told = [*own, *traced, *(one for found, _ in linted for one in found), *plain, *editor_diagnostics]
-    return Report(tuple(merge(told, _list_bound_names(code, known))), tuple(note for _, note in linted if note))
+    notebook_problems = notebook_state.found(document, code, known.names)
+    errors = await asyncio.to_thread(tracebacks.found, document, lambda file: _file_uri(files, file))
+    flaws = _list_flaws(document.path, code) if linted and all(note for _, note in linted) else []
+    diagnostics = [
+        *notebook_problems,
+        *errors,
+        *(one for found, _ in linted for one in found),
+        *flaws,
+        *editor_diagnostics,
+    ]
+    return Report(tuple(merge(diagnostics, _list_bound_names(code, known))), tuple(note for _, note in linted if note))
 
 
 async def _run_linters(
     document: NotebookDocument, code: Sequence[AnalyzedCell], real: Path, root: Path, asking: asyncio.Future[Known]
 ) -> list[_LinterOutcome]:
+    """Run ruff and ty at the same time. A notebook of another language is not linted."""
     if not (code and notebook_state.is_python(document)):
         return []
 
@@ -102,12 +109,13 @@ async def of_file(files: Files, real: Path, editor_diagnostics: Sequence[EditorD
         _try_linter(ruff.check_file(name, real, text)), _try_linter(ty.check_file(name, real, root, python))
     )
     flaw = (await asyncio.to_thread(parse_cell, text[:MAX_SOURCE])).flaw if all(note for _, note in linted) else None
-    plain = [make_diagnostic(name, flaw.line, flaw.character, Severity.ERROR, flaw.message, "python")] if flaw else []
-    found = merge([*(one for found, _ in linted for one in found), *plain, *editor_diagnostics])
+    flaws = [make_diagnostic(name, flaw.line, flaw.character, Severity.ERROR, flaw.message, "python")] if flaw else []
+    found = merge([*(one for found, _ in linted for one in found), *flaws, *editor_diagnostics])
     return Report(tuple(found), tuple(note for _, note in linted if note))
 
 
 async def _try_linter(source: Awaitable[list[EditorDiagnostic]]) -> _LinterOutcome:
+    """Return what a linter found, or why it could not run."""
     try:
         return await source, ""
     except LinterError as error:
@@ -116,7 +124,7 @@ async def _try_linter(source: Awaitable[list[EditorDiagnostic]]) -> _LinterOutco
 
 def _list_flaws(path: str, code: Sequence[AnalyzedCell]) -> list[EditorDiagnostic]:
     """List the errors of Python's own parser, for cells that no linter could check."""
-    flaws = [(sheet.cell, sheet.flaw) for sheet in code if sheet.flaw]
+    flaws = [(analyzed.cell, analyzed.flaw) for analyzed in code if analyzed.flaw]
     return [
         make_cell_diagnostic(path, cell, (flaw.line, flaw.character), Severity.ERROR, flaw.message, "python")
         for cell, flaw in flaws
@@ -126,7 +134,7 @@ def _list_flaws(path: str, code: Sequence[AnalyzedCell]) -> list[EditorDiagnosti
 def _list_bound_names(code: Sequence[AnalyzedCell], known: Known) -> set[str]:
     """Return the names that are defined although linters cannot see it: a magic binds them, or they exist in the
     kernel."""
-    by_magic = {name for sheet in code for name in sheet.magic_names}
+    by_magic = {name for analyzed in code for name in analyzed.magic_names}
     return by_magic | (known.names or set())
 
 

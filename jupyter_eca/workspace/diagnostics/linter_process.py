@@ -62,11 +62,11 @@ async def run(arguments: Sequence[str], folder: Path, text: str = "", *, limit: 
 
     Raises: LinterError when the linter cannot be started, or does not end.
     """
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(_UNWANTED_VARIABLES)}
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(_UNWANTED_VARIABLES)}
     pipe = asyncio.subprocess.PIPE
     try:
         process = await asyncio.create_subprocess_exec(
-            *arguments, cwd=folder, env={**kept, "NO_COLOR": "1"}, stdin=pipe, stdout=pipe, stderr=pipe
+            *arguments, cwd=folder, env={**environment, "NO_COLOR": "1"}, stdin=pipe, stdout=pipe, stderr=pipe
         )
     except (OSError, ValueError, NotImplementedError) as error:  # not implemented: the selector loop on Windows
         raise LinterError(f"{arguments[0]} cannot be started: {error}") from error

@@ -113,9 +113,8 @@ def _parse_without_magics(lines: list[str]) -> tuple[ast.Module | None, Flaw | N
 def _compile(source: str) -> ast.Module | Flaw:
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter(
-                "ignore"
-            )  # such as of an invalid escape: we must not print warnings about the user's code
+            # Warnings about the user's code, such as an invalid escape, are not ours to print.
+            warnings.simplefilter("ignore")
             tree = compile(source, "<cell>", "exec", _FLAGS, dont_inherit=True)
     except SyntaxError as error:
         return Flaw((error.lineno or 1) - 1, max((error.offset or 1) - 1, 0), f"{type(error).__name__}: {error.msg}")

@@ -47,6 +47,7 @@ def first_errors(diagnostic: EditorDiagnostic) -> tuple[int, int, int]:
 
 
 def _find_undefined_name(diagnostic: EditorDiagnostic) -> str:
+    """Return the name that a diagnostic reports as undefined; empty for other diagnostics."""
     if diagnostic.source != "traceback" and (
         diagnostic.code in _UNDEFINED_CODES | _OWN_CODES or _UNDEFINED_MESSAGE.search(diagnostic.message)
     ):
@@ -56,6 +57,7 @@ def _find_undefined_name(diagnostic: EditorDiagnostic) -> str:
 
 
 def _classify(diagnostic: EditorDiagnostic, name: str) -> str:
+    """Return a key that is equal for two reports of the same problem."""
     if name:
         return f"name {name}"
     if _SYNTAX.match(diagnostic.code or "") or _SYNTAX.match(diagnostic.message):

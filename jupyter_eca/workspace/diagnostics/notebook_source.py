@@ -23,9 +23,9 @@ def build_notebook_json(code: Sequence[AnalyzedCell], without: Collection[int] =
             "execution_count": None,
             "metadata": {},
             "outputs": [],
-            "source": "" if place in without else sheet.cell.source,
+            "source": "" if place in without else analyzed.cell.source,
         }
-        for place, sheet in enumerate(code)
+        for place, analyzed in enumerate(code)
     ]
     language = {"name": "python"}
     return json.dumps({"cells": cells, "metadata": {"language_info": language}, "nbformat": 4, "nbformat_minor": 5})

@@ -70,6 +70,7 @@ def sheets(document: NotebookDocument) -> tuple[AnalyzedCell, ...]:
 
 
 def _analyze_cell(number: int, cell: NotebookCell, *, python: bool) -> AnalyzedCell:
+    """Analyze one cell. In a notebook of another language, nothing is known of its names."""
     if not python:
         return AnalyzedCell(number, cell, CellNames(), is_opaque=True)
     found = parse_cell(cell.source)
@@ -98,11 +99,12 @@ def found(
 
 
 def _check_states(path: str, code: Iterable[AnalyzedCell]) -> Iterator[EditorDiagnostic]:
-    for sheet in code:
-        cell, state = sheet.cell, sheet.cell.state
+    """Report cells that were edited since they ran, or never ran."""
+    for analyzed in code:
+        cell, state = analyzed.cell, analyzed.cell.state
         if state is CellState.EDITED:
-            said = "edited since it ran: its outputs, and its names in the kernel, come from the old source"
-            yield _make_diagnostic(path, cell, Severity.WARNING, said, "edited")
+            message = "edited since it ran: its outputs, and its names in the kernel, come from the old source"
+            yield _make_diagnostic(path, cell, Severity.WARNING, message, "edited")
         elif state is CellState.NEVER_RUN or (state is None and cell.execution_count is None):
             yield _make_diagnostic(path, cell, Severity.INFO, "never run", "never-run")
 
@@ -110,15 +112,15 @@ def _check_states(path: str, code: Iterable[AnalyzedCell]) -> Iterator[EditorDia
 def _check_order(path: str, code: Sequence[AnalyzedCell]) -> Iterator[EditorDiagnostic]:
     """Find the cells that ran out of order: as few as explain the order. When one cell was run again, it is that
     cell, and not all the others."""
-    ran = [sheet for sheet in code if sheet.cell.execution_count is not None]
-    in_order = _find_longest_run([sheet.cell.execution_count or 0 for sheet in ran])
-    for place, sheet in enumerate(ran):
+    ran = [analyzed for analyzed in code if analyzed.cell.execution_count is not None]
+    in_order = _find_longest_run([analyzed.cell.execution_count or 0 for analyzed in ran])
+    for place, analyzed in enumerate(ran):
         if place in in_order:
             continue
-        count = sheet.cell.execution_count or 0
+        count = analyzed.cell.execution_count or 0
         late = [one for one in ran[place + 1 :] if (one.cell.execution_count or 0) < count]
         early = [one for one in ran[:place] if (one.cell.execution_count or 0) > count]
-        said = " and ".join(
+        explanation = " and ".join(
             part
             for part in (
                 f"after {_describe_cells(late)} below it" if late else "",
@@ -127,7 +129,11 @@ def _check_order(path: str, code: Sequence[AnalyzedCell]) -> Iterator[EditorDiag
             if part
         )
         yield _make_diagnostic(
-            path, sheet.cell, Severity.WARNING, f"ran out of order (execution {count}), {said}", "out-of-order"
+            path,
+            analyzed.cell,
+            Severity.WARNING,
+            f"ran out of order (execution {count}), {explanation}",
+            "out-of-order",
         )
 
 
@@ -141,65 +147,70 @@ def _find_longest_run(counts: Sequence[int]) -> set[int]:
         before.append(places[length - 1] if length else -1)
         ends[length : length + 1] = [count]
         places[length : length + 1] = [place]
-    kept: set[int] = set()
+    positions: set[int] = set()
     place = places[-1] if places else -1
     while place >= 0:
-        kept.add(place)
+        positions.add(place)
         place = before[place]
-    return kept
+    return positions
 
 
 def _check_reads(path: str, code: Sequence[AnalyzedCell], kernel: frozenset[str]) -> Iterator[EditorDiagnostic]:
     """Check where the names that a cell reads come from."""
     definers: dict[str, list[AnalyzedCell]] = {}
-    for sheet in code:
-        for name in sheet.names.binds:
-            definers.setdefault(name, []).append(sheet)
+    for analyzed in code:
+        for name in analyzed.names.binds:
+            definers.setdefault(name, []).append(analyzed)
     unseen = False  # from here on, names may come from a cell that could not be analyzed
-    for sheet in code:
-        unseen = unseen or sheet.is_opaque
-        for name, spot in sheet.names.reads.items():
-            by = definers.get(name, [])
-            above = [one for one in by if one.number < sheet.number]
-            below = [one for one in by if one.number > sheet.number]
+    for analyzed in code:
+        unseen = unseen or analyzed.is_opaque
+        for name, spot in analyzed.names.reads.items():
+            candidates = definers.get(name, [])
+            above = [one for one in candidates if one.number < analyzed.number]
+            below = [one for one in candidates if one.number > analyzed.number]
             if above:
-                yield from _check_stale_read(path, sheet, name, spot, above[-1])
+                yield from _check_stale_read(path, analyzed, name, spot, above[-1])
             elif not unseen and below:
-                said = f"`{name}` is defined only below, in {_describe_cells(below)}: a run from the top fails here"
-                yield _make_diagnostic(path, sheet.cell, Severity.WARNING, said, "defined-below", spot)
-        later = {} if unseen else sheet.names.reads_later
-        for name, spot in {**later, **sheet.names.reads}.items():
-            if name not in definers and (name in kernel or (not unseen and _worked_with_name(sheet, name))):
-                said = f"`{name}` is defined in no cell (any more): it is in the kernel only, and a restart loses it"
-                yield _make_diagnostic(path, sheet.cell, Severity.WARNING, said, "defined-nowhere", spot)
+                message = f"`{name}` is defined only below, in {_describe_cells(below)}: a run from the top fails here"
+                yield _make_diagnostic(path, analyzed.cell, Severity.WARNING, message, "defined-below", spot)
+        later = {} if unseen else analyzed.names.reads_later
+        for name, spot in {**later, **analyzed.names.reads}.items():
+            if name not in definers and (name in kernel or (not unseen and _worked_with_name(analyzed, name))):
+                message = f"`{name}` is defined in no cell (any more): it is in the kernel only, and a restart loses it"
+                yield _make_diagnostic(path, analyzed.cell, Severity.WARNING, message, "defined-nowhere", spot)
 
 
-def _worked_with_name(sheet: AnalyzedCell, name: str) -> bool:
+def _worked_with_name(analyzed: AnalyzedCell, name: str) -> bool:
     """Return whether the cell ran without an error and reads this name, so that the name must have come from
     somewhere."""
-    failed = any(output.get("output_type") == "error" for output in sheet.cell.outputs)
-    return sheet.is_current and not failed and name in sheet.names.reads
+    failed = any(output.get("output_type") == "error" for output in analyzed.cell.outputs)
+    return analyzed.is_current and not failed and name in analyzed.names.reads
 
 
 def _check_stale_read(
-    path: str, sheet: AnalyzedCell, name: str, spot: Spot, by: AnalyzedCell
+    path: str, reader: AnalyzedCell, name: str, spot: Spot, definer: AnalyzedCell
 ) -> Iterator[EditorDiagnostic]:
-    mine, its = sheet.cell.execution_count, by.cell.execution_count
-    if sheet.is_current and mine is not None and its is not None and its > mine:
-        said = f"ran before cell {by.number}, which defined `{name}` again: its outputs may be old (execution {mine}, {its})"
-        yield _make_diagnostic(path, sheet.cell, Severity.WARNING, said, "stale", spot)
+    """Report a cell that read a name before another cell defined it again."""
+    reader_count, definer_count = reader.cell.execution_count, definer.cell.execution_count
+    if reader.is_current and reader_count is not None and definer_count is not None and definer_count > reader_count:
+        message = (
+            f"ran before cell {definer.number}, which defined `{name}` again: "
+            f"its outputs may be old (execution {reader_count}, {definer_count})"
+        )
+        yield _make_diagnostic(path, reader.cell, Severity.WARNING, message, "stale", spot)
 
 
 def _check_lost_names(
     path: str, code: Sequence[AnalyzedCell], kernel: frozenset[str] | None
 ) -> Iterator[EditorDiagnostic]:
-    if kernel is None or any(sheet.is_opaque for sheet in code):
+    """Report the names in the kernel that no cell defines."""
+    if kernel is None or any(analyzed.is_opaque for analyzed in code):
         return
-    names = sorted(kernel - {name for sheet in code for name in sheet.names.binds})
+    names = sorted(kernel - {name for analyzed in code for name in analyzed.names.binds})
     if names:
         more = f" and {len(names) - MAX_NAMES} more" if len(names) > MAX_NAMES else ""
-        said = f"A restart would lose what no cell defines: {', '.join(names[:MAX_NAMES])}{more}"
-        yield make_diagnostic(uri(path), 0, 0, Severity.WARNING, said, SOURCE, "lost-by-restart")
+        message = f"A restart would lose what no cell defines: {', '.join(names[:MAX_NAMES])}{more}"
+        yield make_diagnostic(uri(path), 0, 0, Severity.WARNING, message, SOURCE, "lost-by-restart")
 
 
 def _make_diagnostic(
@@ -212,8 +223,8 @@ def _make_diagnostic(
     return make_cell_diagnostic(path, cell, (line, character), severity, message, SOURCE, code)
 
 
-def _describe_cells(found: Sequence[AnalyzedCell]) -> str:
-    numbers = [sheet.number for sheet in found]
+def _describe_cells(cells: Sequence[AnalyzedCell]) -> str:
+    numbers = [analyzed.number for analyzed in cells]
     return ("cell " if len(numbers) == 1 else "cells ") + ranges(numbers)
 
 

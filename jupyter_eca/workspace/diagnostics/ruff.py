@@ -59,7 +59,10 @@ async def of_notebook(path: str, code: Sequence[AnalyzedCell], real: Path) -> li
 
 
 async def check_file(uri: str, real: Path, text: str) -> list[EditorDiagnostic]:
-    """Raises: ProgramError."""
+    """Check a file.
+
+    Raises: LinterError.
+    """
     return [
         make_diagnostic(uri, *_find_spot(one), _choose_severity(one), str(one["message"]), SOURCE, _find_code(one))
         for one in await _run(text, real)
@@ -96,25 +99,31 @@ def _find_folder(real: Path) -> Path:
     return next(one for one in real.parents if one.is_dir())
 
 
-def _find_cell_index(one: dict[str, Any]) -> int:
+def _find_cell_index(finding: dict[str, Any]) -> int:
     """Return the index of the cell. Ruff counts cells from 1."""
-    return int(one.get("cell") or 1) - 1
+    return int(finding.get("cell") or 1) - 1
 
 
-def _find_code(one: dict[str, Any]) -> str:
-    return str(one.get("code") or SYNTAX_CODE)
+def _find_code(finding: dict[str, Any]) -> str:
+    return str(finding.get("code") or SYNTAX_CODE)
 
 
-def _find_spot(one: dict[str, Any]) -> tuple[int, int]:
-    place = one.get("location") or {"row": 1, "column": 1}
+def _find_spot(finding: dict[str, Any]) -> tuple[int, int]:
+    place = finding.get("location") or {"row": 1, "column": 1}
     return int(place["row"]) - 1, int(place["column"]) - 1
 
 
-def _choose_severity(one: dict[str, Any]) -> Severity:
-    return Severity.ERROR if _find_code(one).startswith(_ERROR_CODES) else Severity.WARNING
+def _choose_severity(finding: dict[str, Any]) -> Severity:
+    return Severity.ERROR if _find_code(finding).startswith(_ERROR_CODES) else Severity.WARNING
 
 
-def _make_diagnostic(path: str, sheet: AnalyzedCell, one: dict[str, Any]) -> EditorDiagnostic:
+def _make_diagnostic(path: str, cell: AnalyzedCell, finding: dict[str, Any]) -> EditorDiagnostic:
     return make_cell_diagnostic(
-        path, sheet.cell, _find_spot(one), _choose_severity(one), str(one["message"]), SOURCE, _find_code(one)
+        path,
+        cell.cell,
+        _find_spot(finding),
+        _choose_severity(finding),
+        str(finding["message"]),
+        SOURCE,
+        _find_code(finding),
     )

@@ -61,37 +61,37 @@ def _follow_traceback(
     for count, file, line in _read_frames(output):
         other = by_count.get(count) if count is not None else None
         if other is not None:
-            said = message if other.id == cell.id else f"{message} (when called by cell [{cell.id}])"
-            said += " (the cell was edited since)" if other.state is CellState.EDITED else ""
+            text = message if other.id == cell.id else f"{message} (when called by cell [{cell.id}])"
+            text += " (the cell was edited since)" if other.state is CellState.EDITED else ""
             seen.setdefault(
-                (other.id, line), make_cell_diagnostic(path, other, (line - 1, 0), Severity.ERROR, said, SOURCE)
+                (other.id, line), make_cell_diagnostic(path, other, (line - 1, 0), Severity.ERROR, text, SOURCE)
             )
         elif file and (uri := files(file)) is not None:
-            said = f"{message} (when called by cell [{cell.id}] of {path})"
-            seen.setdefault((uri, line), make_diagnostic(uri, line - 1, 0, Severity.ERROR, said, SOURCE))
+            text = f"{message} (when called by cell [{cell.id}] of {path})"
+            seen.setdefault((uri, line), make_diagnostic(uri, line - 1, 0, Severity.ERROR, text, SOURCE))
     if not any(id == cell.id for id, _ in seen):
         yield make_cell_diagnostic(path, cell, (0, 0), Severity.ERROR, message, SOURCE)
-    kept = list(seen.values())
-    yield from kept if len(kept) <= MAX_PLACES else (*kept[:5], *kept[5 - MAX_PLACES :])
+    diagnostics = list(seen.values())
+    yield from diagnostics if len(diagnostics) <= MAX_PLACES else (*diagnostics[:5], *diagnostics[5 - MAX_PLACES :])
 
 
 def _read_frames(output: dict[str, Any]) -> Iterator[tuple[int | None, str, int]]:
     """Yield the execution count or the file of each frame, and its line from 1. Before IPython 8.5 only an arrow
     marks the line."""
     count: int | None = None
-    waits = False
+    awaits_arrow = False
     for match in _FRAME.finditer(_shorten(output.get("traceback"))):
         part = match.groupdict()
         if part["arrow"] is not None:
-            if waits and count is not None:
+            if awaits_arrow and count is not None:
                 yield count, "", int(part["arrow"])
-            waits = False
+            awaits_arrow = False
         elif named := part["new"] or part["old"]:
-            count, waits = int(named), part["line"] is None
+            count, awaits_arrow = int(named), part["line"] is None
             if part["line"] is not None:
                 yield count, "", int(part["line"])
         else:
-            waits = False
+            awaits_arrow = False
             file, line = part["quoted"] or part["file"], part["at"] or part["number"]
             yield None, str(Path(file).expanduser()), int(line)
 

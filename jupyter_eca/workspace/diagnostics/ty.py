@@ -48,15 +48,15 @@ async def of_notebook(
     Raises: LinterError.
     """
     # In cells that it cannot parse, its reports about the other cells are wrong too.
-    broken = {place for place, sheet in enumerate(code) if sheet.flaw}
+    broken = {place for place, analyzed in enumerate(code) if analyzed.flaw}
     unseen = collect_words(code, broken)
-    kept = await asyncio.to_thread(TemporaryDirectory, prefix="eca-lint-")
+    folder = await asyncio.to_thread(TemporaryDirectory, prefix="eca-lint-")
     try:
-        copy = Path(kept.name) / "notebook.ipynb"
+        copy = Path(folder.name) / "notebook.ipynb"
         await asyncio.to_thread(copy.write_text, build_notebook_json(code, broken), "utf-8")
         found = await _run(copy, root, python, real.parent)
     finally:
-        await asyncio.to_thread(kept.cleanup)
+        await asyncio.to_thread(folder.cleanup)
     return [
         make_cell_diagnostic(
             path,
@@ -75,7 +75,10 @@ async def of_notebook(
 
 
 async def check_file(uri: str, real: Path, root: Path, python: str | None) -> list[EditorDiagnostic]:
-    """Raises: ProgramError."""
+    """Check a file.
+
+    Raises: LinterError.
+    """
     found = await _run(real, root, python, real.parent)
     return [
         make_diagnostic(uri, *_find_spot(one), _choose_severity(one), one["said"], SOURCE, one["code"]) for one in found
@@ -105,9 +108,9 @@ async def _run(file: Path, root: Path, python: str | None, beside: Path) -> list
     return [match.groupdict() for match in _LINE.finditer(output)]
 
 
-def _find_spot(one: dict[str, str]) -> tuple[int, int]:
-    return int(one["line"]) - 1, int(one["character"]) - 1
+def _find_spot(finding: dict[str, str]) -> tuple[int, int]:
+    return int(finding["line"]) - 1, int(finding["character"]) - 1
 
 
-def _choose_severity(one: dict[str, str]) -> Severity:
-    return _SEVERITY.get(one["severity"], Severity.INFO)
+def _choose_severity(finding: dict[str, str]) -> Severity:
+    return _SEVERITY.get(finding["severity"], Severity.INFO)

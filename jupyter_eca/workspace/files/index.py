@@ -53,8 +53,8 @@ class _Root:
     folder: Path
     names: list[str]
     """All files in it, as `list_files` returned them."""
-    files: Names
-    directories: Names
+    file_index: Names
+    directory_index: Names
 
 
 class Index:
@@ -110,9 +110,11 @@ class Index:
         return [entry for _, entry in sorted(found, key=lambda one: one[0])][:limit]
 
     async def files(self, query: str, limit: int) -> list[str]:
+        """Find files only. See `search`."""
         return [path for _, path in await self._search_roots(query, limit, directories=False)]
 
     async def directories(self, query: str, limit: int) -> list[str]:
+        """Find folders only. See `search`."""
         return [path for _, path in await self._search_roots(query, limit, directories=True)]
 
     async def inside(self, folder: Path) -> list[str]:
@@ -127,12 +129,13 @@ class Index:
         return []
 
     async def _search_roots(self, query: str, limit: int, *, directories: bool) -> list[tuple[Fit, str]]:
+        """Search the names of all roots, and merge the matches by how well they fit."""
         self.look()
         if not self._roots:
             await self._wait_for_refresh()
         found: list[tuple[Fit, str]] = []
         for root in self._roots:
-            names = root.directories if directories else root.files
+            names = root.directory_index if directories else root.file_index
             hits = names.best(_make_relative(query, root.folder), limit)
             found += [(fit, str(root.folder / name)) for fit, name in hits]
         return sorted(found, key=lambda one: one[0])[:limit]
@@ -150,10 +153,11 @@ class Index:
         return await asyncio.to_thread(_arrange, folder, seen)
 
 
-def _arrange(folder: Path, seen: list[str]) -> _Root:
-    recent, rest = seen[:RECENT], sorted(seen[RECENT:], key=lambda name: (len(name), name))
-    directories = sorted(_list_parents(seen), key=lambda name: (len(name), name))
-    return _Root(folder, seen, Names((*recent, *rest)), Names(directories))
+def _arrange(folder: Path, names: list[str]) -> _Root:
+    """Prepare the names of a root for searching: the last changed ones first, then short ones before long ones."""
+    recent, rest = names[:RECENT], sorted(names[RECENT:], key=lambda name: (len(name), name))
+    directories = sorted(_list_parents(names), key=lambda name: (len(name), name))
+    return _Root(folder, names, Names((*recent, *rest)), Names(directories))
 
 
 def _list_parents(names: Iterable[str]) -> set[str]:

@@ -101,6 +101,7 @@ async def git_output(folder: Path, *arguments: str) -> bytes | None:
 
 
 async def in_work_tree(folder: Path) -> bool:
+    """Return whether a folder is in a work tree of git."""
     return await git_output(folder, "rev-parse", "--is-inside-work-tree") == b"true\n"
 
 

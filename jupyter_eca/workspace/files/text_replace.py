@@ -108,8 +108,8 @@ def _splice(text: str, spans: list[tuple[int, int]], fresh: str) -> str:
     """Replace the spans, which are positions in the text with `\\n` for `\\r\\n`. The new part gets the line ends
     that most lines of the text have."""
     pairs = [match.start() - index for index, match in enumerate(re.finditer("\r\n", text))]
-    mostly = "\r\n" if 2 * len(pairs) > text.count("\n") else "\n"
-    fresh = fresh.replace("\n", mostly)
+    line_end = "\r\n" if 2 * len(pairs) > text.count("\n") else "\n"
+    fresh = fresh.replace("\n", line_end)
     pieces: list[str] = []
     done = 0
     for start, end in spans:

@@ -106,19 +106,22 @@ class BackgroundJobs:
         self._on_change = on_change
         self._on_end = ended
         self._grace = grace
-        self._jobs: dict[str, _RunningJob] = {}
+        self._entries: dict[str, _RunningJob] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._starting = asyncio.Lock()
         self._closed = False
 
     async def start(self, chat: str, command: str, folder: Path, label: str, call: str = "") -> Job:
-        """Raises: ToolError when it cannot be started, or too many run."""
+        """Start a shell command as a job.
+
+        Raises: ToolError when it cannot be started, or too many jobs run.
+        """
         async with self._starting:
             self._check_capacity()
             process = await shell.start(command, folder, apart=True)
-            about, output = NewJob(chat, label, command, call), _JobOutput()
-            running = _RunningJob(_make_job(about), about, output.lines, process.kill)
-            return self._track(running, self._watch_process(running, process, output))
+            spec, output = NewJob(chat, label, command, call), _JobOutput()
+            entry = _RunningJob(_make_job(spec), spec, output.lines, process.kill)
+            return self._track(entry, self._watch_process(entry, process, output))
 
     def adopt(
         self,
@@ -127,82 +130,85 @@ class BackgroundJobs:
         ending: Callable[[], Ending],
         lines: Callable[[], tuple[JobLine, ...]],
     ) -> Job:
+        """Register work that has already begun. See `Jobs.adopt`."""
         self._check_capacity()
 
         async def cancel(_grace: float = 0) -> None:
             doing.cancel()
 
-        running = _RunningJob(_make_job(about), about, lines, cancel, about.began or time.monotonic())
-        return self._track(running, self._watch_future(running, doing, ending))
+        entry = _RunningJob(_make_job(about), about, lines, cancel, about.began or time.monotonic())
+        return self._track(entry, self._watch_future(entry, doing, ending))
 
     def _check_capacity(self) -> None:
+        """Raises: ToolError when no job can be started now."""
         if self._closed:
             raise ToolError("The server is shutting down; no job can be started.")
-        if sum(not one.ended.is_set() for one in self._jobs.values()) >= MAX_RUNNING:
+        if sum(not entry.ended.is_set() for entry in self._entries.values()) >= MAX_RUNNING:
             raise ToolError(f"{MAX_RUNNING} background jobs are running already.", "Kill one that is not needed.")
 
-    def _track(self, running: _RunningJob, watching: Coroutine[None, None, None]) -> Job:
-        self._jobs[running.job.id] = running
-        watch = asyncio.create_task(watching, name=running.job.id)
-        self._tasks.add(watch)
-        watch.add_done_callback(self._tasks.discard)
+    def _track(self, entry: _RunningJob, work: Coroutine[None, None, None]) -> Job:
+        """Start the task that waits for the end of a job, and report that the job started."""
+        self._entries[entry.job.id] = entry
+        task = asyncio.create_task(work, name=entry.job.id)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
         self._on_change(self.list())
-        return running.job
+        return entry.job
 
     def holder(self, kernel: str | None, path: str = "") -> Job | None:
-        for one in self._jobs.values():
-            about = one.spec
-            same = not (kernel and about.kernel) or kernel == about.kernel
-            if about.type == CELLS and not one.ended.is_set() and (same or (path and path == about.path)):
-                return one.snapshot()
+        """Return the job that uses this kernel or this notebook. See `Jobs.holder`."""
+        for entry in self._entries.values():
+            spec = entry.spec
+            same = not (kernel and spec.kernel) or kernel == spec.kernel
+            if spec.type == CELLS and not entry.ended.is_set() and (same or (path and path == spec.path)):
+                return entry.snapshot()
         return None
 
     def list(self) -> tuple[Job, ...]:
-        return tuple(running.snapshot() for running in self._jobs.values())
+        return tuple(entry.snapshot() for entry in self._entries.values())
 
     def read(self, id: str) -> JobsReadOutputResult:
-        running = self._jobs.get(id)
-        if running is None:
+        entry = self._entries.get(id)
+        if entry is None:
             return JobsReadOutputResult()
-        job = running.job
-        return JobsReadOutputResult(lines=running.read_lines()[-MAX_LINES:], status=job.status, exit_code=job.exit_code)
+        job = entry.job
+        return JobsReadOutputResult(lines=entry.read_lines()[-MAX_LINES:], status=job.status, exit_code=job.exit_code)
 
     async def kill(self, id: str) -> bool:
         """End a job with all its child processes. Return when it has ended."""
-        running = self._jobs.get(id)
-        if running is None or running.ended.is_set():
+        entry = self._entries.get(id)
+        if entry is None or entry.ended.is_set():
             return False
-        running.killed.set()
-        await running.kill(self._grace)
-        await running.ended.wait()
+        entry.killed.set()
+        await entry.kill(self._grace)
+        await entry.ended.wait()
         return True
 
     async def close(self) -> None:
         """End all jobs. No job can be started afterwards."""
         async with self._starting:
             self._closed = True
-        unfinished = [one for one in self._jobs.values() if not one.ended.is_set()]
-        for one in unfinished:
-            one.killed.set()
-        await asyncio.gather(*(one.kill(0) for one in unfinished))
+        unfinished = [entry for entry in self._entries.values() if not entry.ended.is_set()]
+        for entry in unfinished:
+            entry.killed.set()
+        await asyncio.gather(*(entry.kill(0) for entry in unfinished))
         await asyncio.gather(*self._tasks)
 
-    async def _watch_future(
-        self, running: _RunningJob, doing: asyncio.Future[Any], ending: Callable[[], Ending]
-    ) -> None:
+    async def _watch_future(self, entry: _RunningJob, doing: asyncio.Future[Any], ending: Callable[[], Ending]) -> None:
+        """Wait for the end of work that was adopted."""
         try:
             await asyncio.wait((doing,))
             if doing.cancelled():
-                running.killed.set()
+                entry.killed.set()
             error = None if doing.cancelled() else doing.exception()
             if error is not None and not isinstance(error, ToolError):
                 _log.error("a background job failed inside", exc_info=error)
-            how = Ending() if doing.cancelled() else Ending(failed=True, note=str(error)) if error else ending()
-            self._end(running, JobStatus.FAILED if how.failed else JobStatus.COMPLETED, how.note)
+            result = Ending() if doing.cancelled() else Ending(failed=True, note=str(error)) if error else ending()
+            self._end(entry, JobStatus.FAILED if result.failed else JobStatus.COMPLETED, result.note)
         finally:
             doing.cancel()
 
-    async def _watch_process(self, running: _RunningJob, process: shell.ShellProcess, output: _JobOutput) -> None:
+    async def _watch_process(self, entry: _RunningJob, process: shell.ShellProcess, output: _JobOutput) -> None:
         """Watch a process until it has ended and nobody holds its output open any more. `server &` is therefore a
         job for as long as the server runs."""
         streams = {"stdout": process.output, "stderr": process.errors}
@@ -213,7 +219,7 @@ class BackgroundJobs:
                     for name, stream in streams.items()
                     if stream is not None
                 }
-                killed = tasks.create_task(_wait_for(running.killed))
+                killed = tasks.create_task(_wait_for(entry.killed))
                 await process.exited.wait()
                 while reading and not killed.done():
                     done, _ = await asyncio.wait({killed, *reading}, return_when=asyncio.FIRST_COMPLETED)
@@ -225,33 +231,34 @@ class BackgroundJobs:
             code = process.code
             printed = [line.text for line in output.lines() if line.text.strip()]
             note = " ".join(part for part in (f"exit code {code}.", *printed[-1:]) if part) if code else ""
-            self._end(running, JobStatus.COMPLETED if code == 0 else JobStatus.FAILED, note, code)
+            self._end(entry, JobStatus.COMPLETED if code == 0 else JobStatus.FAILED, note, code)
 
-    def _end(self, running: _RunningJob, status: JobStatus, note: str = "", code: int | None = None) -> None:
-        killed = running.killed.is_set()
-        running.job = running.snapshot().model_copy(
+    def _end(self, entry: _RunningJob, status: JobStatus, note: str = "", code: int | None = None) -> None:
+        """Store the result of a job, forget the oldest ended ones, and report the end."""
+        killed = entry.killed.is_set()
+        entry.job = entry.snapshot().model_copy(
             update={"status": JobStatus.KILLED if killed else status, "exit_code": code}
         )
-        running.ended.set()
-        ended = [id for id, one in self._jobs.items() if one.ended.is_set()]
+        entry.ended.set()
+        ended = [id for id, one in self._entries.items() if one.ended.is_set()]
         for id in ended[: max(0, len(ended) - _MAX_ENDED)]:
-            del self._jobs[id]
+            del self._entries[id]
         self._on_change(self.list())
-        why = "the server it ran in was ended" if self._closed else ""
-        self._on_end(running.job, why if killed else note)
+        shutdown_note = "the server it ran in was ended" if self._closed else ""
+        self._on_end(entry.job, shutdown_note if killed else note)
 
 
-def _make_job(about: NewJob) -> Job:
+def _make_job(spec: NewJob) -> Job:
     return Job(
         id=f"job-{uuid.uuid4().hex[:8]}",
-        type=about.type,
+        type=spec.type,
         status=JobStatus.RUNNING,
-        label=about.label,
-        summary=about.summary,
+        label=spec.label,
+        summary=spec.summary,
         started_at=datetime.now(UTC).isoformat(timespec="seconds"),
         elapsed=elapsed(0),
-        chat_id=about.chat,
-        tool_call_id=about.call or None,
+        chat_id=spec.chat,
+        tool_call_id=spec.call or None,
     )
 
 

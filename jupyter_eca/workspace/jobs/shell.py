@@ -87,13 +87,13 @@ class ShellProcess:
         if not self.exited.is_set() and hasattr(os, "killpg"):
             with suppress(ProcessLookupError):  # at once, before we look for others: it may be writing
                 os.killpg(pid, signal.SIGKILL)
-        left = 0
+        killed_count = 0
         for _ in range(_ROUNDS):
             killed = await asyncio.to_thread(_signal_all, pid, self._mark, "kill")
-            left += killed
+            killed_count += killed
             if not killed:
                 break
-        return left
+        return killed_count
 
     async def close(self, *readers: asyncio.Task[None]) -> None:
         """Close the pipes once all processes have ended, after the readers came to the end of the output."""

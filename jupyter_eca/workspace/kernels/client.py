@@ -128,13 +128,13 @@ class ClientKernel:
         """
         started = False
 
-        def hear(message: dict[str, Any]) -> None:
+        def on_message(message: dict[str, Any]) -> None:
             nonlocal started
             if not started:
                 started, self._running = True, (cell, monotonic())
             take(message)
 
-        work = asyncio.ensure_future(self._request(code=code, silent=False, store_history=True, output_hook=hear))
+        work = asyncio.ensure_future(self._request(code=code, silent=False, store_history=True, output_hook=on_message))
         try:
             reply = await asyncio.shield(work)
         except asyncio.CancelledError:

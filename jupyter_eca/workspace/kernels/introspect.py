@@ -97,10 +97,10 @@ def describe(namespace: dict[str, Any], names: list[str], hidden: set[str]) -> s
     wanted = names or [name for name, value in namespace.items() if _is_users_own(name, value, hidden)]
     described = [name for name in wanted if name in namespace][:MAX_VARIABLES]
     deadline = time.monotonic() + TOTAL_S
-    with _TimeLimit() as watch, contextlib.nullcontext() if names else _shorten_arrays():
+    with _TimeLimit() as time_limit, contextlib.nullcontext() if names else _shorten_arrays():
         found = [
             _describe_variable(
-                name, namespace[name], watch, _choose_detail(place, bool(names), time.monotonic() > deadline)
+                name, namespace[name], time_limit, _choose_detail(place, bool(names), time.monotonic() > deadline)
             )
             for place, name in enumerate(described)
         ]
@@ -128,10 +128,11 @@ class _Detail(enum.IntEnum):
     """Memory, picture, and more of the value."""
 
 
-def _choose_detail(place: int, named: bool, late: bool) -> _Detail:
-    if late or place >= MAX_SHOWN:
+def _choose_detail(place: int, is_named: bool, is_late: bool) -> _Detail:
+    """Return how much is told of a variable, by its place in the list and the time that is left."""
+    if is_late or place >= MAX_SHOWN:
         return _Detail.TYPE
-    return _Detail.ALL if named else _Detail.ROWS if place < MAX_SAMPLED else _Detail.SHAPE
+    return _Detail.ALL if is_named else _Detail.ROWS if place < MAX_SAMPLED else _Detail.SHAPE
 
 
 class _TooSlowError(BaseException):
@@ -182,24 +183,25 @@ def _is_users_own(name: str, value: Any, hidden: set[str]) -> bool:
     return not name.startswith("_") and name not in hidden and not isinstance(value, types.ModuleType)
 
 
-def _describe_variable(name: str, value: Any, watch: _TimeLimit, detail: _Detail) -> dict[str, Any]:
-    about: dict[str, Any] = {"name": name, "type": _name_type(value)}
+def _describe_variable(name: str, value: Any, time_limit: _TimeLimit, detail: _Detail) -> dict[str, Any]:
+    """Describe one variable. Errors in the code of the user's objects become its preview."""
+    description: dict[str, Any] = {"name": name, "type": _name_type(value)}
     if detail is _Detail.TYPE:
-        return about
+        return description
     try:
         if type(value) in _PLAIN_TYPES:
-            about["preview"] = _cut(_preview_repr.repr(value), PREVIEW_CHARS)
+            description["preview"] = _cut(_preview_repr.repr(value), PREVIEW_CHARS)
             if isinstance(value, str | bytes | bytearray):
-                about["length"] = len(value)
+                description["length"] = len(value)
             if detail is _Detail.ALL:
-                _add_details(about, value)
-        elif watch.is_available:
-            watch.run(lambda: _add_contents(about, value, detail))
+                _add_details(description, value)
+        elif time_limit.is_available:
+            time_limit.run(lambda: _add_contents(description, value, detail))
     except _TooSlowError:
-        about.setdefault("preview", f"(not all of it is told: it takes more than {LIMIT_S * 1000:.0f} ms)")
+        description.setdefault("preview", f"(not all of it is told: it takes more than {LIMIT_S * 1000:.0f} ms)")
     except Exception as error:  # noqa: BLE001  # code of the user's own objects runs here
-        about["preview"] = _describe_error(error)
-    return about
+        description["preview"] = _describe_error(error)
+    return description
 
 
 def _describe_error(error: Exception) -> str:
@@ -217,29 +219,30 @@ def _name_type(value: Any) -> str:
     return ("" if package == "builtins" else f"{package}.") + type.__getattribute__(kind, "__qualname__")
 
 
-def _add_contents(about: dict[str, Any], value: Any, detail: _Detail) -> None:
-    package = about["type"].partition(".")[0]
-    if package in _LAZY_TYPES or about["type"] in _LAZY_TYPES:
-        about["preview"] = "(computed only when it is asked for)"
+def _add_contents(description: dict[str, Any], value: Any, detail: _Detail) -> None:
+    """Add what the value contains: shape, columns, rows and preview."""
+    package = description["type"].partition(".")[0]
+    if package in _LAZY_TYPES or description["type"] in _LAZY_TYPES:
+        description["preview"] = "(computed only when it is asked for)"
         return
     shape: Any = getattr(value, "shape", None)
     if isinstance(shape, tuple) and all(map(_is_int, cast("tuple[object, ...]", shape))):
-        about["shape"] = list(cast("tuple[int, ...]", shape))
+        description["shape"] = list(cast("tuple[int, ...]", shape))
     # The length of a value whose shape is yet to be computed is expensive.
     elif shape is None and hasattr(value, "__len__"):
-        about["length"] = len(value)
+        description["length"] = len(value)
     columns = _list_columns(value, package)
     if columns:
-        about["columns"] = [{"name": str(column), "dtype": str(dtype)} for column, dtype in columns]
+        description["columns"] = [{"name": str(column), "dtype": str(dtype)} for column, dtype in columns]
         if detail >= _Detail.ROWS:
             rows = value.head(SAMPLE_ROWS) if hasattr(value, "head") else value.slice(0, SAMPLE_ROWS).to_pydict()
-            about["sample"] = str(rows)[:SAMPLE_CHARS]
+            description["sample"] = str(rows)[:SAMPLE_CHARS]
     else:
         if shape is not None and (dtype := getattr(value, "dtype", None)) is not None:
-            about["dtype"] = str(dtype)
-        about["preview"] = _cut(_preview_repr.repr(value), PREVIEW_CHARS)
+            description["dtype"] = str(dtype)
+        description["preview"] = _cut(_preview_repr.repr(value), PREVIEW_CHARS)
     if detail is _Detail.ALL:
-        _add_details(about, value)
+        _add_details(description, value)
 
 
 def _list_columns(value: Any, package: str) -> list[tuple[Any, Any]]:
@@ -256,18 +259,19 @@ def _take_first(values: Any) -> list[Any]:
     return list(itertools.islice(values, MAX_COLUMNS))
 
 
-def _add_details(about: dict[str, Any], value: Any) -> None:
-    about["memory"] = _measure_memory(value)
-    if "columns" in about:
+def _add_details(description: dict[str, Any], value: Any) -> None:
+    """Add what is told only of variables that were asked for by name: memory, a longer sample, and a picture."""
+    description["memory"] = _measure_memory(value)
+    if "columns" in description:
         return
     if isinstance(value, dict):
         items = itertools.islice(cast("dict[Any, Any]", value).items(), MAX_COLUMNS)
-        about["sample"] = _cut("\n".join(_describe_entry(key, one) for key, one in items), SAMPLE_CHARS)
+        description["sample"] = _cut("\n".join(_describe_entry(key, one) for key, one in items), SAMPLE_CHARS)
     elif len(text := _sample_repr.repr(value)) > PREVIEW_CHARS:
-        about["preview"] = ""
-        about["sample"] = _cut(text, SAMPLE_CHARS)
-    if picture := _draw_picture(about["type"], value):
-        about["image"] = picture
+        description["preview"] = ""
+        description["sample"] = _cut(text, SAMPLE_CHARS)
+    if picture := _draw_picture(description["type"], value):
+        description["image"] = picture
 
 
 def _describe_entry(key: Any, value: Any) -> str:
@@ -304,8 +308,8 @@ def _draw_picture(kind: str, value: Any) -> str:
     return base64.b64encode(cast("bytes", data)).decode("ascii") if fits else ""
 
 
-def _cut(text: str, most: int) -> str:
-    return text if len(text) <= most else text[: most - 1] + "…"
+def _cut(text: str, limit: int) -> str:
+    return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
 def _is_int(value: object) -> bool:

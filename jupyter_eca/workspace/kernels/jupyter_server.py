@@ -44,9 +44,11 @@ class ServerKernels:
         self._open: dict[str, tuple[Any, ClientKernel]] = {}
 
     async def of(self, path: str | None) -> ServerKernel:
+        """Return the kernel of a notebook; for None, the one that was used last."""
         return ServerKernel(self) if path is None else ServerKernel(self, await self._find_notebook_kernel(path), path)
 
     async def runner(self, chat: str, path: str) -> ClientKernel:
+        """Return the kernel of a notebook once it is idle. See `Kernels.runner`."""
         id = await self._find_notebook_kernel(path)
         if self._find_asking_kernel(chat) == id:
             raise ToolError(
@@ -117,6 +119,8 @@ class ServerKernels:
             raise ToolError(f"The kernel did not start again: {error}.") from error
 
     def _open_client(self, id: str) -> tuple[ClientKernel, Any]:
+        """Return our client of a kernel and its manager. Clients of kernels that are gone or were replaced are
+        closed."""
         from jupyter_client.session import Session
 
         kernels = {one: self._kernels.get_kernel(one) for one in self._kernels.list_kernel_ids()}
@@ -131,6 +135,7 @@ class ServerKernels:
         return self._open[id][1], manager
 
     def close(self) -> None:
+        """Close all clients. The kernels go on."""
         for _, kernel in self._open.values():
             kernel.close()
         self._open.clear()

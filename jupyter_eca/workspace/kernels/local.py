@@ -78,6 +78,10 @@ class LocalKernel:
         await self._ensure_started()
 
     async def _ensure_started(self) -> ClientKernel:
+        """Return the kernel, after starting it if it does not run.
+
+        Raises: ToolError when it cannot be started.
+        """
         from jupyter_client.manager import AsyncKernelManager
 
         async with self._starting:
@@ -98,6 +102,7 @@ class LocalKernel:
             return self._kernel
 
     async def close(self) -> None:
+        """Shut the kernel down."""
         if self._kernel is not None:
             ended, self._kernel, self.id = self._kernel, None, None
             await ended.end()

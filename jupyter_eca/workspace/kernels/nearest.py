@@ -27,6 +27,7 @@ class Nearest:
         self._others = others
 
     async def of(self, path: str | None) -> Kernel:
+        """Return the kernel of the cell that asks, or that of another notebook."""
         if path is None or self._others is None:
             return self._asking
         found = await self._others.of(path)

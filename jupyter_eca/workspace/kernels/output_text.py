@@ -39,6 +39,7 @@ class Outputs:
         self._parts: list[str] = []
 
     def add(self, msg_type: str, content: Mapping[str, Any]) -> None:
+        """Add an output message."""
         match msg_type:
             case "stream":
                 self._parts.append(str(content.get("text", "")))
@@ -51,4 +52,5 @@ class Outputs:
 
     @property
     def text(self) -> str:
+        """All outputs as plain text."""
         return plain("".join(self._parts)).strip("\n")

@@ -47,6 +47,7 @@ class Tail:
 
     @property
     def text(self) -> str:
+        """The last `MAX_CHARS` characters of the output."""
         return plain("".join(self._parts)).strip("\n")[-MAX_CHARS:]
 
     def _add(self, text: str) -> None:

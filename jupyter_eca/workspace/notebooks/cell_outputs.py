@@ -45,6 +45,7 @@ class CellOutputs:
 
     @property
     def outputs(self) -> list[dict[str, Any]]:
+        """The outputs in nbformat."""
         return [
             {**output, "text": _apply_overwrites("".join(output["text"]))}
             if output["output_type"] == "stream"

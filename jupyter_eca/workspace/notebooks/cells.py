@@ -74,8 +74,8 @@ def identify_cells(nodes: Iterable[dict[str, Any]], known_ids: Sequence[str] = (
 
 
 def _make_id(node: dict[str, Any]) -> str:
-    said = f"{node.get('cell_type')}\n{node.get('source')}"
-    return hashlib.sha256(said.encode("utf-8", "replace")).hexdigest()[:12]
+    content = f"{node.get('cell_type')}\n{node.get('source')}"
+    return hashlib.sha256(content.encode("utf-8", "replace")).hexdigest()[:12]
 
 
 def to_notebook_cell(cell: Held) -> NotebookCell:
@@ -134,6 +134,10 @@ def _check_index(index: int) -> int:
 
 
 def _find_unchanged(cells: Sequence[Held], id: str, was: str) -> int:
+    """Return the position of a cell whose source is still `was`.
+
+    Raises: ToolError when it is not, or the cell is gone.
+    """
     at = find(cells, id)
     if cells[at].source != was:
         raise ToolError(f"The source of cell {id} is no longer what it was; nothing was changed.", READ_AGAIN)
@@ -141,6 +145,10 @@ def _find_unchanged(cells: Sequence[Held], id: str, was: str) -> int:
 
 
 def _make_cell(cells: Sequence[Held], cell: NewCell | NotebookCell, *, with_ids: bool) -> Held:
+    """Make a new cell.
+
+    Raises: ToolError when its id is used already, or not valid.
+    """
     if any(other.id == cell.id for other in cells):
         raise ToolError(f"There is a cell {cell.id} already.", "Give the new one another id.")
     if not _ID.fullmatch(cell.id):
@@ -152,6 +160,7 @@ def _make_cell(cells: Sequence[Held], cell: NewCell | NotebookCell, *, with_ids:
 
 
 def _put_cell(cells: list[Held], index: int, cell: NotebookCell, was: str | None, *, with_ids: bool) -> None:
+    """Put a whole cell in place of the one with its id; else insert it."""
     exists = any(other.id == cell.id for other in cells)
     if was is not None:
         _find_unchanged(cells, cell.id, was)

@@ -151,9 +151,9 @@ class NotebookFiles:
             kernel_status=status,
         )
 
-    def _to_cell(self, real: Path, held: Held) -> NotebookCell:
-        result, ran_source = cells.to_notebook_cell(held), self._ran_sources.get((real, held.id))
-        if (real, held.id) in self._running:
+    def _to_cell(self, real: Path, cell: Held) -> NotebookCell:
+        result, ran_source = cells.to_notebook_cell(cell), self._ran_sources.get((real, cell.id))
+        if (real, cell.id) in self._running:
             return result.model_copy(update={"state": CellState.RUNNING})
         if ran_source is None or result.cell_type is not CellType.CODE:
             return result
@@ -210,17 +210,18 @@ def _parse(text: str) -> tuple[int, dict[str, Any]]:
     major, minor = raw["nbformat"], raw.get("nbformat_minor", 0)
     if major not in nbformat.versions:
         raise ValueError(f"its format version {major} is not known")
-    book = nbformat.versions[major].to_notebook_json(raw, minor=minor)
+    content = nbformat.versions[major].to_notebook_json(raw, minor=minor)
     if major < 4:
-        book = nbformat.convert(book, 4)
-        for cell in book["cells"]:
+        content = nbformat.convert(content, 4)
+        for cell in content["cells"]:
             cell.pop("id", None)  # nbformat made it at random, so it would be another one at the next read
-    if not isinstance(book["cells"], list):
+    if not isinstance(content["cells"], list):
         raise ValueError("its cells are not a list")
-    return major, book
+    return major, content
 
 
 def _check_writable(loaded: _LoadedNotebook, path: str) -> None:
+    """Raises: ToolError for a notebook in a format before 4."""
     if loaded.major < 4:
         raise ToolError(
             f"{path} is in notebook format {loaded.major}, which is only read here.",
@@ -236,27 +237,27 @@ def _write(real: Path, path: str, loaded: _LoadedNotebook, cells: Sequence[Held]
     nbformat = _import_nbformat()
     old = {id(cell.node) for cell in loaded.cells}
     _check_cells([cell.node for cell in cells if id(cell.node) not in old], loaded.content, path)
-    book = nbformat.from_dict({**loaded.content, "cells": [cell.node for cell in cells]})
+    notebook = nbformat.from_dict({**loaded.content, "cells": [cell.node for cell in cells]})
     try:
-        data = (nbformat.versions[4].writes_json(book) + "\n").encode("utf-8")
+        data = (nbformat.versions[4].writes_json(notebook) + "\n").encode("utf-8")
     except (ValueError, LookupError, TypeError, AttributeError) as error:
         raise ToolError(f"{path} would not be a valid notebook: {error}; nothing was changed.") from error
 
-    def still() -> None:
+    def check_unchanged() -> None:
         if hashlib.sha256(real.read_bytes()).digest() != loaded.digest:
             raise ToolError(f"{path} was changed by somebody else just now; nothing was changed here.", READ_AGAIN)
 
-    atomic_write.replace(real, path, data, still)
+    atomic_write.replace(real, path, data, check_unchanged)
     return hashlib.sha256(data).digest()
 
 
-def _check_cells(nodes: Sequence[dict[str, Any]], book: dict[str, Any], path: str) -> None:
+def _check_cells(nodes: Sequence[dict[str, Any]], content: dict[str, Any], path: str) -> None:
     """Validate the new cells only: a notebook that was slightly invalid before must still be editable."""
     nbformat = _import_nbformat()
     for node in nodes:
         ref = f"{node.get('cell_type')}_cell"
         try:
-            nbformat.validate(node, ref=ref, version=4, version_minor=book.get("nbformat_minor", 0))
+            nbformat.validate(node, ref=ref, version=4, version_minor=content.get("nbformat_minor", 0))
         except nbformat.ValidationError as error:
             raise ToolError(f"{path} would not be a valid notebook: {error.message}; nothing was changed.") from error
 

@@ -45,6 +45,7 @@ class Foremost:
             await notebooks.show(path, cell)
 
     async def _find_owner(self, path: str) -> Notebooks:
+        """Return who answers for a notebook."""
         best = self._fallback
         for notebooks in reversed(self._live):
             for info in await notebooks.list():

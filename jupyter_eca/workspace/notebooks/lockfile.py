@@ -56,6 +56,7 @@ class Asked(Brief):
 
     @property
     def key(self) -> str:
+        """The digest of everything that the answer depends on."""
         return digest(json.dumps(self.model_dump(mode="json", include=set(Asked.model_fields)), sort_keys=True))
 
     def answers(self, now: Asked) -> bool:
@@ -86,6 +87,7 @@ class LockedTurn(Asked):
 
     @model_validator(mode="after")
     def _check_replies(self) -> Self:
+        """Every reply but the last one calls tools."""
         if not self.replies or self.replies[-1].calls or not all(reply.calls for reply in self.replies[:-1]):
             raise ValueError("the last reply, and no other, is the one without calls")
         return self
@@ -97,12 +99,15 @@ class LockedTurn(Asked):
 
 
 class _LockDocument(Model):
+    """The content of a lock file."""
+
     version: int = Field(default=1, le=1)
     about: str = _ABOUT
     turns: tuple[LockedTurn, ...] = ()
 
 
 def digest(text: str) -> str:
+    """Return the SHA-256 digest of a text."""
     return hashlib.sha256(text.encode()).hexdigest()
 
 
@@ -145,6 +150,7 @@ class LockFiles:
 
     @property
     def shown(self) -> str:
+        """The path of the lock file as messages show it."""
         return self.files.shown(self.own)
 
     def read(self) -> list[LockedTurn]:
@@ -201,8 +207,8 @@ def _find_lock_files(files: Files, folder: Path) -> list[Path]:
     return found
 
 
-def _is_same_turn(one: LockedTurn, turn: LockedTurn) -> bool:
-    return one.key == turn.key or (turn.cell != "" and one.cell == turn.cell)
+def _is_same_turn(recorded: LockedTurn, turn: LockedTurn) -> bool:
+    return recorded.key == turn.key or (turn.cell != "" and recorded.cell == turn.cell)
 
 
 def _to_json(turn: LockedTurn) -> dict[str, Any]:

@@ -81,6 +81,7 @@ class SharedNotebooks:
     # -- the document
 
     async def _find_document(self, path: str) -> Any | None:
+        """Return the shared document of a notebook; None when it is not shared now."""
         return await self._sharing.get_document(path=path, content_type="notebook", file_format="json", copy=False)
 
     async def _check_file(self, path: str) -> None:
@@ -93,6 +94,7 @@ class SharedNotebooks:
             raise ToolError(f"There is no notebook {path} (any more).", "It may have been deleted or renamed.")
 
     async def _require_document(self, path: str) -> Any:
+        """Raises: ToolError when the notebook is no longer shared."""
         document = await self._find_document(path)
         if document is None:
             raise ToolError(f"{path} was closed everywhere while its cells ran.", cells.READ_AGAIN)
@@ -119,9 +121,9 @@ def _list_cells(document: Any) -> list[Held]:
     return cells.identify_cells(found)
 
 
-def _to_cell(document: Any, at: int, held: Held) -> NotebookCell:
-    result = cells.to_notebook_cell(held)
-    is_running = result.cell_type is CellType.CODE and document.ycells[at].get("execution_state") == "running"
+def _to_cell(document: Any, index: int, cell: Held) -> NotebookCell:
+    result = cells.to_notebook_cell(cell)
+    is_running = result.cell_type is CellType.CODE and document.ycells[index].get("execution_state") == "running"
     return result.model_copy(update={"state": CellState.RUNNING}) if is_running else result
 
 
@@ -143,15 +145,16 @@ def _apply_change(document: Any, change: CellChange, before: Sequence[Held], aft
         _replace_cell(document, at, before[at].node, after[at].node)
 
 
-def _replace_cell(document: Any, at: int, old: dict[str, Any], new: dict[str, Any]) -> None:
+def _replace_cell(document: Any, index: int, old: dict[str, Any], new: dict[str, Any]) -> None:
     if old | {"source": ""} == new | {"source": ""}:
         # This changes single characters only, so that cursors stay, and what others type in the cell.
-        document.set_cell(at, source=new["source"])
+        document.set_cell(index, source=new["source"])
     else:
-        document.set_cell(at, new)
+        document.set_cell(index, new)
 
 
 def _put_outputs(document: Any, id: str, outputs: list[dict[str, Any]], count: int | None, state: str) -> None:
+    """Store the outputs and the state of a cell, in one transaction."""
     pycrdt = _import_pycrdt()
     ycell = document.ycells[cells.find(_list_cells(document), id)]
     shared: list[Any] = [

@@ -49,17 +49,17 @@ def rendered(document: NotebookDocument, only: Collection[str] | None = None, *,
 
     `output` is how many characters of the outputs of each cell are shown; 0 shows none.
     """
-    shown = [
+    parts = [
         _render_cell(number, cell, document, output)
         for number, cell in enumerate(document.cells, 1)
         if only is None or cell.id in only
     ]
-    return "\n\n".join(shown) or NO_CELLS
+    return "\n\n".join(parts) or NO_CELLS
 
 
-def format_cell(number: int, about: str, source: str, outputs: str = "") -> str:
+def format_cell(number: int, heading: str, source: str, outputs: str = "") -> str:
     """Render one cell. `about` follows the number in its heading."""
-    parts = [f"--- cell {number}{about} ---", source]
+    parts = [f"--- cell {number}{heading} ---", source]
     if outputs:
         parts.append(f"--- output of cell {number} ---\n{outputs}")
     return "\n".join(parts)
@@ -99,8 +99,8 @@ def join_lines(value: Any, between: str = "") -> str:
 
 def _render_cell(number: int, cell: NotebookCell, document: NotebookDocument, output: int) -> str:
     active = ", active" if cell.id == document.active_cell_id else ""
-    about = f" [{cell.id}]: {_describe_kind(cell, document)}{_describe_state(cell)}{active}"
-    return format_cell(number, about, cell.source, put_out(cell.outputs, output) if output else "")
+    heading = f" [{cell.id}]: {_describe_kind(cell, document)}{_describe_state(cell)}{active}"
+    return format_cell(number, heading, cell.source, put_out(cell.outputs, output) if output else "")
 
 
 def _describe_kind(cell: NotebookCell, document: NotebookDocument) -> str:

@@ -20,6 +20,7 @@ _BLOCKS: Final = frozenset(
 
 
 def readable(html: str) -> str:
+    """Return the text of an HTML page. Scripts, menus and the like are left out."""
     try:
         import bs4
         import markdownify

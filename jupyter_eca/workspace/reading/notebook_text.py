@@ -26,24 +26,24 @@ def readable(text: str, name: str) -> str:
     Raises: ToolError when it is no notebook.
     """
     try:
-        book: Any = json.loads(text if text.strip() else '{"cells": []}')
+        notebook: Any = json.loads(text if text.strip() else '{"cells": []}')
     except (ValueError, RecursionError) as error:
         raise ToolError(
             f"{name} is not a valid notebook: {error}.", "Read it as text, or restore an older version."
         ) from error
-    cells = _list_cells(objects_in(book))
+    cells = _list_cells(objects_in(notebook))
     if cells is None:
         raise ToolError(f"{name} is not a notebook: it has no cells.", "Read it as text.")
-    kinds = cells_of(language_of(objects_in(objects_in(book).get("metadata"))))
-    return "\n\n".join(_render_cell(number, cell, kinds) for number, cell in enumerate(cells, 1)) or NO_CELLS
+    default_kind = cells_of(language_of(objects_in(objects_in(notebook).get("metadata"))))
+    return "\n\n".join(_render_cell(number, cell, default_kind) for number, cell in enumerate(cells, 1)) or NO_CELLS
 
 
-def _list_cells(book: dict[str, Any]) -> list[dict[str, Any]] | None:
+def _list_cells(notebook: dict[str, Any]) -> list[dict[str, Any]] | None:
     """Return the cells; None when the object has none. Until nbformat 3 cells were in worksheets, and a notebook had
     one worksheet."""
-    if "worksheets" in book:
-        return [cell for sheet in list_objects(book["worksheets"]) for cell in list_objects(sheet.get("cells"))]
-    return list(list_objects(book["cells"])) if isinstance(book.get("cells"), list) else None
+    if "worksheets" in notebook:
+        return [cell for sheet in list_objects(notebook["worksheets"]) for cell in list_objects(sheet.get("cells"))]
+    return list(list_objects(notebook["cells"])) if isinstance(notebook.get("cells"), list) else None
 
 
 def _render_cell(number: int, cell: Mapping[str, Any], default_kind: Cells) -> str:

@@ -101,6 +101,7 @@ async def fetch(url: str, reach: Reach = PUBLIC) -> Page:
 
 
 async def _follow_redirects(client: AsyncClient, url: URL, reach: Reach) -> Page:
+    """Fetch a URL, and follow its redirects. Each hop is checked."""
     for _ in range(MAX_HOPS):
         address = await _choose_address(url, reach)
         # cookies of another host must not be sent, even if both hosts have the same address
@@ -115,6 +116,10 @@ async def _follow_redirects(client: AsyncClient, url: URL, reach: Reach) -> Page
 
 
 async def _choose_address(url: URL, reach: Reach) -> str:
+    """Return an address of the host that may be connected to.
+
+    Raises: ToolError when the URL or the host is not allowed.
+    """
     if url.scheme not in {"http", "https"} or not url.host:
         raise ToolError(f"{url} is no http or https address.")
     if url.userinfo:

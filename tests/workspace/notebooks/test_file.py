@@ -209,7 +209,7 @@ async def test_half_an_emoji_in_the_file_does_not_stop_an_edit_in_its_middle(
 
 async def test_an_id_that_no_notebook_may_have_is_refused(notebooks: NotebookFiles, tmp_path: Path) -> None:
     await notebooks.read("a.ipynb")
-    await refused(notebooks, tmp_path, "no cell id", InsertCell(index=0, cell=NewCell(id="a b")))
+    await refused(notebooks, tmp_path, "not a valid cell id", InsertCell(index=0, cell=NewCell(id="a b")))
     await refused(notebooks, tmp_path, "no place", InsertCell(index=-1, cell=NewCell(id="a")))
 
 
