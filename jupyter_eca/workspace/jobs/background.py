@@ -156,7 +156,7 @@ class BackgroundJobs:
         return entry.job
 
     def holder(self, kernel: str | None, path: str = "") -> Job | None:
-        """Return the job that uses this kernel or this notebook. See `Jobs.holder`."""
+        """Return the job that uses this kernel or this notebook."""
         for entry in self._entries.values():
             spec = entry.spec
             same = not (kernel and spec.kernel) or kernel == spec.kernel

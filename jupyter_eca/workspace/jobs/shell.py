@@ -109,8 +109,8 @@ async def start(
 ) -> ShellProcess:
     """Start a command in a shell.
 
-    `apart` gives errors a stream of their own. `given` is what the command reads on its standard input. `program` is
-    the shell, if it is not to be that of the user.
+    `separate_errors` gives errors a stream of their own. `input_data` is what the command reads on its standard input.
+    `shell` is the shell, if it is not to be that of the user.
 
     Raises: ToolError when the command cannot be started.
     """

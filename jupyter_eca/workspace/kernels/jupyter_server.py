@@ -48,7 +48,7 @@ class ServerKernels:
         return ServerKernel(self) if path is None else ServerKernel(self, await self._find_notebook_kernel(path), path)
 
     async def runner(self, chat: str, path: str) -> ClientKernel:
-        """Return the kernel of a notebook once it is idle. See `Kernels.runner`."""
+        """Return the kernel of a notebook once it is idle."""
         id = await self._find_notebook_kernel(path)
         if self._find_asking_kernel(chat) == id:
             raise ToolError(

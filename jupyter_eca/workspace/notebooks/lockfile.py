@@ -166,7 +166,8 @@ class LockFiles:
         return turns
 
     def put(self, turn: LockedTurn, replaced_key: str) -> None:
-        """Record a turn. It replaces the turn with the key `instead`, of the same cell, or of the same key.
+        """Record a turn. It replaces the turn with the key `replaced_key`, that of the same cell, or that with the same
+        key.
 
         Raises: ToolError.
         """
