@@ -1,4 +1,4 @@
-"""Which names a cell binds and takes."""
+"""Which names a cell binds, and which it reads."""
 
 from __future__ import annotations
 
@@ -66,10 +66,10 @@ def test_magics_bind_names(source: str, binds: str) -> None:
 
 
 @pytest.mark.parametrize(("source", "opaque"), [("%run a.py", True), ("%%mystery\nx", True), ("%pwd", False)])
-def test_names_may_come_from_magics_that_nobody_knows(source: str, opaque: bool) -> None:
+def test_an_unknown_magic_may_bind_any_name(source: str, opaque: bool) -> None:
     assert parse_cell(source).opaque is opaque
 
 
 @pytest.mark.parametrize("source", ["x" * (MAX_SOURCE + 1), "\0", "(" * 5000, "%" * 3000 + "(", "!(\n" * 9_000])
-def test_a_source_that_nobody_can_read_is_no_error(source: str) -> None:
+def test_a_source_that_cannot_be_parsed_raises_no_error(source: str) -> None:
     parse_cell(source)
