@@ -180,7 +180,7 @@ async def test_no_job_outlives_the_host(tmp_path: Path) -> None:
         await here.jobs.close()
     assert not any(alive(pid) for pid in pids)
     assert here.jobs.read(job.id).status is JobStatus.KILLED
-    with pytest.raises(ToolError, match="is ending"):
+    with pytest.raises(ToolError, match="is shutting down"):
         await here.jobs.start("chat", "true", tmp_path, "")
 
 

@@ -212,7 +212,7 @@ async def test_half_an_emoji_in_the_file_does_not_break_an_edit(
 async def test_an_invalid_cell_id_is_refused(notebooks: NotebookFiles, tmp_path: Path) -> None:
     await notebooks.read("a.ipynb")
     await check_refused(notebooks, tmp_path, "not a valid cell id", InsertCell(index=0, cell=NewCell(id="a b")))
-    await check_refused(notebooks, tmp_path, "no place", InsertCell(index=-1, cell=NewCell(id="a")))
+    await check_refused(notebooks, tmp_path, "no position", InsertCell(index=-1, cell=NewCell(id="a")))
 
 
 async def test_a_path_out_of_the_workspace_is_refused_also_through_a_link(tmp_path: Path) -> None:
