@@ -7,7 +7,7 @@ It must not know IPython: `apps/kernel/prompt_kernel.py` passes it the cells.
 | `%%python` | code for this kernel, from the next line on; in IPython the magic of that name starts a process |
 | `%%eca`, another magic, `!command`, `?name` | what it is in every notebook; the lines below it are code |
 | `# Parameters`, with assignments of Python below | code: papermill inserts such a cell |
-| anything else | a prompt; after `%eca --cells code`, code |
+| anything else | a prompt; with `c.EcaKernel.cells = "code"` in the configuration, code |
 """
 
 from __future__ import annotations
