@@ -1,4 +1,47 @@
-"""The ports: what tools need of the outside, without knowing where it is. Path containment is decided here, once."""
+"""The ports of the workspace: what tools, contexts and commands may ask of files, notebooks, kernels, editors and jobs.
+It also decides, once and for all rooms, which paths lie inside of the workspace.
+
+It must not know who answers: a browser page, the Jupyter server, a file or a test. The answers that need no chat stand
+in the folders beside it (`notebooks/`, `kernels/`, `jobs/`); those of connected clients in `fronts/`, those of a
+running chat in `host/`.
+
+The live notebook
+=================
+
+A user edits a notebook in a browser page. The page has the newest version, with cells that were never saved, and the
+file on disk is older. An assistant that edits the file would work on old text, and the next save in the page would
+overwrite its work. So nobody in this package edits a notebook directly. Everybody uses the port `Notebooks`, and for
+each call the first of these that has the notebook answers:
+
+1. A client that has the notebook open and declared the `notebook` capability. The labextension changes the model that
+   the page shows, so the user sees the change at once and can undo it.
+2. The shared document, where jupyter-collaboration is loaded: `notebooks/shared_document.py`. A change is one
+   transaction, which is merged with what other pages type.
+3. The file: `notebooks/file.py`. A change is refused when the file is no longer the one that was read.
+
+`notebooks/first_of.py` chooses between them. All three keep the same promises, which one set of tests checks for each:
+
+- A cell goes by an id, never by its position, because the user may insert a cell at any moment.
+- A change names the source that it expects (`was`). When the cell is different now, the change is refused, and nothing
+  is changed.
+- The changes of one call are made together or not at all.
+- `edit` returns the notebook as it was read back after the change. The model is told what is really there, not what it
+  wanted to be there.
+
+An example. The model calls `notebook_edit_cell` for cell 3, whose source is `x = 1`, with the new source `x = 2`:
+
+    document = await notebooks.read("analysis.ipynb")              # cell 3 has the id "c3" and the source "x = 1"
+    change = EditCell(cell_id="c3", was="x = 1", source="x = 2")
+    undo = EditCell(cell_id="c3", was="x = 2", source="x = 1")     # a checkpoint comes before every edit
+    number = await keeper.keep_cells("analysis.ipynb", (undo,), {"c3": "x = 2"})
+    after = await notebooks.edit(chat, "analysis.ipynb", (change,))
+    await keeper.settle_cells(number, {"c3": after.cell("c3").source})
+
+If the user typed `x = 10` into that cell after the read, `edit` raises `ToolError` ("The source of cell c3 is no longer
+what it was"). The tool then records that nothing was changed, and the model reads the notebook again. If the page
+formats the cell as it arrives, `after` shows the formatted source, and the checkpoint stores that source, so that a
+later undo still recognises the cell.
+"""
 
 from __future__ import annotations
 
@@ -38,22 +81,24 @@ if TYPE_CHECKING:
 
 
 class Heard(Protocol):
-    """Whoever follows a run: told of each cell that begins, with what reads the end of what it has put out so far. May
-    be told again of the same one. Code that is in no cell has the id "". Must not wait."""
+    """Follows a run of code or of cells. It is called when a cell begins, with the id of the cell ("" for code that
+    is in no cell) and a function that returns the end of the output so far. It may be called again for the same
+    cell. It must not block."""
 
     def __call__(self, cell: str, tail: Callable[[], str], /) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
 class Files:
-    """The folders the assistant may see. `roots` are absolute; relative paths start at the first."""
+    """The folders that the assistant may see."""
 
     roots: tuple[Path, ...]
+    """Absolute paths. Relative paths start at the first one."""
 
     def resolve(self, path: str) -> Path:
-        """The real path, every symbolic link followed (also of a file that is still to be made).
+        """Return the real path, with every symbolic link followed. The file need not exist yet.
 
-        Raises: ToolError when it lies outside of all roots.
+        Raises: ToolError when the path lies outside of all roots.
         """
         try:
             real = (self.roots[0] / Path(path).expanduser()).resolve()
@@ -65,101 +110,137 @@ class Files:
         return real
 
     def shown(self, path: Path) -> str:
-        """A path that `resolve` takes back: relative in the first root, absolute in the others."""
+        """Return a path as messages show it: relative to the first root if it lies there, else absolute. `resolve`
+        accepts it."""
         first = self.roots[0].resolve()
         return str(path.relative_to(first) if path.is_relative_to(first) else path)
 
 
 class Kernel(Protocol):
-    """A live kernel. Cancelling a call interrupts what it runs."""
+    """A live kernel. Cancelling a call interrupts the code that the call runs."""
 
     @property
     def description(self) -> str:
-        """A sentence for the model: language, how it was started."""
+        """A sentence for the model: the language of the kernel, and how it was started."""
         ...
 
     @property
     def id(self) -> str | None:
-        """Jupyter's; None when it is not known, or changes from call to call."""
+        """Jupyter's id of the kernel. None when it is not known, or changes from call to call."""
         ...
 
     async def execute(self, chat: str, code: str, heard: Heard | None = None) -> KernelExecuteResult:
-        """Raises: ToolError when the kernel is gone or dies on the way."""
+        """Run code and return its outputs as text.
+
+        Raises: ToolError when the kernel is gone, or dies while it runs the code.
+        """
         ...
 
     async def variables(self, chat: str, names: tuple[str, ...]) -> KernelVariablesResult:
-        """Raises: ToolError when the kernel is gone or cannot be introspected."""
+        """Describe the variables of these names; without names, those that the user made.
+
+        Raises: ToolError when the kernel is gone, or its language has no program that lists variables.
+        """
         ...
 
     async def state(self) -> KernelState:
-        """At once, also of a busy kernel. Raises: ToolError when there is none."""
+        """Return what the kernel is doing. It returns at once, even when the kernel is busy.
+
+        Raises: ToolError when there is no kernel.
+        """
         ...
 
     async def interrupt(self) -> None:
-        """Whatever runs in it. Raises: ToolError when there is none, or what runs is the cell that asks."""
+        """Interrupt whatever runs in the kernel.
+
+        Raises: ToolError when there is no kernel, or when what runs is the very cell that asks.
+        """
         ...
 
     async def restart(self) -> None:
-        """Back when the fresh one answers. Raises: ToolError, as above, and when it does not come back."""
+        """Restart the kernel. It returns when the new process answers.
+
+        Raises: ToolError for the reasons of `interrupt`, and when the kernel does not start again.
+        """
         ...
 
     async def inspect(self, name: str) -> Inspection:
-        """Raises: ToolError when the kernel is gone."""
+        """Return what the kernel knows of a name: its signature, documentation and source.
+
+        Raises: ToolError when the kernel is gone.
+        """
         ...
 
 
 class CellKernel(Protocol):
-    """A kernel that runs the cells of a notebook. `language` is empty where that is the notebook's own."""
+    """A kernel that runs the cells of a notebook."""
 
     @property
-    def language(self) -> str: ...
+    def language(self) -> str:
+        """The language in small letters; empty when it is the notebook's own kernel, whose language always fits."""
+        ...
 
     async def run(self, cell: str, code: str, take: Callable[[dict[str, Any]], None]) -> RunStatus:
-        """`take` gets the kernel's messages. Cancelling interrupts it; what it says to that is still taken.
+        """Run one cell. `take` is called with each message of the kernel. Cancelling interrupts the kernel, and the
+        messages that follow are still passed to `take`.
 
-        Raises: ToolError when it is dead or dies.
+        Raises: ToolError when the kernel is dead, or dies.
         """
         ...
 
 
 class Kernels(Protocol):
-    """Which kernel is meant."""
+    """Finds the kernel of a notebook."""
 
     async def of(self, path: str | None) -> Kernel:
-        """That of a notebook; of none in particular, the one that was used last. Raises: ToolError when none runs."""
+        """Return the kernel of a notebook; for None, the kernel that was used last.
+
+        Raises: ToolError when none runs.
+        """
         ...
 
     async def runner(self, chat: str, path: str) -> CellKernel:
-        """For the cells of a notebook, once it runs nothing. Raises: ToolError when none runs, or it never will be
-        free: the chat's own question waits in it for the answer."""
+        """Wait until the kernel of a notebook is idle, and return it for running cells.
+
+        Raises: ToolError when no kernel runs, or when it cannot become idle because the cell that asks this question
+        runs in it.
+        """
         ...
 
 
 class Notebooks(Protocol):
-    """Notebooks as they are now. Paths are those of Jupyter's contents: relative to the first folder, with `/`."""
+    """Notebooks as they are now: see "The live notebook" above. Paths are those of Jupyter's contents: relative to
+    the first folder, with `/`."""
 
     async def list(self) -> tuple[NotebookInfo, ...]:
-        """The open ones, the active one first. Never raises: one who does not answer has none."""
+        """List the open notebooks, the active one first. Never raises: a client that does not answer has none."""
         ...
 
     async def read(self, path: str) -> NotebookDocument:
-        """Raises: ToolError when it cannot be had, or is none."""
+        """Read a notebook, with its outputs.
+
+        Raises: ToolError when it cannot be read, or is no notebook.
+        """
         ...
 
     async def edit(self, chat: str, path: str, changes: Sequence[CellChange]) -> NotebookDocument:
-        """All changes or none, as one step to undo; gives the document read back.
+        """Make all changes, or none of them, as one step that the user can undo. Return the notebook read back.
 
-        Raises: ToolError that says why; nothing was changed then.
+        Raises: ToolError with the reason; nothing was changed then.
         """
         ...
 
     async def run(self, chat: str, path: str, cells: Sequence[str], heard: Heard | None = None) -> NotebookRunResult:
-        """Run cells by their ids, in this order, until one fails; their outputs are then in the notebook. Cancelling
-        interrupts the kernel. Raises: ToolError when they cannot be run, or the kernel dies on the way."""
+        """Run cells in the given order until one fails. Afterwards their outputs are in the notebook. Cancelling
+        interrupts the kernel.
+
+        Raises: ToolError when the cells cannot be run, or the kernel dies on the way.
+        """
         ...
 
     async def show(self, path: str, cell: str | None = None) -> None:
-        """Have it open before the user, where there is somebody to see it; else nothing. Never raises."""
+        """Open the notebook in front of the user and go to a cell. Where nobody has a page open, it does nothing.
+        Never raises."""
         ...
 
 
@@ -185,87 +266,114 @@ class Executed(Protocol):
 
 
 class Questions(Protocol):
-    """Whoever is there in a chat."""
+    """Asks the users of a chat."""
 
     async def ask(self, question: ChatAskQuestionParams) -> ChatAskQuestionResult:
-        """The first answer of any client. Cancelling takes the question back; one that nobody is left to answer is
-        `cancelled`."""
+        """Return the first answer of any client. Cancelling withdraws the question. When no client is left to
+        answer, the result is `cancelled`."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Of a kept output, in bytes of UTF-8: from `offset` on, to `end` of `total`."""
+    """A part of a stored output. Positions count bytes of UTF-8."""
 
     text: str
     offset: int
+    """Where the part begins."""
     end: int
+    """Where the part ends."""
     total: int
+    """The size of the whole output."""
 
 
 class KeptOutputs(Protocol):
-    """The outputs of a chat's tools that were too long for its model."""
+    """The outputs of a chat's tools that were too long to be sent to the model whole."""
 
     async def read(self, id: str, offset: int, limit: int) -> Part:
-        """Raises: ToolError when there is none of this id, or not any more."""
+        """Read a part of a stored output.
+
+        Raises: ToolError when no output has this id, or it was deleted since.
+        """
         ...
 
 
 class Editor(Protocol):
-    """An editor that has files of the workspace open. `can` names the requests that it answers. `in_jupyter`: it knows
-    files by their paths in Jupyter's contents, and is asked with `jupyter:` URIs."""
+    """An editor that has files of the workspace open."""
 
     @property
-    def can(self) -> EditorCapabilities: ...
+    def can(self) -> EditorCapabilities:
+        """The requests that this editor answers."""
+        ...
 
     @property
-    def in_jupyter(self) -> bool: ...
+    def in_jupyter(self) -> bool:
+        """Whether the editor names files by their paths in Jupyter's contents. It is then asked with `jupyter:`
+        URIs."""
+        ...
 
     async def diagnostics(self, uri: str | None) -> EditorGetDiagnosticsResult:
-        """Raises: ToolError when the editor does not answer."""
+        """Return the diagnostics of one file, or of all files for None.
+
+        Raises: ToolError when the editor does not answer.
+        """
         ...
 
     async def definition(self, params: EditorGetDefinitionParams) -> EditorLookupResult:
-        """Raises: ToolError, as above."""
+        """Return where a symbol is defined.
+
+        Raises: ToolError when the editor does not answer.
+        """
         ...
 
     async def references(self, params: EditorGetReferencesParams) -> EditorLookupResult:
-        """Raises: ToolError, as above."""
+        """Return where a symbol is used.
+
+        Raises: ToolError when the editor does not answer.
+        """
         ...
 
 
 CELLS: Final = "cells"
-"""The type of a job that is code in a kernel."""
+"""The type of a job that runs code in a kernel."""
 
 
 @dataclass(frozen=True, slots=True)
 class NewJob:
-    """`call` started it, and `began` is when by the monotonic clock, if not just now. `kernel` (None when it is not
-    known which) and `path` are what it runs in: both of them are held for as long."""
+    """A job that is about to be registered."""
 
     chat: str
     label: str
     summary: str
+    """What the job runs, such as the command."""
     call: str = ""
+    """The id of the tool call that started the job."""
     type: str = "shell"
+    """"shell", or `CELLS` for code in a kernel."""
     kernel: str | None = None
     path: str = ""
+    """The notebook whose cells run. Like the kernel, it is reserved for the job until the job ends."""
     began: float | None = None
+    """When the job began, in seconds of the monotonic clock; None for now."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """How a job ended that nobody killed. `note` is its last error."""
+    """How a job ended by itself. It says nothing of a job that was killed."""
 
     failed: bool = False
     note: str = ""
+    """The last error, for the reader."""
 
 
 class Jobs(Protocol):
-    """What goes on in the background, at most ten at a time: shell commands, and code in kernels."""
+    """The background jobs, at most ten at a time: shell commands, and code in kernels."""
 
     async def start(self, chat: str, command: str, folder: Path, label: str, call: str = "") -> Job:
-        """Raises: ToolError when it cannot be started, or too many run."""
+        """Start a shell command.
+
+        Raises: ToolError when it cannot be started, or too many jobs run.
+        """
         ...
 
     def adopt(
@@ -275,21 +383,27 @@ class Jobs(Protocol):
         ending: Callable[[], Ending],
         lines: Callable[[], tuple[JobLine, ...]],
     ) -> Job:
-        """Work that has begun, and is cancelled when it is killed. `ending` says how it ended, when it did by itself;
-        `lines` what it has put out so far. Raises: ToolError when too many run: then it is not taken."""
+        """Register work that has already begun. Killing the job cancels `doing`. `ending` is called when the work ends
+        by itself, `lines` whenever somebody reads its output so far.
+
+        Raises: ToolError when too many jobs run. The work then does not become a job, and goes on.
+        """
         ...
 
     def holder(self, kernel: str | None, path: str = "") -> Job | None:
-        """The job that runs code in this kernel, or in one of which it is not known that it is another, or for this
-        notebook."""
+        """Return the job that uses this notebook or this kernel. A job whose kernel is not known is taken to use it."""
         ...
 
-    def list(self) -> tuple[Job, ...]: ...
+    def list(self) -> tuple[Job, ...]:
+        """List the running jobs, and the last ones that ended."""
+        ...
 
-    def read(self, id: str) -> JobsReadOutputResult: ...
+    def read(self, id: str) -> JobsReadOutputResult:
+        """Return the newest lines of a job and its status. The result is empty when there is no such job."""
+        ...
 
     async def kill(self, id: str) -> bool:
-        """With all its children. False when there is no such job, or it has ended."""
+        """End a job with all its child processes. Return False when there is no such job, or it has already ended."""
         ...
 
 
@@ -304,87 +418,106 @@ class FetchedRule:
 
 
 class PathRules(Protocol):
-    """The user's rules for some files only, of one chat."""
+    """The user's rules for certain files, as they apply to one chat."""
 
     async def fetch(self, id: str, path: str) -> FetchedRule:
-        """Fetch a rule that is about a file. Raises: ToolError when there is none, or it is about others."""
+        """Return the text of a rule that applies to a file.
+
+        Raises: ToolError when there is no such rule, or it does not apply to this file.
+        """
         ...
 
     async def check(self, kind: str, path: str) -> None:
-        """Before a file is changed (`modify`) or read (`read`). Raises: ToolError when the model must fetch rules for
-        that first."""
+        """Check whether a file may be changed (`modify`) or read (`read`) now.
+
+        Raises: ToolError when the model must fetch rules first.
+        """
         ...
 
 
 class Keeper(Protocol):
-    """Keeps files and cells as they were, so that a turn can be taken back."""
+    """Saves files and cells as they are before a turn changes them, so that the turn can be undone."""
 
     async def keep(self, path: Path) -> None:
-        """Called before a file is written, moved or removed, and for a place where none is yet. Never raises: a file
-        that cannot be kept can not be restored, and the user is told so then."""
+        """Save a file. Called before the file is written, moved or removed; also for a path where no file is yet.
+        Never raises: a file that cannot be saved cannot be restored either, and the user is told so then."""
         ...
 
     @property
     def alone(self) -> asyncio.Lock:
-        """Held by the only call of a chat that changes cells at a time: those of one reply come together."""
+        """Lock that a call holds while it changes cells. The calls of one reply come together, and must change cells
+        one after the other."""
         ...
 
     async def own_cells(self, path: str) -> Mapping[str, str | None]:
-        """The sources that the turn has left in a notebook so far, of the cells that it changed."""
+        """Return the source of each cell that this turn changed in a notebook, by cell id. None means that the turn
+        deleted the cell."""
         ...
 
     async def keep_cells(
         self, path: str, undo: Sequence[CellChange], left: Mapping[str, str | None], order: Sequence[str] = ()
     ) -> int:
-        """Called before cells of a notebook are changed, with what takes that back, the sources that it is to leave
-        (None where there is no cell then) and the ids of all cells in their order: they tell the place of a cell that
-        comes back. The number is for `settle_cells`."""
+        """Save cells. Called before cells of a notebook are changed.
+
+        `undo` are the changes that take it back. `left` are the sources that the change will leave, by cell id (None
+        where no cell is left). `order` are the ids of all cells in their order: they tell where a deleted cell goes
+        back to. The returned number is for `settle_cells`.
+        """
         ...
 
     async def settle_cells(self, kept: int, left: Mapping[str, str | None] | None) -> None:
-        """The sources that were really left; None when nothing was changed after all."""
+        """Correct the saved sources to those that the change really left; None when nothing was changed after all."""
         ...
 
 
 class McpServers(Protocol):
-    """The servers of the Model Context Protocol that are configured. A server that is slow, dead or wrong costs one
-    failed call, never more."""
+    """The configured MCP servers. A server that is slow, dead or broken makes one call fail, and nothing else."""
 
     def servers(self) -> tuple[ToolServerUpdatedParams, ...]:
-        """As they are now."""
+        """Return the state of each server."""
         ...
 
     def resources(self) -> Mapping[str, tuple[ServerResource, ...]]:
-        """Server name to what it offers; running servers only."""
+        """Return the resources that each running server offers, by server name."""
         ...
 
     def templates(self) -> Sequence[Template]:
-        """Addresses of resources that have something left open; running servers only."""
+        """Return the resource templates of the running servers."""
         ...
 
     async def complete(self, template: Template, typed: Typed) -> tuple[str, ...]:
-        """What the value that is being typed may become. At once, or nothing; never raises."""
+        """Complete the value of a template that the user is typing. It returns at once, with nothing when the server
+        is slow. Never raises."""
         ...
 
     async def changed(self, chat: str) -> list[tuple[str, str, str, tuple[ImagePart, ...]]]:
-        """Server, address, text and images of resources that are others than the chat was given; never raises."""
+        """Return the resources that changed since the chat was given them: server, URI, text and images. Never
+        raises."""
         ...
 
     async def read_resource(self, server: str, uri: str, chat: str = "") -> tuple[str, tuple[ImagePart, ...]]:
-        """Its text and its images. `chat` is where the server may ask something. Raises: ToolError."""
+        """Return the text and the images of a resource. `chat` is the chat where the server may ask the user something.
+
+        Raises: ToolError.
+        """
         ...
 
     async def prompt(self, server: str, name: str, arguments: Mapping[str, str], chat: str = "") -> str:
-        """The text of a prompt. Raises: ToolError."""
+        """Return the text of a prompt.
+
+        Raises: ToolError.
+        """
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Workspace:
-    """`kernel` answers for chats that no live notebook asked in; None where there is none. `notebooks` are those that
-    no client has open: of the server, or files. `kernels` knows the kernel of each notebook."""
+    """The files, kernels and notebooks that a host works on."""
 
     files: Files
     kernel: Kernel | None = None
+    """The kernel for chats that no notebook cell asked in; None where there is none."""
     notebooks: Notebooks | None = None
+    """The notebooks that no client has open: shared documents of the server, or files."""
     kernels: Kernels | None = None
+    """Finds the kernel of each notebook."""

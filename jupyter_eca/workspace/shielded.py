@@ -1,4 +1,8 @@
-"""Changes that are made whole or not at all, whatever happens to whoever asked for them."""
+"""Runs short work to its end even if the task that waits for it is cancelled, so that a change is made as a whole or
+not at all.
+
+It must not know what the work is. Files are replaced as a whole in `files/atomic_write.py`.
+"""
 
 from __future__ import annotations
 
@@ -12,21 +16,21 @@ T = TypeVar("T")
 
 
 async def whole(work: Coroutine[Any, Any, T]) -> T:
-    """Its result. Who is cancelled in the middle of it stays until it has ended, and is cancelled then: for work of
-    milliseconds, which left half done would do harm."""
+    """Return the result of the work. If the caller is cancelled meanwhile, it waits until the work has ended, and is
+    cancelled then. Use it for work of milliseconds that would do harm if it were left half done."""
     task = asyncio.ensure_future(work)
     try:
         return await asyncio.shield(task)
     except asyncio.CancelledError:
-        await _end(task)
+        await _wait_for_end(task)
         raise
 
 
-async def _end(task: asyncio.Future[Any]) -> None:
+async def _wait_for_end(task: asyncio.Future[Any]) -> None:
     while not task.done():
         try:
             await asyncio.wait((task,))
         except asyncio.CancelledError:
-            continue  # it is raised again where the work has ended
+            continue  # the caller raises it again once the work has ended
     if not task.cancelled():
-        task.exception()  # nobody is left to be told
+        task.exception()  # marks the error as seen: no caller is left to raise it to

@@ -1,4 +1,8 @@
-"""A server's resource template (RFC 6570) while somebody types an address of it, part by part."""
+"""Resource templates of MCP servers (RFC 6570), matched against an address that a user is still typing.
+
+It must not know servers or clients: `mcp_client` lists the templates, and the context `mcpResource` in `plugins/`
+completes them.
+"""
 
 from __future__ import annotations
 
@@ -11,29 +15,38 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _EXPRESSION: Final = re.compile(r"\{([^}]*)\}")
-# What is filled in here: one variable, with or without slashes in it. Others are for who knows the server.
-_PLAIN: Final = re.compile(r"\+?[\w.]+")
+# Only expressions with a single variable are supported, with or without slashes in its value. Addresses with others
+# must be typed by somebody who knows the server.
+_SIMPLE_VARIABLE: Final = re.compile(r"\+?[\w.]+")
 
 
 @dataclass(frozen=True, slots=True)
 class Typed:
-    """As far as an address fits: what is `known`, and the `variable` in which it ends, with its value so far. `whole`
-    when nothing is missing."""
+    """How far a typed address matches a template."""
 
     known: Mapping[str, str]
+    """The values of the variables that are complete."""
     variable: str = ""
+    """The variable that is being typed; empty when the address ends in fixed text."""
     value: str = ""
+    """What was typed of its value so far."""
     before: str = ""
+    """The address before that value."""
     after: str = ""
+    """The rest of the template after that value."""
     whole: bool = False
+    """Whether nothing is missing: the address can be read."""
 
     def filled(self, value: str) -> str:
-        """The address with a value in the place that is being typed; what comes after it is still to be filled in."""
+        """Return the address with a value for the variable that is being typed. The variables after it are still to
+        be filled in."""
         return f"{self.before}{quote(value, safe='')}{self.after}"
 
 
 @dataclass(frozen=True, slots=True)
 class Template:
+    """A resource template as a server offers it."""
+
     server: str
     uri: str
     name: str
@@ -45,8 +58,8 @@ class Template:
         object.__setattr__(self, "_parts", tuple(_EXPRESSION.split(self.uri)))
 
     def typed(self, text: str) -> Typed | None:
-        """None when it is no address of this template, as far as it goes."""
-        if not all(_PLAIN.fullmatch(expression) for expression in self._parts[1::2]):
+        """Match a typed address. Return None when it cannot become an address of this template."""
+        if not all(_SIMPLE_VARIABLE.fullmatch(expression) for expression in self._parts[1::2]):
             return None
         known: dict[str, str] = {}
         rest = text
@@ -55,7 +68,7 @@ class Template:
                 variable = self._parts[2 * place - 1].removeprefix("+")
                 value, found, behind = rest.partition(literal) if literal else (rest, "", "")
                 if not found:
-                    before, after = text.removesuffix(rest), self._rest(place)
+                    before, after = text.removesuffix(rest), self._format_rest(place)
                     whole = bool(rest) and not after
                     return Typed(known, variable, unquote(rest), before, after, whole)
                 known[variable], rest = unquote(value), behind
@@ -65,13 +78,13 @@ class Template:
                 rest = rest.removeprefix(literal)
         return Typed(known, whole=True) if not rest else None
 
-    def _rest(self, place: int) -> str:
-        """As it is written, from that literal on."""
+    def _format_rest(self, place: int) -> str:
+        """Return the template as it is written, from the literal at this place on."""
         return "".join(
             part if number % 2 == 0 else f"{{{part}}}" for number, part in enumerate(self._parts) if number >= 2 * place
         )
 
 
 def open_places(uri: str) -> tuple[str, ...]:
-    """What is still to be filled in."""
+    """Return the variables in an address that are still to be filled in."""
     return tuple(_EXPRESSION.findall(uri))

@@ -1,4 +1,4 @@
-"""The names of files: which there are, which are meant, and that nobody waits for them."""
+"""Searching the names of files: which are listed, which match, and that nobody waits for the disk."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jupyter_eca.workspace.files import index as indexing
-from jupyter_eca.workspace.files.index import Entry, Index
-from jupyter_eca.workspace.files.listing import listed
+from jupyter_eca.workspace.files.index import Index, IndexEntry
+from jupyter_eca.workspace.files.listing import list_files
 from jupyter_eca.workspace.files.name_search import Fit, Names, fit
 from jupyter_eca.workspace.ports import Files
 from tests.support.timeouts import PATIENCE
@@ -38,7 +38,7 @@ async def running(*folders: Path) -> AsyncGenerator[Index]:
 
 
 def make(folder: Path, *names: str) -> None:
-    """The first was changed last."""
+    """Make files. The first one was changed last."""
     for age, name in enumerate(names):
         file = folder / name
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -48,7 +48,7 @@ def make(folder: Path, *names: str) -> None:
 
 @pytest.fixture(params=["rg", "git", "walk"])
 def program(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> str:
-    """Each of the three ways to list, by what is on the PATH."""
+    """Each of the three ways to list files, chosen by what is on the PATH."""
     wanted = {"rg": ["rg"], "git": ["git"], "walk": []}[request.param]
     programs = tmp_path / "bin"
     programs.mkdir()
@@ -71,22 +71,22 @@ async def test_what_git_ignores_is_not_listed(tmp_path: Path, program: str) -> N
     if program == "git":
         assert git is not None
         await asyncio.to_thread(subprocess.run, [git, "init", "-q", folder], check=True)
-    names = await listed(folder)
+    names = await list_files(folder)
     assert names == ["b/new.py", "a.py", "c/d/old.py", "b/keep.log", ".gitignore", "b/.gitignore"]
 
 
 @pytest.mark.asyncio
-async def test_a_link_leads_nowhere(tmp_path: Path, program: str) -> None:
+async def test_symbolic_links_are_not_followed(tmp_path: Path, program: str) -> None:
     outside, folder = tmp_path / "outside", tmp_path / "work"
     make(outside, "secret.txt")
     make(folder, "a.py")
     (folder / "link").symlink_to(outside)
-    assert await listed(folder) == ["a.py"], program
+    assert await list_files(folder) == ["a.py"], program
 
 
 @pytest.mark.asyncio
-async def test_a_folder_that_is_not_there_has_no_files(tmp_path: Path) -> None:
-    assert await listed(tmp_path / "nowhere") == []
+async def test_a_missing_folder_has_no_files(tmp_path: Path) -> None:
+    assert await list_files(tmp_path / "nowhere") == []
 
 
 @pytest.mark.asyncio
@@ -94,9 +94,9 @@ async def test_files_and_directories_are_found_with_their_absolute_path(tmp_path
     make(tmp_path, "train/model.py", "docs/training.md")
     async with running(tmp_path) as index:
         assert await index.search("train", 10) == [
-            Entry(str(tmp_path / "train"), True),
-            Entry(str(tmp_path / "docs/training.md"), False),
-            Entry(str(tmp_path / "train/model.py"), False),
+            IndexEntry(str(tmp_path / "train"), True),
+            IndexEntry(str(tmp_path / "docs/training.md"), False),
+            IndexEntry(str(tmp_path / "train/model.py"), False),
         ]
 
 
@@ -117,7 +117,7 @@ async def test_each_folder_of_the_workspace_is_searched(tmp_path: Path) -> None:
 
 
 @pytest.mark.asyncio
-async def test_a_new_file_is_found_after_a_write_was_told(tmp_path: Path) -> None:
+async def test_a_new_file_is_found_once_the_names_are_marked_as_old(tmp_path: Path) -> None:
     make(tmp_path, "a.py")
     async with running(tmp_path) as index:
         assert len(await index.files("", 10)) == 1
@@ -150,25 +150,25 @@ async def test_who_asks_first_is_not_kept_waiting_by_a_slow_disk(
         ("a\nb", "a b.txt", Fit.PREFIX),
     ],
 )
-def test_how_a_name_fits(query: str, name: str, expected: Fit | None) -> None:
+def test_a_name_is_rated_by_how_well_it_matches(query: str, name: str, expected: Fit | None) -> None:
     assert fit(query, name) == expected
 
 
-def test_of_names_that_fit_equally_the_preferred_comes_first() -> None:
+def test_the_preferred_of_equally_good_names_comes_first() -> None:
     names = Names(["z/report.py", "a/report.md", "report_old.py"])
     assert [name for _, name in names.best("report", 2)] == ["z/report.py", "a/report.md"]
 
 
 @given(st.lists(st.text(st.characters(exclude_characters="\n", exclude_categories=["Cs"])), max_size=20), st.text())
-def test_what_is_found_is_what_fits_and_the_best_is_first(names: list[str], query: str) -> None:
+def test_a_search_finds_only_matches_and_the_best_first(names: list[str], query: str) -> None:
     found = Names(names).best(query, 10)
     assert [fitting for fitting, _ in found] == sorted(fitting for fitting, _ in found)
     assert [fit(query, name) for _, name in found] == [fitting for fitting, _ in found]
 
 
 @given(st.lists(st.text("ab/._", min_size=1), max_size=12), st.text("ab/._", min_size=1))
-def test_nothing_that_fits_is_missed(names: list[str], query: str) -> None:
-    """But for single letters, where something begins with all of them."""
+def test_a_search_misses_no_match(names: list[str], query: str) -> None:
+    """Except for single letters, where a name begins with all of them."""
     found = [name for _, name in Names(names).best(query, len(names))]
     fits = [(fit(query, name), name) for name in names]
     begun = any(fitting in {Fit.EXACT, Fit.PREFIX} for fitting, _ in fits)

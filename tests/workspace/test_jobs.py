@@ -1,4 +1,4 @@
-"""Background jobs, with real processes: what they print, how they end, and that nothing of them is left."""
+"""Background jobs with real processes: what they print, how they end, and that no process is left."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.asyncio
 
-# A shell, a child, and a grandchild in a session of its own; they write down who they are.
+# A shell, a child, and a grandchild in a session of its own. Each writes down its process id.
 FAMILY = "sh -c 'setsid sh -c \"echo $$ \\$\\$ >&3; exec sleep 1000\" & sleep 1000' 3>pids & wait"
 
 
 class Watched:
-    """Jobs, and a way to wait for what becomes of them."""
+    """Background jobs, and a way to wait for their changes."""
 
     def __init__(self) -> None:
         self.heard: list[tuple[Job, ...]] = []
@@ -62,7 +62,7 @@ async def watched() -> AsyncGenerator[Watched]:
 
 
 async def line_of(fifo: Path) -> str:
-    """Waits until somebody writes to it."""
+    """Wait until somebody writes to the pipe."""
     async with asyncio.timeout(PATIENCE):
         return await asyncio.to_thread(fifo.read_text)
 
@@ -71,7 +71,7 @@ def alive(pid: int) -> bool:
     return psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
 
 
-async def test_a_job_that_ends_tells_its_output_by_stream_and_its_code(tmp_path: Path) -> None:
+async def test_an_ended_job_has_its_output_by_stream_and_its_exit_code(tmp_path: Path) -> None:
     async with watched() as here:
         job = await here.jobs.start("chat", "echo out; echo err >&2; pwd; exit 3", tmp_path, "Trying")
         assert (job.status, job.label, job.chat_id, job.exit_code) == (JobStatus.RUNNING, "Trying", "chat", None)
@@ -89,7 +89,7 @@ async def test_start_and_end_are_told(tmp_path: Path) -> None:
         assert [[one.status for one in jobs] for jobs in here.heard] == [[JobStatus.RUNNING], [JobStatus.COMPLETED]]
 
 
-async def test_what_a_running_job_printed_can_be_read_at_once(tmp_path: Path) -> None:
+async def test_the_output_of_a_running_job_can_be_read_at_once(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "told")
     async with watched() as here:
         job = await here.jobs.start("chat", "printf 'whole\\nhalf'; echo x >told; sleep 1000", tmp_path, "")
@@ -131,7 +131,7 @@ async def test_a_killed_job_takes_its_children_with_it_and_is_killed_not_failed(
 
 
 async def line_of_family(folder: Path) -> str:
-    """The first line only: the family keeps the pipe open."""
+    """Read the first line only: the processes keep the pipe open."""
 
     def read() -> str:
         with (folder / "pids").open() as pipe:
@@ -141,7 +141,7 @@ async def line_of_family(folder: Path) -> str:
         return await asyncio.to_thread(read)
 
 
-async def test_a_job_that_will_not_end_is_killed_all_the_same(tmp_path: Path) -> None:
+async def test_a_job_that_ignores_the_signal_is_killed(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "told")
     async with watched() as here:
         command = "trap '' TERM; echo $$ >told; while :; do sleep 1000; done"
@@ -180,7 +180,7 @@ async def test_no_job_outlives_the_host(tmp_path: Path) -> None:
         await here.jobs.close()
     assert not any(alive(pid) for pid in pids)
     assert here.jobs.read(job.id).status is JobStatus.KILLED
-    with pytest.raises(ToolError, match="is ending"):
+    with pytest.raises(ToolError, match="is shutting down"):
         await here.jobs.start("chat", "true", tmp_path, "")
 
 
@@ -199,7 +199,7 @@ async def test_an_unknown_job_has_no_lines_and_no_status(tmp_path: Path) -> None
         assert not await here.jobs.kill("none")
 
 
-async def test_a_folder_that_is_gone_is_told(tmp_path: Path) -> None:
+async def test_a_job_in_a_deleted_folder_is_refused(tmp_path: Path) -> None:
     async with watched() as here:
         with pytest.raises(ToolError, match="cannot be started"):
             await here.jobs.start("chat", "true", tmp_path / "gone", "")

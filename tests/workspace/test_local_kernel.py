@@ -1,4 +1,4 @@
-"""A kernel of the assistant's own: a real ipykernel, which does not know jupyter_eca."""
+"""A kernel that the assistant starts itself: a real ipykernel, in which our package is not installed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
     from pathlib import Path
 
-# Not the usual 5: a kernel starts here, on a machine that may be busy with other things.
+# Not the usual 5 seconds: a kernel starts here, on a machine that may be busy.
 PATIENCE = 60
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -48,7 +48,9 @@ async def test_a_variable_stays_for_the_next_code(kernel: LocalKernel) -> None:
     assert await run(kernel, "print('hi')\nx + 1") == (RunStatus.OK, "hi\n21")
 
 
-async def test_it_works_in_the_workspace(kernel: LocalKernel, tmp_path_factory: pytest.TempPathFactory) -> None:
+async def test_the_kernel_runs_in_the_first_folder_of_the_workspace(
+    kernel: LocalKernel, tmp_path_factory: pytest.TempPathFactory
+) -> None:
     assert (await run(kernel, "import os; print(os.getcwd())"))[1].startswith(str(tmp_path_factory.getbasetemp()))
 
 
@@ -59,7 +61,7 @@ async def test_an_error_is_a_traceback_without_colours(kernel: LocalKernel) -> N
     assert "\x1b" not in text
 
 
-async def test_a_syntax_error_is_told(kernel: LocalKernel) -> None:
+async def test_a_syntax_error_is_reported(kernel: LocalKernel) -> None:
     status, text = await run(kernel, "x = = 1")
     assert status is RunStatus.ERROR
     assert "SyntaxError" in text
@@ -71,7 +73,7 @@ async def test_input_is_refused_and_not_waited_for(kernel: LocalKernel) -> None:
     assert "StdinNotImplementedError" in text
 
 
-async def test_variables_are_told_by_a_kernel_that_does_not_know_us(kernel: LocalKernel) -> None:
+async def test_a_kernel_without_our_package_lists_its_variables(kernel: LocalKernel) -> None:
     await run(kernel, "import json as j\nwords = ['it\\'s \"x\"', 'ä\\n\\\\'] * 500\n_hidden = 1")
     async with asyncio.timeout(PATIENCE):
         found = await kernel.variables("chat", ("words", "nope"))
@@ -119,7 +121,7 @@ async def test_a_name_is_inspected_with_its_signature_docstring_and_source(kerne
     assert (gone.found, gone.text) == (False, "")
 
 
-async def test_a_kernel_that_works_is_busy_until_it_is_interrupted(kernel: LocalKernel, tmp_path: Path) -> None:
+async def test_a_kernel_that_runs_code_is_busy_until_it_is_interrupted(kernel: LocalKernel, tmp_path: Path) -> None:
     begun = tmp_path / "begun"
     await run(kernel, "1")
     assert (await kernel.state()).status == "idle"
@@ -135,7 +137,7 @@ async def test_a_kernel_that_works_is_busy_until_it_is_interrupted(kernel: Local
     assert (await kernel.state()).status == "idle"
 
 
-async def test_of_a_cell_that_runs_it_is_known_which_it_is_and_for_how_long(
+async def test_the_state_names_the_running_cell_and_how_long_it_has_been_running(
     kernel: LocalKernel, tmp_path: Path
 ) -> None:
     begun = tmp_path / "begun"
@@ -174,13 +176,13 @@ async def test_a_restart_ends_what_runs_and_forgets_the_variables(kernel: LocalK
 
 @pytest.fixture
 def connected() -> asyncio.Event:
-    """Whether what the kernel publishes passes."""
+    """Set once the messages that the kernel publishes reach the client."""
     return asyncio.Event()
 
 
 @pytest_asyncio.fixture(loop_scope="module")
-async def slowly_heard(tmp_path: Path, connected: asyncio.Event) -> AsyncGenerator[tuple[Any, Any]]:
-    """A kernel's manager, and a client whose connection to what the kernel publishes takes its time."""
+async def slow_channel(tmp_path: Path, connected: asyncio.Event) -> AsyncGenerator[tuple[Any, Any]]:
+    """A kernel manager, and a client whose channel of outputs connects late."""
     started: tuple[Any, Any] = await start_new_async_kernel(cwd=str(tmp_path))
     manager, first = started
     first.stop_channels()
@@ -190,7 +192,7 @@ async def slowly_heard(tmp_path: Path, connected: asyncio.Event) -> AsyncGenerat
         await connected.wait()
         with closing(writer), suppress(OSError):
             kernel_reader, kernel_writer = await asyncio.open_connection("127.0.0.1", manager.iopub_port)
-            await asyncio.gather(copied(reader, kernel_writer), copied(kernel_reader, writer))
+            await asyncio.gather(copy(reader, kernel_writer), copy(kernel_reader, writer))
 
     server = await asyncio.start_server(pass_on, "127.0.0.1", 0)
     client.iopub_port = server.sockets[0].getsockname()[1]
@@ -203,19 +205,19 @@ async def slowly_heard(tmp_path: Path, connected: asyncio.Event) -> AsyncGenerat
         server.close()
 
 
-async def test_a_kernel_that_is_only_being_listened_to_loses_no_output(
-    slowly_heard: tuple[Any, Any], connected: asyncio.Event
+async def test_no_output_is_lost_while_the_channel_is_still_connecting(
+    slow_channel: tuple[Any, Any], connected: asyncio.Event
 ) -> None:
     asyncio.get_running_loop().call_later(0.5, connected.set)
     async with asyncio.timeout(PATIENCE / 2):
-        result = await ClientKernel(*slowly_heard).execute("print('hi')\n1 + 1")
+        result = await ClientKernel(*slow_channel).execute("print('hi')\n1 + 1")
     assert (result.status, result.text) == (RunStatus.OK, "hi\n2")
 
 
-async def test_what_a_kernel_said_before_its_restart_is_no_sign_that_it_is_heard_again(
-    slowly_heard: tuple[Any, Any], connected: asyncio.Event
+async def test_a_message_from_before_a_restart_does_not_count_as_connected(
+    slow_channel: tuple[Any, Any], connected: asyncio.Event
 ) -> None:
-    manager, client = slowly_heard
+    manager, client = slow_channel
     kernel = ClientKernel(manager, client)
     connected.set()
     assert (await kernel.execute("1 + 1")).text == "2"
@@ -228,7 +230,7 @@ async def test_what_a_kernel_said_before_its_restart_is_no_sign_that_it_is_heard
         assert (await kernel.execute("2 + 2")).text == "4"
 
 
-async def copied(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+async def copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     with suppress(OSError):
         while data := await reader.read(65536):
             writer.write(data)

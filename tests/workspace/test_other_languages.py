@@ -1,4 +1,4 @@
-"""Kernels that are no Python: what they know is asked of them in their own language. R is a real IRkernel."""
+"""Kernels of other languages: their variables are listed by a program in their own language. R is a real IRkernel."""
 
 from __future__ import annotations
 
@@ -54,14 +54,14 @@ async def r() -> AsyncGenerator[ClientKernel]:
         await manager.shutdown_kernel(now=True)
 
 
-async def told(kernel: ClientKernel, *names: str) -> dict[str, Variable]:
+async def describe(kernel: ClientKernel, *names: str) -> dict[str, Variable]:
     async with asyncio.timeout(PATIENCE):
         return {one.name: one for one in (await kernel.variables(names, "r")).variables}
 
 
 @has_r
-async def test_the_variables_of_r_are_told_by_type_shape_and_a_glance(r: ClientKernel) -> None:
-    found = await told(r)
+async def test_r_variables_are_described_by_type_shape_and_preview(r: ClientKernel) -> None:
+    found = await describe(r)
     assert found["df"].type == "data.frame"
     assert found["df"].shape == (2, 2)
     assert found["df"].columns == (Column(name="city", dtype="character"), Column(name="size", dtype="integer"))
@@ -74,27 +74,27 @@ async def test_the_variables_of_r_are_told_by_type_shape_and_a_glance(r: ClientK
 
 
 @has_r
-async def test_of_r_variables_that_are_named_more_is_told(r: ClientKernel) -> None:
-    found = await told(r, "big", "fit")
+async def test_r_variables_that_were_asked_for_by_name_are_described_in_more_detail(r: ClientKernel) -> None:
+    found = await describe(r, "big", "fit")
     assert (found["big"].length, found["big"].memory) == (1_000_000, 8_000_048)
     assert "residuals" in found["fit"].sample
 
 
 @has_r
-async def test_nothing_of_the_users_own_is_run_to_tell_of_it_in_r(r: ClientKernel) -> None:
+async def test_describing_an_r_variable_runs_no_code_of_the_user(r: ClientKernel) -> None:
     async with asyncio.timeout(10):
-        found = await told(r, "slow", "within", "counter")
+        found = await describe(r, "slow", "within", "counter")
     assert found["slow"].preview == "(not shown, its class is the user's own: double of length 1)"
     assert found["within"].preview == "(not shown, its class is the user's own: list of length 1)"
     assert (found["counter"].type, found["counter"].preview) == ("active binding", "")
 
 
 @has_r
-async def test_a_value_that_r_has_only_promised_costs_no_more_than_the_limit(r: ClientKernel) -> None:
-    found = await told(r)
+async def test_evaluating_a_promise_of_r_takes_no_longer_than_the_limit(r: ClientKernel) -> None:
+    found = await describe(r)
     assert found["promised"].preview == "(not all of it is told: reached elapsed time limit)"
     await r.execute("for (i in 1:200) assign(paste0('aa', i), i)")
-    found = await told(r)
+    found = await describe(r)
     await r.execute("rm(list = ls(pattern = '^aa'))")
     assert (found["promised"].type, found["promised"].preview) == ("unknown", "")
 
@@ -115,7 +115,7 @@ async def test_a_name_is_never_evaluated_in_r(r: ClientKernel, name: str) -> Non
 
 
 @has_r
-async def test_a_thousand_r_variables_are_told_and_the_others_counted(r: ClientKernel) -> None:
+async def test_a_thousand_r_variables_are_described_and_the_others_counted(r: ClientKernel) -> None:
     async with asyncio.timeout(PATIENCE):
         await r.execute("for (i in 1:1100) assign(paste0('zz', i), i)")
         found = await r.variables((), "r")
@@ -143,7 +143,7 @@ async def test_r_is_asked_for_signature_documentation_and_source(r: ClientKernel
 
 
 @has_r
-async def test_looking_leaves_nothing_in_r(r: ClientKernel) -> None:
+async def test_describing_variables_leaves_nothing_in_r(r: ClientKernel) -> None:
     async with asyncio.timeout(PATIENCE):
         before = (await r.execute("cat(ls(all.names = TRUE))")).text
         await r.variables((), "r")
@@ -151,20 +151,20 @@ async def test_looking_leaves_nothing_in_r(r: ClientKernel) -> None:
         assert (await r.execute("cat(ls(all.names = TRUE))")).text == before
 
 
-async def test_a_kernel_of_a_language_that_cannot_be_asked_says_what_to_do() -> None:
+async def test_the_error_for_an_unsupported_language_says_what_to_do() -> None:
     with pytest.raises(
         ToolError, match=r"a rust kernel cannot be listed; those of Python, R and Julia can\. Use run_code"
     ):
-        languages.variables("rust", ())
+        languages.build_variables_program("rust", ())
 
 
-async def test_a_julia_program_holds_the_names_as_literals() -> None:
-    program = languages.variables("julia", ("df", '$(rm("x"))', 'a"b'))
+async def test_a_julia_program_contains_the_names_as_literals() -> None:
+    program = languages.build_variables_program("julia", ("df", '$(rm("x"))', 'a"b'))
     assert r'variables(String["df", "\$(rm(\"x\"))", "a\"b"])' in program
 
 
-async def test_what_is_no_answer_is_an_error_that_shows_it() -> None:
+async def test_an_invalid_answer_is_shown_in_the_error() -> None:
     nonsense: list[Any] = ["", "oops", "[]", "{}"]
     for text in nonsense:
         with pytest.raises(ToolError, match="variables cannot be read"):
-            languages.told(text)
+            languages.parse_variables(text)

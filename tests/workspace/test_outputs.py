@@ -9,7 +9,7 @@ import pytest
 from jupyter_eca.workspace.kernels.output_text import Outputs, plain
 
 
-def told(*messages: tuple[str, dict[str, Any]]) -> str:
+def render(*messages: tuple[str, dict[str, Any]]) -> str:
     outputs = Outputs()
     for kind, content in messages:
         outputs.add(kind, content)
@@ -31,9 +31,9 @@ def test_text_is_what_a_terminal_would_show_without_colours(text: str, shown: st
     assert plain(text) == shown
 
 
-def test_outputs_stand_in_the_order_they_came() -> None:
+def test_outputs_are_in_the_order_in_which_they_came() -> None:
     assert (
-        told(
+        render(
             ("stream", {"name": "stdout", "text": "one\n"}),
             ("display_data", {"data": {"text/plain": "two"}}),
             ("stream", {"name": "stderr", "text": "three\n"}),
@@ -45,18 +45,18 @@ def test_outputs_stand_in_the_order_they_came() -> None:
 
 def test_an_error_is_its_traceback() -> None:
     lines = ["\x1b[31mTraceback\x1b[0m", "ValueError: no"]
-    assert told(("stream", {"text": "before\n"}), ("error", {"traceback": lines})) == (
+    assert render(("stream", {"text": "before\n"}), ("error", {"traceback": lines})) == (
         "before\nTraceback\nValueError: no"
     )
 
 
-def test_what_only_a_reader_sees_is_named() -> None:
+def test_outputs_that_only_the_user_sees_are_named() -> None:
     picture = {"text/plain": "<Figure>", "image/png": "iVBO", "text/html": "<b>"}
     widget: dict[str, object] = {"application/vnd.jupyter.widget-view+json": {}}
-    assert told(("display_data", {"data": picture}), ("display_data", {"data": widget})) == (
+    assert render(("display_data", {"data": picture}), ("display_data", {"data": widget})) == (
         "<Figure>\n[shown to the user: image/png]\n[shown to the user: application/vnd.jupyter.widget-view+json]"
     )
 
 
-def test_messages_that_show_nothing_say_nothing() -> None:
-    assert told(("status", {"execution_state": "busy"}), ("clear_output", {"wait": True})) == ""
+def test_messages_without_output_add_no_text() -> None:
+    assert render(("status", {"execution_state": "busy"}), ("clear_output", {"wait": True})) == ""

@@ -1,4 +1,4 @@
-"""The user's shell, cancelled at the worst of moments."""
+"""The user's shell, cancelled at the worst moments."""
 
 from __future__ import annotations
 
@@ -18,12 +18,14 @@ if TYPE_CHECKING:
 
 
 @pytest.mark.asyncio
-async def test_a_start_that_is_cancelled_leaves_nothing_of_what_had_started(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "told")
-    starting = asyncio.ensure_future(shell.start("setsid sleep 1000 & echo $! >told; sleep 1000", tmp_path))
+async def test_a_cancelled_start_leaves_no_process_behind(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "block_until_written")
+    starting = asyncio.ensure_future(
+        shell.start("setsid sleep 1000 & echo $! >block_until_written; sleep 1000", tmp_path)
+    )
     for _ in range(2):  # two tasks begin; then the process is there, and nobody has heard of it yet
         await asyncio.sleep(0)
-    child = int(told(tmp_path / "told"))
+    child = int(block_until_written(tmp_path / "block_until_written"))
     starting.cancel()
     with pytest.raises(asyncio.CancelledError):
         await asyncio.wait_for(starting, PATIENCE)
@@ -31,7 +33,7 @@ async def test_a_start_that_is_cancelled_leaves_nothing_of_what_had_started(tmp_
 
 
 @pytest.mark.asyncio
-async def test_a_start_that_is_cancelled_while_its_input_is_stored_leaves_no_file_open(tmp_path: Path) -> None:
+async def test_a_start_cancelled_while_its_input_is_stored_leaves_no_file_open(tmp_path: Path) -> None:
     gc.collect()
     before = psutil.Process().num_fds()
     starting = asyncio.ensure_future(shell.start("cat", tmp_path, given=b"x" * 50_000_000))
@@ -43,7 +45,7 @@ async def test_a_start_that_is_cancelled_while_its_input_is_stored_leaves_no_fil
     assert psutil.Process().num_fds() <= before
 
 
-def told(fifo: Path) -> str:
-    """Holds up the loop, so that the start cannot end before the child is there."""
+def block_until_written(fifo: Path) -> str:
+    """Block the event loop, so that the start cannot end before the child runs."""
     with fifo.open() as pipe:
         return pipe.readline()

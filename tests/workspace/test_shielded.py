@@ -1,4 +1,4 @@
-"""Work that is done to its end, whatever happens to whoever waits for it."""
+"""Work that runs to its end, even if the task that waits for it is cancelled."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.support.timeouts import PATIENCE
 pytestmark = pytest.mark.asyncio
 
 
-async def test_who_is_cancelled_stays_until_the_work_has_ended() -> None:
+async def test_a_cancelled_caller_waits_until_the_work_has_ended() -> None:
     begun, let_go, ended = asyncio.Event(), asyncio.Event(), asyncio.Event()
 
     async def work() -> None:
@@ -30,7 +30,7 @@ async def test_who_is_cancelled_stays_until_the_work_has_ended() -> None:
     assert ended.is_set()
 
 
-async def test_what_the_work_gives_and_raises_is_handed_on() -> None:
+async def test_results_and_errors_of_the_work_reach_the_caller() -> None:
     async def work(number: int) -> float:
         return 1 / number
 

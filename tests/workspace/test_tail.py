@@ -1,4 +1,4 @@
-"""The end of what code puts out while it runs: as a terminal shows it, and no more of it than is of use."""
+"""The tail of the output of running code: what a terminal shows, and not more of it than is useful."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from jupyter_eca.workspace.kernels.tail import MAX_CHARS, Tail
 
 
-def printed(text: str) -> dict[str, Any]:
+def stream(text: str) -> dict[str, Any]:
     return {"header": {"msg_type": "stream"}, "content": {"name": "stdout", "text": text}}
 
 
@@ -18,10 +18,10 @@ def message(kind: str, **content: Any) -> dict[str, Any]:
 
 
 def tail(*messages: dict[str, Any]) -> str:
-    made = Tail()
-    for one in messages:
-        made.take(one)
-    return made.text
+    result = Tail()
+    for message in messages:
+        result.take(message)
+    return result.text
 
 
 @pytest.mark.parametrize(
@@ -34,25 +34,25 @@ def tail(*messages: dict[str, Any]) -> str:
     ],
 )
 def test_lines_are_shown_as_a_terminal_leaves_them(texts: list[str], shown: str) -> None:
-    assert tail(*map(printed, texts)) == shown
+    assert tail(*map(stream, texts)) == shown
 
 
 @pytest.mark.parametrize("draw", ["\r{}%", "{}%\r"])
 def test_a_bar_that_is_drawn_for_hours_leaves_the_lines_above_it(draw: str) -> None:
-    assert tail(printed("fitting\n"), *(printed(draw.format(n)) for n in range(50_000))) == "fitting\n49999%"
+    assert tail(stream("fitting\n"), *(stream(draw.format(n)) for n in range(50_000))) == "fitting\n49999%"
 
 
-def test_of_a_hundred_thousand_lines_the_last_are_kept() -> None:
-    made = Tail()
+def test_the_last_of_a_hundred_thousand_lines_are_kept() -> None:
+    result = Tail()
     for n in range(100_000):
-        made.take(printed(f"line {n}\n"))
-    assert made.text.endswith("line 99998\nline 99999")
-    assert len(made.text) <= MAX_CHARS
+        result.take(stream(f"line {n}\n"))
+    assert result.text.endswith("line 99998\nline 99999")
+    assert len(result.text) <= MAX_CHARS
 
 
-def test_errors_and_values_are_in_it_and_what_is_cleared_is_not() -> None:
+def test_the_tail_has_errors_and_values_but_no_cleared_output() -> None:
     value = message("execute_result", data={"text/plain": "42"}, metadata={}, execution_count=1)
     failed = message("error", ename="E", evalue="no", traceback=["E: no"])
-    assert tail(printed("gone"), message("clear_output", wait=False), value, failed) == "42\nE: no"
-    assert tail(printed("gone"), message("clear_output", wait=True)) == "gone"
-    assert tail(printed("gone"), message("clear_output", wait=True), printed("new")) == "new"
+    assert tail(stream("gone"), message("clear_output", wait=False), value, failed) == "42\nE: no"
+    assert tail(stream("gone"), message("clear_output", wait=True)) == "gone"
+    assert tail(stream("gone"), message("clear_output", wait=True), stream("new")) == "new"

@@ -1,1 +1,2 @@
-"""What is wrong with a notebook, or a file: each source of it is a module that knows none of the others."""
+"""What is wrong with a notebook or a file. Each source of diagnostics is a module that knows none of the others;
+`collect.py` asks them all, and `merge.py` removes duplicates."""

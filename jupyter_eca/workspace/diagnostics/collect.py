@@ -1,4 +1,9 @@
-"""All that is wrong with a notebook or a file, of all sources together. A source that fails costs its own part only."""
+"""Collects the diagnostics of a notebook or a file from all sources. A source that fails adds a note for the reader,
+and the others still count.
+
+It must not find problems itself: `notebook_state.py`, `tracebacks.py`, `ruff.py` and `ty.py` do. The tool that shows
+the result is in `plugins/tools/`.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +14,10 @@ from typing import TYPE_CHECKING, Final
 from jupyter_eca.errors import ToolError
 from jupyter_eca.protocol.editor import Severity
 from jupyter_eca.workspace.diagnostics import notebook_state, ruff, tracebacks, ty
-from jupyter_eca.workspace.diagnostics.linter_process import ProgramError
-from jupyter_eca.workspace.diagnostics.location import at, in_cell, uri
-from jupyter_eca.workspace.diagnostics.magics import MAX_SOURCE, read
-from jupyter_eca.workspace.diagnostics.merge import merged
+from jupyter_eca.workspace.diagnostics.linter_process import LinterError
+from jupyter_eca.workspace.diagnostics.location import make_cell_diagnostic, make_diagnostic, uri
+from jupyter_eca.workspace.diagnostics.magics import MAX_SOURCE, parse_cell
+from jupyter_eca.workspace.diagnostics.merge import merge
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Sequence
@@ -21,95 +26,121 @@ if TYPE_CHECKING:
     from jupyter_eca.protocol.editor import EditorDiagnostic
     from jupyter_eca.protocol.notebook import NotebookDocument
     from jupyter_eca.workspace.diagnostics.kernel import Known
-    from jupyter_eca.workspace.diagnostics.notebook_state import Sheet
+    from jupyter_eca.workspace.diagnostics.notebook_state import AnalyzedCell
     from jupyter_eca.workspace.ports import Files
 
 _PYTHON: Final = (".py", ".pyi", ".pyw")
 
-_Source = tuple["list[EditorDiagnostic]", str]
-"""What it found, and a line for the reader when it could not look."""
+_LinterOutcome = tuple["list[EditorDiagnostic]", str]
+"""The diagnostics of a linter, and a note for the reader when it could not run."""
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
+    """All diagnostics of a notebook or a file."""
+
     found: tuple[EditorDiagnostic, ...]
+    """Each problem once, in the order of the sources."""
     notes: tuple[str, ...] = ()
+    """Why a linter could not run, one line each."""
 
 
 async def of_notebook(
-    document: NotebookDocument, files: Files, asked: Awaitable[Known], others: Sequence[EditorDiagnostic] = ()
+    document: NotebookDocument,
+    files: Files,
+    kernel_facts: Awaitable[Known],
+    editor_diagnostics: Sequence[EditorDiagnostic] = (),
 ) -> Report:
-    """`others` are what an editor has told of it; the kernel is `asked` meanwhile."""
-    asking = asyncio.ensure_future(asked)
+    """Check a notebook. `editor_diagnostics` are those that an editor already has. The kernel is asked while the
+    linters run."""
+    asking = asyncio.ensure_future(kernel_facts)
     try:
         code, (real, root) = await asyncio.gather(
-            asyncio.to_thread(notebook_state.sheets, document), asyncio.to_thread(_places, files, document.path)
+            asyncio.to_thread(notebook_state.sheets, document), asyncio.to_thread(_locate, files, document.path)
         )
-        linted = await _linted(document, code, real, root, asking)
+        linted = await _run_linters(document, code, real, root, asking)
         known = await asking
     finally:
         asking.cancel()
-    own = notebook_state.found(document, code, known.names)
-    traced = await asyncio.to_thread(tracebacks.found, document, lambda file: _file_uri(files, file))
-    plain = _flaws(document.path, code) if linted and all(note for _, note in linted) else []
-    told = [*own, *traced, *(one for found, _ in linted for one in found), *plain, *others]
-    return Report(tuple(merged(told, _bound(code, known))), tuple(note for _, note in linted if note))
+    notebook_problems = notebook_state.found(document, code, known.names)
+    errors = await asyncio.to_thread(tracebacks.found, document, lambda file: _file_uri(files, file))
+    flaws = _list_flaws(document.path, code) if linted and all(note for _, note in linted) else []
+    diagnostics = [
+        *notebook_problems,
+        *errors,
+        *(one for found, _ in linted for one in found),
+        *flaws,
+        *editor_diagnostics,
+    ]
+    return Report(tuple(merge(diagnostics, _list_bound_names(code, known))), tuple(note for _, note in linted if note))
 
 
-async def _linted(
-    document: NotebookDocument, code: Sequence[Sheet], real: Path, root: Path, asking: asyncio.Future[Known]
-) -> list[_Source]:
+async def _run_linters(
+    document: NotebookDocument, code: Sequence[AnalyzedCell], real: Path, root: Path, asking: asyncio.Future[Known]
+) -> list[_LinterOutcome]:
+    """Run ruff and ty at the same time. A notebook of another language is not linted."""
     if not (code and notebook_state.is_python(document)):
         return []
 
-    async def typed() -> list[EditorDiagnostic]:
-        python = (await asyncio.shield(asking)).python or await asyncio.to_thread(ty.environment, root)
+    async def check_types() -> list[EditorDiagnostic]:
+        python = (await asyncio.shield(asking)).python or await asyncio.to_thread(ty.choose_python, root)
         return await ty.of_notebook(document.path, code, real, root, python)
 
-    return list(await asyncio.gather(_tried(ruff.of_notebook(document.path, code, real)), _tried(typed())))
+    return list(
+        await asyncio.gather(_try_linter(ruff.of_notebook(document.path, code, real)), _try_linter(check_types()))
+    )
 
 
-async def of_file(files: Files, real: Path, others: Sequence[EditorDiagnostic] = ()) -> Report:
-    """What is no Python is its editor's business alone. Raises: ToolError when it cannot be read."""
+async def of_file(files: Files, real: Path, editor_diagnostics: Sequence[EditorDiagnostic] = ()) -> Report:
+    """Check a file. Only Python files are checked here; for others there are the diagnostics of the editor.
+
+    Raises: ToolError when the file cannot be read.
+    """
     if real.suffix not in _PYTHON:
-        return Report(tuple(others))
+        return Report(tuple(editor_diagnostics))
     name = real.as_uri()
     try:
         text = await asyncio.to_thread(real.read_text, "utf-8")
     except (OSError, ValueError) as error:
         raise ToolError(f"{files.shown(real)} cannot be read: {error}.") from error
     root = next((one.resolve() for one in files.roots if real.is_relative_to(one.resolve())), real.parent)
-    python = await asyncio.to_thread(ty.environment, root)
-    linted = await asyncio.gather(_tried(ruff.of_file(name, real, text)), _tried(ty.of_file(name, real, root, python)))
-    flaw = (await asyncio.to_thread(read, text[:MAX_SOURCE])).flaw if all(note for _, note in linted) else None
-    plain = [at(name, flaw.line, flaw.character, Severity.ERROR, flaw.message, "python")] if flaw else []
-    found = merged([*(one for found, _ in linted for one in found), *plain, *others])
+    python = await asyncio.to_thread(ty.choose_python, root)
+    linted = await asyncio.gather(
+        _try_linter(ruff.check_file(name, real, text)), _try_linter(ty.check_file(name, real, root, python))
+    )
+    flaw = (await asyncio.to_thread(parse_cell, text[:MAX_SOURCE])).flaw if all(note for _, note in linted) else None
+    flaws = [make_diagnostic(name, flaw.line, flaw.character, Severity.ERROR, flaw.message, "python")] if flaw else []
+    found = merge([*(one for found, _ in linted for one in found), *flaws, *editor_diagnostics])
     return Report(tuple(found), tuple(note for _, note in linted if note))
 
 
-async def _tried(source: Awaitable[list[EditorDiagnostic]]) -> _Source:
+async def _try_linter(source: Awaitable[list[EditorDiagnostic]]) -> _LinterOutcome:
+    """Return what a linter found, or why it could not run."""
     try:
         return await source, ""
-    except ProgramError as error:
+    except LinterError as error:
         return [], str(error)
 
 
-def _flaws(path: str, code: Sequence[Sheet]) -> list[EditorDiagnostic]:
-    """What Python's own parser says, where nobody else looks at all."""
-    flaws = [(sheet.cell, sheet.flaw) for sheet in code if sheet.flaw]
+def _list_flaws(path: str, code: Sequence[AnalyzedCell]) -> list[EditorDiagnostic]:
+    """List the errors of Python's own parser, for cells that no linter could check."""
+    flaws = [(analyzed.cell, analyzed.flaw) for analyzed in code if analyzed.flaw]
     return [
-        in_cell(path, cell, (flaw.line, flaw.character), Severity.ERROR, flaw.message, "python") for cell, flaw in flaws
+        make_cell_diagnostic(path, cell, (flaw.line, flaw.character), Severity.ERROR, flaw.message, "python")
+        for cell, flaw in flaws
     ]
 
 
-def _bound(code: Sequence[Sheet], known: Known) -> set[str]:
-    """Names that nobody needs to be warned of: a magic binds them, or they are told of as names of the kernel's."""
-    by_magic = {name for sheet in code for name in sheet.magic}
+def _list_bound_names(code: Sequence[AnalyzedCell], known: Known) -> set[str]:
+    """Return the names that are defined although linters cannot see it: a magic binds them, or they exist in the
+    kernel."""
+    by_magic = {name for analyzed in code for name in analyzed.magic_names}
     return by_magic | (known.names or set())
 
 
-def _places(files: Files, path: str) -> tuple[Path, Path]:
-    """Where the notebook is, and its project. One that is nowhere here is linted as if it were in the first folder."""
+def _locate(files: Files, path: str) -> tuple[Path, Path]:
+    """Return the path of a notebook and the root of its project. A notebook that is not on this disk is linted as if
+    it were in the first folder."""
     root = files.roots[0].resolve()
     try:
         real = files.resolve(path)

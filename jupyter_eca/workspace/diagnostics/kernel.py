@@ -1,4 +1,7 @@
-"""What a notebook's kernel knows, asked only when it answers at once: its names, and which Python it is."""
+"""Asks a notebook's kernel for the names that it has and for its Python, if it answers at once.
+
+It must not wait for a busy kernel. What is wrong with the names is decided in `notebook_state.py`.
+"""
 
 from __future__ import annotations
 
@@ -14,23 +17,27 @@ if TYPE_CHECKING:
     from jupyter_eca.protocol.notebook import NotebookDocument
     from jupyter_eca.workspace.ports import Kernel, Kernels
 
-# A kernel that is idle answers in milliseconds; one that became busy just now is not waited for.
+# Seconds. An idle kernel answers in milliseconds; a kernel that has just become busy is not waited for.
 LIMIT_SECONDS: Final = 1.0
 
-# Asked of the cell that asks alone: it can answer, and nobody has its kernel's specification at hand.
-_WHICH: Final = "print(__import__('sys').executable)"
+# Code that prints the path of Python. It runs only in the kernel of the cell that asks, which can answer, and whose
+# kernel specification is not known here.
+_PRINT_PYTHON: Final = "print(__import__('sys').executable)"
 
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """`names` are None where they could not be asked for."""
+    """What is known of a kernel."""
 
     names: frozenset[str] | None = None
+    """The names of the user's variables; None where they are not known."""
     python: str | None = None
+    """The path of its Python; None where it is not known."""
 
 
 async def known(chat: str, document: NotebookDocument, kernels: Kernels | None, asking: Kernel | None = None) -> Known:
-    """`asking` is the kernel of the cell that asks: busy with that cell, and still able to answer."""
+    """Ask the kernel of a notebook. `asking` is the kernel of the cell that asks: it is busy with that cell, and can
+    still answer."""
     if kernels is None or document.kernel_id is None:
         return Known()
     try:
@@ -41,8 +48,8 @@ async def known(chat: str, document: NotebookDocument, kernels: Kernels | None, 
             state = await kernel.state()
             word = state.python
             if word is None and kernel is asking:
-                word = (await kernel.execute(chat, _WHICH)).text.strip()
-            python = await asyncio.to_thread(_interpreter, word)
+                word = (await kernel.execute(chat, _PRINT_PYTHON)).text.strip()
+            python = await asyncio.to_thread(_find_interpreter, word)
             if state.status != "idle" and kernel is not asking:
                 return Known(python=python)
             found = await kernel.variables(chat, ())
@@ -52,7 +59,7 @@ async def known(chat: str, document: NotebookDocument, kernels: Kernels | None, 
     return Known(names if not found.left_out else None, python)
 
 
-def _interpreter(word: str | None) -> str | None:
-    """As a path that is there."""
+def _find_interpreter(word: str | None) -> str | None:
+    """Return the absolute path of a program; None when it does not exist."""
     found = shutil.which(word) if word else None
     return str(Path(found).absolute()) if found else None

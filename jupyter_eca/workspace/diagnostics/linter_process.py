@@ -1,4 +1,8 @@
-"""Linters as programs: found beside this Python or on the PATH, given a source, and never waited for too long."""
+"""Runs linters as programs: finds them beside this Python or on the PATH, gives them a source, and never waits for them
+for long.
+
+It must not know what they print: `ruff.py` and `ty.py` do.
+"""
 
 from __future__ import annotations
 
@@ -16,57 +20,65 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-# What lints in 50 ms and has not ended by then hangs, in the file system say.
+# Seconds. Linting takes 50 ms; a program that has not ended by then hangs, for example in the file system.
 LIMIT_SECONDS: Final = 10.0
 
-# What would have them look elsewhere, or write as for a terminal.
-_OTHERWISE: Final = ("RUFF_", "TY_", "FORCE_COLOR", "CLICOLOR")
+# Variables that would make linters use other settings, or write for a terminal.
+_UNWANTED_VARIABLES: Final = ("RUFF_", "TY_", "FORCE_COLOR", "CLICOLOR")
 
 
-class ProgramError(Exception):
-    """It did not do its work; the message says why."""
+class LinterError(Exception):
+    """A linter did not do its work. The message says why."""
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class LinterResult:
+    """How a linter ended, and what it printed."""
+
     code: int
     output: str
     errors: str
 
-    def checked(self, name: str, *good: int) -> str:
-        """The output. Raises: ProgramError, with what it complained of."""
+    def check_output(self, name: str, *good: int) -> str:
+        """Return the output. `good` are the exit codes that mean success.
+
+        Raises: LinterError with what the linter reported.
+        """
         if self.code not in good:
             said = " ".join(self.errors.removeprefix(f"{name} failed").split())
-            raise ProgramError(f"{name} failed: {said[:300] or f'exit status {self.code}'}")
+            raise LinterError(f"{name} failed: {said[:300] or f'exit status {self.code}'}")
         return self.output
 
 
 def find(name: str) -> str | None:
-    """Where pip puts programs, then where the user's shell finds them."""
+    """Find a program: first where pip installs programs, then on the PATH of the user."""
     folders = [sysconfig.get_path("scripts"), sysconfig.get_path("scripts", sysconfig.get_preferred_scheme("user"))]
     own = os.pathsep.join(folder for folder in folders if folder)
     return shutil.which(name, path=own) or shutil.which(name)
 
 
-async def run(arguments: Sequence[str], folder: Path, given: str = "", *, limit: float | None = None) -> Ended:
-    """Raises: ProgramError when it cannot be started, or does not end. Cancelled, it is dead before this returns."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(_OTHERWISE)}
+async def run(arguments: Sequence[str], folder: Path, text: str = "", *, limit: float | None = None) -> LinterResult:
+    """Run a linter. When this is cancelled, the process is dead before it returns.
+
+    Raises: LinterError when the linter cannot be started, or does not end.
+    """
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(_UNWANTED_VARIABLES)}
     pipe = asyncio.subprocess.PIPE
     try:
         process = await asyncio.create_subprocess_exec(
-            *arguments, cwd=folder, env={**kept, "NO_COLOR": "1"}, stdin=pipe, stdout=pipe, stderr=pipe
+            *arguments, cwd=folder, env={**environment, "NO_COLOR": "1"}, stdin=pipe, stdout=pipe, stderr=pipe
         )
     except (OSError, ValueError, NotImplementedError) as error:  # not implemented: the selector loop on Windows
-        raise ProgramError(f"{arguments[0]} cannot be started: {error}") from error
+        raise LinterError(f"{arguments[0]} cannot be started: {error}") from error
     seconds = LIMIT_SECONDS if limit is None else limit
     try:
         async with asyncio.timeout(seconds):
-            output, errors = await process.communicate(given.encode("utf-8", "replace"))
+            output, errors = await process.communicate(text.encode("utf-8", "replace"))
     except TimeoutError as error:
-        raise ProgramError(f"{arguments[0]} did not end in {seconds:g} seconds") from error
+        raise LinterError(f"{arguments[0]} did not end in {seconds:g} seconds") from error
     finally:
         if process.returncode is None:
             with suppress(ProcessLookupError):
                 process.kill()
             await whole(process.communicate())  # also frees the pipes
-    return Ended(process.returncode or 0, output.decode("utf-8", "replace"), errors.decode("utf-8", "replace"))
+    return LinterResult(process.returncode or 0, output.decode("utf-8", "replace"), errors.decode("utf-8", "replace"))

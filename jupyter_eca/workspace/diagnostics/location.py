@@ -1,6 +1,7 @@
-"""Where something is wrong: `jupyter:<path>#<cell id>` names a cell, and without the fragment a whole notebook or file.
+"""Locations of diagnostics. `jupyter:<path>#<cell id>` names a cell; without the fragment, a whole notebook or file.
 
-The path is that of Jupyter's contents, as in `notebook/*`: a page knows no other. Lines and characters count from 0.
+The path is that of Jupyter's contents, as in `notebook/*`, because a page knows no other. Lines and characters count
+from 0. The module must not know where diagnostics come from.
 """
 
 from __future__ import annotations
@@ -18,31 +19,33 @@ SCHEME: Final = "jupyter"
 
 
 def uri(path: str, cell: str = "") -> str:
+    """Return the URI of a notebook or file, or of one of its cells."""
     return f"{SCHEME}:{quote(path)}{f'#{quote(cell)}' if cell else ''}"
 
 
 def parts(uri: str) -> tuple[str, str] | None:
-    """The path and the cell's id, which may be empty; None of a URI that is not Jupyter's."""
+    """Split a URI into the path and the cell id, which may be empty. Return None for a URI that is not Jupyter's."""
     split = urlsplit(uri)
     return (unquote(split.path), unquote(split.fragment)) if split.scheme == SCHEME else None
 
 
 def cell_of(uri: str) -> str:
-    """The id of the cell that a URI names, of whatever scheme; empty when it names none."""
+    """Return the id of the cell that a URI names, whatever its scheme; empty when it names none."""
     return unquote(urlsplit(uri).fragment)
 
 
-def at(
+def make_diagnostic(
     uri: str, line: int, character: int, severity: Severity, message: str, source: str, code: str | None = None
 ) -> EditorDiagnostic:
+    """Make a diagnostic at a position. Negative positions become 0."""
     start = Position(line=max(line, 0), character=max(character, 0))
     span = Range(start=start, end=start)
     return EditorDiagnostic(uri=uri, severity=severity, source=source, range=span, message=message, code=code)
 
 
-def in_cell(
+def make_cell_diagnostic(
     path: str, cell: NotebookCell, spot: tuple[int, int], severity: Severity, message: str, source: str, code: str = ""
 ) -> EditorDiagnostic:
-    """A line that the cell does not have any more is its last one."""
+    """Make a diagnostic in a cell. If the cell no longer has that line, its last line is used."""
     line = min(spot[0], cell.source.count("\n"))
-    return at(uri(path, cell.id), line, spot[1], severity, message, source, code or None)
+    return make_diagnostic(uri(path, cell.id), line, spot[1], severity, message, source, code or None)

@@ -1,6 +1,7 @@
-"""IPython's own syntax in a cell, put out of Python's way without moving a line. IPython itself is not needed.
+"""Parses the Python of a cell that contains IPython's own syntax, without moving a line. IPython itself is not needed.
 
-Nothing here looks into strings or brackets: a line is taken for a magic only where Python cannot read it.
+It must not look into strings or brackets: a line is taken for a magic only where Python cannot parse it. What the tree
+means is decided in `name_analysis.py`.
 """
 
 from __future__ import annotations
@@ -11,14 +12,14 @@ import warnings
 from dataclasses import dataclass
 from typing import Final
 
-# As IPython's `async` cells are compiled.
+# IPython compiles cells with the same flags.
 _FLAGS: Final = ast.PyCF_ONLY_AST | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
 
-# Cell magics whose body is Python of the same namespace.
-_PYTHON: Final = frozenset({"time", "timeit", "capture", "prun", "debug", "snakeviz", "memit", "mprun", "lprun"})
+# Cell magics whose body is Python code in the same namespace.
+_PYTHON_MAGICS: Final = frozenset({"time", "timeit", "capture", "prun", "debug", "snakeviz", "memit", "mprun", "lprun"})
 
-# Cell magics whose body is of another kind, and that bind only what they are told to.
-_FOREIGN: Final = frozenset({
+# Cell magics whose body is something else. They bind only the names that their arguments name.
+_FOREIGN_MAGICS: Final = frozenset({
     "bash", "sh", "script", "cmd", "system", "sx", "!", "perl", "ruby", "html", "HTML", "svg", "SVG", "js",
     "javascript", "latex", "markdown", "writefile", "file", "sql", "eca",
 })  # fmt: skip
@@ -28,23 +29,24 @@ _LINE: Final = re.compile(r"(\s*)(?:[%!]|\?{1,2}\S|[\w.\[\]'\"*%]+\?{1,2}\s*$)")
 _TIMED: Final = re.compile(r"(\s*)%(?:time|prun)\s+(?:-\S+\s+)*(\S.*)")
 _ASSIGNED: Final = re.compile(r"(\s*[\w.,\s\[\]'\"()]+=\s*)[%!]")
 
-# What magics bind: `%%eca -> x`, `%%capture x`, `%%bash --out x --err y`, `%%sql x << select`.
+# The names that magics bind: `%%eca -> x`, `%%capture x`, `%%bash --out x --err y`, `%%sql x << select`.
 _BINDS: Final = re.compile(r"->\s*(\w+)|--(?:out|err)[ =](\w+)|(\w+)\s*<<")
 _CAPTURE: Final = re.compile(r"(?:^|\s)(?!-)(\w+)")
 
-# Magics that bring names nobody can see in the source.
+# Magics that bind names which the source does not show.
 _OPAQUE: Final = re.compile(r"^\s*%(?:run|pylab|store\s+-r|macro|rerun|recall)\b", re.MULTILINE)
 
-# What is longer than this is data, and takes Python seconds.
+# A longer cell is data, and takes Python seconds to parse.
 MAX_SOURCE: Final = 200_000
 
-# After so many magics in a cell all that look like one are taken for such: each of them costs a look at the whole.
+# After so many magics in a cell, all lines that look like one are taken for magics: finding each of them costs a parse
+# of the whole cell.
 MAX_ROUNDS: Final = 50
 
 
 @dataclass(frozen=True, slots=True)
 class Flaw:
-    """Why Python cannot read a source; the line counts from 0."""
+    """Why Python cannot parse a source. The line and the character count from 0."""
 
     line: int
     character: int
@@ -52,61 +54,67 @@ class Flaw:
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
-    """A cell's Python: its tree, or what is wrong. `binds` are names that its magics bind; `opaque`: some of them bind
-    what cannot be known. A cell that is no Python has an empty tree."""
+class ParsedCell:
+    """A parsed cell. A cell that is no Python has an empty tree."""
 
     tree: ast.Module | None
+    """None when Python cannot parse the cell."""
     flaw: Flaw | None = None
+    """Why not."""
     binds: frozenset[str] = frozenset()
+    """The names that its magics bind."""
     opaque: bool = False
+    """Whether a magic may bind names that cannot be known from the source."""
 
 
-def read(source: str) -> Read:
+def parse_cell(source: str) -> ParsedCell:
+    """Parse a cell."""
     if len(source) > MAX_SOURCE:
-        return Read(ast.Module([], []), opaque=True)
+        return ParsedCell(ast.Module([], []), opaque=True)
     lines = source.split("\n")
     first = next((at for at, line in enumerate(lines) if line.strip()), 0)
     opaque = bool(_OPAQUE.search(source))
     if found := _CELL.match(lines[first]):
         name, rest = found[1], found[2]
         binds = {word for groups in _BINDS.findall(rest) for word in groups if word}
-        if name not in _PYTHON:
-            return Read(ast.Module([], []), None, frozenset(binds), name not in _FOREIGN)
+        if name not in _PYTHON_MAGICS:
+            return ParsedCell(ast.Module([], []), None, frozenset(binds), name not in _FOREIGN_MAGICS)
         if name == "capture" and (into := _CAPTURE.search(rest)):
             binds.add(into[1])
         lines[first] = ""
-        tree, flaw = _parsed(lines)
-        return Read(tree, flaw, frozenset(binds), opaque)
-    timed = {name for line in lines if (found := _TIMED.match(line)) for name in _stored(found[2])}
-    tree, flaw = _parsed(lines)
-    return Read(tree, flaw, frozenset(timed), opaque)
+        tree, flaw = _parse_without_magics(lines)
+        return ParsedCell(tree, flaw, frozenset(binds), opaque)
+    timed = {name for line in lines if (found := _TIMED.match(line)) for name in _list_stored_names(found[2])}
+    tree, flaw = _parse_without_magics(lines)
+    return ParsedCell(tree, flaw, frozenset(timed), opaque)
 
 
-def _stored(statement: str) -> set[str]:
-    tree = _compiled(statement)
+def _list_stored_names(statement: str) -> set[str]:
+    tree = _compile(statement)
     names = (one for one in ast.walk(tree) if isinstance(one, ast.Name)) if isinstance(tree, ast.Module) else ()
     return {one.id for one in names if isinstance(one.ctx, ast.Store)}
 
 
-def _parsed(lines: list[str]) -> tuple[ast.Module | None, Flaw | None]:
-    """Each line that Python stops at is taken away if it is a magic, and the rest is read again."""
+def _parse_without_magics(lines: list[str]) -> tuple[ast.Module | None, Flaw | None]:
+    """Parse the lines. When Python stops at a line that is a magic, that line is replaced, and the rest is parsed
+    again."""
     for _ in range(MAX_ROUNDS):
-        found = _compiled("\n".join(lines))
+        found = _compile("\n".join(lines))
         if isinstance(found, ast.Module):
             return found, None
         if not _mask(lines, found.line):
             return None, found
     for at in range(len(lines)):
-        _mask(lines, at, before=False)
-    found = _compiled("\n".join(lines))
+        _mask(lines, at, try_previous=False)
+    found = _compile("\n".join(lines))
     return (found, None) if isinstance(found, ast.Module) else (None, found)
 
 
-def _compiled(source: str) -> ast.Module | Flaw:
+def _compile(source: str) -> ast.Module | Flaw:
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of an invalid escape, say: the user's, and not ours to print
+            # Warnings about the user's code, such as an invalid escape, are not ours to print.
+            warnings.simplefilter("ignore")
             tree = compile(source, "<cell>", "exec", _FLAGS, dont_inherit=True)
     except SyntaxError as error:
         return Flaw((error.lineno or 1) - 1, max((error.offset or 1) - 1, 0), f"{type(error).__name__}: {error.msg}")
@@ -115,9 +123,9 @@ def _compiled(source: str) -> ast.Module | Flaw:
     return tree if isinstance(tree, ast.Module) else ast.Module([], [])
 
 
-def _mask(lines: list[str], at: int, *, before: bool = True) -> bool:
-    """False when the line at which Python stopped, or the one before it, is none of IPython's."""
-    for number in (at, at - 1) if before else (at,):
+def _mask(lines: list[str], index: int, *, try_previous: bool = True) -> bool:
+    """Replace a magic at this line, or at the line before it. Return False when neither is a magic."""
+    for number in (index, index - 1) if try_previous else (index,):
         if not 0 <= number < len(lines):
             continue
         line = lines[number]

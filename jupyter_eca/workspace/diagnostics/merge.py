@@ -1,4 +1,7 @@
-"""What several sources tell of one place, told once: the first one that tells it keeps it."""
+"""Merges the diagnostics of several sources: a problem that several report is kept once, from the first source.
+
+It must not know the sources; `collect.py` gives their order.
+"""
 
 from __future__ import annotations
 
@@ -14,9 +17,9 @@ if TYPE_CHECKING:
 
     from jupyter_eca.protocol.editor import EditorDiagnostic
 
-_UNDEFINED: Final = frozenset({"F821", "unresolved-reference", "undefined-variable", "reportUndefinedVariable"})
-_NAMES: Final = frozenset({"defined-below", "defined-nowhere"})
-_UNDEFINED_SAID: Final = re.compile(r"undefined name|not defined|undefined variable", re.IGNORECASE)
+_UNDEFINED_CODES: Final = frozenset({"F821", "unresolved-reference", "undefined-variable", "reportUndefinedVariable"})
+_OWN_CODES: Final = frozenset({"defined-below", "defined-nowhere"})
+_UNDEFINED_MESSAGE: Final = re.compile(r"undefined name|not defined|undefined variable", re.IGNORECASE)
 _QUOTED: Final = re.compile(r"[`'\"](\w+)[`'\"]")
 _SYNTAX_KIND: Final = "syntax"
 _SYNTAX: Final = re.compile(r"(?:Syntax|Indentation|Tab)Error\b|invalid-syntax|E9")
@@ -24,33 +27,39 @@ _SYNTAX: Final = re.compile(r"(?:Syntax|Indentation|Tab)Error\b|invalid-syntax|E
 _ORDER: Final = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.INFO: 2, Severity.HINT: 3}
 
 
-def merged(found: Iterable[EditorDiagnostic], bound: Collection[str] = ()) -> list[EditorDiagnostic]:
-    """`bound` are names that are defined, though a linter cannot see it: by a magic, or in the kernel."""
+def merge(diagnostics: Iterable[EditorDiagnostic], bound_names: Collection[str] = ()) -> list[EditorDiagnostic]:
+    """Remove duplicates, and false reports of undefined names. `bound_names` are defined although a linter cannot
+    see it: by a magic, or in the kernel."""
     kept: dict[tuple[str, int, str], EditorDiagnostic] = {}
-    for one in found:
-        name = _undefined(one)
-        if name and one.code not in _NAMES and (name in bound or is_known(name) or iskeyword(name)):
-            continue  # a keyword is what ty makes of broken syntax
-        kind = _kind(one, name)
-        # Of one mistake a parser makes several, line after line.
+    for one in diagnostics:
+        name = _find_undefined_name(one)
+        if name and one.code not in _OWN_CODES and (name in bound_names or is_known(name) or iskeyword(name)):
+            continue  # ty reports a keyword as a name where the syntax is broken
+        kind = _classify(one, name)
+        # One mistake makes a parser report several errors, line after line.
         kept.setdefault((one.uri, 0 if kind == _SYNTAX_KIND else one.range.start.line, kind), one)
     return list(kept.values())
 
 
-def first_errors(one: EditorDiagnostic) -> tuple[int, int, int]:
-    return _ORDER[one.severity], one.range.start.line, one.range.start.character
+def first_errors(diagnostic: EditorDiagnostic) -> tuple[int, int, int]:
+    """Sort key that puts errors first, then by position."""
+    return _ORDER[diagnostic.severity], diagnostic.range.start.line, diagnostic.range.start.character
 
 
-def _undefined(one: EditorDiagnostic) -> str:
-    if one.source != "traceback" and (one.code in _UNDEFINED | _NAMES or _UNDEFINED_SAID.search(one.message)):
-        quoted = _QUOTED.search(one.message)
+def _find_undefined_name(diagnostic: EditorDiagnostic) -> str:
+    """Return the name that a diagnostic reports as undefined; empty for other diagnostics."""
+    if diagnostic.source != "traceback" and (
+        diagnostic.code in _UNDEFINED_CODES | _OWN_CODES or _UNDEFINED_MESSAGE.search(diagnostic.message)
+    ):
+        quoted = _QUOTED.search(diagnostic.message)
         return quoted[1] if quoted else ""
     return ""
 
 
-def _kind(one: EditorDiagnostic, name: str) -> str:
+def _classify(diagnostic: EditorDiagnostic, name: str) -> str:
+    """Return a key that is equal for two reports of the same problem."""
     if name:
         return f"name {name}"
-    if _SYNTAX.match(one.code or "") or _SYNTAX.match(one.message):
+    if _SYNTAX.match(diagnostic.code or "") or _SYNTAX.match(diagnostic.message):
         return _SYNTAX_KIND
-    return " ".join(one.message.split())
+    return " ".join(diagnostic.message.split())

@@ -1,4 +1,5 @@
-"""A notebook's code as linters take it: its code cells alone, never their outputs."""
+"""Writes the code cells of a notebook for linters, without outputs. It must not run linters: `ruff.py` and `ty.py`
+do."""
 
 from __future__ import annotations
 
@@ -9,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-    from jupyter_eca.workspace.diagnostics.notebook_state import Sheet
+    from jupyter_eca.workspace.diagnostics.notebook_state import AnalyzedCell
 
 
-def written(code: Sequence[Sheet], without: Collection[int] = ()) -> str:
-    """As nbformat; the cells that are at these places are empty in it, so that the others keep theirs."""
+def build_notebook_json(code: Sequence[AnalyzedCell], without: Collection[int] = ()) -> str:
+    """Return a notebook in nbformat. The cells at the places in `without` are empty in it, so that the others keep
+    their positions."""
     cells: list[dict[str, Any]] = [
         {
             "cell_type": "code",
@@ -21,19 +23,19 @@ def written(code: Sequence[Sheet], without: Collection[int] = ()) -> str:
             "execution_count": None,
             "metadata": {},
             "outputs": [],
-            "source": "" if place in without else sheet.cell.source,
+            "source": "" if place in without else analyzed.cell.source,
         }
-        for place, sheet in enumerate(code)
+        for place, analyzed in enumerate(code)
     ]
     language = {"name": "python"}
     return json.dumps({"cells": cells, "metadata": {"language_info": language}, "nbformat": 4, "nbformat_minor": 5})
 
 
-def hidden(code: Sequence[Sheet], without: Collection[int]) -> set[str]:
-    """The words of the cells that are left out: names that the others may have from them."""
+def collect_words(code: Sequence[AnalyzedCell], without: Collection[int]) -> set[str]:
+    """Return all words in the cells that were left out: names that other cells may get from them."""
     return {word for place in without for word in re.findall(r"\w+", code[place].cell.source)}
 
 
-def quoted(message: str) -> str:
-    """The name that a linter speaks of."""
+def extract_quoted_name(message: str) -> str:
+    """Return the name that a linter quotes in its message."""
     return message.partition("`")[2].partition("`")[0]

@@ -1,5 +1,9 @@
-"""What only a notebook can have wrong: cells that ran out of order, were edited since or never ran, and names that live
-on in the kernel alone. Pure: of the document, and of the names that its kernel has."""
+"""Problems that only a notebook can have: cells that ran out of order, were edited after they ran, or never ran, and
+names that exist in the kernel only.
+
+Pure: it works on the document and on the names that the kernel has. It must not ask the kernel (`kernel.py` does) or
+run linters.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +13,9 @@ from typing import TYPE_CHECKING, Final
 
 from jupyter_eca.protocol.editor import Severity
 from jupyter_eca.protocol.notebook import CellState, CellType
-from jupyter_eca.workspace.diagnostics.location import at, in_cell, uri
-from jupyter_eca.workspace.diagnostics.magics import read
-from jupyter_eca.workspace.diagnostics.name_analysis import Names, of
+from jupyter_eca.workspace.diagnostics.location import make_cell_diagnostic, make_diagnostic, uri
+from jupyter_eca.workspace.diagnostics.magics import parse_cell
+from jupyter_eca.workspace.diagnostics.name_analysis import CellNames, analyze_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -23,26 +27,31 @@ if TYPE_CHECKING:
 
 SOURCE: Final = "notebook"
 
-# Of the names that a restart loses: a loop of a thousand of them says no more.
+# Names that are listed of those that a restart loses. More than these help nobody.
 MAX_NAMES: Final = 30
 
 _PYTHON: Final = ("python", "ipython", "")
 
 
 @dataclass(frozen=True, slots=True)
-class Sheet:
-    """A code cell and its number; what it binds and takes, where it is Python that can be read. `magic` are the names
-    that its magics bind."""
+class AnalyzedCell:
+    """A code cell, and what is known of its names."""
 
     number: int
+    """Its number in the notebook, from 1."""
     cell: NotebookCell
-    names: Names
-    opaque: bool
+    names: CellNames
+    """The names that it binds and reads, where it is Python that can be parsed."""
+    is_opaque: bool
+    """Whether it may bind names that cannot be known from the source."""
     flaw: Flaw | None = None
-    magic: frozenset[str] = frozenset()
+    """Why Python cannot parse it."""
+    magic_names: frozenset[str] = frozenset()
+    """The names that its magics bind."""
 
     @property
-    def ran(self) -> bool:
+    def is_current(self) -> bool:
+        """Whether it ran, and was not edited since."""
         return self.cell.execution_count is not None and self.cell.state is not CellState.EDITED
 
 
@@ -50,71 +59,86 @@ def is_python(document: NotebookDocument) -> bool:
     return document.language.lower() in _PYTHON
 
 
-def sheets(document: NotebookDocument) -> tuple[Sheet, ...]:
-    """Those cells that have code in them. It takes a few milliseconds of Python's own parser."""
+def sheets(document: NotebookDocument) -> tuple[AnalyzedCell, ...]:
+    """Analyze the cells that contain code. Parsing takes a few milliseconds."""
     python = is_python(document)
     return tuple(
-        _sheet(number, cell, python=python)
+        _analyze_cell(number, cell, python=python)
         for number, cell in enumerate(document.cells, 1)
         if cell.cell_type is CellType.CODE and cell.source.strip()
     )
 
 
-def _sheet(number: int, cell: NotebookCell, *, python: bool) -> Sheet:
+def _analyze_cell(number: int, cell: NotebookCell, *, python: bool) -> AnalyzedCell:
+    """Analyze one cell. In a notebook of another language, nothing is known of its names."""
     if not python:
-        return Sheet(number, cell, Names(), opaque=True)
-    found = read(cell.source)
+        return AnalyzedCell(number, cell, CellNames(), is_opaque=True)
+    found = parse_cell(cell.source)
     try:
-        names = of(found.tree) if found.tree else Names()
+        names = analyze_names(found.tree) if found.tree else CellNames()
     except RecursionError:
-        return Sheet(number, cell, Names(), opaque=True)
+        return AnalyzedCell(number, cell, CellNames(), is_opaque=True)
     names.binds |= found.binds
-    return Sheet(number, cell, names, found.opaque or found.tree is None or names.stars, found.flaw, found.binds)
+    return AnalyzedCell(
+        number, cell, names, found.opaque or found.tree is None or names.has_star_import, found.flaw, found.binds
+    )
 
 
 def found(
-    document: NotebookDocument, code: Sequence[Sheet], kernel: frozenset[str] | None = None
+    document: NotebookDocument, code: Sequence[AnalyzedCell], kernel: frozenset[str] | None = None
 ) -> list[EditorDiagnostic]:
-    """`kernel` are the names that the user has in it; None where it could not be asked."""
-    told = [*_states(document.path, code), *_order(document.path, code)]
+    """Find the problems of a notebook. `kernel` are the names that the user has in the kernel; None where it could
+    not be asked."""
+    problems = [*_check_states(document.path, code), *_check_order(document.path, code)]
     if is_python(document):
-        told += [*_taken(document.path, code, kernel or frozenset()), *_lost(document.path, code, kernel)]
-    return told
+        problems += [
+            *_check_reads(document.path, code, kernel or frozenset()),
+            *_check_lost_names(document.path, code, kernel),
+        ]
+    return problems
 
 
-def _states(path: str, code: Iterable[Sheet]) -> Iterator[EditorDiagnostic]:
-    for sheet in code:
-        cell, state = sheet.cell, sheet.cell.state
+def _check_states(path: str, code: Iterable[AnalyzedCell]) -> Iterator[EditorDiagnostic]:
+    """Report cells that were edited since they ran, or never ran."""
+    for analyzed in code:
+        cell, state = analyzed.cell, analyzed.cell.state
         if state is CellState.EDITED:
-            said = "edited since it ran: its outputs, and its names in the kernel, are of another source"
-            yield _at(path, cell, Severity.WARNING, said, "edited")
+            message = "edited since it ran: its outputs, and its names in the kernel, come from the old source"
+            yield _make_diagnostic(path, cell, Severity.WARNING, message, "edited")
         elif state is CellState.NEVER_RUN or (state is None and cell.execution_count is None):
-            yield _at(path, cell, Severity.INFO, "never run", "never-run")
+            yield _make_diagnostic(path, cell, Severity.INFO, "never run", "never-run")
 
 
-def _order(path: str, code: Sequence[Sheet]) -> Iterator[EditorDiagnostic]:
-    """As few cells as explain the order: with the one that was run again, not with all the others that were not."""
-    ran = [sheet for sheet in code if sheet.cell.execution_count is not None]
-    in_order = _longest([sheet.cell.execution_count or 0 for sheet in ran])
-    for place, sheet in enumerate(ran):
+def _check_order(path: str, code: Sequence[AnalyzedCell]) -> Iterator[EditorDiagnostic]:
+    """Find the cells that ran out of order: as few as explain the order. When one cell was run again, it is that
+    cell, and not all the others."""
+    ran = [analyzed for analyzed in code if analyzed.cell.execution_count is not None]
+    in_order = _find_longest_run([analyzed.cell.execution_count or 0 for analyzed in ran])
+    for place, analyzed in enumerate(ran):
         if place in in_order:
             continue
-        count = sheet.cell.execution_count or 0
+        count = analyzed.cell.execution_count or 0
         late = [one for one in ran[place + 1 :] if (one.cell.execution_count or 0) < count]
         early = [one for one in ran[:place] if (one.cell.execution_count or 0) > count]
-        said = " and ".join(
+        explanation = " and ".join(
             part
             for part in (
-                f"after {_cells(late)} below it" if late else "",
-                f"before {_cells(early)} above it" if early else "",
+                f"after {_describe_cells(late)} below it" if late else "",
+                f"before {_describe_cells(early)} above it" if early else "",
             )
             if part
         )
-        yield _at(path, sheet.cell, Severity.WARNING, f"ran out of order (execution {count}), {said}", "out-of-order")
+        yield _make_diagnostic(
+            path,
+            analyzed.cell,
+            Severity.WARNING,
+            f"ran out of order (execution {count}), {explanation}",
+            "out-of-order",
+        )
 
 
-def _longest(counts: Sequence[int]) -> set[int]:
-    """The places of a longest run of counts that only grow."""
+def _find_longest_run(counts: Sequence[int]) -> set[int]:
+    """Return the positions of a longest sequence of growing counts."""
     ends: list[int] = []
     places: list[int] = []
     before: list[int] = []
@@ -123,81 +147,89 @@ def _longest(counts: Sequence[int]) -> set[int]:
         before.append(places[length - 1] if length else -1)
         ends[length : length + 1] = [count]
         places[length : length + 1] = [place]
-    kept: set[int] = set()
+    positions: set[int] = set()
     place = places[-1] if places else -1
     while place >= 0:
-        kept.add(place)
+        positions.add(place)
         place = before[place]
-    return kept
+    return positions
 
 
-def _taken(path: str, code: Sequence[Sheet], kernel: frozenset[str]) -> Iterator[EditorDiagnostic]:
-    """Names that a cell reads, and where they come from."""
-    definers: dict[str, list[Sheet]] = {}
-    for sheet in code:
-        for name in sheet.names.binds:
-            definers.setdefault(name, []).append(sheet)
-    unseen = False  # from here on names may come from what nobody can read
-    for sheet in code:
-        unseen = unseen or sheet.opaque
-        for name, spot in sheet.names.takes.items():
-            by = definers.get(name, [])
-            above = [one for one in by if one.number < sheet.number]
-            below = [one for one in by if one.number > sheet.number]
+def _check_reads(path: str, code: Sequence[AnalyzedCell], kernel: frozenset[str]) -> Iterator[EditorDiagnostic]:
+    """Check where the names that a cell reads come from."""
+    definers: dict[str, list[AnalyzedCell]] = {}
+    for analyzed in code:
+        for name in analyzed.names.binds:
+            definers.setdefault(name, []).append(analyzed)
+    unseen = False  # from here on, names may come from a cell that could not be analyzed
+    for analyzed in code:
+        unseen = unseen or analyzed.is_opaque
+        for name, spot in analyzed.names.reads.items():
+            candidates = definers.get(name, [])
+            above = [one for one in candidates if one.number < analyzed.number]
+            below = [one for one in candidates if one.number > analyzed.number]
             if above:
-                yield from _stale(path, sheet, name, spot, above[-1])
+                yield from _check_stale_read(path, analyzed, name, spot, above[-1])
             elif not unseen and below:
-                said = f"`{name}` is defined only below, in {_cells(below)}: a run from the top fails here"
-                yield _at(path, sheet.cell, Severity.WARNING, said, "defined-below", spot)
-        later = {} if unseen else sheet.names.later
-        for name, spot in {**later, **sheet.names.takes}.items():
-            if name not in definers and (name in kernel or (not unseen and _worked_with(sheet, name))):
-                said = f"`{name}` is defined in no cell (any more): it is in the kernel only, and a restart loses it"
-                yield _at(path, sheet.cell, Severity.WARNING, said, "defined-nowhere", spot)
+                message = f"`{name}` is defined only below, in {_describe_cells(below)}: a run from the top fails here"
+                yield _make_diagnostic(path, analyzed.cell, Severity.WARNING, message, "defined-below", spot)
+        later = {} if unseen else analyzed.names.reads_later
+        for name, spot in {**later, **analyzed.names.reads}.items():
+            if name not in definers and (name in kernel or (not unseen and _worked_with_name(analyzed, name))):
+                message = f"`{name}` is defined in no cell (any more): it is in the kernel only, and a restart loses it"
+                yield _make_diagnostic(path, analyzed.cell, Severity.WARNING, message, "defined-nowhere", spot)
 
 
-def _worked_with(sheet: Sheet, name: str) -> bool:
-    """Whether the cell ran to its end with a name that it must have got from somewhere."""
-    failed = any(output.get("output_type") == "error" for output in sheet.cell.outputs)
-    return sheet.ran and not failed and name in sheet.names.takes
+def _worked_with_name(analyzed: AnalyzedCell, name: str) -> bool:
+    """Return whether the cell ran without an error and reads this name, so that the name must have come from
+    somewhere."""
+    failed = any(output.get("output_type") == "error" for output in analyzed.cell.outputs)
+    return analyzed.is_current and not failed and name in analyzed.names.reads
 
 
-def _stale(path: str, sheet: Sheet, name: str, spot: Spot, by: Sheet) -> Iterator[EditorDiagnostic]:
-    mine, its = sheet.cell.execution_count, by.cell.execution_count
-    if sheet.ran and mine is not None and its is not None and its > mine:
-        said = (
-            f"ran before cell {by.number}, which made `{name}` anew: its outputs may be old (execution {mine}, {its})"
+def _check_stale_read(
+    path: str, reader: AnalyzedCell, name: str, spot: Spot, definer: AnalyzedCell
+) -> Iterator[EditorDiagnostic]:
+    """Report a cell that read a name before another cell defined it again."""
+    reader_count, definer_count = reader.cell.execution_count, definer.cell.execution_count
+    if reader.is_current and reader_count is not None and definer_count is not None and definer_count > reader_count:
+        message = (
+            f"ran before cell {definer.number}, which defined `{name}` again: "
+            f"its outputs may be old (execution {reader_count}, {definer_count})"
         )
-        yield _at(path, sheet.cell, Severity.WARNING, said, "stale", spot)
+        yield _make_diagnostic(path, reader.cell, Severity.WARNING, message, "stale", spot)
 
 
-def _lost(path: str, code: Sequence[Sheet], kernel: frozenset[str] | None) -> Iterator[EditorDiagnostic]:
-    if kernel is None or any(sheet.opaque for sheet in code):
+def _check_lost_names(
+    path: str, code: Sequence[AnalyzedCell], kernel: frozenset[str] | None
+) -> Iterator[EditorDiagnostic]:
+    """Report the names in the kernel that no cell defines."""
+    if kernel is None or any(analyzed.is_opaque for analyzed in code):
         return
-    names = sorted(kernel - {name for sheet in code for name in sheet.names.binds})
+    names = sorted(kernel - {name for analyzed in code for name in analyzed.names.binds})
     if names:
         more = f" and {len(names) - MAX_NAMES} more" if len(names) > MAX_NAMES else ""
-        said = f"A restart would lose what no cell defines: {', '.join(names[:MAX_NAMES])}{more}"
-        yield at(uri(path), 0, 0, Severity.WARNING, said, SOURCE, "lost-by-restart")
+        message = f"A restart would lose what no cell defines: {', '.join(names[:MAX_NAMES])}{more}"
+        yield make_diagnostic(uri(path), 0, 0, Severity.WARNING, message, SOURCE, "lost-by-restart")
 
 
-def _at(
+def _make_diagnostic(
     path: str, cell: NotebookCell, severity: Severity, message: str, code: str, spot: Spot = (0, 0)
 ) -> EditorDiagnostic:
-    """Python's own columns are of bytes."""
+    """Make a diagnostic in a cell. Columns of Python count bytes, those of a diagnostic characters."""
     line, column = spot
     text = cell.source.split("\n")[line] if line <= cell.source.count("\n") else ""
     character = len(text.encode("utf-8", "replace")[:column].decode("utf-8", "ignore"))
-    return in_cell(path, cell, (line, character), severity, message, SOURCE, code)
+    return make_cell_diagnostic(path, cell, (line, character), severity, message, SOURCE, code)
 
 
-def _cells(found: Sequence[Sheet]) -> str:
-    numbers = [sheet.number for sheet in found]
+def _describe_cells(cells: Sequence[AnalyzedCell]) -> str:
+    numbers = [analyzed.number for analyzed in cells]
     return ("cell " if len(numbers) == 1 else "cells ") + ranges(numbers)
 
 
 def ranges(numbers: Iterable[int]) -> str:
-    """`2-4, 7`."""
+    """Format numbers as `2-4, 7`."""
     runs: list[list[int]] = []
     for number in numbers:
         if runs and number == runs[-1][-1] + 1:

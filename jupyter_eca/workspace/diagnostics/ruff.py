@@ -1,4 +1,7 @@
-"""Ruff over the cells of a notebook, or over a file; the source goes through a pipe, under the name of the file."""
+"""Runs ruff on the cells of a notebook, or on a file. The source goes through a pipe, under the name of the file.
+
+Processes are run in `linter_process.py`.
+"""
 
 from __future__ import annotations
 
@@ -9,64 +12,82 @@ from typing import TYPE_CHECKING, Any, Final
 
 from jupyter_eca.protocol.editor import Severity
 from jupyter_eca.workspace.diagnostics import linter_process
-from jupyter_eca.workspace.diagnostics.location import at, in_cell
-from jupyter_eca.workspace.diagnostics.notebook_source import hidden, quoted, written
+from jupyter_eca.workspace.diagnostics.location import make_cell_diagnostic, make_diagnostic
+from jupyter_eca.workspace.diagnostics.notebook_source import build_notebook_json, collect_words, extract_quoted_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
     from jupyter_eca.protocol.editor import EditorDiagnostic
-    from jupyter_eca.workspace.diagnostics.notebook_state import Sheet
+    from jupyter_eca.workspace.diagnostics.notebook_state import AnalyzedCell
 
 SOURCE: Final = "ruff"
-SYNTAX: Final = "invalid-syntax"
+SYNTAX_CODE: Final = "invalid-syntax"
 
-# Where nobody has chosen rules: what is, or soon will be, an error when the code runs. No unused imports and variables,
-# no star imports, no names that are made anew: a notebook is full of them, and none is a mistake there.
+# The rules where the user has chosen none: what is an error when the code runs, or soon will be. No unused imports and
+# variables, no star imports, no redefined names: notebooks are full of them, and there they are no mistakes.
 SELECT: Final = "E9,F,PLE,B002,B006,B015,B017,B020,B021,B023,B035,NPY003,NPY201"
 IGNORE: Final = "F401,F403,F405,F541,F811,F841"
 
-_ERRORS: Final = ("E9", "F5", "F6", "F7", "F82", "PLE", SYNTAX)
-_OWN: Final = ("ruff.toml", ".ruff.toml")
+_ERROR_CODES: Final = ("E9", "F5", "F6", "F7", "F82", "PLE", SYNTAX_CODE)
+_CONFIG_FILES: Final = ("ruff.toml", ".ruff.toml")
 
 
-async def of_notebook(path: str, code: Sequence[Sheet], real: Path) -> list[EditorDiagnostic]:
-    """`real` is where the notebook is, or would be. Raises: ProgramError."""
-    found = await _run(written(code), real)
-    broken = {_place(one) for one in found if _code(one) == SYNTAX}
+async def of_notebook(path: str, code: Sequence[AnalyzedCell], real: Path) -> list[EditorDiagnostic]:
+    """Check a notebook. `real` is its path, which need not exist.
+
+    Raises: LinterError.
+    """
+    found = await _run(build_notebook_json(code), real)
+    broken = {_find_cell_index(one) for one in found if _find_code(one) == SYNTAX_CODE}
     if broken:
-        # Of a source that it cannot parse ruff tells nothing else, and a notebook is one source to it.
-        found = [one for one in found if _code(one) == SYNTAX] + await _run(written(code, broken), real)
-        unseen = hidden(code, broken)
-        found = [one for one in found if _code(one) != "F821" or quoted(str(one["message"])) not in unseen]
-    return [_in_cell(path, code[_place(one)], one) for one in found if 0 <= _place(one) < len(code)]
-
-
-async def of_file(uri: str, real: Path, text: str) -> list[EditorDiagnostic]:
-    """Raises: ProgramError."""
+        # Ruff reports nothing else of a source that it cannot parse, and a notebook is one source to it. So the broken
+        # cells are left out, and the rest is checked again.
+        found = [one for one in found if _find_code(one) == SYNTAX_CODE] + await _run(
+            build_notebook_json(code, broken), real
+        )
+        unseen = collect_words(code, broken)
+        found = [
+            one for one in found if _find_code(one) != "F821" or extract_quoted_name(str(one["message"])) not in unseen
+        ]
     return [
-        at(uri, *_spot(one), _severity(one), str(one["message"]), SOURCE, _code(one)) for one in await _run(text, real)
+        _make_diagnostic(path, code[_find_cell_index(one)], one)
+        for one in found
+        if 0 <= _find_cell_index(one) < len(code)
+    ]
+
+
+async def check_file(uri: str, real: Path, text: str) -> list[EditorDiagnostic]:
+    """Check a file.
+
+    Raises: LinterError.
+    """
+    return [
+        make_diagnostic(uri, *_find_spot(one), _choose_severity(one), str(one["message"]), SOURCE, _find_code(one))
+        for one in await _run(text, real)
     ]
 
 
 async def _run(text: str, real: Path) -> list[dict[str, Any]]:
     binary = linter_process.find("ruff")
     if binary is None:
-        raise linter_process.ProgramError("ruff is not installed (`pip install 'jupyter-eca[lint]'`)")
+        raise linter_process.LinterError("ruff is not installed (`pip install 'jupyter-eca[lint]'`)")
     rules = [] if _has_rules(real.parent) else ["--select", SELECT, "--ignore", IGNORE]
     words = ["check", "--no-cache", "--no-fix", "--quiet", "--exit-zero", "--output-format", "json"]
-    ended = await linter_process.run([binary, *words, *rules, "--stdin-filename", str(real), "-"], _folder(real), text)
+    ended = await linter_process.run(
+        [binary, *words, *rules, "--stdin-filename", str(real), "-"], _find_folder(real), text
+    )
     try:
-        return list(json.loads(ended.checked(SOURCE, 0) or "[]"))
+        return list(json.loads(ended.check_output(SOURCE, 0) or "[]"))
     except ValueError as error:
-        raise linter_process.ProgramError("ruff answered with what is no JSON") from error
+        raise linter_process.LinterError("ruff answered with what is no JSON") from error
 
 
 def _has_rules(folder: Path) -> bool:
-    """Whether ruff itself will find some, in this folder or in one above it."""
+    """Return whether the user has chosen rules, in this folder or in one above it."""
     for one in (folder, *folder.parents):
-        if any((one / name).is_file() for name in _OWN):
+        if any((one / name).is_file() for name in _CONFIG_FILES):
             return True
         with suppress(OSError, ValueError):
             if "ruff" in tomllib.loads((one / "pyproject.toml").read_text("utf-8")).get("tool", {}):
@@ -74,27 +95,35 @@ def _has_rules(folder: Path) -> bool:
     return False
 
 
-def _folder(real: Path) -> Path:
+def _find_folder(real: Path) -> Path:
     return next(one for one in real.parents if one.is_dir())
 
 
-def _place(one: dict[str, Any]) -> int:
-    """Ruff numbers cells from 1."""
-    return int(one.get("cell") or 1) - 1
+def _find_cell_index(finding: dict[str, Any]) -> int:
+    """Return the index of the cell. Ruff counts cells from 1."""
+    return int(finding.get("cell") or 1) - 1
 
 
-def _code(one: dict[str, Any]) -> str:
-    return str(one.get("code") or SYNTAX)
+def _find_code(finding: dict[str, Any]) -> str:
+    return str(finding.get("code") or SYNTAX_CODE)
 
 
-def _spot(one: dict[str, Any]) -> tuple[int, int]:
-    place = one.get("location") or {"row": 1, "column": 1}
+def _find_spot(finding: dict[str, Any]) -> tuple[int, int]:
+    place = finding.get("location") or {"row": 1, "column": 1}
     return int(place["row"]) - 1, int(place["column"]) - 1
 
 
-def _severity(one: dict[str, Any]) -> Severity:
-    return Severity.ERROR if _code(one).startswith(_ERRORS) else Severity.WARNING
+def _choose_severity(finding: dict[str, Any]) -> Severity:
+    return Severity.ERROR if _find_code(finding).startswith(_ERROR_CODES) else Severity.WARNING
 
 
-def _in_cell(path: str, sheet: Sheet, one: dict[str, Any]) -> EditorDiagnostic:
-    return in_cell(path, sheet.cell, _spot(one), _severity(one), str(one["message"]), SOURCE, _code(one))
+def _make_diagnostic(path: str, cell: AnalyzedCell, finding: dict[str, Any]) -> EditorDiagnostic:
+    return make_cell_diagnostic(
+        path,
+        cell.cell,
+        _find_spot(finding),
+        _choose_severity(finding),
+        str(finding["message"]),
+        SOURCE,
+        _find_code(finding),
+    )

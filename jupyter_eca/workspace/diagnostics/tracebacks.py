@@ -1,6 +1,7 @@
-"""Errors in the outputs of cells, at every place that their tracebacks passed through.
+"""Errors in the outputs of cells, reported at each place that their tracebacks pass through.
 
-IPython names a cell by its execution count. A count that no cell has any more is of a source that is gone.
+IPython names a cell by its execution count. A count that no cell has any more belongs to a source that is gone. The
+module must not read files: `collect.py` tells it which are in the workspace.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from jupyter_eca.protocol.editor import Severity
 from jupyter_eca.protocol.notebook import CellState
-from jupyter_eca.workspace.diagnostics.location import at, in_cell
+from jupyter_eca.workspace.diagnostics.location import make_cell_diagnostic, make_diagnostic
 from jupyter_eca.workspace.kernels.output_text import plain
 
 if TYPE_CHECKING:
@@ -22,12 +23,12 @@ if TYPE_CHECKING:
 
 SOURCE: Final = "traceback"
 
-# Of one traceback: a recursion without an end says it all in its last frames.
+# Limits for one traceback. A recursion without an end shows all that matters in its last frames.
 MAX_TRACEBACK: Final = 100_000
 MAX_PLACES: Final = 20
 MAX_MESSAGE: Final = 500
 
-# How IPython heads a frame: since 8.5, since 8.0 and before; in files; and as Python itself does.
+# The first line of a frame: in IPython since 8.5, since 8.0 and before; in files; and in Python itself.
 _FRAME: Final = re.compile(
     r"^\s*(?:(?:Cell In|Input In) ?\[(?P<new>\d+)\]|<ipython-input-(?P<old>\d+)-\w+>)(?:, line (?P<line>\d+))?"
     r"|^\s*File (?:\"(?P<quoted>[^\"]+)\", line (?P<at>\d+)|(?P<file>[^<\n]+?):(?P<number>\d+)(?:, in | in |$|\())"
@@ -37,63 +38,67 @@ _FRAME: Final = re.compile(
 
 
 def found(document: NotebookDocument, files: Callable[[str], str | None]) -> list[EditorDiagnostic]:
-    """`files` gives the URI of a file's path, None when it is not one of the workspace's."""
-    told: list[EditorDiagnostic] = []
+    """Find the errors of a notebook. `files` returns the URI of a path; None when it is not in the workspace."""
+    diagnostics: list[EditorDiagnostic] = []
     by_count = {cell.execution_count: cell for cell in document.cells if cell.execution_count is not None}
     for cell in document.cells:
         for output in cell.outputs:
             if output.get("output_type") == "error":
-                told += _of(document.path, cell, output, by_count, files)
-    return told
+                diagnostics += _follow_traceback(document.path, cell, output, by_count, files)
+    return diagnostics
 
 
-def _of(
+def _follow_traceback(
     path: str,
     cell: NotebookCell,
     output: dict[str, Any],
     by_count: dict[int, NotebookCell],
     files: Callable[[str], str | None],
 ) -> Iterator[EditorDiagnostic]:
-    """The cell that failed first, then what it called, in the order of the calls; each line once."""
+    """Report the cell that failed first, then what it called, in the order of the calls. Each line is reported once."""
     message = f"{output.get('ename', 'Error')}: {output.get('evalue', '')}".rstrip(": ")[:MAX_MESSAGE]
     seen: dict[tuple[str, int], EditorDiagnostic] = {}
-    for count, file, line in _frames(output):
+    for count, file, line in _read_frames(output):
         other = by_count.get(count) if count is not None else None
         if other is not None:
-            said = message if other.id == cell.id else f"{message} (when called by cell [{cell.id}])"
-            said += " (the cell was edited since)" if other.state is CellState.EDITED else ""
-            seen.setdefault((other.id, line), in_cell(path, other, (line - 1, 0), Severity.ERROR, said, SOURCE))
+            text = message if other.id == cell.id else f"{message} (when called by cell [{cell.id}])"
+            text += " (the cell was edited since)" if other.state is CellState.EDITED else ""
+            seen.setdefault(
+                (other.id, line), make_cell_diagnostic(path, other, (line - 1, 0), Severity.ERROR, text, SOURCE)
+            )
         elif file and (uri := files(file)) is not None:
-            said = f"{message} (when called by cell [{cell.id}] of {path})"
-            seen.setdefault((uri, line), at(uri, line - 1, 0, Severity.ERROR, said, SOURCE))
+            text = f"{message} (when called by cell [{cell.id}] of {path})"
+            seen.setdefault((uri, line), make_diagnostic(uri, line - 1, 0, Severity.ERROR, text, SOURCE))
     if not any(id == cell.id for id, _ in seen):
-        yield in_cell(path, cell, (0, 0), Severity.ERROR, message, SOURCE)
-    kept = list(seen.values())
-    yield from kept if len(kept) <= MAX_PLACES else (*kept[:5], *kept[5 - MAX_PLACES :])
+        yield make_cell_diagnostic(path, cell, (0, 0), Severity.ERROR, message, SOURCE)
+    diagnostics = list(seen.values())
+    yield from diagnostics if len(diagnostics) <= MAX_PLACES else (*diagnostics[:5], *diagnostics[5 - MAX_PLACES :])
 
 
-def _frames(output: dict[str, Any]) -> Iterator[tuple[int | None, str, int]]:
-    """Execution count or file, and the line from 1. Before IPython 8.5 only an arrow says the line of a frame."""
+def _read_frames(output: dict[str, Any]) -> Iterator[tuple[int | None, str, int]]:
+    """Yield the execution count or the file of each frame, and its line from 1. Before IPython 8.5 only an arrow
+    marks the line."""
     count: int | None = None
-    waits = False
-    for match in _FRAME.finditer(_text(output.get("traceback"))):
+    awaits_arrow = False
+    for match in _FRAME.finditer(_shorten(output.get("traceback"))):
         part = match.groupdict()
         if part["arrow"] is not None:
-            if waits and count is not None:
+            if awaits_arrow and count is not None:
                 yield count, "", int(part["arrow"])
-            waits = False
+            awaits_arrow = False
         elif named := part["new"] or part["old"]:
-            count, waits = int(named), part["line"] is None
+            count, awaits_arrow = int(named), part["line"] is None
             if part["line"] is not None:
                 yield count, "", int(part["line"])
         else:
-            waits = False
+            awaits_arrow = False
             file, line = part["quoted"] or part["file"], part["at"] or part["number"]
             yield None, str(Path(file).expanduser()), int(line)
 
 
-def _text(traceback: Any) -> str:
-    """Both ends: the first frame is the cell's own, the last one is where it was raised."""
+def _shorten(traceback: Any) -> str:
+    """Return the traceback as text. Of a long one both ends stay: the first frame is in the cell, and the last one
+    is where the error was raised."""
     lines = cast("list[Any]", traceback) if isinstance(traceback, list) else [traceback or ""]
     text = "\n".join(str(line)[:MAX_TRACEBACK] for line in (*lines[:200], *lines[200:][-200:]))
     half = MAX_TRACEBACK // 2

@@ -1,7 +1,8 @@
-"""ty over the cells of a notebook, or over a file: types, and imports that the kernel would not find.
+"""Runs ty on the cells of a notebook, or on a file: types, and imports that the kernel would not find.
 
-It reads files only, so that a notebook is written to a folder of its own outside of the workspace. Of its formats the
-concise one is used: those for machines leave out the line of what is in a notebook (0.0.105).
+ty reads files only, so a notebook is written to a temporary folder outside of the workspace. The concise format is
+used, because in the formats for machines the line of a notebook cell is missing (0.0.105). Processes are run in
+`linter_process.py`.
 """
 
 from __future__ import annotations
@@ -17,14 +18,14 @@ from typing import TYPE_CHECKING, Final
 
 from jupyter_eca.protocol.editor import Severity
 from jupyter_eca.workspace.diagnostics import linter_process
-from jupyter_eca.workspace.diagnostics.location import at, in_cell
-from jupyter_eca.workspace.diagnostics.notebook_source import hidden, quoted, written
+from jupyter_eca.workspace.diagnostics.location import make_cell_diagnostic, make_diagnostic
+from jupyter_eca.workspace.diagnostics.notebook_source import build_notebook_json, collect_words, extract_quoted_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from jupyter_eca.protocol.editor import EditorDiagnostic
-    from jupyter_eca.workspace.diagnostics.notebook_state import Sheet
+    from jupyter_eca.workspace.diagnostics.notebook_state import AnalyzedCell
 
 SOURCE: Final = "ty"
 
@@ -37,37 +38,56 @@ _SEVERITY: Final = {"error": Severity.ERROR, "fatal": Severity.ERROR, "warning":
 
 
 async def of_notebook(
-    path: str, code: Sequence[Sheet], real: Path, root: Path, python: str | None
+    path: str, code: Sequence[AnalyzedCell], real: Path, root: Path, python: str | None
 ) -> list[EditorDiagnostic]:
-    """`real` is where the notebook is: it imports what is beside it. `root` has the project's configuration, `python`
-    is the kernel's interpreter. Raises: ProgramError."""
-    # What it makes of a source that it cannot parse is wrong elsewhere too.
-    broken = {place for place, sheet in enumerate(code) if sheet.flaw}
-    unseen = hidden(code, broken)
-    kept = await asyncio.to_thread(TemporaryDirectory, prefix="eca-lint-")
+    """Check a notebook.
+
+    `real` is its path: it imports what is beside it. `root` has the configuration of the project, and `python` is the
+    interpreter of the kernel.
+
+    Raises: LinterError.
+    """
+    # In cells that it cannot parse, its reports about the other cells are wrong too.
+    broken = {place for place, analyzed in enumerate(code) if analyzed.flaw}
+    unseen = collect_words(code, broken)
+    folder = await asyncio.to_thread(TemporaryDirectory, prefix="eca-lint-")
     try:
-        copy = Path(kept.name) / "notebook.ipynb"
-        await asyncio.to_thread(copy.write_text, written(code, broken), "utf-8")
+        copy = Path(folder.name) / "notebook.ipynb"
+        await asyncio.to_thread(copy.write_text, build_notebook_json(code, broken), "utf-8")
         found = await _run(copy, root, python, real.parent)
     finally:
-        await asyncio.to_thread(kept.cleanup)
+        await asyncio.to_thread(folder.cleanup)
     return [
-        in_cell(path, code[int(one["cell"]) - 1].cell, _spot(one), _severity(one), one["said"], SOURCE, one["code"])
+        make_cell_diagnostic(
+            path,
+            code[int(one["cell"]) - 1].cell,
+            _find_spot(one),
+            _choose_severity(one),
+            one["said"],
+            SOURCE,
+            one["code"],
+        )
         for one in found
         if one["cell"]
         and 0 < int(one["cell"]) <= len(code)
-        and not (one["code"] == "unresolved-reference" and quoted(one["said"]) in unseen)
+        and not (one["code"] == "unresolved-reference" and extract_quoted_name(one["said"]) in unseen)
     ]
 
 
-async def of_file(uri: str, real: Path, root: Path, python: str | None) -> list[EditorDiagnostic]:
-    """Raises: ProgramError."""
+async def check_file(uri: str, real: Path, root: Path, python: str | None) -> list[EditorDiagnostic]:
+    """Check a file.
+
+    Raises: LinterError.
+    """
     found = await _run(real, root, python, real.parent)
-    return [at(uri, *_spot(one), _severity(one), one["said"], SOURCE, one["code"]) for one in found]
+    return [
+        make_diagnostic(uri, *_find_spot(one), _choose_severity(one), one["said"], SOURCE, one["code"]) for one in found
+    ]
 
 
-def environment(root: Path) -> str | None:
-    """Where imports are looked for when no kernel says it: where the project has it, else where we are."""
+def choose_python(root: Path) -> str | None:
+    """Return the Python whose packages are searched when no kernel names one: None where the project has its own,
+    else that of this process."""
     if (root / ".venv").exists() or (root / "ty.toml").exists():
         return None
     with suppress(OSError, ValueError):
@@ -79,18 +99,18 @@ def environment(root: Path) -> str | None:
 async def _run(file: Path, root: Path, python: str | None, beside: Path) -> list[dict[str, str]]:
     binary = linter_process.find("ty")
     if binary is None:
-        raise linter_process.ProgramError("ty is not installed (`pip install 'jupyter-eca[lint]'`)")
+        raise linter_process.LinterError("ty is not installed (`pip install 'jupyter-eca[lint]'`)")
     words = ["check", "--project", str(root), "--output-format", "concise", "--no-progress", "--exit-zero"]
     if beside != root and await asyncio.to_thread(beside.is_dir):
         words += ["--extra-search-path", str(beside)]
     words += ["--python", python] if python else []
-    output = (await linter_process.run([binary, *words, str(file)], root)).checked(SOURCE, 0)
+    output = (await linter_process.run([binary, *words, str(file)], root)).check_output(SOURCE, 0)
     return [match.groupdict() for match in _LINE.finditer(output)]
 
 
-def _spot(one: dict[str, str]) -> tuple[int, int]:
-    return int(one["line"]) - 1, int(one["character"]) - 1
+def _find_spot(finding: dict[str, str]) -> tuple[int, int]:
+    return int(finding["line"]) - 1, int(finding["character"]) - 1
 
 
-def _severity(one: dict[str, str]) -> Severity:
-    return _SEVERITY.get(one["severity"], Severity.INFO)
+def _choose_severity(finding: dict[str, str]) -> Severity:
+    return _SEVERITY.get(finding["severity"], Severity.INFO)

@@ -1,1 +1,2 @@
-"""Files of the workspace: search, listing, text edits and atomic writes."""
+"""Files of the workspace: which there are, searching their names, reading and changing text, and writing a file as a
+whole."""

@@ -1,4 +1,8 @@
-"""A file replaced whole or not at all. Knows nothing of what is in it; paths come here already contained."""
+"""Replaces a file as a whole or not at all: a reader sees the old file or the new one, never half of one.
+
+It must not know what is in the file. Paths arrive here resolved and contained (`ports.Files.resolve`); text files are
+in `text_file.py`.
+"""
 
 from __future__ import annotations
 
@@ -15,22 +19,26 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def replace(real: Path, shown: str, data: bytes, still: Callable[[], None]) -> None:
-    """A reader sees the old file or the new one, never half of one. Mode and owner are kept. `still` is asked as late
-    as can be, and raises when the file is no longer the one that was read.
+def replace(real: Path, name: str, data: bytes, check_unchanged: Callable[[], None]) -> None:
+    """Replace an existing file. Mode and owner stay.
 
-    Raises: ToolError; the file is as it was then.
+    The check is called as late as possible. It raises when the file is no longer the one that was read.
+
+    Raises: ToolError; the file is then as it was.
     """
-    if not os.access(real, os.W_OK):  # os.replace asks only for rights on the folder
-        raise ToolError(f"{shown} cannot be written: it is read-only, or gone.")
+    if not os.access(real, os.W_OK):  # os.replace needs rights on the folder only
+        raise ToolError(f"{name} cannot be written: it is read-only, or gone.")
     try:
-        put(real, data, still)
+        put(real, data, check_unchanged)
     except OSError as error:
-        raise ToolError(f"{shown} cannot be written: {error.strerror or error}.") from error
+        raise ToolError(f"{name} cannot be written: {error.strerror or error}.") from error
 
 
-def put(real: Path, data: bytes, still: Callable[[], None] = lambda: None) -> None:
-    """As `replace`, also where there is no file yet. Raises: OSError, and what `still` raises."""
+def put(real: Path, data: bytes, check_unchanged: Callable[[], None] = lambda: None) -> None:
+    """Write a file, which need not exist yet. Mode and owner of an existing file stay.
+
+    Raises: OSError, and what the check raises.
+    """
     fresh = real.with_name(f".eca-{secrets.token_hex(8)}")
     try:
         with fresh.open("xb") as file:
@@ -39,16 +47,16 @@ def put(real: Path, data: bytes, still: Callable[[], None] = lambda: None) -> No
             os.fsync(file.fileno())
         if real.exists():
             _keep_owner_and_mode(real, fresh)
-        still()
+        check_unchanged()
         fresh.replace(real)
-        _sync(real.parent)
+        _sync_folder(real.parent)
     finally:
         with suppress(OSError):
             fresh.unlink(missing_ok=True)
 
 
 def _keep_owner_and_mode(real: Path, fresh: Path) -> None:
-    """A server that runs as root edits the files of others."""
+    """Copy owner and mode: a server that runs as root also edits the files of others."""
     if hasattr(os, "chown"):
         status = real.stat()
         with suppress(PermissionError):
@@ -56,8 +64,8 @@ def _keep_owner_and_mode(real: Path, fresh: Path) -> None:
     shutil.copymode(real, fresh)
 
 
-def _sync(folder: Path) -> None:
-    """The new name too outlives a power cut, where a folder can be synced at all."""
+def _sync_folder(folder: Path) -> None:
+    """Flush the folder to the disk, where that is possible, so that the new name survives a power cut."""
     with suppress(OSError):
         descriptor = os.open(folder, os.O_RDONLY)
         try:

@@ -1,7 +1,8 @@
-"""The files of the workspace by name, kept in memory for those who type.
+"""The names of the files in the workspace, held in memory for those who type.
 
-A search never waits for the disk: it answers from what was last seen, and has the folders looked at again when that is
-old. Nothing is done while nobody asks.
+A search never waits for the disk: it answers from the names that were read last, and has the folders read again when
+those are old. While nobody searches, nothing is done. The module must not rank names: that is `name_search.py`. Folders
+are listed in `listing.py`.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from dataclasses import dataclass
 from time import monotonic
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from jupyter_eca.workspace.files.listing import listed
+from jupyter_eca.workspace.files.listing import list_files
 from jupyter_eca.workspace.files.name_search import Names
 
 if TYPE_CHECKING:
@@ -25,129 +26,141 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-# Seconds after which what was seen is old; where looking takes long, ten times as long as it took, so that typing in a
-# huge folder does not keep a disk busy.
+# Seconds after which the names are old. Where reading takes long, they are old after ten times as long as it took, so
+# that typing in a huge folder does not keep a disk busy.
 MAX_AGE: Final = 2.0
 _TIMES_AS_LONG: Final = 10
 
-# Seconds that whoever asks first, or for all of a folder, waits for a look.
+# Seconds that the first search, or a request for a whole folder, waits for the names.
 FIRST_WAIT: Final = 1.5
 
-# As many of the last changed files come before all others: they are what people are working on.
+# So many of the files that were changed last come before all others: people are working on them.
 RECENT: Final = 30
 
 
-class Entry(NamedTuple):
-    """`path` is absolute."""
+class IndexEntry(NamedTuple):
+    """A file or folder that was found."""
 
     path: str
+    """The absolute path."""
     is_directory: bool
 
 
 @dataclass(frozen=True, slots=True)
 class _Root:
-    """A folder as it was last seen. `seen` is as `listed` gave it."""
+    """A root folder as it was last read."""
 
     folder: Path
-    seen: list[str]
-    files: Names
-    directories: Names
+    names: list[str]
+    """All files in it, as `list_files` returned them."""
+    file_index: Names
+    directory_index: Names
 
 
 class Index:
-    """`run` must be going for searches to find anything."""
+    """Searches the names of files and folders. Searches find nothing unless `run` is running."""
 
     def __init__(self, files: Files) -> None:
         self._files = files
         self._roots: tuple[_Root, ...] = ()
-        self._wanted = asyncio.Event()
-        self._looked = asyncio.Event()
+        self._refresh_wanted = asyncio.Event()
+        self._refreshed = asyncio.Event()
         self._stale = True
         self._fresh_until = 0.0
 
     async def run(self) -> None:
-        """Look at the folders whenever somebody wants to know and what is known is old, until cancelled."""
+        """Read the folders whenever somebody searches and the names are old. Runs until it is cancelled."""
         while True:
-            await self._wanted.wait()
+            await self._refresh_wanted.wait()
             began = monotonic()
             self._stale = False
             try:
-                self._roots = tuple([await self._look(number) for number in range(len(self._files.roots))])
+                self._roots = tuple([await self._read_root(number) for number in range(len(self._files.roots))])
             except OSError:
                 _log.exception("the names of the workspace's files cannot be read")
             now = monotonic()
             self._fresh_until = now + max(MAX_AGE, _TIMES_AS_LONG * (now - began))
-            self._wanted.clear()
-            self._looked.set()
+            self._refresh_wanted.clear()
+            self._refreshed.set()
 
     def move(self, files: Files) -> None:
-        """Other folders from now on."""
+        """Use other folders from now on."""
         self._files = files
         self._stale = True
 
     def look(self) -> None:
-        """Somebody is going to type: whoever then asks first need not wait."""
-        if (self._stale or monotonic() >= self._fresh_until) and not self._wanted.is_set():
-            self._looked.clear()
-            self._wanted.set()
+        """Have the names read again if they are old. Called when somebody is about to type, so that the first search
+        need not wait."""
+        if (self._stale or monotonic() >= self._fresh_until) and not self._refresh_wanted.is_set():
+            self._refreshed.clear()
+            self._refresh_wanted.set()
 
     def changed(self) -> None:
-        """Files were written: what is known is old. They are looked at when somebody asks."""
+        """Mark the names as old, because files were written. They are read again at the next search."""
         self._stale = True
 
-    async def search(self, query: str, limit: int) -> list[Entry]:
-        """Files and directories, the best first; an empty query gives what was changed last."""
-        found = [(fit, Entry(path, False)) for fit, path in await self._best(query, limit, directories=False)]
-        found += [(fit, Entry(path, True)) for fit, path in await self._best(query, limit, directories=True)]
+    async def search(self, query: str, limit: int) -> list[IndexEntry]:
+        """Find files and directories, the best matches first. An empty query finds what was changed last."""
+        found = [
+            (fit, IndexEntry(path, False)) for fit, path in await self._search_roots(query, limit, directories=False)
+        ]
+        found += [
+            (fit, IndexEntry(path, True)) for fit, path in await self._search_roots(query, limit, directories=True)
+        ]
         return [entry for _, entry in sorted(found, key=lambda one: one[0])][:limit]
 
     async def files(self, query: str, limit: int) -> list[str]:
-        return [path for _, path in await self._best(query, limit, directories=False)]
+        """Find files only. See `search`."""
+        return [path for _, path in await self._search_roots(query, limit, directories=False)]
 
     async def directories(self, query: str, limit: int) -> list[str]:
-        return [path for _, path in await self._best(query, limit, directories=True)]
+        """Find folders only. See `search`."""
+        return [path for _, path in await self._search_roots(query, limit, directories=True)]
 
     async def inside(self, folder: Path) -> list[str]:
-        """Every file in a folder of the workspace, relative to it. Waits for a look at what is new, but not long."""
+        """List every file in a folder of the workspace, relative to that folder. It waits for the newest names, but
+        not long."""
         self.look()
-        await self._wait()
+        await self._wait_for_refresh()
         for root in self._roots:
             if folder.is_relative_to(root.folder):
                 start = f"{folder.relative_to(root.folder).as_posix()}/".removeprefix("./")
-                return [name.removeprefix(start) for name in root.seen if name.startswith(start)]
+                return [name.removeprefix(start) for name in root.names if name.startswith(start)]
         return []
 
-    async def _best(self, query: str, limit: int, *, directories: bool) -> list[tuple[Fit, str]]:
+    async def _search_roots(self, query: str, limit: int, *, directories: bool) -> list[tuple[Fit, str]]:
+        """Search the names of all roots, and merge the matches by how well they fit."""
         self.look()
         if not self._roots:
-            await self._wait()
+            await self._wait_for_refresh()
         found: list[tuple[Fit, str]] = []
         for root in self._roots:
-            names = root.directories if directories else root.files
-            hits = names.best(_within(query, root.folder), limit)
+            names = root.directory_index if directories else root.file_index
+            hits = names.best(_make_relative(query, root.folder), limit)
             found += [(fit, str(root.folder / name)) for fit, name in hits]
         return sorted(found, key=lambda one: one[0])[:limit]
 
-    async def _wait(self) -> None:
+    async def _wait_for_refresh(self) -> None:
         with suppress(TimeoutError):
             async with asyncio.timeout(FIRST_WAIT):
-                await self._looked.wait()
+                await self._refreshed.wait()
 
-    async def _look(self, number: int) -> _Root:
+    async def _read_root(self, number: int) -> _Root:
         folder = await asyncio.to_thread(self._files.roots[number].resolve)
-        seen = await listed(folder)
-        if number < len(self._roots) and self._roots[number].seen == seen:
+        seen = await list_files(folder)
+        if number < len(self._roots) and self._roots[number].names == seen:
             return self._roots[number]
-        return await asyncio.to_thread(_arranged, folder, seen)
+        return await asyncio.to_thread(_arrange, folder, seen)
 
 
-def _arranged(folder: Path, seen: list[str]) -> _Root:
-    recent, rest = seen[:RECENT], sorted(seen[RECENT:], key=lambda name: (len(name), name))
-    directories = sorted(_parents(seen), key=lambda name: (len(name), name))
-    return _Root(folder, seen, Names((*recent, *rest)), Names(directories))
+def _arrange(folder: Path, names: list[str]) -> _Root:
+    """Prepare the names of a root for searching: the last changed ones first, then short ones before long ones."""
+    recent, rest = names[:RECENT], sorted(names[RECENT:], key=lambda name: (len(name), name))
+    directories = sorted(_list_parents(names), key=lambda name: (len(name), name))
+    return _Root(folder, names, Names((*recent, *rest)), Names(directories))
 
 
-def _parents(names: Iterable[str]) -> set[str]:
+def _list_parents(names: Iterable[str]) -> set[str]:
     parents: set[str] = set()
     for name in names:
         parent = name.rpartition("/")[0]
@@ -157,8 +170,8 @@ def _parents(names: Iterable[str]) -> set[str]:
     return parents
 
 
-def _within(query: str, folder: Path) -> str:
-    """What was typed, as the beginning of a path in a folder."""
+def _make_relative(query: str, folder: Path) -> str:
+    """Return what was typed as the beginning of a path inside of a folder."""
     query = query.strip().replace("\\", "/")
     root = f"{folder.as_posix()}/"
     return query.removeprefix(root).removeprefix("./").lstrip("/")

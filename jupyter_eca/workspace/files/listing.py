@@ -1,7 +1,8 @@
-"""Which files there are in a folder, without what gitignore leaves out: asked of ripgrep, else of git, else of a walk.
+"""Lists the files in a folder, except those that gitignore excludes. It asks ripgrep, else git; else it walks the
+folder.
 
-Paths are relative, with slashes, the last changed first. Links are not followed, and names that no JSON can hold are
-left out.
+Paths are relative, with slashes, and the file that was changed last comes first. Links are not followed, and names that
+JSON cannot contain are left out. The module must not keep anything: `index.py` does.
 """
 
 from __future__ import annotations
@@ -22,39 +23,41 @@ if TYPE_CHECKING:
 
     from pathspec import GitIgnoreSpec
 
-# Somebody's home folder may have millions of files: more than this are no longer searched by name.
+# A home folder may have millions of files. Beyond so many, files are not found by name.
 MAX_FILES: Final = 200_000
 
-# And what ripgrep or git may say of them, at a hundred characters each.
+# Bytes of output that are read from ripgrep or git, at a hundred for each file.
 _MAX_OUTPUT = MAX_FILES * 100
 
-# A walk in Python, with gitignore, takes a second for as many.
+# Walking so many files in Python, with gitignore, takes a second.
 _MAX_WALKED = 20_000
 
 
-async def listed(folder: Path) -> list[str]:
-    """Empty when the folder cannot be read."""
-    output = await _output(_ripgrep(), folder) if shutil.which("rg") else None
+async def list_files(folder: Path) -> list[str]:
+    """List the files in a folder. The list is empty when the folder cannot be read."""
+    output = await _read_output(_build_ripgrep_command(), folder) if shutil.which("rg") else None
     if output is None and await programs.in_work_tree(folder):
-        output = await _output(_git(), folder)
-    names = await asyncio.to_thread(_walked, folder) if output is None else await asyncio.to_thread(_names, output)
-    return await asyncio.to_thread(_newest, folder, names)
+        output = await _read_output(_build_git_command(), folder)
+    names = await asyncio.to_thread(_walk, folder) if output is None else await asyncio.to_thread(_split_names, output)
+    return await asyncio.to_thread(_sort_newest_first, folder, names)
 
 
-def _ripgrep() -> list[str]:
-    """Not sorted by time: before its version 14 it does that for each folder by itself."""
+def _build_ripgrep_command() -> list[str]:
+    """Return the command for ripgrep. It does not sort by time, because ripgrep before version 14 sorts each folder
+    by itself."""
     unwanted = [f"--glob=!{name}" for name in JUNK]
     quiet = ["--no-config", "--no-messages", "--null", "--no-require-git"]
     return ["rg", "--files", "--hidden", *quiet, *unwanted]
 
 
-def _git() -> list[str]:
+def _build_git_command() -> list[str]:
     unwanted = [f":(exclude,glob)**/{name}/**" for name in JUNK]
     return programs.git("ls-files", "--cached", "--others", "--exclude-standard", "-z", "--", ".", *unwanted)
 
 
-async def _output(command: list[str], folder: Path) -> bytes | None:
-    """None when it cannot be had; what had come in time when it is too much or takes too long."""
+async def _read_output(command: list[str], folder: Path) -> bytes | None:
+    """Return the output of a command: the part that came in time, if there is too much of it or it takes too long;
+    None if the command fails."""
     output = bytearray()
     try:
         async with programs.running(command, folder, asyncio.subprocess.DEVNULL) as running:
@@ -67,8 +70,9 @@ async def _output(command: list[str], folder: Path) -> bytes | None:
     return bytes(output) if output else None
 
 
-def _names(output: bytes) -> list[str]:
-    """What stands after the last NUL is half a name. A replaced character is one that no JSON could hold."""
+def _split_names(output: bytes) -> list[str]:
+    """Split the output at NULs. After the last NUL there is only half a name. Names with a replacement character are
+    left out, because JSON could not contain the real ones."""
     text = output.decode("utf-8", errors="replace")
     if os.sep == "\\":
         text = text.replace("\\", "/")
@@ -78,19 +82,21 @@ def _names(output: bytes) -> list[str]:
     return names
 
 
-def _newest(folder: Path, names: Iterable[str]) -> list[str]:
-    """Without those that git still lists and that are gone. Each look lets go of the interpreter."""
+def _sort_newest_first(folder: Path, names: Iterable[str]) -> list[str]:
+    """Sort the names by the time of the last change. Files that git still lists although they are gone are left out.
+    Each `lstat` releases the interpreter lock."""
     changed: list[tuple[int, str]] = []
     for name in names:
         try:
-            changed.append((-os.lstat(f"{folder}{os.sep}{name}").st_mtime_ns, name))  # half the time
+            # Joining strings takes half the time of joining paths.
+            changed.append((-os.lstat(f"{folder}{os.sep}{name}").st_mtime_ns, name))
         except (OSError, ValueError):
             continue
     return [name for _, name in sorted(changed)]
 
 
-def _walked(folder: Path) -> list[str]:
-    """With the rules of every `.gitignore` on the way; a rule further in is the stronger one."""
+def _walk(folder: Path) -> list[str]:
+    """Walk the folder, with the rules of every `.gitignore` on the way. Rules of an inner folder win."""
     from pathspec import GitIgnoreSpec
 
     names: list[str] = []
@@ -103,7 +109,7 @@ def _walked(folder: Path) -> list[str]:
         with suppress(OSError), os.scandir(folder / parent) as entries:
             for entry in entries:
                 name, is_folder = f"{parent}{entry.name}", entry.is_dir(follow_symlinks=False)
-                if entry.name in JUNK or not name.isprintable() or _ignored(name + "/" * is_folder, rules):
+                if entry.name in JUNK or not name.isprintable() or _is_ignored(name + "/" * is_folder, rules):
                     continue
                 if is_folder:
                     waiting.append((f"{name}/", rules))
@@ -112,7 +118,7 @@ def _walked(folder: Path) -> list[str]:
     return names
 
 
-def _ignored(name: str, rules: Iterable[tuple[str, GitIgnoreSpec]]) -> bool:
+def _is_ignored(name: str, rules: Iterable[tuple[str, GitIgnoreSpec]]) -> bool:
     for parent, spec in rules:
         verdict = spec.check_file(name.removeprefix(parent)).include
         if verdict is not None:

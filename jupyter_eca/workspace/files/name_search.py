@@ -1,7 +1,7 @@
-"""Which of many names a few typed letters mean. Knows nothing of files but that their names have slashes.
+"""Finds which of many names match a few typed letters. It must not know files, only that names contain slashes.
 
-All names lie in one string, the preferred ones first: finding places in it is fifty times as fast as looking at each
-name, and what a search that must end early leaves out is what is least preferred.
+All names are in one string, the preferred ones first. Searching this string is fifty times as fast as looking at each
+name, and a search that must stop early misses only the names that are least preferred.
 """
 
 from __future__ import annotations
@@ -16,28 +16,35 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-# Seconds for the places where the letters stand together, and for those where they stand apart: for files and folders
-# and with the rest of an answer they have to fit into 20 ms. Searching 50,000 names rarely takes so long.
+# Seconds for finding names that contain the typed letters together, and for names that contain them apart. The search
+# for files, the search for folders and the rest of an answer have to fit into 20 ms. Searching 50,000 names rarely
+# takes so long.
 TOGETHER_S: Final = 0.004
 APART_S: Final = 0.003
 
-# How often the clock is looked at: names, and characters.
-_NAMES, _CHARACTERS = 128, 65_536
+# The clock is read after so many names, or so many characters.
+_CLOCK_NAMES, _CLOCK_CHARACTERS = 128, 65_536
 
 
 class Fit(IntEnum):
-    """How well a name fits what was typed, the best first. Case does not count."""
+    """How well a name matches what was typed, the best first. Case does not count."""
 
     EXACT = 0
+    """The last part of the path is what was typed."""
     PREFIX = 1
+    """The last part begins with it."""
     WORD = 2
+    """A word in the last part begins with it."""
     NAME = 3
+    """The last part contains it."""
     PATH = 4
+    """The path contains it."""
     LETTERS = 5
+    """The path contains its letters in this order, with others between them."""
 
 
 class Names:
-    """Names in order of preference, ready to be searched. A name holds no line break."""
+    """Names in order of preference, ready to be searched. A name contains no line break."""
 
     def __init__(self, names: Sequence[str]) -> None:
         self.names = tuple(names)
@@ -46,50 +53,50 @@ class Names:
         self._starts = list(accumulate(map(len, lines), initial=1))
 
     def best(self, query: str, limit: int) -> list[tuple[Fit, str]]:
-        """At most `limit`, those that fit equally well in order of preference.
+        """Return at most `limit` names, the best first; equally good ones in order of preference.
 
-        Where a name begins with what was typed, those with only the same letters are not what is meant.
+        Where a name begins with what was typed, names that only contain its letters are not searched.
         """
         query = " ".join(query.lower().split())
         if not query:
             return [(Fit.EXACT, name) for name in self.names[:limit]]
-        found = self._together(query, limit)
+        found = self._find_together(query, limit)
         if len(found) < limit and min(found.values(), default=Fit.LETTERS) > Fit.PREFIX:
-            for number in self._apart(query):
+            for number in self._find_apart(query):
                 found.setdefault(number, Fit.LETTERS)
                 if len(found) == limit:
                     break
         best = sorted((fit, number) for number, fit in found.items())[:limit]
         return [(fit, self.names[number]) for fit, number in best]
 
-    def _together(self, query: str, limit: int) -> dict[int, Fit]:
-        """By number of the name."""
+    def _find_together(self, query: str, limit: int) -> dict[int, Fit]:
+        """Find names that contain the query, by the number of the name."""
         until = perf_counter() + TOGETHER_S
         found: dict[int, Fit] = {}
         good = 0
-        for count, place in enumerate(self._places(f"/{query}\n")):
-            found[self._number(place)] = Fit.EXACT
+        for count, place in enumerate(self._find_places(f"/{query}\n")):
+            found[self._find_number(place)] = Fit.EXACT
             good = count + 1
-        for count, place in enumerate(self._places(query)):
-            number = self._number(place)
-            fit = self._fit(query, place, number)
+        for count, place in enumerate(self._find_places(query)):
+            number = self._find_number(place)
+            fit = self._rate_fit(query, place, number)
             if fit < found.get(number, len(Fit)):
                 found[number] = fit
                 good += fit is Fit.PREFIX
-            if good >= limit or (count % _NAMES == 0 and perf_counter() > until):
+            if good >= limit or (count % _CLOCK_NAMES == 0 and perf_counter() > until):
                 break
         return found
 
-    def _places(self, part: str) -> Iterator[int]:
+    def _find_places(self, part: str) -> Iterator[int]:
         place = self._text.find(part)
         while place >= 0:
             yield place
             place = self._text.find(part, place + 1)
 
-    def _number(self, place: int) -> int:
+    def _find_number(self, place: int) -> int:
         return bisect_right(self._starts, place) - 1
 
-    def _fit(self, query: str, place: int, number: int) -> Fit:
+    def _rate_fit(self, query: str, place: int, number: int) -> Fit:
         end = place + len(query)
         if self._text.find("/", end, self._starts[number + 1]) >= 0:
             return Fit.PATH
@@ -98,27 +105,27 @@ class Names:
             return Fit.EXACT if self._text[end] == "\n" else Fit.PREFIX
         return Fit.WORD if before in "-_. " else Fit.NAME
 
-    def _apart(self, query: str) -> Iterator[int]:
-        """Names with the letters in this order, anything between them."""
+    def _find_apart(self, query: str) -> Iterator[int]:
+        """Find names that contain the letters in this order, with anything between them."""
         until = perf_counter() + APART_S
         letters = [letter for letter in query if not letter.isspace()]
         if any(letter not in self._text for letter in letters):
             return
         escaped = map(re.escape, letters)
         pattern = re.compile("\n" + "".join(f"[^\n{letter}]*+{letter}" for letter in escaped))
-        for start in range(0, len(self._text), _CHARACTERS):
-            # a name on the border of two pieces is begun in the first and ended in the second
-            for hit in pattern.finditer(self._text, start, self._line_end(start + _CHARACTERS)):
-                yield self._number(hit.end() - 1)
+        for start in range(0, len(self._text), _CLOCK_CHARACTERS):
+            # a name on the border of two pieces begins in the first, and is matched to its end
+            for hit in pattern.finditer(self._text, start, self._find_line_end(start + _CLOCK_CHARACTERS)):
+                yield self._find_number(hit.end() - 1)
             if perf_counter() > until:
                 return
 
-    def _line_end(self, place: int) -> int:
+    def _find_line_end(self, place: int) -> int:
         end = self._text.find("\n", place)
         return len(self._text) if end < 0 else end
 
 
 def fit(query: str, name: str) -> Fit | None:
-    """How one name fits; None when it does not."""
+    """Return how well one name matches; None when it does not."""
     found = Names((name.replace("\n", " "),)).best(query, 1)
     return found[0][0] if found else None

@@ -1,4 +1,8 @@
-"""Programs that look at files for us: no shell, output streamed and bounded, nothing left running behind."""
+"""Runs programs that read files for us, such as git and ripgrep: without a shell, with limited output, and with no
+process left behind.
+
+It must not know what the programs are asked. Commands of the user run in `jobs/shell.py`.
+"""
 
 from __future__ import annotations
 
@@ -16,26 +20,26 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Sequence
     from pathlib import Path
 
-# A look at files that takes longer was asked for with too wide a question.
+# Seconds. A search that takes longer was too wide.
 TIMEOUT_S = 20.0
 
 _CHUNK = 65_536
 
-# A record holds a path (at most 4,096 bytes on Linux) and a line; what comes after is cut, so memory stays bounded.
+# A record has a path (at most 4,096 bytes on Linux) and a line. The rest is cut, so that memory stays bounded.
 _MAX_RECORD = 8_192
 
 
 @asynccontextmanager
 async def running(arguments: Sequence[str], folder: Path, errors: IO[bytes] | int) -> AsyncGenerator[Process]:
-    """A program whose group is dead when the block ends, however it ends.
+    """Run a program. Its whole process group is killed when the block ends, however it ends.
 
-    Raises: ToolError when it cannot be started.
+    Raises: ToolError when the program cannot be started.
     """
     starting = asyncio.ensure_future(
         asyncio.create_subprocess_exec(
             *arguments,
             cwd=folder,
-            env=_environment(),
+            env=_build_environment(),
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,
             stderr=errors,
@@ -45,7 +49,7 @@ async def running(arguments: Sequence[str], folder: Path, errors: IO[bytes] | in
     try:
         process = await asyncio.shield(starting)
     except asyncio.CancelledError:
-        # It may have started others already, and asyncio's own way out of here waits for all who hold its pipes.
+        # The process may have started others already. asyncio itself would wait here for all that hold its pipes.
         with suppress(OSError, ValueError, NotImplementedError):
             await _end(await starting)
         raise
@@ -58,7 +62,7 @@ async def running(arguments: Sequence[str], folder: Path, errors: IO[bytes] | in
 
 
 async def _end(process: Process) -> None:
-    """With its whole group."""
+    """Kill the process with its whole group."""
     if process.returncode is None:
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
@@ -66,7 +70,7 @@ async def _end(process: Process) -> None:
 
 
 async def records(process: Process, end: bytes) -> AsyncGenerator[bytes]:
-    """The output, split at `end`."""
+    """Yield the output of a program, split at `end`."""
     stream, rest = process.stdout, b""
     while stream is not None and (chunk := await stream.read(_CHUNK)):
         *whole, rest = (rest + chunk).split(end)
@@ -78,12 +82,12 @@ async def records(process: Process, end: bytes) -> AsyncGenerator[bytes]:
 
 
 def git(*arguments: str) -> list[str]:
-    """A git that runs no program a repository names."""
+    """Return the command for git. It runs no program that a repository names."""
     return ["git", "--no-pager", "-c", "core.fsmonitor=false", *arguments]
 
 
 async def git_output(folder: Path, *arguments: str) -> bytes | None:
-    """What git says about a folder; None where there is no git, no work tree or no answer in time."""
+    """Return the output of git in a folder; None where there is no git, no work tree, or no answer in time."""
     if shutil.which("git") is None:
         return None
     with suppress(ToolError, TimeoutError):
@@ -97,10 +101,12 @@ async def git_output(folder: Path, *arguments: str) -> bytes | None:
 
 
 async def in_work_tree(folder: Path) -> bool:
+    """Return whether a folder is in a work tree of git."""
     return await git_output(folder, "rev-parse", "--is-inside-work-tree") == b"true\n"
 
 
-def _environment() -> dict[str, str]:
-    """Ours, without what could send git to another repository; English messages; text is UTF-8."""
+def _build_environment() -> dict[str, str]:
+    """Return our environment, without variables that could direct git to another repository. Messages are in
+    English, and text is UTF-8."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     return {**kept, "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C.UTF-8"}

@@ -1,4 +1,8 @@
-"""Text files on disk: read whole or refused, replaced whole or not at all. Paths come here already contained."""
+"""Text files on disk: read as a whole or refused, replaced as a whole or not at all.
+
+Paths arrive here resolved and contained (`ports.Files.resolve`). Replacing text inside of a file is `text_replace.py`;
+the write itself is `atomic_write.py`.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
     from pathlib import Path
 
-# Files are read whole and held a few times over while a diff is made.
+# Bytes. Files are read as a whole, and held in memory several times while a diff is made.
 MAX_BYTES = 20_000_000
 
 BOM = "\ufeff"
@@ -25,52 +29,52 @@ BOM = "\ufeff"
 
 @contextmanager
 def reported(path: str) -> Generator[None]:
-    """What the system refuses (rights, space, long names) goes back to the model."""
+    """Turn errors of the operating system (rights, space, long names) into errors for the model."""
     try:
         yield
     except OSError as error:
         raise ToolError(f"{path}: {error.strerror or error}.") from error
 
 
-def read(real: Path, shown: str) -> str:
-    """The text with its BOM and line ends.
+def read(real: Path, name: str) -> str:
+    """Return the text with its BOM and line ends.
 
-    Raises: ToolError for what is not a UTF-8 text file of a bearable size.
+    Raises: ToolError for a file that is no UTF-8 text, or too large.
     """
     if real.is_dir():
-        raise ToolError(f"{shown} is a folder.", "Use directory_tree to look into it.")
+        raise ToolError(f"{name} is a folder.", "Use directory_tree to look into it.")
     if not real.exists():
-        raise ToolError(f"There is no file {shown}.", "Use directory_tree or grep to find it.")
+        raise ToolError(f"There is no file {name}.", "Use directory_tree or grep to find it.")
     if not real.is_file():
-        raise ToolError(f"{shown} is not a regular file.")
+        raise ToolError(f"{name} is not a regular file.")
     if real.stat().st_size > MAX_BYTES:
-        raise ToolError(f"{shown} is larger than {MAX_BYTES} bytes.", "Use grep to find the lines you need.")
+        raise ToolError(f"{name} is larger than {MAX_BYTES} bytes.", "Use grep to find the lines you need.")
     data = real.read_bytes()
     if b"\0" not in data:
         with suppress(UnicodeDecodeError):
             return data.decode("utf-8")
     raise ToolError(
-        f"{shown} is not UTF-8 text ({len(data)} bytes, binary or of another encoding); it was left alone.",
+        f"{name} is not UTF-8 text ({len(data)} bytes, binary or of another encoding); it was left alone.",
         "Run code that knows its format.",
     )
 
 
-def write(real: Path, shown: str, text: str) -> None:
-    """A reader sees the old file or the new one, never half of one. Mode and owner are kept."""
+def write(real: Path, name: str, text: str) -> None:
+    """Write a file. A reader sees the old file or the new one, never half of one. Mode and owner stay."""
     try:
         data = text.encode("utf-8")
     except UnicodeEncodeError as error:
-        raise ToolError(f"The content for {shown} is not valid text: {error}.", "Leave lone surrogates out.") from error
-    if b"\0" in data or len(data) > MAX_BYTES:  # what could not be read back
-        raise ToolError(f"The content for {shown} has a NUL character or more than {MAX_BYTES} bytes.")
-    if real.exists() and not os.access(real, os.W_OK):  # os.replace asks only for rights on the folder
-        raise ToolError(f"{shown} is read-only; it was left alone.")
+        raise ToolError(f"The content for {name} is not valid text: {error}.", "Leave lone surrogates out.") from error
+    if b"\0" in data or len(data) > MAX_BYTES:  # such a file could not be read again
+        raise ToolError(f"The content for {name} has a NUL character or more than {MAX_BYTES} bytes.")
+    if real.exists() and not os.access(real, os.W_OK):  # os.replace needs rights on the folder only
+        raise ToolError(f"{name} is read-only; it was left alone.")
     real.parent.mkdir(parents=True, exist_ok=True)
     atomic_write.put(real, data)
 
 
 def change(path: str, before: str | None, after: str) -> FileChangeDetails:
-    """`before` is None for a file that was not there."""
+    """Describe a change as a unified diff. `before` is None for a new file."""
     diff = list(_diff(path, lines(before or ""), lines(after)))
     if before is None and diff:
         diff[0] = "--- /dev/null\n"
@@ -84,15 +88,20 @@ def change(path: str, before: str | None, after: str) -> FileChangeDetails:
 
 
 def _diff(path: str, before: list[str], after: list[str]) -> Iterator[str]:
-    """difflib is quadratic where lines repeat: it gets what differs and three lines around; headers are moved."""
+    """Return the lines of a unified diff. difflib is quadratic where lines repeat. So it gets only the lines that
+    differ, with three lines around them, and the line numbers in the headers are corrected."""
     shorter = min(len(before), len(after))
     head = next((index for index in range(shorter) if before[index] != after[index]), shorter)
     tail = next((index for index in range(shorter - head) if before[-1 - index] != after[-1 - index]), shorter - head)
     skipped, left = max(0, head - 3), max(0, tail - 3)
     old, new = before[skipped : len(before) - left], after[skipped : len(after) - left]
     for line in difflib.unified_diff(old, new, f"a/{path}", f"b/{path}"):
-        yield re.sub(r"[-+]\d+", lambda found: _moved(found[0], skipped), line) if line.startswith("@@ ") else line
+        yield (
+            re.sub(r"[-+]\d+", lambda found: _move_line_number(found[0], skipped), line)
+            if line.startswith("@@ ")
+            else line
+        )
 
 
-def _moved(position: str, by: int) -> str:
+def _move_line_number(position: str, by: int) -> str:
     return f"{position[0]}{int(position[1:]) + by}"

@@ -1,7 +1,7 @@
-"""Where a model's quotation stands in a text, and the text with it replaced. Pure; knows no files.
+"""Finds a passage that a model quotes in a text, and replaces it. Pure; it must not know files.
 
-Models quote lines with `\\n` and now and then with wrong white space, so a quotation is sought in the text with `\\n`
-for every `\\r\\n`, and offsets are mapped back: what is outside of the replaced part keeps each of its bytes.
+Models quote lines with `\\n`, and sometimes with wrong white space. So both texts are compared with `\\n` in place of
+`\\r\\n`, and positions are mapped back: what is outside of the replaced part keeps each of its bytes.
 """
 
 from __future__ import annotations
@@ -16,53 +16,61 @@ from jupyter_eca.errors import ToolError
 
 
 @dataclass(frozen=True, slots=True)
-class Replacement:
-    """`exact` is false when the place was found only by ignoring white space."""
+class TextReplacement:
+    """A text after a replacement."""
 
     text: str
     count: int
     exact: bool = True
+    """False when the passage was found only by ignoring white space."""
 
 
-def replace(text: str, original: str, new: str, *, everywhere: bool) -> Replacement:
-    """Raises: ToolError when `original` is not there, or more than once and not to be replaced everywhere."""
+def replace(text: str, original: str, new: str, *, everywhere: bool) -> TextReplacement:
+    """Replace a passage in a text, once or everywhere.
+
+    Raises: ToolError when `original` does not occur, or occurs more than once and is not to be replaced everywhere.
+    """
     plain, sought, fresh = (part.replace("\r\n", "\n") for part in (text, original, new))
-    spans = [match.span() for match in re.finditer(re.escape(sought), plain)] if everywhere else _only(plain, sought)
+    spans = (
+        [match.span() for match in re.finditer(re.escape(sought), plain)] if everywhere else _find_only(plain, sought)
+    )
     if spans:
-        return Replacement(_spliced(text, spans, fresh), len(spans))
-    spans, fresh = _loose(plain, sought, fresh)
+        return TextReplacement(_splice(text, spans, fresh), len(spans))
+    spans, fresh = _find_loosely(plain, sought, fresh)
     if len(spans) > 1:
-        raise _ambiguous(len(spans), "but for white space")
+        raise _make_ambiguous_error(len(spans), "but for white space")
     if not spans:
         raise ToolError(
             "original_content is not in the file; nothing was changed.",
             "Read the file again and copy the lines as they are.",
         )
-    return Replacement(_spliced(text, spans, fresh), 1, exact=False)
+    return TextReplacement(_splice(text, spans, fresh), 1, exact=False)
 
 
 def lines(text: str) -> list[str]:
-    """Lines with their ends. Only `\\n` ends one: `str.splitlines` also splits at form feeds and the like."""
+    """Split a text into lines with their ends. Only `\\n` ends a line, where `str.splitlines` also splits at form
+    feeds and others."""
     return list(io.StringIO(text, newline="\n"))
 
 
-def _only(plain: str, sought: str) -> list[tuple[int, int]]:
-    """Overlapping places are ambiguous too: each could be meant."""
+def _find_only(plain: str, sought: str) -> list[tuple[int, int]]:
+    """Find the only place of a passage. Overlapping places are ambiguous too: each could be meant."""
     at = plain.find(sought)
     if at >= 0 and plain.find(sought, at + 1) >= 0:
-        raise _ambiguous(max(2, plain.count(sought)), "exactly")
+        raise _make_ambiguous_error(max(2, plain.count(sought)), "exactly")
     return [(at, at + len(sought))] if at >= 0 else []
 
 
-def _ambiguous(count: int, how: str) -> ToolError:
+def _make_ambiguous_error(count: int, how: str) -> ToolError:
     return ToolError(
         f"original_content fits {count} places {how}; nothing was changed.",
         "Add lines around it until it is unique, or set all_occurrences to replace exact ones.",
     )
 
 
-def _loose(plain: str, sought: str, fresh: str) -> tuple[list[tuple[int, int]], str]:
-    """The runs of whole lines that differ only in white space at their ends, and `fresh` indented like the first."""
+def _find_loosely(plain: str, sought: str, fresh: str) -> tuple[list[tuple[int, int]], str]:
+    """Find runs of whole lines that differ from the passage only in white space at their ends. Return them, and
+    `fresh` indented like the first one."""
     wanted, present = lines(sought), lines(plain)
     bare, keys = [line.strip() for line in wanted], [line.strip() for line in present]
     if not any(bare):
@@ -74,14 +82,15 @@ def _loose(plain: str, sought: str, fresh: str) -> tuple[list[tuple[int, int]], 
         if keys[first:last] == bare:
             line_end = plain[ends[last] - 1] == "\n" and not sought.endswith("\n")
             spans.append((ends[first], ends[last] - line_end))
-            fresh = _indented(fresh, wanted, present[first:last]) if len(spans) == 1 else fresh
+            fresh = _indent_like(fresh, wanted, present[first:last]) if len(spans) == 1 else fresh
     return spans, fresh
 
 
-def _indented(fresh: str, wanted: list[str], present: list[str]) -> str:
-    """A quotation that lost the indentation, or has too much, comes with new lines that share the mistake."""
+def _indent_like(fresh: str, wanted: list[str], present: list[str]) -> str:
+    """Indent the new lines as the text is. When a model quotes lines with too little or too much indentation, its
+    new lines have the same mistake."""
     index = next(index for index, line in enumerate(wanted) if line.strip())
-    quoted, real = _indentation(wanted[index]), _indentation(present[index])
+    quoted, real = _find_indentation(wanted[index]), _find_indentation(present[index])
     if real.endswith(quoted):
         more = real.removesuffix(quoted)
         return "".join(more + line if line.strip() else line for line in lines(fresh))
@@ -91,15 +100,16 @@ def _indented(fresh: str, wanted: list[str], present: list[str]) -> str:
     return fresh
 
 
-def _indentation(line: str) -> str:
+def _find_indentation(line: str) -> str:
     return line[: len(line) - len(line.lstrip())]
 
 
-def _spliced(text: str, spans: list[tuple[int, int]], fresh: str) -> str:
-    """Spans are offsets with `\\n` for `\\r\\n`; the new part gets the line ends that the text mostly has."""
+def _splice(text: str, spans: list[tuple[int, int]], fresh: str) -> str:
+    """Replace the spans, which are positions in the text with `\\n` for `\\r\\n`. The new part gets the line ends
+    that most lines of the text have."""
     pairs = [match.start() - index for index, match in enumerate(re.finditer("\r\n", text))]
-    mostly = "\r\n" if 2 * len(pairs) > text.count("\n") else "\n"
-    fresh = fresh.replace("\n", mostly)
+    line_end = "\r\n" if 2 * len(pairs) > text.count("\n") else "\n"
+    fresh = fresh.replace("\n", line_end)
     pieces: list[str] = []
     done = 0
     for start, end in spans:

@@ -1,1 +1,2 @@
-"""Background commands and the shell they run in."""
+"""Background jobs: shell commands, and code in kernels that runs on after a tool has returned. `background.py` keeps
+them, `shell.py` starts and ends processes."""

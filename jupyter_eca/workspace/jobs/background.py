@@ -1,5 +1,7 @@
-"""What goes on in the background, shell commands and code in kernels: its output, its end, and that nothing of it
-outlives the host."""
+"""Background jobs: their output, their end, and the guarantee that none of them outlives the host.
+
+It must not know tools or chats beyond their ids. Processes are started and ended in `shell.py`.
+"""
 
 from __future__ import annotations
 
@@ -28,87 +30,98 @@ Stream = Literal["stdout", "stderr"]
 
 MAX_RUNNING: Final = 10
 
-# The newest ones that have ended can still be read.
+# The output of so many ended jobs can still be read.
 _MAX_ENDED: Final = 40
 
-# As many as ECA's clients show.
+# As many lines as ECA's clients show.
 MAX_LINES: Final = 2_000
 
-# A progress bar can be one line without an end.
+# A progress bar can be a single endless line.
 _MAX_LINE: Final = 4_000
 
 _CHUNK: Final = 65_536
 
 
-class _Output:
-    """The newest lines of both streams, in the order in which they came."""
+class _JobOutput:
+    """The newest lines of both streams of a process, in the order in which they arrived."""
 
     def __init__(self) -> None:
         self._lines: deque[JobLine] = deque(maxlen=MAX_LINES)
-        self._open: dict[Stream, str] = {}
+        self._unfinished: dict[Stream, str] = {}
 
     def add(self, stream: Stream, text: str) -> None:
-        *whole, rest = (self._open.get(stream, "") + text).split("\n")
+        *whole, rest = (self._unfinished.get(stream, "") + text).split("\n")
         while len(rest) > _MAX_LINE:
             whole.append(rest[:_MAX_LINE])
             rest = rest[_MAX_LINE:]
-        self._lines.extend(JobLine(text=shown(line), stream=stream) for line in whole[-MAX_LINES:])
-        self._open[stream] = rest
+        self._lines.extend(JobLine(text=render_line(line), stream=stream) for line in whole[-MAX_LINES:])
+        self._unfinished[stream] = rest
 
     def lines(self) -> tuple[JobLine, ...]:
-        unfinished = (JobLine(text=shown(rest), stream=stream) for stream, rest in self._open.items() if rest)
+        unfinished = (
+            JobLine(text=render_line(rest), stream=stream) for stream, rest in self._unfinished.items() if rest
+        )
         return (*self._lines, *unfinished)[-MAX_LINES:]
 
 
-def shown(line: str) -> str:
-    """As a terminal would leave it: what a carriage return wrote over is gone."""
+def render_line(line: str) -> str:
+    """Return a line as a terminal shows it in the end: without the text that a carriage return overwrote."""
     return line.rstrip("\r").rpartition("\r")[2][:_MAX_LINE]
 
 
 @dataclass
-class _Running:
-    """`killed` is set before the first signal is sent: an end that comes then is no failure, whoever sees it first."""
+class _RunningJob:
+    """A job that runs, or has ended."""
 
     job: Job
-    about: NewJob
-    lines: Callable[[], tuple[JobLine, ...]]
+    spec: NewJob
+    read_lines: Callable[[], tuple[JobLine, ...]]
     kill: Callable[[float], Awaitable[object]]
-    began: float = field(default_factory=time.monotonic)
+    """Ends the job. The argument is the number of seconds that it has to end by itself."""
+    start_time: float = field(default_factory=time.monotonic)
     killed: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set before the first signal is sent: however the process ends then, it counts as killed and not as failed."""
     ended: asyncio.Event = field(default_factory=asyncio.Event)
 
-    def now(self) -> Job:
+    def snapshot(self) -> Job:
+        """Return the job as clients see it, with the time that it has been running."""
         if self.ended.is_set():
             return self.job
-        return self.job.model_copy(update={"elapsed": elapsed(time.monotonic() - self.began)})
+        return self.job.model_copy(update={"elapsed": elapsed(time.monotonic() - self.start_time)})
 
 
 class BackgroundJobs:
-    """`workspace.base.Jobs`. `changed` is told all jobs whenever one starts or ends, `ended` each that has, with its
-    last error; they must not wait. `grace` is the seconds that a job has to end by itself when it is killed."""
+    """Implements the port `Jobs`.
+
+    `on_change` is called with all jobs whenever one starts or ends, and the callback for ends with each job that ended
+    and its last error. Both must not block. `grace` is the number of seconds that a killed job has to end by itself.
+    """
 
     def __init__(
         self,
-        changed: Callable[[tuple[Job, ...]], None] = lambda _: None,
+        on_change: Callable[[tuple[Job, ...]], None] = lambda _: None,
         grace: float = 3.0,
         ended: Callable[[Job, str], None] = lambda _job, _note: None,
     ) -> None:
-        self._changed = changed
-        self._ended = ended
+        self._on_change = on_change
+        self._on_end = ended
         self._grace = grace
-        self._jobs: dict[str, _Running] = {}
-        self._watching: set[asyncio.Task[None]] = set()
+        self._entries: dict[str, _RunningJob] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
         self._starting = asyncio.Lock()
         self._closed = False
 
     async def start(self, chat: str, command: str, folder: Path, label: str, call: str = "") -> Job:
-        """Raises: ToolError when it cannot be started, or too many run."""
+        """Start a shell command as a job.
+
+        Raises: ToolError when it cannot be started, or too many jobs run.
+        """
         async with self._starting:
-            self._check_room()
+            self._check_capacity()
             process = await shell.start(command, folder, apart=True)
-            about, output = NewJob(chat, label, command, call), _Output()
-            running = _Running(_new(about), about, output.lines, process.kill)
-            return self._run(running, self._watch(running, process, output))
+            spec, output = NewJob(chat, label, command, call), _JobOutput()
+            entry = _RunningJob(_make_job(spec), spec, output.lines, process.kill)
+            return self._track(entry, self._watch_process(entry, process, output))
 
     def adopt(
         self,
@@ -117,91 +130,96 @@ class BackgroundJobs:
         ending: Callable[[], Ending],
         lines: Callable[[], tuple[JobLine, ...]],
     ) -> Job:
-        self._check_room()
+        """Register work that has already begun. See `Jobs.adopt`."""
+        self._check_capacity()
 
         async def cancel(_grace: float = 0) -> None:
             doing.cancel()
 
-        running = _Running(_new(about), about, lines, cancel, about.began or time.monotonic())
-        return self._run(running, self._follow(running, doing, ending))
+        entry = _RunningJob(_make_job(about), about, lines, cancel, about.began or time.monotonic())
+        return self._track(entry, self._watch_future(entry, doing, ending))
 
-    def _check_room(self) -> None:
+    def _check_capacity(self) -> None:
+        """Raises: ToolError when no job can be started now."""
         if self._closed:
-            raise ToolError("The server is ending; no job can be started.")
-        if sum(not one.ended.is_set() for one in self._jobs.values()) >= MAX_RUNNING:
+            raise ToolError("The server is shutting down; no job can be started.")
+        if sum(not entry.ended.is_set() for entry in self._entries.values()) >= MAX_RUNNING:
             raise ToolError(f"{MAX_RUNNING} background jobs are running already.", "Kill one that is not needed.")
 
-    def _run(self, running: _Running, watching: Coroutine[None, None, None]) -> Job:
-        self._jobs[running.job.id] = running
-        watch = asyncio.create_task(watching, name=running.job.id)
-        self._watching.add(watch)
-        watch.add_done_callback(self._watching.discard)
-        self._changed(self.list())
-        return running.job
+    def _track(self, entry: _RunningJob, work: Coroutine[None, None, None]) -> Job:
+        """Start the task that waits for the end of a job, and report that the job started."""
+        self._entries[entry.job.id] = entry
+        task = asyncio.create_task(work, name=entry.job.id)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        self._on_change(self.list())
+        return entry.job
 
     def holder(self, kernel: str | None, path: str = "") -> Job | None:
-        for one in self._jobs.values():
-            about = one.about
-            same = not (kernel and about.kernel) or kernel == about.kernel
-            if about.type == CELLS and not one.ended.is_set() and (same or (path and path == about.path)):
-                return one.now()
+        """Return the job that uses this kernel or this notebook."""
+        for entry in self._entries.values():
+            spec = entry.spec
+            same = not (kernel and spec.kernel) or kernel == spec.kernel
+            if spec.type == CELLS and not entry.ended.is_set() and (same or (path and path == spec.path)):
+                return entry.snapshot()
         return None
 
     def list(self) -> tuple[Job, ...]:
-        return tuple(running.now() for running in self._jobs.values())
+        return tuple(entry.snapshot() for entry in self._entries.values())
 
     def read(self, id: str) -> JobsReadOutputResult:
-        running = self._jobs.get(id)
-        if running is None:
+        entry = self._entries.get(id)
+        if entry is None:
             return JobsReadOutputResult()
-        job = running.job
-        return JobsReadOutputResult(lines=running.lines()[-MAX_LINES:], status=job.status, exit_code=job.exit_code)
+        job = entry.job
+        return JobsReadOutputResult(lines=entry.read_lines()[-MAX_LINES:], status=job.status, exit_code=job.exit_code)
 
     async def kill(self, id: str) -> bool:
-        """With all its children; returns when it has ended."""
-        running = self._jobs.get(id)
-        if running is None or running.ended.is_set():
+        """End a job with all its child processes. Return when it has ended."""
+        entry = self._entries.get(id)
+        if entry is None or entry.ended.is_set():
             return False
-        running.killed.set()
-        await running.kill(self._grace)
-        await running.ended.wait()
+        entry.killed.set()
+        await entry.kill(self._grace)
+        await entry.ended.wait()
         return True
 
     async def close(self) -> None:
-        """End all of them; none can be started any more."""
+        """End all jobs. No job can be started afterwards."""
         async with self._starting:
             self._closed = True
-        running = [one for one in self._jobs.values() if not one.ended.is_set()]
-        for one in running:
-            one.killed.set()
-        await asyncio.gather(*(one.kill(0) for one in running))
-        await asyncio.gather(*self._watching)
+        unfinished = [entry for entry in self._entries.values() if not entry.ended.is_set()]
+        for entry in unfinished:
+            entry.killed.set()
+        await asyncio.gather(*(entry.kill(0) for entry in unfinished))
+        await asyncio.gather(*self._tasks)
 
-    async def _follow(self, running: _Running, doing: asyncio.Future[Any], ending: Callable[[], Ending]) -> None:
+    async def _watch_future(self, entry: _RunningJob, doing: asyncio.Future[Any], ending: Callable[[], Ending]) -> None:
+        """Wait for the end of work that was adopted."""
         try:
             await asyncio.wait((doing,))
             if doing.cancelled():
-                running.killed.set()
+                entry.killed.set()
             error = None if doing.cancelled() else doing.exception()
             if error is not None and not isinstance(error, ToolError):
                 _log.error("a background job failed inside", exc_info=error)
-            how = Ending() if doing.cancelled() else Ending(failed=True, note=str(error)) if error else ending()
-            self._end(running, JobStatus.FAILED if how.failed else JobStatus.COMPLETED, how.note)
+            result = Ending() if doing.cancelled() else Ending(failed=True, note=str(error)) if error else ending()
+            self._end(entry, JobStatus.FAILED if result.failed else JobStatus.COMPLETED, result.note)
         finally:
             doing.cancel()
 
-    async def _watch(self, running: _Running, process: shell.ShellProcess, output: _Output) -> None:
-        """Until the shell has ended and nobody holds its output any more: `server &` is a job for as long as the
-        server runs."""
+    async def _watch_process(self, entry: _RunningJob, process: shell.ShellProcess, output: _JobOutput) -> None:
+        """Watch a process until it has ended and nobody holds its output open any more. `server &` is therefore a
+        job for as long as the server runs."""
         streams = {"stdout": process.output, "stderr": process.errors}
         try:
             async with asyncio.TaskGroup() as tasks:
                 reading = {
-                    tasks.create_task(_read(stream, "stderr" if name == "stderr" else "stdout", output))
+                    tasks.create_task(_read_stream(stream, "stderr" if name == "stderr" else "stdout", output))
                     for name, stream in streams.items()
                     if stream is not None
                 }
-                killed = tasks.create_task(_wait(running.killed))
+                killed = tasks.create_task(_wait_for(entry.killed))
                 await process.exited.wait()
                 while reading and not killed.done():
                     done, _ = await asyncio.wait({killed, *reading}, return_when=asyncio.FIRST_COMPLETED)
@@ -213,41 +231,42 @@ class BackgroundJobs:
             code = process.code
             printed = [line.text for line in output.lines() if line.text.strip()]
             note = " ".join(part for part in (f"exit code {code}.", *printed[-1:]) if part) if code else ""
-            self._end(running, JobStatus.COMPLETED if code == 0 else JobStatus.FAILED, note, code)
+            self._end(entry, JobStatus.COMPLETED if code == 0 else JobStatus.FAILED, note, code)
 
-    def _end(self, running: _Running, status: JobStatus, note: str = "", code: int | None = None) -> None:
-        killed = running.killed.is_set()
-        running.job = running.now().model_copy(
+    def _end(self, entry: _RunningJob, status: JobStatus, note: str = "", code: int | None = None) -> None:
+        """Store the result of a job, forget the oldest ended ones, and report the end."""
+        killed = entry.killed.is_set()
+        entry.job = entry.snapshot().model_copy(
             update={"status": JobStatus.KILLED if killed else status, "exit_code": code}
         )
-        running.ended.set()
-        ended = [id for id, one in self._jobs.items() if one.ended.is_set()]
+        entry.ended.set()
+        ended = [id for id, one in self._entries.items() if one.ended.is_set()]
         for id in ended[: max(0, len(ended) - _MAX_ENDED)]:
-            del self._jobs[id]
-        self._changed(self.list())
-        why = "the server it ran in was ended" if self._closed else ""
-        self._ended(running.job, why if killed else note)
+            del self._entries[id]
+        self._on_change(self.list())
+        shutdown_note = "the server it ran in was ended" if self._closed else ""
+        self._on_end(entry.job, shutdown_note if killed else note)
 
 
-def _new(about: NewJob) -> Job:
+def _make_job(spec: NewJob) -> Job:
     return Job(
         id=f"job-{uuid.uuid4().hex[:8]}",
-        type=about.type,
+        type=spec.type,
         status=JobStatus.RUNNING,
-        label=about.label,
-        summary=about.summary,
+        label=spec.label,
+        summary=spec.summary,
         started_at=datetime.now(UTC).isoformat(timespec="seconds"),
         elapsed=elapsed(0),
-        chat_id=about.chat,
-        tool_call_id=about.call or None,
+        chat_id=spec.chat,
+        tool_call_id=spec.call or None,
     )
 
 
-async def _wait(event: asyncio.Event) -> None:
+async def _wait_for(event: asyncio.Event) -> None:
     await event.wait()
 
 
-async def _read(stream: asyncio.StreamReader, name: Stream, output: _Output) -> None:
+async def _read_stream(stream: asyncio.StreamReader, name: Stream, output: _JobOutput) -> None:
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
     while data := await stream.read(_CHUNK):
         output.add(name, decoder.decode(data).replace("\0", "\N{REPLACEMENT CHARACTER}"))
@@ -255,7 +274,7 @@ async def _read(stream: asyncio.StreamReader, name: Stream, output: _Output) -> 
 
 
 def elapsed(seconds: float) -> str:
-    """For a reader: 12s, 1m 20s, 2h 5m."""
+    """Format a duration for a reader: 12s, 1m 20s, 2h 5m."""
     minutes, rest = divmod(int(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}h {minutes}m" if hours else f"{minutes}m {rest}s" if minutes else f"{rest}s"

@@ -1,4 +1,7 @@
-"""The user's shell as a program of ours: how it is started, and how everything that it started is ended with it."""
+"""The user's shell as a child process: how it is started, and how every process that it started is ended with it.
+
+It must not know jobs or tools. Programs that we run without a shell are in `files/programs.py`.
+"""
 
 from __future__ import annotations
 
@@ -20,28 +23,32 @@ from jupyter_eca.errors import ToolError
 if TYPE_CHECKING:
     import psutil
 
-# Those that quote as POSIX says: rules and what was remembered are decided from a line read that way (`engine.shell`).
-_POSIX: Final = ("bash", "zsh", "dash", "ksh", "mksh", "sh", "ash")
+# Shells with the quoting rules of POSIX. Approval rules are decided from a command line that
+# `engine/approval/shell_parser.py` read by these rules.
+_POSIX_SHELLS: Final = ("bash", "zsh", "dash", "ksh", "mksh", "sh", "ash")
 
-# Every process that a command starts inherits it, so that one which leaves its group and its session is found as well.
+# Every process that a command starts inherits this variable, so that a process which left its group and its session is
+# still found.
 _MARK: Final = "JUPYTER_ECA_COMMAND"
 
-# No server token enters what a model may read; nothing may wait for a key press in a pager.
-_SECRET: Final = frozenset({"JUPYTER_TOKEN", "JPY_API_TOKEN", "JUPYTERHUB_API_TOKEN"})
-_PLAIN: Final = {"TERM": "dumb", "NO_COLOR": "1", "PAGER": "cat", "GIT_PAGER": "cat", "GIT_TERMINAL_PROMPT": "0"}
+# A model may read the environment, so it has no server token. Nothing may wait for a key press in a pager.
+_SECRET_VARIABLES: Final = frozenset({"JUPYTER_TOKEN", "JPY_API_TOKEN", "JUPYTERHUB_API_TOKEN"})
+_PLAIN_OUTPUT: Final = {"TERM": "dumb", "NO_COLOR": "1", "PAGER": "cat", "GIT_PAGER": "cat", "GIT_TERMINAL_PROMPT": "0"}
 
-# Bytes read ahead of whoever takes the output.
+# Bytes that are read ahead of whoever consumes the output.
 _LIMIT: Final = 65_536
 
-# A process can start another one while it is being looked for: seen gone in the second round, if it ever is.
+# A process can start another one while we look for it. The second round finds that one; more rounds are for processes
+# that keep starting others.
 _ROUNDS: Final = 5
 
-# Seconds that pipes have to close after the last process is dead.
+# Seconds that the pipes have to close after the last process has ended.
 _DRAIN_SECONDS: Final = 1.0
 
 
 class _Protocol(SubprocessStreamProtocol):
-    """asyncio's own `wait` also waits for the pipes on some versions, and a process in the background holds those."""
+    """Sets an event when the process has exited. asyncio's own `wait` also waits for the pipes on some versions of
+    Python, and a background process holds those open."""
 
     def __init__(self) -> None:
         super().__init__(limit=_LIMIT, loop=asyncio.get_running_loop())
@@ -54,40 +61,42 @@ class _Protocol(SubprocessStreamProtocol):
 
 @dataclass(frozen=True, slots=True)
 class ShellProcess:
-    """`errors` is None when they come with the output, in the order in which they were written."""
+    """A shell process that was started."""
 
     output: asyncio.StreamReader
     errors: asyncio.StreamReader | None
+    """None when errors are part of `output`, in the order in which they were written."""
     exited: asyncio.Event
+    """Set when the shell itself has exited. Processes that it started may still run."""
     _transport: asyncio.SubprocessTransport
     _mark: str
 
     @property
     def code(self) -> int | None:
-        """None while it runs; the negative number of the signal that ended it."""
+        """The exit code. None while the process runs; the negative number of the signal that ended it."""
         return self._transport.get_returncode()
 
     async def kill(self, grace: float = 0.0) -> int:
-        """End it and all that it started: asked to at first, if there is a `grace`, killed at the latest after so many
-        seconds. Gives how many were left."""
+        """End the process and all that it started. With a `grace`, they are first asked to end, and killed after so
+        many seconds. Return how many had to be killed."""
         pid = self._transport.get_pid()
         if grace and not self.exited.is_set():
-            await asyncio.to_thread(_signal, pid, self._mark, "terminate")
+            await asyncio.to_thread(_signal_all, pid, self._mark, "terminate")
             with suppress(TimeoutError):
                 await asyncio.wait_for(self.exited.wait(), grace)
         if not self.exited.is_set() and hasattr(os, "killpg"):
-            with suppress(ProcessLookupError):  # at once, before anything is looked for: it may be writing
+            with suppress(ProcessLookupError):  # at once, before we look for others: it may be writing
                 os.killpg(pid, signal.SIGKILL)
-        left = 0
+        killed_count = 0
         for _ in range(_ROUNDS):
-            killed = await asyncio.to_thread(_signal, pid, self._mark, "kill")
-            left += killed
+            killed = await asyncio.to_thread(_signal_all, pid, self._mark, "kill")
+            killed_count += killed
             if not killed:
                 break
-        return left
+        return killed_count
 
     async def close(self, *readers: asyncio.Task[None]) -> None:
-        """Once all is dead: let the readers come to the end of the output, and free the pipes."""
+        """Close the pipes once all processes have ended, after the readers came to the end of the output."""
         if readers:
             _, reading = await asyncio.wait(readers, timeout=_DRAIN_SECONDS)
             for reader in reading:
@@ -98,16 +107,18 @@ class ShellProcess:
 async def start(
     command: str, folder: Path, *, apart: bool = False, given: bytes | None = None, program: str = ""
 ) -> ShellProcess:
-    """`apart`: errors in a stream of their own. `given` is what it reads on its standard input. `program` is the shell,
-    if not the user's.
+    """Start a command in a shell.
 
-    Raises: ToolError when it cannot be started.
+    `separate_errors` gives errors a stream of their own. `input_data` is what the command reads on its standard input.
+    `shell` is the shell, if it is not to be that of the user.
+
+    Raises: ToolError when the command cannot be started.
     """
     mark = secrets.token_hex(8)
-    kept = {name: value for name, value in os.environ.items() if name not in _SECRET}
+    environment = {name: value for name, value in os.environ.items() if name not in _SECRET_VARIABLES}
     options: dict[str, Any] = {} if sys.platform == "win32" else {"start_new_session": True}
-    program = program or _shell()
-    stdin = asyncio.subprocess.DEVNULL if given is None else await _file(given)
+    program = program or _find_shell()
+    stdin = asyncio.subprocess.DEVNULL if given is None else await _store_input(given)
     starting = asyncio.ensure_future(
         asyncio.get_running_loop().subprocess_exec(
             _Protocol,
@@ -115,7 +126,7 @@ async def start(
             "-c",
             command,
             cwd=folder,
-            env={**kept, **_PLAIN, _MARK: mark},
+            env={**environment, **_PLAIN_OUTPUT, _MARK: mark},
             stdin=stdin,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE if apart else asyncio.subprocess.STDOUT,
@@ -125,10 +136,10 @@ async def start(
     try:
         transport, protocol = await asyncio.shield(starting)
     except asyncio.CancelledError:
-        # It may have started others already, and asyncio's own way out of here waits for all who hold its pipes.
+        # The process may have started others already. asyncio itself would wait here for all that hold its pipes.
         with suppress(OSError, ValueError, NotImplementedError):
             transport, protocol = await starting
-            await _process(transport, protocol, mark).kill()
+            await _make_process(transport, protocol, mark).kill()
             transport.close()
         raise
     except (OSError, ValueError, NotImplementedError) as error:  # not implemented: the selector loop on Windows
@@ -136,25 +147,26 @@ async def start(
     finally:
         if not isinstance(stdin, int):
             stdin.close()
-    return _process(transport, protocol, mark)
+    return _make_process(transport, protocol, mark)
 
 
-async def _file(given: bytes) -> IO[bytes]:
-    """A file, not a pipe: a program that does not read it, or ends before it has, breaks nothing."""
-    writing = asyncio.ensure_future(asyncio.to_thread(_written, given))
+async def _store_input(input_data: bytes) -> IO[bytes]:
+    """Store the input in a temporary file. With a pipe, writing would fail when the program ends before it has read
+    everything."""
+    writing = asyncio.ensure_future(asyncio.to_thread(_write_input, input_data))
     try:
         return await asyncio.shield(writing)
     except asyncio.CancelledError:
         (await writing).close()
         raise
     except OSError as error:
-        raise ToolError(f"What the command is to read cannot be stored: {error}.") from error
+        raise ToolError(f"The input of the command cannot be stored: {error}.") from error
 
 
-def _written(given: bytes) -> IO[bytes]:
+def _write_input(input_data: bytes) -> IO[bytes]:
     file = tempfile.TemporaryFile()  # noqa: SIM115  # closed once the program has it
     try:
-        file.write(given)
+        file.write(input_data)
         file.seek(0)
     except OSError:
         file.close()
@@ -162,33 +174,36 @@ def _written(given: bytes) -> IO[bytes]:
     return file
 
 
-def _process(transport: asyncio.SubprocessTransport, protocol: _Protocol, mark: str) -> ShellProcess:
+def _make_process(transport: asyncio.SubprocessTransport, protocol: _Protocol, mark: str) -> ShellProcess:
     output: asyncio.StreamReader = protocol.stdout  # type: ignore[assignment]
     return ShellProcess(output, protocol.stderr, protocol.exited, transport, mark)
 
 
-def _shell() -> str:
-    own = os.environ.get("SHELL", "")
-    found = own if Path(own).name in _POSIX and shutil.which(own) else shutil.which("sh")
+def _find_shell() -> str:
+    preferred = os.environ.get("SHELL", "")
+    found = preferred if Path(preferred).name in _POSIX_SHELLS and shutil.which(preferred) else shutil.which("sh")
     if found is None:
-        raise ToolError("There is no POSIX shell here.", "Ask the user to install one, such as Git's for Windows.")
+        raise ToolError(
+            "No POSIX shell is installed here.", "Ask the user to install one, for example Git for Windows."
+        )
     return found
 
 
-def _signal(pid: int, mark: str, how: str) -> int:
-    """Send it to all that bear the mark or are in the session; gives their number. 10 ms for 200 processes."""
+def _signal_all(pid: int, mark: str, method: str) -> int:
+    """Call a method of every process that has the mark or is in the session. Return their number. It takes 10 ms for
+    200 processes."""
     import psutil
 
     sent = 0
     for other in psutil.pids():
-        with suppress(psutil.Error, OSError):  # ended in between, or another user's
+        with suppress(psutil.Error, OSError):  # it ended meanwhile, or is that of another user
             process = psutil.Process(other)
-            if _is_of(process, pid, mark) and process.status() != psutil.STATUS_ZOMBIE:
-                getattr(process, how)()
+            if _belongs_to(process, pid, mark) and process.status() != psutil.STATUS_ZOMBIE:
+                getattr(process, method)()
                 sent += 1
     return sent
 
 
-def _is_of(process: psutil.Process, pid: int, mark: str) -> bool:
+def _belongs_to(process: psutil.Process, pid: int, mark: str) -> bool:
     in_session = hasattr(os, "getsid") and os.getsid(process.pid) == pid
     return in_session or process.environ().get(_MARK) == mark

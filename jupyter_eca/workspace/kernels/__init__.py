@@ -1,1 +1,2 @@
-"""Running kernels: the client that talks to them, what their language can tell, and the text of their outputs."""
+"""Running kernels: the clients that talk to them, the programs that list variables in the kernel's own language, and
+the text of outputs."""

@@ -1,4 +1,8 @@
-"""A kernel spoken to by its own client, from outside: any kernel a Jupyter kernel manager has started."""
+"""Talks to one kernel from outside, through a jupyter_client: any kernel that a Jupyter kernel manager has started.
+
+It must not know which kernel is meant or who started it: that is `jupyter_server.py` and `local.py`. The kernel of the
+cell that asks is reached from inside, in `apps/kernel`.
+"""
 
 from __future__ import annotations
 
@@ -27,8 +31,8 @@ if TYPE_CHECKING:
     from jupyter_eca.workspace.ports import Heard
 
 
-class Manager(Protocol):
-    """What is needed of jupyter_client's AsyncKernelManager."""
+class KernelManager(Protocol):
+    """The part of jupyter_client's AsyncKernelManager that is used here."""
 
     @property
     def provisioner(self) -> Any: ...
@@ -38,8 +42,8 @@ class Manager(Protocol):
     def interrupt_kernel(self) -> Awaitable[None]: ...
 
 
-class Channels(Protocol):
-    """What is needed of jupyter_client's AsyncKernelClient."""
+class KernelChannels(Protocol):
+    """The part of jupyter_client's AsyncKernelClient that is used here."""
 
     def execute_interactive(self, **request: Any) -> Awaitable[dict[str, Any]]: ...
 
@@ -52,42 +56,48 @@ class Channels(Protocol):
     def stop_channels(self) -> None: ...
 
 
-# Seconds between two looks at whether the kernel still lives while it runs our code.
-ALIVE_EVERY = 1.0
+# Seconds between two checks whether the kernel is alive while it runs our code.
+ALIVE_INTERVAL = 1.0
 
-# Seconds between the first two questions to a kernel that was not heard yet, and at most between two.
-HEARD_EVERY = 0.25
-HEARD_MOST = 5.0
+# Seconds to wait for an answer of a kernel that was not heard yet, before it is asked again. The wait doubles up to the
+# second value.
+FIRST_PATIENCE = 0.25
+MAX_PATIENCE = 5.0
 
-# Seconds that an interrupted cell has to say its last words.
-LAST_WORDS = 5.0
+# Seconds in which an interrupted cell can still send messages.
+INTERRUPT_GRACE = 5.0
 
 _STATUS = {"ok": RunStatus.OK, "error": RunStatus.ERROR}
 
-_FIRST = asyncio.FIRST_COMPLETED
+_FIRST_COMPLETED = asyncio.FIRST_COMPLETED
 
-_DIED = "The kernel died while it ran this. Its variables are gone."
+_KERNEL_DIED = "The kernel died while it ran this. Its variables are gone."
 
 
 class ClientKernel:
     """One kernel and a client whose channels are open. `language` is empty where the kernel is the notebook's own."""
 
-    def __init__(self, manager: Manager, client: Channels, language: str = "") -> None:
+    def __init__(self, manager: KernelManager, client: KernelChannels, language: str = "") -> None:
         self.language = language
         self._manager = manager
         self._client = client
-        # Two requests at once would take each other's messages off the channels, and one of them would never end.
-        self._turn = asyncio.Lock()
+        # One request at a time: two would take each other's messages off the channels, and one of them would never end.
+        self._exclusive = asyncio.Lock()
         self._waiting = 0
         self._ended = asyncio.Event()
-        # The cell that is run, and since when.
+        # The id of the cell that runs, and when it began.
         self._running: tuple[str, float] | None = None
-        # The process that was last heard on the channel of outputs, in a list: it may be none of this machine.
-        self._heard: list[int | None] = []
+        # The process id that was last heard on the channel of outputs. It is in a list because the id itself may be
+        # None, where the kernel runs on another machine.
+        self._heard_pids: list[int | None] = []
 
     async def execute(self, code: str, heard: Heard | None = None) -> KernelExecuteResult:
-        """Raises: ToolError when the kernel is dead or dies. Cancelling interrupts the code, but never a cell of the
-        user's that the code is still queued behind."""
+        """Run code and return its outputs as text.
+
+        Cancelling interrupts the code, but never a cell of the user behind which the code is still queued.
+
+        Raises: ToolError when the kernel is dead, or dies.
+        """
         outputs, tail = Outputs(), Tail()
         started = False
 
@@ -101,7 +111,7 @@ class ClientKernel:
             outputs.add(message["header"]["msg_type"], message["content"])
 
         try:
-            reply = await self._reply(code=code, silent=False, output_hook=take)
+            reply = await self._request(code=code, silent=False, output_hook=take)
         except asyncio.CancelledError:
             if started:
                 await self._manager.interrupt_kernel()
@@ -110,138 +120,165 @@ class ClientKernel:
         return KernelExecuteResult(status=status, text=outputs.text)
 
     async def run(self, cell: str, code: str, take: Callable[[dict[str, Any]], None]) -> RunStatus:
-        """A cell of a notebook, as by hand; `take` gets all that comes of it. Cancelled, it stays until the kernel has
-        said what it was interrupted in. Raises: ToolError when the kernel is dead or dies."""
+        """Run a cell of a notebook as if the user ran it. `take` is called with every message that comes of it.
+
+        When this is cancelled, it interrupts the cell and waits for its last messages.
+
+        Raises: ToolError when the kernel is dead, or dies.
+        """
         started = False
 
-        def hear(message: dict[str, Any]) -> None:
+        def on_message(message: dict[str, Any]) -> None:
             nonlocal started
             if not started:
                 started, self._running = True, (cell, monotonic())
             take(message)
 
-        work = asyncio.ensure_future(self._reply(code=code, silent=False, store_history=True, output_hook=hear))
+        work = asyncio.ensure_future(self._request(code=code, silent=False, store_history=True, output_hook=on_message))
         try:
             reply = await asyncio.shield(work)
         except asyncio.CancelledError:
             if started:
                 await self._manager.interrupt_kernel()
-                await asyncio.wait((work,), timeout=LAST_WORDS)
+                await asyncio.wait((work,), timeout=INTERRUPT_GRACE)
             raise
         finally:
             self._running = None
             work.cancel()
             if work.done() and not work.cancelled():
-                work.exception()  # nobody is left to be told of it when this was cancelled
+                work.exception()  # marks the error as seen: a cancelled caller does not get it
         return _STATUS.get(reply["content"]["status"], RunStatus.INTERRUPTED)
 
     @property
-    def busy(self) -> bool:
-        """With something of ours."""
-        return self._turn.locked()
+    def is_busy(self) -> bool:
+        """Whether a request of ours is running."""
+        return self._exclusive.locked()
 
     def state(self, status: str, language: str) -> KernelState:
-        """Jupyter's own word for it, and what is known here."""
+        """Return the state of the kernel: the status in Jupyter's words, and what is known here about the running
+        cell."""
         cell, since = self._running or (None, None)
         busy = int((monotonic() - since) * 1000) if since is not None else None
         return KernelState(status=status, language=language, cell=cell, busy_ms=busy, queued=self._waiting)
 
     async def inspect(self, name: str, language: str = "") -> Inspection:
-        """Raises: ToolError when the kernel is dead or dies."""
-        if (program := languages.inspection(language, name)) is not None:
-            return Inspection.model_validate_json(await self._printed(program))
+        """Return what the kernel knows of a name.
+
+        Raises: ToolError when the kernel is dead, or dies.
+        """
+        if (program := languages.build_inspection_program(language, name)) is not None:
+            return Inspection.model_validate_json(await self._run_program(program))
 
         async def ask() -> dict[str, Any]:
             return await self._client.inspect(name, cursor_pos=len(name), detail_level=1, reply=True, timeout=None)
 
-        content = (await self._watched(ask))["content"]
+        content = (await self._run_exclusively(ask))["content"]
         found = content.get("status") == "ok" and bool(content.get("found"))
         return Inspection(found=found, text=plain(content["data"].get("text/plain", "")) if found else "")
 
     async def variables(self, names: tuple[str, ...], language: str = "") -> KernelVariablesResult:
-        """Raises: ToolError when the kernel is dead, or of a language that has no program for it."""
-        if language not in languages.PYTHON:
-            return languages.told(await self._printed(languages.variables(language, names)))
+        """Describe variables of the kernel.
+
+        Raises: ToolError when the kernel is dead, or its language has no program that lists variables.
+        """
+        if language not in languages.PYTHON_NAMES:
+            return languages.parse_variables(
+                await self._run_program(languages.build_variables_program(language, names))
+            )
         source = inspect.getsource(introspect)
         expression = (
             f"(lambda space: (exec({source!r}, space), space['describe'](get_ipython().user_ns, {list(names)!r},"
             " set(get_ipython().user_ns_hidden)))[1])({'__name__': 'eca'})"
         )
-        reply = await self._reply(code="", silent=True, user_expressions={"eca": expression}, output_hook=_ignore)
+        reply = await self._request(code="", silent=True, user_expressions={"eca": expression}, output_hook=_ignore)
         result = reply["content"].get("user_expressions", {}).get("eca", {})
         if result.get("status") != "ok":
             raise ToolError(f"This kernel's variables cannot be read: {result.get('evalue', 'no answer')}.")
         return KernelVariablesResult.model_validate_json(ast.literal_eval(result["data"]["text/plain"]))
 
-    async def _printed(self, program: str) -> str:
-        """What a program of ours says; no cell shows it. Raises: ToolError when it fails."""
+    async def _run_program(self, program: str) -> str:
+        """Run a program of ours and return what it prints. No cell shows it.
+
+        Raises: ToolError when the program fails.
+        """
         result = await self.execute(program)
         if result.status is not RunStatus.OK:
             raise ToolError(f"This kernel cannot be asked what it knows: {result.text.strip().partition(chr(10))[0]}")
         return result.text
 
-    async def _reply(self, **request: Any) -> dict[str, Any]:
-        # A failure of ours must not abort what is queued behind it: cells of the user's, or our own next request.
+    async def _request(self, **request: Any) -> dict[str, Any]:
+        # An error in our request must not abort the requests behind it, which are cells of the user or our own.
         ours = {"store_history": False, "allow_stdin": False, "stop_on_error": False, "timeout": None}
 
         async def ask() -> dict[str, Any]:
-            await self._listening()
+            await self._wait_until_connected()
             return await self._client.execute_interactive(**(ours | request))
 
-        return await self._watched(ask)
+        return await self._run_exclusively(ask)
 
-    async def _listening(self) -> None:
-        """A kernel publishes its outputs to whoever is connected: those of a request that was quicker than the channel
-        would be lost, though the reply comes. All kernels say that they answer a question; what else is there to be
-        heard may have been said by the process before."""
-        process = self._process()
+    async def _wait_until_connected(self) -> None:
+        """Wait until the channel of outputs is connected to the current process of the kernel.
+
+        A kernel publishes outputs only to those that are connected. If a request is faster than the connection, its
+        outputs are lost, although its reply arrives. Every kernel publishes a status when it is asked for its info, so
+        it is asked until that status arrives. Other messages do not count: the process before a restart may have sent
+        them.
+        """
+        process = self._find_pid()
         asked: set[str] = set()
-        patience = HEARD_EVERY
-        while self._heard != [process]:
+        patience = FIRST_PATIENCE
+        while self._heard_pids != [process]:
             asked.add(self._client.kernel_info())
             with suppress(TimeoutError):
                 async with asyncio.timeout(patience):
-                    while (await self._published()) not in asked:
+                    while (await self._read_parent_id()) not in asked:
                         pass
-                self._heard = [process]
-            patience = min(patience * 2, HEARD_MOST)  # it may be busy, and would find all of them then
+                self._heard_pids = [process]
+            patience = min(patience * 2, MAX_PATIENCE)  # a busy kernel would find all these requests in its queue
 
-    async def _published(self) -> str | None:
-        """Which request it is about."""
+    async def _read_parent_id(self) -> str | None:
+        """Return the id of the request that the next published message belongs to."""
         return (await self._client.get_iopub_msg(timeout=None))["parent_header"].get("msg_id")
 
-    async def _watched(self, ask: Callable[[], Coroutine[Any, Any, dict[str, Any]]]) -> dict[str, Any]:
-        """The reply, as long as the kernel is the process that it was: one that is started again has forgotten us."""
+    async def _run_exclusively(self, ask: Callable[[], Coroutine[Any, Any, dict[str, Any]]]) -> dict[str, Any]:
+        """Send a request when no other is running, and return its reply.
+
+        Raises: ToolError when the process of the kernel ends or is replaced meanwhile: a restarted kernel has forgotten
+        the request.
+        """
         self._waiting += 1
         try:
-            await self._turn.acquire()
+            await self._exclusive.acquire()
         finally:
             self._waiting -= 1
         ended = asyncio.ensure_future(self._ended.wait())
         try:
             if self._ended.is_set() or not await self._manager.is_alive():
-                raise ToolError(_DIED)
-            process = self._process()
+                raise ToolError(_KERNEL_DIED)
+            process = self._find_pid()
             work = asyncio.ensure_future(ask())
             try:
-                while work not in (await asyncio.wait((work, ended), timeout=ALIVE_EVERY, return_when=_FIRST))[0]:
-                    if ended.done() or self._process() != process or not await self._manager.is_alive():
-                        raise ToolError(_DIED)
+                while (
+                    work
+                    not in (await asyncio.wait((work, ended), timeout=ALIVE_INTERVAL, return_when=_FIRST_COMPLETED))[0]
+                ):
+                    if ended.done() or self._find_pid() != process or not await self._manager.is_alive():
+                        raise ToolError(_KERNEL_DIED)
                 return work.result()
             finally:
                 work.cancel()
         finally:
             ended.cancel()
-            self._turn.release()
+            self._exclusive.release()
 
-    def _process(self) -> int | None:
-        """None where kernels are no processes of this machine."""
+    def _find_pid(self) -> int | None:
+        """Return the process id of the kernel; None where it is not a process of this machine."""
         return getattr(self._manager.provisioner, "pid", None)
 
     async def end(self) -> None:
-        """Close the channels, once nobody waits for an answer any more."""
+        """Close the channels once no request is waiting for its reply."""
         self._ended.set()
-        async with self._turn:
+        async with self._exclusive:
             self.close()
 
     def close(self) -> None:

@@ -1,5 +1,8 @@
-"""What a kernel's variables are. Standard library only, and one self-contained source: it is also sent to kernels that
-have no `jupyter_eca`, so it must import nothing of ours.
+"""Describes the variables of a Python kernel.
+
+It is one self-contained source with the standard library only, because it is also sent to kernels that have no
+`jupyter_eca`. So it must import nothing of ours. The same for R and Julia is in `introspect.R` and `introspect.jl`,
+which `languages.py` loads.
 """
 
 from __future__ import annotations
@@ -21,7 +24,7 @@ from typing import TYPE_CHECKING, Any, cast
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-# A preview is a glance: this many characters, rows and columns of it go to a model.
+# The limits of what goes to a model, in characters, rows, columns, items and bytes. A preview is only a glance.
 PREVIEW_CHARS = 200
 SAMPLE_ROWS = 5
 MAX_COLUMNS = 50
@@ -29,26 +32,26 @@ MAX_ITEMS = 8
 SAMPLE_CHARS = 2_000
 MAX_PICTURE = 300_000
 
-# The rows of a table cost half a millisecond. What is behind the first ones is told without rows, then with its type
-# only, and at last it is only counted.
+# Showing rows of a table costs half a millisecond. After so many variables they are shown without rows, then with their
+# type only, and in the end they are only counted.
 MAX_SAMPLED = 20
 MAX_SHOWN = 200
 MAX_VARIABLES = 1_000
 
-# Seconds. What the user's own code (properties, lengths, reprs) may take for one variable, and for all together.
+# Seconds that the user's own code (properties, lengths, reprs) may take for one variable, and for all together.
 LIMIT_S = 0.2
 TOTAL_S = 1.0
 
-# No code of the user's is in these, nor in what they hold.
-_PLAIN = frozenset({int, float, complex, bool, str, bytes, bytearray, type(None), range})
+# Describing values of these types, and what they contain, runs no code of the user.
+_PLAIN_TYPES = frozenset({int, float, complex, bool, str, bytes, bytearray, type(None), range})
 
-# Looking at one of these would compute it, which may take hours: packages, and classes of others.
-_LAZY = frozenset({"dask", "duckdb", "ibis", "pyspark", "snowflake", "polars.LazyFrame"})
+# Packages and classes whose values are computed when somebody looks at them, which may take hours.
+_LAZY_TYPES = frozenset({"dask", "duckdb", "ibis", "pyspark", "snowflake", "polars.LazyFrame"})
 
 
-class _Short(reprlib.Repr):
-    """Looks at the first items only, whatever the size: the library would sort all keys of a dictionary, and take the
-    whole repr of bytes and of every container that is not exactly of a built-in type."""
+class _ShortRepr(reprlib.Repr):
+    """A short repr that looks at the first items only, whatever the size. The library itself would sort all keys of
+    a dictionary, and make the whole repr of bytes and of every container that is not exactly of a built-in type."""
 
     def repr1(self, x: Any, level: int) -> str:
         match x:
@@ -65,7 +68,7 @@ class _Short(reprlib.Repr):
         return super().repr1(x, level)
 
     def repr_dict(self, x: dict[Any, Any], level: int) -> str:
-        """In the dictionary's own order, which the library would replace by that of the sorted keys."""
+        """Keep the order of the dictionary, where the library would sort the keys."""
         if level <= 0:
             return "{...}" if x else "{}"
         items = itertools.islice(x.items(), MAX_ITEMS)
@@ -73,83 +76,100 @@ class _Short(reprlib.Repr):
         return "{" + ", ".join([*shown, "..."] if len(x) > MAX_ITEMS else shown) + "}"
 
 
-_short = _Short()
-_short.maxstring = _short.maxother = PREVIEW_CHARS
-_short.maxlist = _short.maxtuple = _short.maxdict = _short.maxset = _short.maxfrozenset = MAX_ITEMS
+_preview_repr = _ShortRepr()
+_preview_repr.maxstring = _preview_repr.maxother = PREVIEW_CHARS
+_preview_repr.maxlist = _preview_repr.maxtuple = _preview_repr.maxdict = _preview_repr.maxset = (
+    _preview_repr.maxfrozenset
+) = MAX_ITEMS
 
-# Of what was named.
-_long = _Short()
-_long.maxstring = _long.maxother = SAMPLE_CHARS
-_long.maxlist = _long.maxtuple = _long.maxset = _long.maxfrozenset = MAX_ITEMS
+# For variables that were asked for by name.
+_sample_repr = _ShortRepr()
+_sample_repr.maxstring = _sample_repr.maxother = SAMPLE_CHARS
+_sample_repr.maxlist = _sample_repr.maxtuple = _sample_repr.maxset = _sample_repr.maxfrozenset = MAX_ITEMS
 
 
 def describe(namespace: dict[str, Any], names: list[str], hidden: set[str]) -> str:
-    """JSON of `{variables, missing, left_out}`; without names, all that the user has made: no modules, no `_names`,
-    none of `hidden`. More is told of what was named."""
-    wanted = names or [name for name, value in namespace.items() if _users_own(name, value, hidden)]
-    told = [name for name in wanted if name in namespace][:MAX_VARIABLES]
-    until = time.monotonic() + TOTAL_S
-    with _Watch() as watch, contextlib.nullcontext() if names else _brief_arrays():
+    """Return JSON of `{variables, missing, left_out}`.
+
+    Without names, it describes all that the user made: no modules, no `_names`, none of `hidden`. Variables that were
+    asked for by name are described in more detail.
+    """
+    wanted = names or [name for name, value in namespace.items() if _is_users_own(name, value, hidden)]
+    described = [name for name in wanted if name in namespace][:MAX_VARIABLES]
+    deadline = time.monotonic() + TOTAL_S
+    with _TimeLimit() as time_limit, contextlib.nullcontext() if names else _shorten_arrays():
         found = [
-            _describe(name, namespace[name], watch, _much(place, bool(names), time.monotonic() > until))
-            for place, name in enumerate(told)
+            _describe_variable(
+                name, namespace[name], time_limit, _choose_detail(place, bool(names), time.monotonic() > deadline)
+            )
+            for place, name in enumerate(described)
         ]
     missing = [name for name in names if name not in namespace]
-    return json.dumps({"variables": found, "missing": missing, "left_out": len(wanted) - len(missing) - len(told)})
+    return json.dumps({"variables": found, "missing": missing, "left_out": len(wanted) - len(missing) - len(described)})
 
 
-def _brief_arrays() -> contextlib.AbstractContextManager[object]:
-    """Numpy would write out up to a thousand items, which takes a millisecond, to show the first and the last ones."""
+def _shorten_arrays() -> contextlib.AbstractContextManager[object]:
+    """Make numpy print few items. It would otherwise write up to a thousand, which takes a millisecond, to show the
+    first and the last ones."""
     numpy: Any = sys.modules.get("numpy")
     return numpy.printoptions(threshold=MAX_ITEMS) if hasattr(numpy, "printoptions") else contextlib.nullcontext()
 
 
-class _Much(enum.IntEnum):
-    """Type; shape, columns and preview too; rows of tables too; memory, picture and more of the value too."""
+class _Detail(enum.IntEnum):
+    """How much is told of a variable. Each level adds to the one before."""
 
     TYPE = 0
+    """The type only."""
     SHAPE = 1
+    """Shape, columns and preview."""
     ROWS = 2
+    """The first rows of tables."""
     ALL = 3
+    """Memory, picture, and more of the value."""
 
 
-def _much(place: int, named: bool, late: bool) -> _Much:
-    if late or place >= MAX_SHOWN:
-        return _Much.TYPE
-    return _Much.ALL if named else _Much.ROWS if place < MAX_SAMPLED else _Much.SHAPE
+def _choose_detail(place: int, is_named: bool, is_late: bool) -> _Detail:
+    """Return how much is told of a variable, by its place in the list and the time that is left."""
+    if is_late or place >= MAX_SHOWN:
+        return _Detail.TYPE
+    return _Detail.ALL if is_named else _Detail.ROWS if place < MAX_SAMPLED else _Detail.SHAPE
 
 
-class _TooSlow(BaseException):
-    """No Exception: code of the user's must not take it for one of its own."""
+class _TooSlowError(BaseException):
+    """The user's code took too long. It is no `Exception`, so that the user's code does not catch it as one of its
+    own."""
 
 
-class _Watch:
-    """Ends code of the user's that takes too long: an alarm, which only the main thread can have, and not on Windows.
-    Elsewhere no such code is run."""
+class _TimeLimit:
+    """Stops code of the user that takes too long, with an alarm. Only the main thread can have one, and Windows has
+    none. Where there is no alarm, no such code is run."""
 
     def __init__(self) -> None:
         self._armed = False
         main = threading.current_thread() is threading.main_thread()
-        self.works = hasattr(signal, "setitimer") and main and not any(signal.getitimer(signal.ITIMER_REAL))
+        self.is_available = hasattr(signal, "setitimer") and main and not any(signal.getitimer(signal.ITIMER_REAL))
 
-    def __enter__(self) -> _Watch:
-        if self.works:
-            self._before = signal.signal(signal.SIGALRM, self._ring)
+    def __enter__(self) -> _TimeLimit:
+        if self.is_available:
+            self._before = signal.signal(signal.SIGALRM, self._raise_once)
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self.works:
-            # a handler that was not set by Python is told as None
+        if self.is_available:
+            # Python reports a handler that was set outside of it as None.
             signal.signal(signal.SIGALRM, self._before or signal.SIG_DFL)
 
-    def _ring(self, *_: object) -> None:
-        """Once: the alarm may come when what it was for has ended."""
+    def _raise_once(self, *_: object) -> None:
+        """Raise only once: the alarm may ring after the work has ended."""
         if self._armed:
             self._armed = False
-            raise _TooSlow
+            raise _TooSlowError
 
     def run(self, work: Callable[[], None]) -> None:
-        """Raises: _TooSlow."""
+        """Run the work.
+
+        Raises: _TooSlowError when it takes too long.
+        """
         self._armed = True
         signal.setitimer(signal.ITIMER_REAL, LIMIT_S)
         try:
@@ -159,106 +179,110 @@ class _Watch:
             signal.setitimer(signal.ITIMER_REAL, 0)
 
 
-def _users_own(name: str, value: Any, hidden: set[str]) -> bool:
+def _is_users_own(name: str, value: Any, hidden: set[str]) -> bool:
     return not name.startswith("_") and name not in hidden and not isinstance(value, types.ModuleType)
 
 
-def _describe(name: str, value: Any, watch: _Watch, much: _Much) -> dict[str, Any]:
-    about: dict[str, Any] = {"name": name, "type": _kind(value)}
-    if much is _Much.TYPE:
-        return about
+def _describe_variable(name: str, value: Any, time_limit: _TimeLimit, detail: _Detail) -> dict[str, Any]:
+    """Describe one variable. Errors in the code of the user's objects become its preview."""
+    description: dict[str, Any] = {"name": name, "type": _name_type(value)}
+    if detail is _Detail.TYPE:
+        return description
     try:
-        if type(value) in _PLAIN:
-            about["preview"] = _cut(_short.repr(value), PREVIEW_CHARS)
+        if type(value) in _PLAIN_TYPES:
+            description["preview"] = _cut(_preview_repr.repr(value), PREVIEW_CHARS)
             if isinstance(value, str | bytes | bytearray):
-                about["length"] = len(value)
-            if much is _Much.ALL:
-                _more(about, value)
-        elif watch.works:
-            watch.run(lambda: _fill(about, value, much))
-    except _TooSlow:
-        about.setdefault("preview", f"(not all of it is told: it takes more than {LIMIT_S * 1000:.0f} ms)")
+                description["length"] = len(value)
+            if detail is _Detail.ALL:
+                _add_details(description, value)
+        elif time_limit.is_available:
+            time_limit.run(lambda: _add_contents(description, value, detail))
+    except _TooSlowError:
+        description.setdefault("preview", f"(not all of it is told: it takes more than {LIMIT_S * 1000:.0f} ms)")
     except Exception as error:  # noqa: BLE001  # code of the user's own objects runs here
-        about["preview"] = _failed(error)
-    return about
+        description["preview"] = _describe_error(error)
+    return description
 
 
-def _failed(error: Exception) -> str:
+def _describe_error(error: Exception) -> str:
     try:
         return f"(cannot be shown: {type(error).__name__}: {error})"[:PREVIEW_CHARS]
     except Exception:  # noqa: BLE001  # the error is the user's own too
         return f"(cannot be shown: {type(error).__name__})"
 
 
-def _kind(value: Any) -> str:
-    """Without the class's own `__getattribute__`, which is the user's code."""
+def _name_type(value: Any) -> str:
+    """Return the name of a type. The class's own `__getattribute__` is not called, since it is the user's code."""
     kind = cast("type[object]", type(value))
     module = type.__getattribute__(kind, "__module__")
     package = str(module).partition(".")[0] if isinstance(module, str) else ""
     return ("" if package == "builtins" else f"{package}.") + type.__getattribute__(kind, "__qualname__")
 
 
-def _fill(about: dict[str, Any], value: Any, much: _Much) -> None:
-    package = about["type"].partition(".")[0]
-    if package in _LAZY or about["type"] in _LAZY:
-        about["preview"] = "(computed only when it is asked for)"
+def _add_contents(description: dict[str, Any], value: Any, detail: _Detail) -> None:
+    """Add what the value contains: shape, columns, rows and preview."""
+    package = description["type"].partition(".")[0]
+    if package in _LAZY_TYPES or description["type"] in _LAZY_TYPES:
+        description["preview"] = "(computed only when it is asked for)"
         return
     shape: Any = getattr(value, "shape", None)
     if isinstance(shape, tuple) and all(map(_is_int, cast("tuple[object, ...]", shape))):
-        about["shape"] = list(cast("tuple[int, ...]", shape))
-    elif shape is None and hasattr(value, "__len__"):  # a shape that is yet to be computed has a length that costs
-        about["length"] = len(value)
-    columns = _columns(value, package)
+        description["shape"] = list(cast("tuple[int, ...]", shape))
+    # The length of a value whose shape is yet to be computed is expensive.
+    elif shape is None and hasattr(value, "__len__"):
+        description["length"] = len(value)
+    columns = _list_columns(value, package)
     if columns:
-        about["columns"] = [{"name": str(column), "dtype": str(dtype)} for column, dtype in columns]
-        if much >= _Much.ROWS:
+        description["columns"] = [{"name": str(column), "dtype": str(dtype)} for column, dtype in columns]
+        if detail >= _Detail.ROWS:
             rows = value.head(SAMPLE_ROWS) if hasattr(value, "head") else value.slice(0, SAMPLE_ROWS).to_pydict()
-            about["sample"] = str(rows)[:SAMPLE_CHARS]
+            description["sample"] = str(rows)[:SAMPLE_CHARS]
     else:
         if shape is not None and (dtype := getattr(value, "dtype", None)) is not None:
-            about["dtype"] = str(dtype)
-        about["preview"] = _cut(_short.repr(value), PREVIEW_CHARS)
-    if much is _Much.ALL:
-        _more(about, value)
+            description["dtype"] = str(dtype)
+        description["preview"] = _cut(_preview_repr.repr(value), PREVIEW_CHARS)
+    if detail is _Detail.ALL:
+        _add_details(description, value)
 
 
-def _columns(value: Any, package: str) -> list[tuple[Any, Any]]:
-    """Of a table: pandas' and polars' manners, then those of pyarrow."""
+def _list_columns(value: Any, package: str) -> list[tuple[Any, Any]]:
+    """List the columns of a table with their types: the way of pandas and polars, then that of pyarrow."""
     columns, dtypes = getattr(value, "columns", None), getattr(value, "dtypes", None)
     if columns is not None and dtypes is not None and hasattr(value, "head"):
-        return list(zip(_first(columns), _first(dtypes), strict=False))
+        return list(zip(_take_first(columns), _take_first(dtypes), strict=False))
     if package == "pyarrow" and hasattr(value, "schema") and hasattr(value, "slice"):
-        return [(column.name, column.type) for column in _first(value.schema)]
+        return [(column.name, column.type) for column in _take_first(value.schema)]
     return []
 
 
-def _first(values: Any) -> list[Any]:
+def _take_first(values: Any) -> list[Any]:
     return list(itertools.islice(values, MAX_COLUMNS))
 
 
-def _more(about: dict[str, Any], value: Any) -> None:
-    about["memory"] = _memory(value)
-    if "columns" in about:
+def _add_details(description: dict[str, Any], value: Any) -> None:
+    """Add what is told only of variables that were asked for by name: memory, a longer sample, and a picture."""
+    description["memory"] = _measure_memory(value)
+    if "columns" in description:
         return
     if isinstance(value, dict):
         items = itertools.islice(cast("dict[Any, Any]", value).items(), MAX_COLUMNS)
-        about["sample"] = _cut("\n".join(_entry(key, one) for key, one in items), SAMPLE_CHARS)
-    elif len(text := _long.repr(value)) > PREVIEW_CHARS:
-        about["preview"] = ""
-        about["sample"] = _cut(text, SAMPLE_CHARS)
-    if picture := _picture(about["type"], value):
-        about["image"] = picture
+        description["sample"] = _cut("\n".join(_describe_entry(key, one) for key, one in items), SAMPLE_CHARS)
+    elif len(text := _sample_repr.repr(value)) > PREVIEW_CHARS:
+        description["preview"] = ""
+        description["sample"] = _cut(text, SAMPLE_CHARS)
+    if picture := _draw_picture(description["type"], value):
+        description["image"] = picture
 
 
-def _entry(key: Any, value: Any) -> str:
+def _describe_entry(key: Any, value: Any) -> str:
     shape: Any = getattr(value, "shape", None)
     size = f" of shape {tuple(cast('tuple[Any, ...]', shape))}" if isinstance(shape, tuple) else ""
-    text = "" if size else f" {_cut(_short.repr(value), PREVIEW_CHARS // 2)}"
-    return f"{_short.repr(key)}: {_kind(value)}{size}{text}"
+    text = "" if size else f" {_cut(_preview_repr.repr(value), PREVIEW_CHARS // 2)}"
+    return f"{_preview_repr.repr(key)}: {_name_type(value)}{size}{text}"
 
 
-def _memory(value: Any) -> int:
-    """Bytes. Of tables and arrays what they say of themselves; objects in their cells are not gone through."""
+def _measure_memory(value: Any) -> int:
+    """Return the size in bytes. Tables and arrays report their own; objects inside of them are not visited."""
     if callable(usage := getattr(value, "memory_usage", None)):
         used: Any = usage()
         return int(used.sum() if hasattr(used, "sum") else used)
@@ -268,8 +292,8 @@ def _memory(value: Any) -> int:
     return size if isinstance(size, int) else sys.getsizeof(value)
 
 
-def _picture(kind: str, value: Any) -> str:
-    """A PNG in base64, of a figure or of what draws itself."""
+def _draw_picture(kind: str, value: Any) -> str:
+    """Return a PNG in base64 of a matplotlib figure, or of a value that can draw itself; empty for others."""
     if kind.startswith("matplotlib."):
         figure: Any = value if hasattr(value, "savefig") else getattr(value, "figure", None)
         if not hasattr(figure, "savefig"):
@@ -284,8 +308,8 @@ def _picture(kind: str, value: Any) -> str:
     return base64.b64encode(cast("bytes", data)).decode("ascii") if fits else ""
 
 
-def _cut(text: str, most: int) -> str:
-    return text if len(text) <= most else text[: most - 1] + "…"
+def _cut(text: str, limit: int) -> str:
+    return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
 def _is_int(value: object) -> bool:

@@ -1,4 +1,9 @@
-"""Kernels of a Jupyter server, for chats that no notebook cell asked in. Spoken to by the server's own client."""
+"""Kernels of a Jupyter server, for chats that no notebook cell asked in. They are reached through the server's own
+kernel manager.
+
+The protocol with one kernel is in `client.py`. This is the only module of the workspace that uses the objects of a
+Jupyter server; it must not import tornado.
+"""
 
 from __future__ import annotations
 
@@ -16,89 +21,106 @@ if TYPE_CHECKING:
     from jupyter_eca.workspace.ports import Heard
 
 
-# What jupyter_client takes for its own interpreter.
+# Commands that jupyter_client replaces by its own interpreter.
 _OWN_PYTHON = ("python", f"python{sys.version_info[0]}", f"python{sys.version_info[0]}.{sys.version_info[1]}")
 
-# Seconds between two looks at whether the user's own cell has ended.
-IDLE_EVERY = 0.1
+# Seconds between two checks whether the user's own cell has ended.
+IDLE_INTERVAL = 0.1
 
-_NONE = "Ask the user to open a notebook, then try again."
+_OPEN_A_NOTEBOOK = "Ask the user to open a notebook, then try again."
 
-# What collaboration puts before the paths of its sessions.
-_DRIVE = "RTC:"
+# The prefix that jupyter-collaboration puts before the paths of its sessions.
+_COLLABORATION_DRIVE = "RTC:"
 
 
 class ServerKernels:
-    """`workspace.base.Kernels` of a server. `asking` is the kernel in which a cell waits for a chat's answer."""
+    """Implements the port `Kernels` for a server. The last argument returns the id of the kernel in which a cell
+    waits for the answer of a chat."""
 
-    def __init__(self, kernels: Any, sessions: Any, asking: Callable[[str], str | None]) -> None:
+    def __init__(self, kernels: Any, sessions: Any, find_asking_kernel: Callable[[str], str | None]) -> None:
         self._kernels = kernels
         self._sessions = sessions
-        self._asking = asking
+        self._find_asking_kernel = find_asking_kernel
         self._open: dict[str, tuple[Any, ClientKernel]] = {}
 
     async def of(self, path: str | None) -> ServerKernel:
-        return ServerKernel(self) if path is None else ServerKernel(self, await self._of_notebook(path), path)
+        """Return the kernel of a notebook; for None, the one that was used last."""
+        return ServerKernel(self) if path is None else ServerKernel(self, await self._find_notebook_kernel(path), path)
 
     async def runner(self, chat: str, path: str) -> ClientKernel:
-        id = await self._of_notebook(path)
-        if self._asking(chat) == id:
+        """Return the kernel of a notebook once it is idle."""
+        id = await self._find_notebook_kernel(path)
+        if self._find_asking_kernel(chat) == id:
             raise ToolError(
                 f"The cells of {path} cannot be run now: its kernel is busy with the cell that asks.",
                 "Use run_code, or ask the user to run them after your answer.",
             )
-        return await self.idle(id)
+        return await self.wait_until_idle(id)
 
-    async def _of_notebook(self, path: str) -> str:
-        """Raises: ToolError when it has none."""
+    async def _find_notebook_kernel(self, path: str) -> str:
+        """Return the id of a notebook's kernel.
+
+        Raises: ToolError when it has none.
+        """
         for session in await self._sessions.list_sessions():
-            if session["path"].removeprefix(_DRIVE) == path and session["kernel"]["id"] in self._kernels:
+            if session["path"].removeprefix(_COLLABORATION_DRIVE) == path and session["kernel"]["id"] in self._kernels:
                 return session["kernel"]["id"]
         raise ToolError(f"{path} has no running kernel.", "Ask the user to open the notebook, then try again.")
 
-    async def idle(self, id: str | None) -> ClientKernel:
-        """Once it runs nothing. A request that was sent to a busy kernel waits in there, and would be carried out even
-        after its turn was stopped."""
-        kernel, manager = self._client(self.which(id))
+    async def wait_until_idle(self, id: str | None) -> ClientKernel:
+        """Return a kernel once it is idle. A request that is sent to a busy kernel waits inside of the kernel, and
+        would run even after its turn was stopped."""
+        kernel, manager = self._open_client(self.resolve_id(id))
         while manager.execution_state == "busy":  # noqa: ASYNC110  # the manager has no event for it
-            await asyncio.sleep(IDLE_EVERY)
+            await asyncio.sleep(IDLE_INTERVAL)
         return kernel
 
-    def which(self, id: str | None) -> str:
-        """Without one, the kernel that was used last. Raises: ToolError when it is gone, or there is none."""
+    def resolve_id(self, id: str | None) -> str:
+        """Return the id if the kernel exists; for None, the id of the kernel that was used last.
+
+        Raises: ToolError when the kernel is gone, or no kernel runs.
+        """
         if id is not None and id not in self._kernels:
-            raise ToolError("The kernel of this notebook is gone.", _NONE)
+            raise ToolError("The kernel of this notebook is gone.", _OPEN_A_NOTEBOOK)
         running = self._kernels.list_kernel_ids()
         if not running:
-            raise ToolError("No kernel is running.", _NONE)
+            raise ToolError("No kernel is running.", _OPEN_A_NOTEBOOK)
         return id or max(running, key=lambda one: self._kernels.get_kernel(one).last_activity)
 
-    def language(self, id: str | None) -> str:
-        """In small letters. Raises: ToolError when there is no such kernel."""
-        return self._kernels.get_kernel(self.which(id)).kernel_spec.language.lower()
+    def find_language(self, id: str | None) -> str:
+        """Return the language of a kernel in small letters.
+
+        Raises: ToolError when there is no such kernel.
+        """
+        return self._kernels.get_kernel(self.resolve_id(id)).kernel_spec.language.lower()
 
     def state(self, id: str) -> KernelState:
-        kernel, manager = self._client(id)
-        state = kernel.state(manager.execution_state, self.language(id))
-        python = python_of(manager.kernel_spec.argv) if state.language == "python" else ""
+        kernel, manager = self._open_client(id)
+        state = kernel.state(manager.execution_state, self.find_language(id))
+        python = find_python(manager.kernel_spec.argv) if state.language == "python" else ""
         return state.model_copy(update={"python": python})
 
     async def interrupt(self, id: str) -> None:
         await self._kernels.interrupt_kernel(id)
 
     async def restart(self, id: str) -> None:
-        """Raises: ToolError when it does not come back."""
-        # Nobody will say that what runs now has ended, and what the new process says first may go unheard.
+        """Restart a kernel.
+
+        Raises: ToolError when it does not start again.
+        """
+        # Nobody reports that the code which runs now has ended, and the first status of the new process may be missed.
         self._kernels.get_kernel(id).execution_state = "starting"
         try:
-            # The server's own manager returns once the process is there, with the future of its first answer; that of a
-            # gateway, once it is restarted.
+            # The server's own manager returns when the process has started, with a future of its first answer. The
+            # manager of a gateway returns when the kernel has restarted.
             if (answer := await self._kernels.restart_kernel(id)) is not None:
                 await answer
         except (RuntimeError, TimeoutError, OSError) as error:
             raise ToolError(f"The kernel did not start again: {error}.") from error
 
-    def _client(self, id: str) -> tuple[ClientKernel, Any]:
+    def _open_client(self, id: str) -> tuple[ClientKernel, Any]:
+        """Return our client of a kernel and its manager. Clients of kernels that are gone or were replaced are
+        closed."""
         from jupyter_client.session import Session
 
         kernels = {one: self._kernels.get_kernel(one) for one in self._kernels.list_kernel_ids()}
@@ -106,26 +128,27 @@ class ServerKernels:
             self._open.pop(gone)[1].close()
         manager = kernels[id]
         if id not in self._open:
-            # A session of our own: clients that share one share its address too, and get each other's replies.
+            # The session is our own: clients that share a session also share its address, and get each other's replies.
             client = manager.client(session=Session(config=manager.session.config, key=manager.session.key))
             client.start_channels()
             self._open[id] = (manager, ClientKernel(manager, client))
         return self._open[id][1], manager
 
     def close(self) -> None:
+        """Close all clients. The kernels go on."""
         for _, kernel in self._open.values():
             kernel.close()
         self._open.clear()
 
 
-def python_of(command: list[str]) -> str | None:
-    """The interpreter that a kernel's command starts."""
+def find_python(command: list[str]) -> str | None:
+    """Return the interpreter that a kernel's command starts."""
     first = command[0] if command else None
     return sys.executable if first in _OWN_PYTHON else first
 
 
 class ServerKernel:
-    """One kernel of a server: a notebook's, or whichever was used last."""
+    """One kernel of a server: that of a notebook, or the one that was used last."""
 
     def __init__(self, kernels: ServerKernels, id: str | None = None, path: str = "") -> None:
         whose = f"the kernel of {path}" if path else "the notebook kernel of this Jupyter server that was used last"
@@ -139,21 +162,21 @@ class ServerKernel:
         code: str,
         heard: Heard | None = None,
     ) -> KernelExecuteResult:
-        return await (await self._kernels.idle(self.id)).execute(code, heard)
+        return await (await self._kernels.wait_until_idle(self.id)).execute(code, heard)
 
     async def variables(self, chat: str, names: tuple[str, ...]) -> KernelVariablesResult:  # noqa: ARG002
-        kernel = await self._kernels.idle(self.id)
-        return await kernel.variables(names, self._kernels.language(self.id))
+        kernel = await self._kernels.wait_until_idle(self.id)
+        return await kernel.variables(names, self._kernels.find_language(self.id))
 
     async def inspect(self, name: str) -> Inspection:
-        kernel = await self._kernels.idle(self.id)
-        return await kernel.inspect(name, self._kernels.language(self.id))
+        kernel = await self._kernels.wait_until_idle(self.id)
+        return await kernel.inspect(name, self._kernels.find_language(self.id))
 
     async def state(self) -> KernelState:
-        return self._kernels.state(self._kernels.which(self.id))
+        return self._kernels.state(self._kernels.resolve_id(self.id))
 
     async def interrupt(self) -> None:
-        await self._kernels.interrupt(self._kernels.which(self.id))
+        await self._kernels.interrupt(self._kernels.resolve_id(self.id))
 
     async def restart(self) -> None:
-        await self._kernels.restart(self._kernels.which(self.id))
+        await self._kernels.restart(self._kernels.resolve_id(self.id))

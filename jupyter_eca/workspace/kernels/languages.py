@@ -1,4 +1,7 @@
-"""How kernels of other languages are asked what they know: by a program in their own, which prints JSON."""
+"""Programs that list variables and inspect names in R and Julia kernels, and print JSON.
+
+It must not talk to kernels: `client.py` runs the programs. Python kernels run `introspect.py`.
+"""
 
 from __future__ import annotations
 
@@ -10,16 +13,19 @@ from typing import Final
 from jupyter_eca.errors import ToolError
 from jupyter_eca.protocol.notebook import KernelVariablesResult
 
-PYTHON: Final = frozenset({"", "python", "ipython"})
+PYTHON_NAMES: Final = frozenset({"", "python", "ipython"})
 
 
-def variables(language: str, names: tuple[str, ...]) -> str:
-    """The program. Raises: ToolError for a language that none is written in."""
+def build_variables_program(language: str, names: tuple[str, ...]) -> str:
+    """Return the program that lists variables.
+
+    Raises: ToolError for a language that has no such program.
+    """
     match language:
         case "r":
-            return f"{_r_program()}$variables(c({', '.join(map(_r, names))}))"
+            return f"{_build_r_library()}$variables(c({', '.join(map(_quote_r, names))}))"
         case "julia":
-            return _program("jl").replace("ASKED", ", ".join(map(_julia, names)))
+            return _load_program("jl").replace("ASKED", ", ".join(map(_quote_julia, names)))
         case _:
             raise ToolError(
                 f"The variables of a {language} kernel cannot be listed; those of Python, R and Julia can.",
@@ -27,8 +33,11 @@ def variables(language: str, names: tuple[str, ...]) -> str:
             )
 
 
-def told(text: str) -> KernelVariablesResult:
-    """What the program printed. Raises: ToolError when that is something else."""
+def parse_variables(text: str) -> KernelVariablesResult:
+    """Parse what that program printed.
+
+    Raises: ToolError when it printed something else.
+    """
     try:
         found = json.loads(text)
         types = found.pop("types", {"name": [], "type": []})
@@ -38,27 +47,29 @@ def told(text: str) -> KernelVariablesResult:
         raise ToolError(f"This kernel's variables cannot be read: {text[:200]!r}.") from error
 
 
-def inspection(language: str, name: str) -> str | None:
-    """The program; None where Jupyter's own request says as much."""
-    return f"{_r_program()}$inspect({_r(name)})" if language == "r" else None
+def build_inspection_program(language: str, name: str) -> str | None:
+    """Return the program that inspects a name; None where Jupyter's own inspect request tells as much."""
+    return f"{_build_r_library()}$inspect({_quote_r(name)})" if language == "r" else None
 
 
 @cache
-def _r_program() -> str:
-    """In quotes: the kernel keeps track of every line of what it parses, which takes longer than the program does."""
-    return f"eval(parse(text = {_r(_program('R'))}, keep.source = FALSE))"
+def _build_r_library() -> str:
+    """Return the R functions as a quoted string that R evaluates. The R kernel keeps track of every line of what it
+    parses itself, which would take longer than the program."""
+    return f"eval(parse(text = {_quote_r(_load_program('R'))}, keep.source = FALSE))"
 
 
 @cache
-def _program(suffix: str) -> str:
+def _load_program(suffix: str) -> str:
     return files("jupyter_eca.workspace.kernels").joinpath(f"introspect.{suffix}").read_text("utf-8").rstrip()
 
 
-def _r(text: str) -> str:
-    """A literal that holds what a model wrote, and evaluates nothing of it. R has no NUL in its strings."""
+def _quote_r(text: str) -> str:
+    """Quote a text of the model as a literal of R, so that nothing in it is evaluated. Strings of R cannot contain
+    NUL."""
     plain = text.encode("utf-8", "replace").decode().replace("\0", "\N{REPLACEMENT CHARACTER}")
     return json.dumps(plain, ensure_ascii=False)
 
 
-def _julia(text: str) -> str:
-    return _r(text).replace("$", "\\$")
+def _quote_julia(text: str) -> str:
+    return _quote_r(text).replace("$", "\\$")

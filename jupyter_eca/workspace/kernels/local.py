@@ -1,4 +1,7 @@
-"""Where no Jupyter server is: a Python kernel that is started when a tool first needs one."""
+"""A Python kernel for hosts without a Jupyter server. It starts when a tool needs it for the first time.
+
+The protocol with the kernel is in `client.py`; kernels of a server are in `jupyter_server.py`.
+"""
 
 from __future__ import annotations
 
@@ -17,14 +20,14 @@ if TYPE_CHECKING:
     from jupyter_eca.protocol.notebook import Inspection, KernelExecuteResult, KernelVariablesResult
     from jupyter_eca.workspace.ports import Heard
 
-# Seconds a fresh kernel has to answer: an ipykernel takes one, a loaded machine ten.
+# Seconds that a new kernel has to answer. ipykernel takes one, on a loaded machine ten.
 START_SECONDS = 60.0
 
 _LANGUAGE = "python"
 
 
 class LocalKernel:
-    """One kernel for all chats of this process, in the first folder."""
+    """One kernel for all chats of this process. It runs in the first folder."""
 
     description = (
         "A Python kernel of this workspace is at your side: `run_code` runs in it, `variables` looks at what it holds. "
@@ -41,7 +44,7 @@ class LocalKernel:
         return self
 
     async def runner(self, chat: str, path: str) -> ClientKernel:  # noqa: ARG002  # as above
-        return await self._started()
+        return await self._ensure_started()
 
     async def execute(
         self,
@@ -49,21 +52,21 @@ class LocalKernel:
         code: str,
         heard: Heard | None = None,
     ) -> KernelExecuteResult:
-        return await (await self._started()).execute(code, heard)
+        return await (await self._ensure_started()).execute(code, heard)
 
     async def variables(self, chat: str, names: tuple[str, ...]) -> KernelVariablesResult:  # noqa: ARG002
-        return await (await self._started()).variables(names)
+        return await (await self._ensure_started()).variables(names)
 
     async def inspect(self, name: str) -> Inspection:
-        return await (await self._started()).inspect(name)
+        return await (await self._ensure_started()).inspect(name)
 
     async def state(self) -> KernelState:
-        """`starting` as long as nobody needed it: it is there at the first use."""
+        """Return the state; `starting` until a tool needs the kernel for the first time."""
         if self._kernel is None:
             return KernelState(status="starting", language=_LANGUAGE, python=sys.executable)
         if not await self._manager.is_alive():
             return KernelState(status="dead", language=_LANGUAGE)
-        state = self._kernel.state("busy" if self._kernel.busy else "idle", _LANGUAGE)
+        state = self._kernel.state("busy" if self._kernel.is_busy else "idle", _LANGUAGE)
         return state.model_copy(update={"python": sys.executable})
 
     async def interrupt(self) -> None:
@@ -72,9 +75,13 @@ class LocalKernel:
 
     async def restart(self) -> None:
         await self.close()
-        await self._started()
+        await self._ensure_started()
 
-    async def _started(self) -> ClientKernel:
+    async def _ensure_started(self) -> ClientKernel:
+        """Return the kernel, after starting it if it does not run.
+
+        Raises: ToolError when it cannot be started.
+        """
         from jupyter_client.manager import AsyncKernelManager
 
         async with self._starting:
@@ -95,6 +102,7 @@ class LocalKernel:
             return self._kernel
 
     async def close(self) -> None:
+        """Shut the kernel down."""
         if self._kernel is not None:
             ended, self._kernel, self.id = self._kernel, None, None
             await ended.end()

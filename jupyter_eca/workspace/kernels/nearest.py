@@ -1,4 +1,8 @@
-"""Which kernel a chat means when it names a notebook, or none."""
+"""Chooses the kernel of a chat: that of the cell that asks, that of a notebook which the model names, or that of the
+notebook in which the user works.
+
+It must not talk to kernels: the parts that do are handed in.
+"""
 
 from __future__ import annotations
 
@@ -12,14 +16,18 @@ if TYPE_CHECKING:
 
 
 class Nearest:
-    """`workspace.base.Kernels` of a chat that a cell asked in: its kernel is at hand, by the cell's own coroutine.
-    Through its front door it would not answer before the cell has ended."""
+    """Implements the port `Kernels` for a chat that a notebook cell asked in.
+
+    The kernel of that cell is reached through the running cell itself. A normal request would be answered only after
+    the cell has ended.
+    """
 
     def __init__(self, asking: Kernel, others: Kernels | None) -> None:
         self._asking = asking
         self._others = others
 
     async def of(self, path: str | None) -> Kernel:
+        """Return the kernel of the cell that asks, or that of another notebook."""
         if path is None or self._others is None:
             return self._asking
         found = await self._others.of(path)
@@ -32,16 +40,16 @@ class Nearest:
         return await self._others.runner(chat, path)
 
 
-class Listing(Protocol):
-    """As much of `workspace.base.Notebooks` as is asked here."""
+class NotebookList(Protocol):
+    """The part of the port `Notebooks` that is used here."""
 
     async def list(self) -> tuple[NotebookInfo, ...]: ...
 
 
-async def worked_in(kernel: Kernel | None, kernels: Kernels | None, notebooks: Listing | None) -> Kernel | None:
-    """Of a chat that no cell asked in: the kernel of the notebook that its user works in, else `kernel`.
+async def worked_in(kernel: Kernel | None, kernels: Kernels | None, notebooks: NotebookList | None) -> Kernel | None:
+    """Return the kernel for a chat that no cell asked in: that of the notebook in which the user works; else `kernel`.
 
-    Raises: ToolError when that notebook has none: another one's would be a surprise.
+    Raises: ToolError when that notebook has no kernel. Using another one would surprise the user.
     """
     if kernels is None or notebooks is None:
         return kernel

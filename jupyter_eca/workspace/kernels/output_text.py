@@ -1,4 +1,7 @@
-"""What code put out, as text for a model. Knows Jupyter's output messages and nothing of kernels."""
+"""Outputs of code as text for a model. It knows Jupyter's output messages and must not know kernels.
+
+The end of outputs while code still runs is in `tail.py`; outputs in nbformat are in `notebooks/cell_outputs.py`.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-# Colours and cursor moves; and titles and links, which end with a bell or with an escape of their own.
+# Colours and cursor moves; then titles and links, which end with a bell or with an escape sequence of their own.
 _ANSI = re.compile(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\))")
 
 
 def plain(text: str) -> str:
-    """Without terminal colours, and with only what a terminal would show of lines that overwrite themselves."""
+    """Return the text without terminal colours. Of a line that overwrites itself, only the last state stays."""
     if "\x1b" in text:
         text = _ANSI.sub("", text)
     if "\r" not in text:
@@ -22,8 +25,8 @@ def plain(text: str) -> str:
     return "\n".join(line.rstrip("\r").rsplit("\r", 1)[-1] for line in text.split("\n"))
 
 
-def rich(data: Mapping[str, Any]) -> str:
-    """A mime bundle: its text, and a note of what a reader sees instead."""
+def describe_bundle(data: Mapping[str, Any]) -> str:
+    """Return the text of a MIME bundle, with a note about the parts that only the user sees."""
     text = str(data.get("text/plain", ""))
     shown = [mime for mime in data if mime.startswith(("image/", "application/vnd."))]
     return "\n".join(part for part in (text, f"[shown to the user: {', '.join(shown)}]" if shown else "") if part)
@@ -36,11 +39,12 @@ class Outputs:
         self._parts: list[str] = []
 
     def add(self, msg_type: str, content: Mapping[str, Any]) -> None:
+        """Add an output message."""
         match msg_type:
             case "stream":
                 self._parts.append(str(content.get("text", "")))
             case "display_data" | "execute_result":
-                self._parts.append(rich(content.get("data", {})) + "\n")
+                self._parts.append(describe_bundle(content.get("data", {})) + "\n")
             case "error":
                 self._parts.append("\n".join(content.get("traceback", ())) + "\n")
             case _:
@@ -48,4 +52,5 @@ class Outputs:
 
     @property
     def text(self) -> str:
+        """All outputs as plain text."""
         return plain("".join(self._parts)).strip("\n")

@@ -1,35 +1,41 @@
-"""The end of what code puts out while it runs, as a terminal shows it. Costs the same however much it prints."""
+"""The last lines of the output of running code, as a terminal shows them. The cost stays the same however much the code
+prints.
+
+It must not know who shows them. Whole outputs are in `output_text.py`.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from jupyter_eca.workspace.kernels.output_text import plain, rich
+from jupyter_eca.workspace.kernels.output_text import describe_bundle, plain
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-# Characters of it: a card shows a few lines, a list of jobs a page.
+# Characters of the tail. A card shows a few lines, and a list of jobs one page.
 MAX_CHARS: Final = 4_000
 
-# What is kept before it is cut: cutting at each of 100,000 lines would cost more than the lines.
-_KEPT: Final = 4 * MAX_CHARS
+# The buffer is cut when it is so long. Cutting after each of 100,000 lines would cost more than the lines.
+_MAX_BUFFERED: Final = 4 * MAX_CHARS
 
 
 class Tail:
+    """Collects the kernel's messages of one run."""
+
     def __init__(self) -> None:
         self._parts: list[str] = []
         self._size = 0
         self._clear_next = False
 
     def take(self, message: Mapping[str, Any]) -> None:
-        """One of the kernel's messages."""
+        """Add a message of the kernel."""
         kind, content = message["header"]["msg_type"], message["content"]
         match kind:
             case "stream":
                 self._add(content["text"])
             case "display_data" | "execute_result":
-                self._add(rich(content["data"]) + "\n")
+                self._add(describe_bundle(content["data"]) + "\n")
             case "error":
                 self._add("\n".join(content["traceback"]) + "\n")
             case "clear_output" if content.get("wait"):
@@ -41,6 +47,7 @@ class Tail:
 
     @property
     def text(self) -> str:
+        """The last `MAX_CHARS` characters of the output."""
         return plain("".join(self._parts)).strip("\n")[-MAX_CHARS:]
 
     def _add(self, text: str) -> None:
@@ -48,12 +55,15 @@ class Tail:
             self._clear()
         self._parts.append(text)
         self._size += len(text)
-        if self._size > _KEPT:
-            self._cut()
+        if self._size > _MAX_BUFFERED:
+            self._shorten()
 
-    def _cut(self) -> None:
-        """A bar that was drawn a thousand times in one line is one line: those above it stay. The last line is still
-        being written, so where it is to be written over is kept too."""
+    def _shorten(self) -> None:
+        """Cut the buffer to the tail.
+
+        A progress bar that was drawn a thousand times in one line counts as one line, so the lines above it stay. The
+        last line is still being written, so a carriage return at its end is kept too.
+        """
         above, line_end, last = "".join(self._parts).rpartition("\n")
         drawn = last.rstrip("\r")
         drawn = drawn.rpartition("\r")[2] + last[len(drawn) :][:1]

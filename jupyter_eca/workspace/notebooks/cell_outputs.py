@@ -1,25 +1,30 @@
-"""The outputs of a cell as nbformat keeps them, made of a kernel's messages the way a notebook page does it."""
+"""Builds the outputs of a cell in nbformat from a kernel's messages, as a notebook page does.
+
+It must not know where the outputs are stored. Outputs as text for a model are in `kernels/output_text.py`.
+"""
 
 from __future__ import annotations
 
 import re
 from typing import Any, Final
 
-# Progress bars write the same line a thousand times: only what is left of it is kept.
+# A progress bar writes the same line a thousand times. Only its last state is stored.
 _OVERWRITTEN: Final = re.compile(r"[^\n]*\r(?=[^\n\r])")
 _RUBBED_OUT: Final = re.compile(r"[^\n\b]\x08")
 
 
 class CellOutputs:
-    """Of one run of one cell; `count` is its execution count, once the kernel has begun."""
+    """The outputs of one run of one cell."""
 
     def __init__(self) -> None:
         self.count: int | None = None
+        """The execution count, once the kernel has begun."""
         self._outputs: list[dict[str, Any]] = []
         self._displays: dict[str, list[dict[str, Any]]] = {}
         self._clear_next = False
 
     def take(self, message: dict[str, Any]) -> None:
+        """Add a message of the kernel."""
         kind, content = message["header"]["msg_type"], message["content"]
         match kind:
             case "execute_input":
@@ -29,32 +34,35 @@ class CellOutputs:
             case "clear_output":
                 self._clear()
             case "update_display_data":
-                for output in self._displays.get(_display(content), ()):
+                for output in self._displays.get(_find_display_id(content), ()):
                     output |= {"data": content["data"], "metadata": content["metadata"]}
             case "stream":
-                self._say(content["name"], content["text"])
+                self._add_stream(content["name"], content["text"])
             case "display_data" | "execute_result" | "error":
-                self._show(kind, content)
+                self._add_output(kind, content)
             case _:
                 pass
 
     @property
     def outputs(self) -> list[dict[str, Any]]:
+        """The outputs in nbformat."""
         return [
-            {**output, "text": _left("".join(output["text"]))} if output["output_type"] == "stream" else output
+            {**output, "text": _apply_overwrites("".join(output["text"]))}
+            if output["output_type"] == "stream"
+            else output
             for output in self._outputs
         ]
 
-    def _say(self, name: str, text: str) -> None:
-        self._clear_if_due()
+    def _add_stream(self, name: str, text: str) -> None:
+        self._clear_if_pending()
         last = self._outputs[-1] if self._outputs else {}
         if last.get("name") == name:
             last["text"].append(text)
         else:
             self._outputs.append({"output_type": "stream", "name": name, "text": [text]})
 
-    def _show(self, kind: str, content: dict[str, Any]) -> None:
-        self._clear_if_due()
+    def _add_output(self, kind: str, content: dict[str, Any]) -> None:
+        self._clear_if_pending()
         output: dict[str, Any] = {"output_type": kind}
         if kind == "error":
             output |= {name: content[name] for name in ("ename", "evalue", "traceback")}
@@ -62,11 +70,11 @@ class CellOutputs:
             output |= {"data": content["data"], "metadata": content["metadata"]}
             if kind == "execute_result":
                 output["execution_count"] = content["execution_count"]
-            if display := _display(content):
+            if display := _find_display_id(content):
                 self._displays.setdefault(display, []).append(output)
         self._outputs.append(output)
 
-    def _clear_if_due(self) -> None:
+    def _clear_if_pending(self) -> None:
         if self._clear_next:
             self._clear()
 
@@ -76,13 +84,13 @@ class CellOutputs:
         self._clear_next = False
 
 
-def _display(content: dict[str, Any]) -> str:
+def _find_display_id(content: dict[str, Any]) -> str:
     transient: dict[str, Any] = content.get("transient") or {}
     return transient.get("display_id") or ""
 
 
-def _left(text: str) -> str:
-    """What a terminal would still show of it; its colours stay."""
+def _apply_overwrites(text: str) -> str:
+    """Return the text as a terminal shows it in the end. Its colour codes stay."""
     while "\b" in text:
         shorter = _RUBBED_OUT.sub("", text)
         if shorter == text:

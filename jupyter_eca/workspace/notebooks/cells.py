@@ -1,4 +1,7 @@
-"""Cells as nbformat 4 keeps them: shown as ours, and what changes make of them. Knows no file and no live model."""
+"""Cells in nbformat 4: converted to the wire model, and changed by `CellChange`s.
+
+It must not know files or shared documents; those are in `file.py` and `shared_document.py`, which both use it.
+"""
 
 from __future__ import annotations
 
@@ -24,21 +27,23 @@ if TYPE_CHECKING:
 
     from jupyter_eca.protocol.notebook import CellChange, NewCell
 
-# Since this minor version cells have ids in the file.
+# Since this minor version of nbformat 4, cells have ids in the file.
 IDS_SINCE: Final = 5
 
-# What nbformat's schema allows.
+# The ids that nbformat's schema allows.
 _ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 
-AGAIN: Final = "Read the notebook again."
+READ_AGAIN: Final = "Read the notebook again."
 
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """A cell, and the id it goes by here; `node` has that id too only where the file has ids."""
+    """A cell and its id."""
 
     id: str
+    """The id that the model and the clients use for the cell."""
     node: dict[str, Any]
+    """The cell as nbformat JSON. It contains the id only where the file stores ids."""
 
     @property
     def source(self) -> str:
@@ -46,32 +51,35 @@ class Held:
 
     @property
     def type(self) -> CellType:
-        """What a later format may bring is shown as it stands."""
+        """The type of the cell. A type that only a later format has is treated as raw text."""
         try:
             return CellType(self.node.get("cell_type", ""))
         except ValueError:
             return CellType.RAW
 
 
-def hold(nodes: Iterable[dict[str, Any]], known: Sequence[str] = ()) -> list[Held]:
-    """Ids that are missing are made of what the cell says, so that the next reader makes up the same ones; two of the
-    same name are told apart by their order. `known` are the ids, where all of them are."""
-    seen: Counter[str] = Counter()
+def identify_cells(nodes: Iterable[dict[str, Any]], known_ids: Sequence[str] = ()) -> list[Held]:
+    """Pair each cell with an id.
+
+    A missing id is computed from the content of the cell, so that the next reader computes the same one. Equal ids get
+    numbers in the order of the cells. `known_ids` are used instead, where all ids are already known.
+    """
+    counts: Counter[str] = Counter()
     found: list[Held] = []
     for number, node in enumerate(nodes):
-        id = known[number] if known else str(node.get("id") or _made_up(node))
-        seen[id] += 1
-        found.append(Held(id if seen[id] == 1 else f"{id}-{seen[id]}", node))
+        id = known_ids[number] if known_ids else str(node.get("id") or _make_id(node))
+        counts[id] += 1
+        found.append(Held(id if counts[id] == 1 else f"{id}-{counts[id]}", node))
     return found
 
 
-def _made_up(node: dict[str, Any]) -> str:
-    said = f"{node.get('cell_type')}\n{node.get('source')}"
-    return hashlib.sha256(said.encode("utf-8", "replace")).hexdigest()[:12]
+def _make_id(node: dict[str, Any]) -> str:
+    content = f"{node.get('cell_type')}\n{node.get('source')}"
+    return hashlib.sha256(content.encode("utf-8", "replace")).hexdigest()[:12]
 
 
-def shown(cell: Held) -> NotebookCell:
-    """As it goes over the wire."""
+def to_notebook_cell(cell: Held) -> NotebookCell:
+    """Convert a cell to the wire model."""
     node, code = cell.node, cell.type is CellType.CODE
     count = node.get("execution_count")
     return NotebookCell(
@@ -86,73 +94,85 @@ def shown(cell: Held) -> NotebookCell:
 
 
 def find(cells: Sequence[Held], id: str) -> int:
-    """Raises: ToolError when it is gone."""
+    """Return the position of a cell.
+
+    Raises: ToolError when no cell has this id.
+    """
     for number, cell in enumerate(cells):
         if cell.id == id:
             return number
-    raise ToolError(f"There is no cell {id} in this notebook (any more).", AGAIN)
+    raise ToolError(f"There is no cell {id} in this notebook (any more).", READ_AGAIN)
 
 
-def changed(cells: Sequence[Held], changes: Iterable[CellChange], *, with_ids: bool) -> list[Held]:
-    """The changes made in order; what is given stays as it is.
+def apply_changes(cells: Sequence[Held], changes: Iterable[CellChange], *, with_ids: bool) -> list[Held]:
+    """Return the cells after all changes, made in order. `cells` itself is not modified.
 
-    Raises: ToolError when one of them cannot be made.
+    Raises: ToolError when one of the changes cannot be made.
     """
     made = list(cells)
     for change in changes:
         match change:
             case InsertCell(index=index, cell=cell):
-                made.insert(_place(index), _new(made, cell, with_ids=with_ids))
+                made.insert(_check_index(index), _make_cell(made, cell, with_ids=with_ids))
             case EditCell(cell_id=id, was=was, source=source):
-                at = _unchanged(made, id, was)
+                at = _find_unchanged(made, id, was)
                 made[at] = Held(id, {**made[at].node, "source": source})
             case DeleteCell(cell_id=id, was=was):
-                del made[_unchanged(made, id, was)]
+                del made[_find_unchanged(made, id, was)]
             case MoveCell(cell_id=id, index=index):
                 moved = made.pop(find(made, id))
-                made.insert(_place(index), moved)
+                made.insert(_check_index(index), moved)
             case PutCell(index=index, cell=cell, was=was):
-                _put(made, index, cell, was, with_ids=with_ids)
+                _put_cell(made, index, cell, was, with_ids=with_ids)
     return made
 
 
-def _place(index: int) -> int:
+def _check_index(index: int) -> int:
     if index < 0:
-        raise ToolError(f"{index} is no place in a notebook.", "The first cell is at 0.")
+        raise ToolError(f"A notebook has no position {index}.", "The first cell is at 0.")
     return index
 
 
-def _unchanged(cells: Sequence[Held], id: str, was: str) -> int:
+def _find_unchanged(cells: Sequence[Held], id: str, was: str) -> int:
+    """Return the position of a cell whose source is still `was`.
+
+    Raises: ToolError when it is not, or the cell is gone.
+    """
     at = find(cells, id)
     if cells[at].source != was:
-        raise ToolError(f"The source of cell {id} is no longer what it was; nothing was changed.", AGAIN)
+        raise ToolError(f"The source of cell {id} is no longer what it was; nothing was changed.", READ_AGAIN)
     return at
 
 
-def _new(cells: Sequence[Held], cell: NewCell | NotebookCell, *, with_ids: bool) -> Held:
+def _make_cell(cells: Sequence[Held], cell: NewCell | NotebookCell, *, with_ids: bool) -> Held:
+    """Make a new cell.
+
+    Raises: ToolError when its id is used already, or not valid.
+    """
     if any(other.id == cell.id for other in cells):
         raise ToolError(f"There is a cell {cell.id} already.", "Give the new one another id.")
     if not _ID.fullmatch(cell.id):
-        raise ToolError(f"{cell.id!r} is no cell id.", "Use letters, digits, - and _, at most 64.")
+        raise ToolError(f"{cell.id!r} is not a valid cell id.", "Use letters, digits, - and _, at most 64.")
     node: dict[str, Any] = {"cell_type": str(cell.cell_type), "metadata": {}, "source": cell.source}
     if cell.cell_type is CellType.CODE:
         node |= {"execution_count": None, "outputs": []}
     return Held(cell.id, {"id": cell.id, **node} if with_ids else node)
 
 
-def _put(cells: list[Held], index: int, cell: NotebookCell, was: str | None, *, with_ids: bool) -> None:
-    there = any(other.id == cell.id for other in cells)
+def _put_cell(cells: list[Held], index: int, cell: NotebookCell, was: str | None, *, with_ids: bool) -> None:
+    """Put a whole cell in place of the one with its id; else insert it."""
+    exists = any(other.id == cell.id for other in cells)
     if was is not None:
-        _unchanged(cells, cell.id, was)
-    at = find(cells, cell.id) if there else _place(index)
-    others = cells[:at] + cells[at + 1 :] if there else cells
-    fresh = _new(others, cell, with_ids=with_ids)
+        _find_unchanged(cells, cell.id, was)
+    index = find(cells, cell.id) if exists else _check_index(index)
+    others = cells[:index] + cells[index + 1 :] if exists else cells
+    fresh = _make_cell(others, cell, with_ids=with_ids)
     node = fresh.node | {"metadata": dict(cell.metadata)}
     if cell.cell_type is CellType.CODE:
         node |= {"execution_count": cell.execution_count, "outputs": list(cell.outputs)}
-    elif attachments := cell.attachments or (cells[at].node.get("attachments") if there else None):
+    elif attachments := cell.attachments or (cells[index].node.get("attachments") if exists else None):
         node["attachments"] = attachments
-    if there:
-        cells[at] = Held(cell.id, node)
+    if exists:
+        cells[index] = Held(cell.id, node)
     else:
-        cells.insert(at, Held(cell.id, node))
+        cells.insert(index, Held(cell.id, node))

@@ -1,5 +1,9 @@
-"""Notebooks as files, for those that nobody has open. A file is replaced whole, and only if it still is what was read:
-somebody who wrote it meanwhile loses nothing."""
+"""Reads and changes notebook files that no client has open.
+
+A file is replaced as a whole, and only if it still has the bytes that were read: nobody who wrote it meanwhile loses
+work. It must not know chats or kernels beyond their ports. Changes to cells are worked out in `cells.py`, and runs in
+`run_cells.py`.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +18,7 @@ from jupyter_eca.errors import ToolError
 from jupyter_eca.protocol.notebook import CellState, CellType, NotebookDocument
 from jupyter_eca.workspace.files import atomic_write
 from jupyter_eca.workspace.notebooks import cells, prompt_cells, run_cells
-from jupyter_eca.workspace.notebooks.cells import AGAIN, IDS_SINCE, Held
+from jupyter_eca.workspace.notebooks.cells import IDS_SINCE, READ_AGAIN, Held
 from jupyter_eca.workspace.shielded import whole
 
 if TYPE_CHECKING:
@@ -26,47 +30,51 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class _Loaded:
-    """A notebook in nbformat 4, and of which bytes it was made. `major` is what the file says."""
+class _LoadedNotebook:
+    """A notebook as it was loaded, converted to nbformat 4."""
 
     digest: bytes
     major: int
-    book: dict[str, Any]
-    held: list[Held]
+    """The major version of the format that the file has."""
+    content: dict[str, Any]
+    """The notebook as nbformat 4 JSON."""
+    cells: list[Held]
 
     @property
-    def with_ids(self) -> bool:
-        return int(self.book.get("nbformat_minor", 0)) >= IDS_SINCE
+    def has_ids(self) -> bool:
+        return int(self.content.get("nbformat_minor", 0)) >= IDS_SINCE
 
 
 @dataclass(frozen=True, slots=True)
-class _Seen:
-    """A file as it was last read or written here: which bytes, and by which ids its cells go."""
+class _LastSeen:
+    """A notebook file as it was last read or written here."""
 
     digest: bytes
     ids: tuple[str, ...]
+    """The ids of its cells, in order. They stay the same for as long as the file does, even where the file stores no
+    ids."""
 
 
 class NotebookFiles:
-    """`workspace.base.Notebooks`. Without `kernels` nothing can be run."""
+    """Answers the port `Notebooks` for files. Without `kernels` no cell can be run."""
 
     def __init__(self, files: Files, kernels: Kernels | None = None) -> None:
         self._files = files
         self._kernels = kernels
-        self._seen: dict[Path, _Seen] = {}
-        self._ran: dict[tuple[Path, str], str] = {}
+        self._seen: dict[Path, _LastSeen] = {}
+        self._ran_sources: dict[tuple[Path, str], str] = {}
         self._running: set[tuple[Path, str]] = set()
         self._locks: defaultdict[Path, asyncio.Lock] = defaultdict(asyncio.Lock)
 
     async def list(self) -> tuple[NotebookInfo, ...]:
-        """Nobody has them open."""
+        """Return nothing, because nobody has these notebooks open."""
         return ()
 
     async def read(self, path: str) -> NotebookDocument:
         real = self._files.resolve(path)
         loaded = await self._load(real, path)
-        self._note(real, loaded)
-        return await self._document(real, path, loaded)
+        self._remember(real, loaded)
+        return await self._to_document(real, path, loaded)
 
     async def edit(self, chat: str, path: str, changes: Sequence[CellChange]) -> NotebookDocument:  # noqa: ARG002
         return await whole(self._edit(self._files.resolve(path), path, changes))
@@ -76,78 +84,84 @@ class NotebookFiles:
             loaded = await self._load(real, path)
             seen = self._seen.get(real)
             if seen is None or seen.digest != loaded.digest:
-                raise ToolError(f"{path} {'changed' if seen else 'was not read'} since; nothing was changed.", AGAIN)
-            made = cells.changed(loaded.held, changes, with_ids=loaded.with_ids)
-            await self._write(real, path, loaded, made)
-        back = await self._load(real, path)
-        return await self._document(real, path, back)
+                raise ToolError(
+                    f"{path} {'changed' if seen else 'was not read'} since; nothing was changed.", READ_AGAIN
+                )
+            new_cells = cells.apply_changes(loaded.cells, changes, with_ids=loaded.has_ids)
+            await self._write(real, path, loaded, new_cells)
+        reread = await self._load(real, path)
+        return await self._to_document(real, path, reread)
 
     async def run(self, chat: str, path: str, cells: Sequence[str], heard: Heard | None = None) -> NotebookRunResult:
         return await run_cells.run(self, self._kernels, chat, path, cells, heard)
 
     async def show(self, path: str, cell: str | None = None) -> None:
-        """There is nobody to see it."""
+        """Do nothing, because no page is there to show it."""
 
     # -- what a run needs
 
     async def held(self, path: str) -> list[Held]:
         real = self._files.resolve(path)
         loaded = await self._load(real, path)
-        _writable(loaded, path)
-        return loaded.held
+        _check_writable(loaded, path)
+        return loaded.cells
 
-    async def begin(self, path: str, id: str) -> None:
-        """The file says nothing of it before the cell has ended."""
+    async def begin_cell(self, path: str, id: str) -> None:
+        """Remember that the cell is running. The file itself changes only when the cell has ended."""
         self._running.add((self._files.resolve(path), id))
 
-    async def put(self, path: str, id: str, outputs: list[dict[str, Any]], count: int | None) -> None:
+    async def put_outputs(self, path: str, id: str, outputs: list[dict[str, Any]], count: int | None) -> None:
         real = self._files.resolve(path)
         self._running.discard((real, id))
         async with self._locks[real]:
             loaded = await self._load(real, path)
-            made = list(loaded.held)
-            at = cells.find(made, id)
-            made[at] = Held(id, made[at].node | {"outputs": outputs, "execution_count": count})
-            await self._write(real, path, loaded, made)
-        self._ran[real, id] = made[at].source
+            new_cells = list(loaded.cells)
+            at = cells.find(new_cells, id)
+            new_cells[at] = Held(id, new_cells[at].node | {"outputs": outputs, "execution_count": count})
+            await self._write(real, path, loaded, new_cells)
+        self._ran_sources[real, id] = new_cells[at].source
 
     # -- the file
 
-    async def _load(self, real: Path, path: str) -> _Loaded:
+    async def _load(self, real: Path, path: str) -> _LoadedNotebook:
         return await asyncio.to_thread(_load, real, path, self._seen.get(real))
 
-    def _note(self, real: Path, loaded: _Loaded) -> None:
-        self._seen[real] = _Seen(loaded.digest, tuple(cell.id for cell in loaded.held))
+    def _remember(self, real: Path, loaded: _LoadedNotebook) -> None:
+        self._seen[real] = _LastSeen(loaded.digest, tuple(cell.id for cell in loaded.cells))
 
-    async def _write(self, real: Path, path: str, loaded: _Loaded, made: Sequence[Held]) -> None:
-        """What was read before stays read: another's change that lies between is one to be read first, still."""
-        _writable(loaded, path)
-        digest = await asyncio.to_thread(_write, real, path, loaded, made)
+    async def _write(self, real: Path, path: str, loaded: _LoadedNotebook, new_cells: Sequence[Held]) -> None:
+        """Write the cells, and count the new file as read if the old one was.
+
+        If somebody else changed the file between the model's read and this write, the model must still read that change
+        first.
+        """
+        _check_writable(loaded, path)
+        digest = await asyncio.to_thread(_write, real, path, loaded, new_cells)
         seen = self._seen.get(real)
         if seen is not None and seen.digest == loaded.digest:
-            self._seen[real] = _Seen(digest, tuple(cell.id for cell in made))
+            self._seen[real] = _LastSeen(digest, tuple(cell.id for cell in new_cells))
 
-    async def _document(self, real: Path, path: str, loaded: _Loaded) -> NotebookDocument:
-        kernel, status = await kernel_of(self._kernels, path)
+    async def _to_document(self, real: Path, path: str, loaded: _LoadedNotebook) -> NotebookDocument:
+        kernel, status = await find_kernel(self._kernels, path)
         return NotebookDocument(
             path=path,
-            cells=tuple(self._cell(real, cell) for cell in loaded.held),
-            language=language_of(loaded.book.get("metadata", {})),
+            cells=tuple(self._to_cell(real, cell) for cell in loaded.cells),
+            language=language_of(loaded.content.get("metadata", {})),
             kernel_id=kernel,
             kernel_status=status,
         )
 
-    def _cell(self, real: Path, held: Held) -> NotebookCell:
-        shown, ran = cells.shown(held), self._ran.get((real, held.id))
-        if (real, held.id) in self._running:
-            return shown.model_copy(update={"state": CellState.RUNNING})
-        if ran is None or shown.cell_type is not CellType.CODE:
-            return shown
-        return shown.model_copy(update={"state": CellState.RAN if ran == shown.source else CellState.EDITED})
+    def _to_cell(self, real: Path, cell: Held) -> NotebookCell:
+        result, ran_source = cells.to_notebook_cell(cell), self._ran_sources.get((real, cell.id))
+        if (real, cell.id) in self._running:
+            return result.model_copy(update={"state": CellState.RUNNING})
+        if ran_source is None or result.cell_type is not CellType.CODE:
+            return result
+        return result.model_copy(update={"state": CellState.RAN if ran_source == result.source else CellState.EDITED})
 
 
-async def kernel_of(kernels: Kernels | None, path: str) -> tuple[str | None, str | None]:
-    """Its id, and Jupyter's word for how it is."""
+async def find_kernel(kernels: Kernels | None, path: str) -> tuple[str | None, str | None]:
+    """Return the id of a notebook's kernel and its status in Jupyter's words; None for both when it has no kernel."""
     if kernels is None:
         return None, None
     try:
@@ -158,14 +172,18 @@ async def kernel_of(kernels: Kernels | None, path: str) -> tuple[str | None, str
 
 
 def language_of(metadata: dict[str, Any]) -> str:
+    """Return the language of a notebook, from its metadata; empty when they do not say."""
     spec, info = metadata.get("kernelspec", {}), metadata.get("language_info", {})
-    # Until the kernel has been there, only its name tells.
+    # A notebook that was never run has no language_info yet: only the name of its kernel tells the language.
     meant = prompt_cells.LANGUAGE if spec.get("name") == prompt_cells.KERNEL else spec.get("language")
     return str(info.get("name") or meant or "")
 
 
-def _load(real: Path, path: str, seen: _Seen | None) -> _Loaded:
-    """Raises: ToolError when there is no notebook to be had."""
+def _load(real: Path, path: str, seen: _LastSeen | None) -> _LoadedNotebook:
+    """Load a notebook file.
+
+    Raises: ToolError when there is no file, or no valid notebook in it.
+    """
     try:
         data = real.read_bytes()
     except FileNotFoundError as error:
@@ -174,33 +192,36 @@ def _load(real: Path, path: str, seen: _Seen | None) -> _Loaded:
         raise ToolError(f"{path} cannot be read: {error.strerror or error}.") from error
     digest = hashlib.sha256(data).digest()
     try:
-        major, book = _parsed(data.decode("utf-8"))
+        major, book = _parse(data.decode("utf-8"))
         known = seen.ids if seen is not None and seen.digest == digest else ()
-        return _Loaded(digest, major, book, cells.hold(book["cells"], known))
+        return _LoadedNotebook(digest, major, book, cells.identify_cells(book["cells"], known))
     except (ValueError, RecursionError, LookupError, TypeError, AttributeError) as error:
         why = f"it has no {error}" if isinstance(error, LookupError) else error
         raise ToolError(f"{path} is not a valid notebook: {why}.", "Read it as a text file.") from error
 
 
-def _parsed(text: str) -> tuple[int, dict[str, Any]]:
-    """In today's format. Without nbformat's own checks, which only log: what is not there is found where it is
-    missed."""
-    nbformat = _nbformat()
+def _parse(text: str) -> tuple[int, dict[str, Any]]:
+    """Return the file's major version, and its content in nbformat 4.
+
+    nbformat's own validation is not called, since it only logs. Whatever is missing raises an error when it is used.
+    """
+    nbformat = _import_nbformat()
     raw = json.loads(text)
     major, minor = raw["nbformat"], raw.get("nbformat_minor", 0)
     if major not in nbformat.versions:
-        raise ValueError(f"its format {major} is none that is known here")
-    book = nbformat.versions[major].to_notebook_json(raw, minor=minor)
+        raise ValueError(f"its format version {major} is not known")
+    content = nbformat.versions[major].to_notebook_json(raw, minor=minor)
     if major < 4:
-        book = nbformat.convert(book, 4)
-        for cell in book["cells"]:
-            cell.pop("id", None)  # made by chance, others each time
-    if not isinstance(book["cells"], list):
-        raise ValueError("its cells are no list")
-    return major, book
+        content = nbformat.convert(content, 4)
+        for cell in content["cells"]:
+            cell.pop("id", None)  # nbformat made it at random, so it would be another one at the next read
+    if not isinstance(content["cells"], list):
+        raise ValueError("its cells are not a list")
+    return major, content
 
 
-def _writable(loaded: _Loaded, path: str) -> None:
+def _check_writable(loaded: _LoadedNotebook, path: str) -> None:
+    """Raises: ToolError for a notebook in a format before 4."""
     if loaded.major < 4:
         raise ToolError(
             f"{path} is in notebook format {loaded.major}, which is only read here.",
@@ -208,38 +229,41 @@ def _writable(loaded: _Loaded, path: str) -> None:
         )
 
 
-def _write(real: Path, path: str, loaded: _Loaded, made: Sequence[Held]) -> bytes:
-    """As Jupyter writes it; gives the digest. Raises: ToolError, and the file is as it was."""
-    nbformat = _nbformat()
-    old = {id(cell.node) for cell in loaded.held}
-    _check([cell.node for cell in made if id(cell.node) not in old], loaded.book, path)
-    book = nbformat.from_dict({**loaded.book, "cells": [cell.node for cell in made]})
+def _write(real: Path, path: str, loaded: _LoadedNotebook, cells: Sequence[Held]) -> bytes:
+    """Write the file as Jupyter writes it, and return the digest of the new bytes.
+
+    Raises: ToolError; the file is as it was before then.
+    """
+    nbformat = _import_nbformat()
+    old = {id(cell.node) for cell in loaded.cells}
+    _check_cells([cell.node for cell in cells if id(cell.node) not in old], loaded.content, path)
+    notebook = nbformat.from_dict({**loaded.content, "cells": [cell.node for cell in cells]})
     try:
-        data = (nbformat.versions[4].writes_json(book) + "\n").encode("utf-8")
+        data = (nbformat.versions[4].writes_json(notebook) + "\n").encode("utf-8")
     except (ValueError, LookupError, TypeError, AttributeError) as error:
         raise ToolError(f"{path} would not be a valid notebook: {error}; nothing was changed.") from error
 
-    def still() -> None:
+    def check_unchanged() -> None:
         if hashlib.sha256(real.read_bytes()).digest() != loaded.digest:
-            raise ToolError(f"{path} was changed by somebody else just now; nothing was changed here.", AGAIN)
+            raise ToolError(f"{path} was changed by somebody else just now; nothing was changed here.", READ_AGAIN)
 
-    atomic_write.replace(real, path, data, still)
+    atomic_write.replace(real, path, data, check_unchanged)
     return hashlib.sha256(data).digest()
 
 
-def _check(nodes: Sequence[dict[str, Any]], book: dict[str, Any], path: str) -> None:
-    """Only what is new: a notebook that was a little wrong before is none the worse for a change."""
-    nbformat = _nbformat()
+def _check_cells(nodes: Sequence[dict[str, Any]], content: dict[str, Any], path: str) -> None:
+    """Validate the new cells only: a notebook that was slightly invalid before must still be editable."""
+    nbformat = _import_nbformat()
     for node in nodes:
         ref = f"{node.get('cell_type')}_cell"
         try:
-            nbformat.validate(node, ref=ref, version=4, version_minor=book.get("nbformat_minor", 0))
+            nbformat.validate(node, ref=ref, version=4, version_minor=content.get("nbformat_minor", 0))
         except nbformat.ValidationError as error:
             raise ToolError(f"{path} would not be a valid notebook: {error.message}; nothing was changed.") from error
 
 
-def _nbformat() -> Any:
-    """On first use, and in a thread: its schemas take a second. It is only partly typed."""
+def _import_nbformat() -> Any:
+    """Import nbformat on first use, in a worker thread: loading its schemas takes a second. It is only partly typed."""
     import nbformat
 
     return nbformat

@@ -1,4 +1,8 @@
-"""One answer for every notebook: of a client that has it open, else of the server, else of the file."""
+"""Chooses who answers for a notebook: a client that has it open, else the server or the file.
+
+It must not know what the answers are: pages are in `fronts/eca`, shared documents and files in the modules beside it.
+See "The live notebook" in `workspace/ports.py`.
+"""
 
 from __future__ import annotations
 
@@ -12,35 +16,39 @@ if TYPE_CHECKING:
 
 
 class Foremost:
-    """`workspace.base.Notebooks` of several: whichever of `live` has a notebook open answers for it, the first one
-    that has it active if there is one; `rest` answers for those that nobody has open."""
+    """Answers the port `Notebooks` by passing each call on.
+
+    The one of `live` that has the notebook open gets the call; if several have it open, the first one in which it is
+    active. `rest` gets the calls for notebooks that nobody has open.
+    """
 
     def __init__(self, live: Sequence[Notebooks], rest: Notebooks) -> None:
         self._live = tuple(live)
-        self._rest = rest
+        self._fallback = rest
 
     async def list(self) -> tuple[NotebookInfo, ...]:
-        found = [info for notebooks in (*self._live, self._rest) for info in await notebooks.list()]
-        once = {info.path: info for info in sorted(found, key=lambda info: info.active)}
+        infos = [info for notebooks in (*self._live, self._fallback) for info in await notebooks.list()]
+        once = {info.path: info for info in sorted(infos, key=lambda info: info.active)}
         return tuple(sorted(once.values(), key=lambda info: not info.active))
 
     async def read(self, path: str) -> NotebookDocument:
-        return await (await self._of(path)).read(path)
+        return await (await self._find_owner(path)).read(path)
 
     async def edit(self, chat: str, path: str, changes: Sequence[CellChange]) -> NotebookDocument:
-        return await (await self._of(path)).edit(chat, path, changes)
+        return await (await self._find_owner(path)).edit(chat, path, changes)
 
     async def run(self, chat: str, path: str, cells: Sequence[str], heard: Heard | None = None) -> NotebookRunResult:
-        return await (await self._of(path)).run(chat, path, cells, heard)
+        return await (await self._find_owner(path)).run(chat, path, cells, heard)
 
     async def show(self, path: str, cell: str | None = None) -> None:
         for notebooks in self._live[:1]:
             await notebooks.show(path, cell)
 
-    async def _of(self, path: str) -> Notebooks:
-        best = self._rest
+    async def _find_owner(self, path: str) -> Notebooks:
+        """Return who answers for a notebook."""
+        best = self._fallback
         for notebooks in reversed(self._live):
             for info in await notebooks.list():
-                if info.path == path and (info.active or best is self._rest):
+                if info.path == path and (info.active or best is self._fallback):
                     best = notebooks
         return best

@@ -1,7 +1,8 @@
-"""Lock files: the answers of a notebook's questions, beside the notebook, so that they need not be asked again.
+"""Lock files: the recorded answers to a notebook's prompts, stored beside the notebook so that the prompts need not be
+sent again.
 
-Their format, where they are, and how they are written: whole or not at all. What a turn is recorded for, and whether it
-may be replayed, is decided elsewhere.
+The module owns their format, where they are, and how they are written: as a whole or not at all. It must not decide
+what is recorded, or whether a recorded answer may be replayed: that is `host/turn/locked_answers.py`.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 SUFFIX: Final = ".eca.lock"
 
-# Where the notebook has no name, as under nbclient.
+# The name of the lock file where the name of the notebook is not known, as under nbclient.
 NAMELESS: Final = f"notebook{SUFFIX}"
 
 _ABOUT: Final = (
@@ -37,29 +38,34 @@ _ABOUT: Final = (
 
 
 class Asked(Brief):
-    """What an answer depends on. `model`, `agent` and `variant` are those that the notebook names; `contexts` are the
-    digests of what the prompt points at, "" for what could not be read; `previous` is the locked answer before it in
-    the same chat, which stands for all before that one."""
+    """What an answer depends on. When one of these values changes, the recorded answer no longer counts."""
 
     prompt: Lines
+    """The prompt as the user wrote it."""
     occurrence: int = 0
+    """How often the same prompt came before in this chat."""
     model: str = ""
+    """The model that the notebook names; empty when it names none. `agent` and `variant` likewise."""
     agent: str = ""
     variant: str = ""
     contexts: dict[str, str] = Field(default_factory=dict[str, str])
+    """The digests of what the prompt refers to, by name; "" for what could not be read."""
     previous: str = ""
+    """The digest of the recorded answer before this one in the same chat. It stands for all answers before that one
+    too."""
 
     @property
     def key(self) -> str:
+        """The digest of everything that the answer depends on."""
         return digest(json.dumps(self.model_dump(mode="json", include=set(Asked.model_fields)), sort_keys=True))
 
     def answers(self, now: Asked) -> bool:
-        """Whether what was recorded for this is what is asked now."""
-        return self.key == now.model_copy(update={"contexts": _compared(self.contexts, now.contexts)}).key
+        """Return whether the answer recorded for this also answers the prompt `now`."""
+        return self.key == now.model_copy(update={"contexts": _fill_unread(self.contexts, now.contexts)}).key
 
     def changes(self, now: Asked) -> list[str]:
-        """What is another now, in words for the reader."""
-        contexts = _compared(self.contexts, now.contexts)
+        """Describe to the reader what is different now."""
+        contexts = _fill_unread(self.contexts, now.contexts)
         names = sorted(name for name in {*self.contexts, *contexts} if self.contexts.get(name) != contexts.get(name))
         named = [one for one in ("model", "agent", "variant") if getattr(self, one) != getattr(now, one)]
         changed = ["the prompt"] if self.prompt != now.prompt else []
@@ -71,52 +77,62 @@ class Asked(Brief):
 
 
 class LockedTurn(Asked):
-    """`cell` is the notebook's id of the cell, where it was known; `answered_by` the model that was asked."""
+    """A recorded turn: what was asked, and the replies of the model."""
 
     cell: str = ""
+    """The notebook's id of the cell, where it is known."""
     answered_by: str = ""
+    """The model that gave the answer."""
     replies: tuple[Reply, ...]
 
     @model_validator(mode="after")
-    def _whole(self) -> Self:
+    def _check_replies(self) -> Self:
+        """Every reply but the last one calls tools."""
         if not self.replies or self.replies[-1].calls or not all(reply.calls for reply in self.replies[:-1]):
             raise ValueError("the last reply, and no other, is the one without calls")
         return self
 
     @property
     def link(self) -> str:
-        """What the next question in the same chat is about to depend on."""
+        """The digest that the next prompt of the same chat depends on."""
         return digest(self.key + json.dumps([reply.wire() for reply in self.replies], sort_keys=True))
 
 
-class _Document(Model):
+class _LockDocument(Model):
+    """The content of a lock file."""
+
     version: int = Field(default=1, le=1)
     about: str = _ABOUT
     turns: tuple[LockedTurn, ...] = ()
 
 
 def digest(text: str) -> str:
+    """Return the SHA-256 digest of a text."""
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _compared(recorded: dict[str, str], now: dict[str, str]) -> dict[str, str]:
-    """What cannot be read here, such as a web page without a network, cannot be told to have changed."""
+def _fill_unread(recorded: dict[str, str], now: dict[str, str]) -> dict[str, str]:
+    """Replace digests of what cannot be read now by the recorded ones. A web page without a network, for instance,
+    must not count as changed."""
     return {name: seen or recorded.get(name, "") for name, seen in now.items()}
 
 
 @dataclass(frozen=True, slots=True)
 class LockFiles:
-    """The one that is written, and those that are read: all of the folder, for a notebook may not know its name. `new`:
-    none is there yet that could be the notebook's."""
+    """The lock file of a notebook, and the others in its folder."""
 
     files: Files
     own: Path
-    others: tuple[Path, ...]
+    other_paths: tuple[Path, ...]
     new: bool
+    """Whether there is no lock file yet that could belong to the notebook."""
 
     @classmethod
     def of(cls, files: Files, lock: ChatLock) -> Self:
-        """Raises: ToolError for a place outside of the workspace, and for a name that is none of a lock file."""
+        """Find the lock files for what a client asked.
+
+        Raises: ToolError for a path outside of the workspace, and for a name that does not end like a lock file.
+        """
         folder = Path(lock.folder)
         if lock.file:
             if not lock.file.endswith(SUFFIX):
@@ -126,36 +142,41 @@ class LockFiles:
         if lock.notebook.endswith(".ipynb"):
             with suppress(ToolError):
                 own = files.resolve(str((folder / lock.notebook).with_suffix(SUFFIX)))
-                others = tuple(path for path in _found(files, own.parent) if path != own)
+                others = tuple(path for path in _find_lock_files(files, own.parent) if path != own)
                 return cls(files, own, others, not own.exists())
-        found = _found(files, files.resolve(str(folder)))
+        found = _find_lock_files(files, files.resolve(str(folder)))
         own = found[0] if len(found) == 1 else files.resolve(str(folder / NAMELESS))
         return cls(files, own, tuple(path for path in found if path != own), not found)
 
     @property
     def shown(self) -> str:
+        """The path of the lock file as messages show it."""
         return self.files.shown(self.own)
 
     def read(self) -> list[LockedTurn]:
-        """Of all of them, its own first. Raises: ToolError, naming the file."""
+        """Return the turns of all lock files, those of the own one first.
+
+        Raises: ToolError, naming the file.
+        """
         turns = list(self._read(self.own))
-        for path in self.others:
-            # Of a notebook that has a file of its own, the others are of no concern.
+        for path in self.other_paths:
+            # Where the notebook has a lock file of its own, errors in the others do not matter.
             with suppress(ToolError) if turns else nullcontext():
                 turns += self._read(path)
         return turns
 
-    def put(self, turn: LockedTurn, instead: str) -> None:
-        """Record a turn, in the place of that with the key `instead`, of the same cell, or of the same key.
+    def put(self, turn: LockedTurn, replaced_key: str) -> None:
+        """Record a turn. It replaces the turn with the key `replaced_key`, that of the same cell, or that with the same
+        key.
 
         Raises: ToolError.
         """
         turns = list(self._read(self.own))
-        places = [at for at, one in enumerate(turns) if _same(one, turn) or one.key == instead]
+        places = [at for at, one in enumerate(turns) if _is_same_turn(one, turn) or one.key == replaced_key]
         place = places[0] if places else len(turns)
         after = [one for at, one in enumerate(turns) if at > place and at not in places]
         turns[place:] = [turn, *after]
-        data: dict[str, Any] = {"version": 1, "about": _ABOUT, "turns": [_written(one) for one in turns]}
+        data: dict[str, Any] = {"version": 1, "about": _ABOUT, "turns": [_to_json(one) for one in turns]}
         text = json.dumps(data, indent=1, ensure_ascii=False) + "\n"
         try:
             atomic_write.put(self.own, text.encode())
@@ -164,7 +185,7 @@ class LockFiles:
 
     def _read(self, path: Path) -> Iterable[LockedTurn]:
         try:
-            return _Document.model_validate_json(path.read_bytes()).turns
+            return _LockDocument.model_validate_json(path.read_bytes()).turns
         except FileNotFoundError:
             return ()
         except OSError as error:
@@ -178,8 +199,8 @@ class LockFiles:
             ) from error
 
 
-def _found(files: Files, folder: Path) -> list[Path]:
-    """Those that lie in the workspace: a link may lead out of it."""
+def _find_lock_files(files: Files, folder: Path) -> list[Path]:
+    """List the lock files of a folder. A symbolic link that leads out of the workspace is left out."""
     found: list[Path] = []
     for path in sorted(folder.glob(f"*{SUFFIX}")):
         with suppress(ToolError):
@@ -187,10 +208,10 @@ def _found(files: Files, folder: Path) -> list[Path]:
     return found
 
 
-def _same(one: LockedTurn, turn: LockedTurn) -> bool:
-    return one.key == turn.key or (turn.cell != "" and one.cell == turn.cell)
+def _is_same_turn(recorded: LockedTurn, turn: LockedTurn) -> bool:
+    return recorded.key == turn.key or (turn.cell != "" and recorded.cell == turn.cell)
 
 
-def _written(turn: LockedTurn) -> dict[str, Any]:
-    """The key is for the reader: it is computed anew."""
+def _to_json(turn: LockedTurn) -> dict[str, Any]:
+    """Return the turn as JSON. The key is there for a reader only: it is computed again from the rest."""
     return {"key": turn.key, **turn.wire()}

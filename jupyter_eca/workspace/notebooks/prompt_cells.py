@@ -1,11 +1,13 @@
-"""How the text of a cell is read, as a prompt or as code. Pure: the rules of the kernel `eca` stand here, once.
+"""Decides whether the text of a cell is a prompt or code. Pure; the rules of the kernel `eca` stand here, once.
+
+It must not know IPython: `apps/kernel/prompt_kernel.py` passes it the cells.
 
 | a cell that begins with | is |
 |---|---|
-| `%%python` | code, from the next line on, in this kernel; IPython's magic of that name starts a process |
-| `%%eca`, another magic, `!command`, `?name` | what it is in every notebook; what stands below it is code |
-| `# Parameters`, with assignments of Python below | code: what papermill puts in |
-| anything else | a prompt; where cells were made code, code |
+| `%%python` | code for this kernel, from the next line on; in IPython the magic of that name starts a process |
+| `%%eca`, another magic, `!command`, `?name` | what it is in every notebook; the lines below it are code |
+| `# Parameters`, with assignments of Python below | code: papermill inserts such a cell |
+| anything else | a prompt; with `c.EcaKernel.cells = "code"` in the configuration, code |
 """
 
 from __future__ import annotations
@@ -16,42 +18,48 @@ from enum import StrEnum
 from typing import Final
 
 PROMPT = "%%eca\n"
-"""What makes a prompt of the lines below it, in every kernel."""
+"""The first line that makes the cell a prompt, in every kernel."""
 
-CODE: Final = "%%python\n"
-"""What makes code of the lines below it, in the kernel `eca`."""
+CODE_MAGIC: Final = "%%python\n"
+"""The first line that makes the cell code, in the kernel `eca`."""
 
 KERNEL: Final = "eca"
 LANGUAGE: Final = "markdown"
-"""What the kernel says that its notebooks are written in, while cells that do not say it are prompts."""
+"""The language that the kernel `eca` reports while cells without a magic are prompts."""
 
-# With arguments it is IPython's.
+# With arguments it is the magic of IPython, and starts a process.
 _PYTHON = re.compile(r"(\s*)%%python[ \t]*(?=\n|\Z)")
 _MAGIC = re.compile(r"\s*(%%?[^\W\d]|!\S|\?{1,2}\w)")
 
 
 class Cells(StrEnum):
-    """What cells are that do not say it."""
+    """What a cell is when it begins with none of the marks above."""
 
     PROMPTS = "prompts"
     CODE = "code"
 
 
 def cells_of(language: str) -> Cells:
-    """What cells are in a notebook of this language."""
+    """Return what a cell without a mark is in a notebook of this language."""
     return Cells.PROMPTS if language.lower() == LANGUAGE else Cells.CODE
 
 
-def as_code(source: str, cells: Cells) -> str:
-    """What somebody meant as code, so that it is code where it is put."""
-    return CODE + source if is_prompt(source, cells) else source
+def as_code(source: str, default_kind: Cells) -> str:
+    """Return the source so that it is code in a notebook whose unmarked cells are of this kind."""
+    return CODE_MAGIC + source if is_prompt(source, default_kind) else source
 
 
-def is_prompt(cell: str, cells: Cells) -> bool:
-    return cells is Cells.PROMPTS and bool(cell.strip()) and not _MAGIC.match(cell) and not _is_papermills(cell)
+def is_prompt(cell: str, default_kind: Cells) -> bool:
+    """Return whether the cell is a prompt and not code."""
+    return (
+        default_kind is Cells.PROMPTS
+        and bool(cell.strip())
+        and not _MAGIC.match(cell)
+        and not _is_papermill_parameters(cell)
+    )
 
 
-def _is_papermills(cell: str) -> bool:
+def _is_papermill_parameters(cell: str) -> bool:
     first, _, rest = cell.partition("\n")
     if first.strip() != "# Parameters":
         return False
@@ -62,9 +70,10 @@ def _is_papermills(cell: str) -> bool:
     return bool(statements) and all(isinstance(one, ast.Assign | ast.AnnAssign) for one in statements)
 
 
-def read(cell: str, cells: Cells) -> str:
-    """What IPython is given for the cell."""
-    if is_prompt(cell, cells):
+def read(cell: str, default_kind: Cells) -> str:
+    """Return the source that IPython runs for the cell."""
+    if is_prompt(cell, default_kind):
         return PROMPT + cell
-    # A comment, and not nothing: tracebacks tell the lines of the cell as it is seen.
+    # The line becomes a comment and is not removed, so that the line numbers of tracebacks fit the cell as the user
+    # sees it.
     return _PYTHON.sub(r"\1# %%python", cell, count=1) if _PYTHON.match(cell) else cell

@@ -1,4 +1,9 @@
-"""Cells of a notebook run one after the other, where no page does it: in its kernel, their outputs put into it."""
+"""Runs cells of a notebook one after the other in its kernel, and stores their outputs in the notebook. This is for
+notebooks that no page has open.
+
+It must not know how a notebook is stored: `file.py` and `shared_document.py` hand themselves in. The outputs are built
+in `cell_outputs.py`.
+"""
 
 from __future__ import annotations
 
@@ -23,33 +28,44 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-# A cell that is meant to fail ends nothing (nbclient's and JupyterLab's word for it).
+# A cell with this tag may fail without ending the run. nbclient and JupyterLab use the same tag.
 _MAY_FAIL = "raises-exception"
 
 
-class Book(Protocol):
-    """A notebook that takes outputs."""
+class RunnableNotebooks(Protocol):
+    """Notebooks in which a run can store outputs."""
 
     async def read(self, path: str) -> NotebookDocument: ...
 
     async def held(self, path: str) -> list[Held]:
-        """Its cells as they are now. Raises: ToolError when it cannot be had."""
+        """Return the cells as they are now.
+
+        Raises: ToolError when the notebook cannot be read.
+        """
         ...
 
-    async def begin(self, path: str, id: str) -> None:
-        """A cell is about to run; `put` ends it."""
+    async def begin_cell(self, path: str, id: str) -> None:
+        """Note that a cell is about to run. `put_outputs` marks its end."""
         ...
 
-    async def put(self, path: str, id: str, outputs: list[dict[str, Any]], count: int | None) -> None:
-        """Of a cell that was run, whatever else was changed meanwhile. Raises: ToolError when it is gone."""
+    async def put_outputs(self, path: str, id: str, outputs: list[dict[str, Any]], count: int | None) -> None:
+        """Store the outputs of a cell that ran, whatever else changed in the notebook meanwhile.
+
+        Raises: ToolError when the cell is gone.
+        """
         ...
 
 
 async def run(
-    book: Book, kernels: Kernels | None, chat: str, path: str, ids: Sequence[str], heard: Heard | None = None
+    notebooks: RunnableNotebooks,
+    kernels: Kernels | None,
+    chat: str,
+    path: str,
+    ids: Sequence[str],
+    heard: Heard | None = None,
 ) -> NotebookRunResult:
-    """`workspace.base.Notebooks.run`."""
-    before = await book.held(path)
+    """Run cells as `Notebooks.run` promises."""
+    before = await notebooks.held(path)
     for id in ids:
         find(before, id)
     if kernels is None:
@@ -58,31 +74,32 @@ async def run(
             "Use run_code for its code.",
         )
     kernel = await kernels.runner(chat, path)
-    language = (await book.read(path)).language
+    language = (await notebooks.read(path)).language
     if kernel.language and language and kernel.language != language.lower():
         raise ToolError(f"{path} is written in {language}, and the kernel here speaks {kernel.language} only.")
-    ran: list[str] = []
+    ran_ids: list[str] = []
     status = RunStatus.OK
     for id in ids:
-        ran.append(id)
+        ran_ids.append(id)
         tail = Tail()
         if heard is not None:
             heard(id, partial(getattr, tail, "text"))
-        status = await _run(book, kernel, path, id, tail)
+        status = await _run_cell(notebooks, kernel, path, id, tail)
         if status is not RunStatus.OK:
             break
-    after = await book.read(path)
-    return NotebookRunResult(status=status, ran=_all(after, ran))
+    after = await notebooks.read(path)
+    return NotebookRunResult(status=status, ran=_list_cells(after, ran_ids))
 
 
-def _all(document: NotebookDocument, ids: Sequence[str]) -> tuple[NotebookCell, ...]:
+def _list_cells(document: NotebookDocument, ids: Sequence[str]) -> tuple[NotebookCell, ...]:
+    """Return the cells with these ids, each once."""
     found = (document.cell(id) for id in dict.fromkeys(ids))
     return tuple(cell for cell in found if cell is not None)
 
 
-async def _run(book: Book, kernel: CellKernel, path: str, id: str, tail: Tail) -> RunStatus:
-    """With its source as it is when its turn comes."""
-    cells = await book.held(path)
+async def _run_cell(notebooks: RunnableNotebooks, kernel: CellKernel, path: str, id: str, tail: Tail) -> RunStatus:
+    """Run one cell, with the source that it has at the moment when it begins."""
+    cells = await notebooks.held(path)
     cell = cells[find(cells, id)]
     if cell.type is not CellType.CODE:
         return RunStatus.OK
@@ -92,15 +109,15 @@ async def _run(book: Book, kernel: CellKernel, path: str, id: str, tail: Tail) -
         outputs.take(message)
         tail.take(message)
 
-    await book.begin(path, id)
+    await notebooks.begin_cell(path, id)
     try:
         status = await kernel.run(id, cell.source, take) if cell.source.strip() else RunStatus.OK
     except (ToolError, asyncio.CancelledError):
         try:
-            await whole(book.put(path, id, outputs.outputs, outputs.count))
+            await whole(notebooks.put_outputs(path, id, outputs.outputs, outputs.count))
         except ToolError as error:
-            _log.warning("what a cell had put out was lost: %s", error)
+            _log.warning("the outputs of a cell were lost: %s", error)
         raise
-    await whole(book.put(path, id, outputs.outputs, outputs.count))
+    await whole(notebooks.put_outputs(path, id, outputs.outputs, outputs.count))
     may_fail = _MAY_FAIL in cell.node.get("metadata", {}).get("tags", ())
     return RunStatus.OK if may_fail and status is RunStatus.ERROR else status

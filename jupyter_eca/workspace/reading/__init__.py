@@ -1,1 +1,4 @@
-"""How what a user points at becomes words and pictures for a model, one module a format."""
+"""Turns what a user points at into text and pictures for a model: one module for each format.
+
+The modules must not know contexts or tools; those are in `plugins/`.
+"""

@@ -1,5 +1,8 @@
-"""Cells as a reader sees them: in order, with what they put out. One rendering for notebooks that are open and for
-files; outputs are nbformat's, of any version."""
+"""Renders cells and their outputs as text for a model. Open notebooks and files are rendered alike.
+
+Outputs are in nbformat, of any version. The module must not know where a notebook is; a whole notebook file is read in
+`notebook_text.py`.
+"""
 
 from __future__ import annotations
 
@@ -18,16 +21,17 @@ if TYPE_CHECKING:
     from jupyter_eca.engine.model.request import ImagePart
     from jupyter_eca.protocol.notebook import NotebookCell, NotebookDocument
 
-# Of the outputs of one cell: a table or a log that is longer hides the other cells.
+# Characters of the outputs of one cell. A longer table or log would hide the other cells.
 MAX_OUTPUT: Final = 4000
 
-# Of one output: a hundred megabytes of a progress bar are not gone through for the few lines that are shown.
+# Characters of one output that are looked at. A progress bar may write a hundred megabytes, of which only a few lines
+# are shown.
 _MAX_SEEN: Final = 200_000
 
 NO_CELLS: Final = "[a notebook with no cells]"
 
-# What nbformat 3 called them.
-_KINDS: Final = {"pyout": "execute_result", "pyerr": "error"}
+# The names of output types in nbformat 3.
+_NBFORMAT3_KINDS: Final = {"pyout": "execute_result", "pyerr": "error"}
 
 _STATES: Final = {
     CellState.NEVER_RUN: "not run",
@@ -36,68 +40,70 @@ _STATES: Final = {
     CellState.RUNNING: "running",
 }
 
-# What vendors take; an SVG is text and no picture to them.
-_PICTURES: Final = ("image/png", "image/jpeg", "image/gif", "image/webp")
+# The image types that vendors accept. To them an SVG is text, and no image.
+_IMAGE_TYPES: Final = ("image/png", "image/jpeg", "image/gif", "image/webp")
 
 
 def rendered(document: NotebookDocument, only: Collection[str] | None = None, *, output: int = MAX_OUTPUT) -> str:
-    """The cells, or those of these ids, each with its number, id and state; `output` characters of what each has put
-    out, with 0 none of it."""
-    shown = [
-        _live(number, cell, document, output)
+    """Render the cells of a notebook, or only those with certain ids, each with its number, id and state.
+
+    `output` is how many characters of the outputs of each cell are shown; 0 shows none.
+    """
+    parts = [
+        _render_cell(number, cell, document, output)
         for number, cell in enumerate(document.cells, 1)
         if only is None or cell.id in only
     ]
-    return "\n\n".join(shown) or NO_CELLS
+    return "\n\n".join(parts) or NO_CELLS
 
 
-def written(number: int, about: str, source: str, outputs: str = "") -> str:
-    """One cell; `about` stands in its head beside the number."""
-    parts = [f"--- cell {number}{about} ---", source]
+def format_cell(number: int, heading: str, source: str, outputs: str = "") -> str:
+    """Render one cell. `about` follows the number in its heading."""
+    parts = [f"--- cell {number}{heading} ---", source]
     if outputs:
         parts.append(f"--- output of cell {number} ---\n{outputs}")
     return "\n".join(parts)
 
 
 def put_out(outputs: Iterable[Mapping[str, Any]], most: int = MAX_OUTPUT) -> str:
-    """Outputs as text, both ends when there is more."""
+    """Render outputs as text. Of a long text, the beginning and the end are kept."""
     shown = Outputs()
     for output in outputs:
         kind = str(output.get("output_type"))
-        shown.add(_KINDS.get(kind, kind), _content(output))
-    return _ends(shown.text, most)
+        shown.add(_NBFORMAT3_KINDS.get(kind, kind), _to_message_content(output))
+    return _shorten(shown.text, most)
 
 
 def pictures(cell: NotebookCell) -> tuple[ImagePart, ...]:
-    """What a model can look at of a cell's outputs, one of each output."""
-    return tuple(found for output in cell.outputs if (found := _picture(objects_in(output.get("data")))))
+    """Return the images in the outputs of a cell, at most one for each output."""
+    return tuple(found for output in cell.outputs if (found := _load_picture(objects_in(output.get("data")))))
 
 
-def objects(value: Any) -> Iterator[dict[str, Any]]:
-    """Those in a list, if it is one."""
+def list_objects(value: Any) -> Iterator[dict[str, Any]]:
+    """Yield the objects in a JSON list; nothing when the value is no list."""
     if isinstance(value, list):
         yield from (cast("dict[str, Any]", item) for item in cast("list[Any]", value) if isinstance(item, dict))
 
 
 def objects_in(value: Any) -> dict[str, Any]:
-    """An object, if it is one."""
+    """Return the value if it is a JSON object, else an empty one."""
     return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
 
 
-def joined(value: Any, between: str = "") -> str:
-    """A text as nbformat stores it: whole, or a list of lines."""
+def join_lines(value: Any, between: str = "") -> str:
+    """Return a text that nbformat stores as one string or as a list of lines."""
     if isinstance(value, list):
         return between.join(str(line) for line in cast("list[Any]", value))
     return value if isinstance(value, str) else ""
 
 
-def _live(number: int, cell: NotebookCell, document: NotebookDocument, output: int) -> str:
+def _render_cell(number: int, cell: NotebookCell, document: NotebookDocument, output: int) -> str:
     active = ", active" if cell.id == document.active_cell_id else ""
-    about = f" [{cell.id}]: {_kind(cell, document)}{_state(cell)}{active}"
-    return written(number, about, cell.source, put_out(cell.outputs, output) if output else "")
+    heading = f" [{cell.id}]: {_describe_kind(cell, document)}{_describe_state(cell)}{active}"
+    return format_cell(number, heading, cell.source, put_out(cell.outputs, output) if output else "")
 
 
-def _kind(cell: NotebookCell, document: NotebookDocument) -> str:
+def _describe_kind(cell: NotebookCell, document: NotebookDocument) -> str:
     return (
         "prompt"
         if cell.cell_type is CellType.CODE and is_prompt(cell.source, cells_of(document.language))
@@ -105,7 +111,7 @@ def _kind(cell: NotebookCell, document: NotebookDocument) -> str:
     )
 
 
-def _state(cell: NotebookCell) -> str:
+def _describe_state(cell: NotebookCell) -> str:
     if cell.cell_type is not CellType.CODE:
         return ""
     count = f"execution {cell.execution_count}" if cell.execution_count is not None else ""
@@ -113,24 +119,25 @@ def _state(cell: NotebookCell) -> str:
     return "".join(f", {word}" for word in (count, state) if word)
 
 
-def _ends(text: str, most: int) -> str:
-    """Errors stand at the end."""
-    left_out, half = len(text) - most, most // 2
+def _shorten(text: str, limit: int) -> str:
+    """Cut a long text in the middle: the end must stay, because errors stand there."""
+    left_out, half = len(text) - limit, limit // 2
     return text if left_out <= 0 else f"{text[:half]}\n[... {left_out} characters left out ...]\n{text[-half:]}"
 
 
-def _picture(data: Mapping[str, Any]) -> ImagePart | None:
-    for mime in _PICTURES:
-        if text := joined(data.get(mime)):
+def _load_picture(data: Mapping[str, Any]) -> ImagePart | None:
+    for mime in _IMAGE_TYPES:
+        if text := join_lines(data.get(mime)):
             with suppress(ToolError):
                 return image.of_base64("".join(text.split()), mime)
     return None
 
 
-def _content(output: Mapping[str, Any]) -> dict[str, Any]:
-    """As a message of a kernel. In nbformat 3 the data stood in the output itself, by short names."""
-    text = _ends(joined(output.get("text")), _MAX_SEEN)
-    data = {mime: _ends(joined(value), _MAX_SEEN) for mime, value in objects_in(output.get("data")).items()}
+def _to_message_content(output: Mapping[str, Any]) -> dict[str, Any]:
+    """Convert an output to the content of a kernel message. In nbformat 3 the data stood in the output itself, under
+    short names."""
+    text = _shorten(join_lines(output.get("text")), _MAX_SEEN)
+    data = {mime: _shorten(join_lines(value), _MAX_SEEN) for mime, value in objects_in(output.get("data")).items()}
     old = {"text/plain": text} | {f"image/{kind}": "" for kind in ("png", "jpeg", "svg") if kind in output}
     traceback = output.get("traceback") or [f"{output.get('ename')}: {output.get('evalue')}"]
-    return {"text": text, "data": data or old, "traceback": [_ends(joined(traceback, "\n"), _MAX_SEEN)]}
+    return {"text": text, "data": data or old, "traceback": [_shorten(join_lines(traceback, "\n"), _MAX_SEEN)]}

@@ -1,4 +1,4 @@
-"""File names as an indented tree."""
+"""Draws file names as an indented tree. It reads no disk; the names come from `files/index.py` or from a tool."""
 
 from __future__ import annotations
 
@@ -7,23 +7,24 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-# Lines: more is no overview any longer.
+# Lines. A longer tree is no overview any more.
 MAX_ENTRIES: Final = 500
 
 
 def drawn(names: Iterable[str], sizes: Mapping[str, int] | None = None) -> str:
-    """What is deep is left out first, and a folder that is not shown whole has dots behind it."""
+    """Draw the tree. The deepest entries are left out first, and a folder that is not shown whole is marked with
+    dots."""
     paths = {tuple(name.split("/")) for name in names}
     every = {path[:depth] for path in paths for depth in range(1, len(path) + 1)}
     kept = set(sorted(every, key=lambda path: (len(path), path))[:MAX_ENTRIES])
     cut = {path[:-1] for path in every - kept}
-    lines = [_line(path, path in paths, path in cut, sizes or {}) for path in sorted(kept)]
+    lines = [_draw_line(path, path in paths, path in cut, sizes or {}) for path in sorted(kept)]
     if len(kept) < len(every):
         lines.append(f"[{len(kept)} of {len(every)} entries, the nearest first; directory_tree shows more]")
     return "\n".join(lines)
 
 
-def _line(path: tuple[str, ...], is_file: bool, is_cut: bool, sizes: Mapping[str, int]) -> str:
+def _draw_line(path: tuple[str, ...], is_file: bool, is_cut: bool, sizes: Mapping[str, int]) -> str:
     indent = "  " * (len(path) - 1)
     if not is_file:
         return f"{indent}{path[-1]}/{' ...' if is_cut else ''}"

@@ -1,4 +1,7 @@
-"""HTML as text for a model: Markdown where markdownify is installed (extra `web`), else its words."""
+"""Turns HTML into text for a model: into Markdown where markdownify is installed (extra `web`), else into plain words.
+
+It must not know where a page comes from; `web_fetch.py` fetches it.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ import re
 from html.parser import HTMLParser
 from typing import Any, Final
 
-# What is on every page of a site and says nothing.
+# Elements that are on every page of a site and tell nothing about this page.
 _NOISE: Final = ("script", "style", "noscript", "template", "svg", "iframe", "nav", "header", "footer", "aside", "form")
 _BLOCKS: Final = frozenset(
     (
@@ -17,51 +20,52 @@ _BLOCKS: Final = frozenset(
 
 
 def readable(html: str) -> str:
+    """Return the text of an HTML page. Scripts, menus and the like are left out."""
     try:
         import bs4
         import markdownify
     except ImportError:
-        return _words(html)
+        return _extract_words(html)
     try:
         soup: Any = bs4.BeautifulSoup(html, "html.parser")
         for element in soup(_NOISE):
             element.decompose()
         converter: Any = markdownify.MarkdownConverter(heading_style="ATX")
         text = converter.convert_soup(soup.find("main") or soup.find("article") or soup)
-    except RecursionError:  # elements in elements in elements, a thousand deep
-        return _words(html)
+    except RecursionError:  # elements may be nested a thousand deep
+        return _extract_words(html)
     return re.sub(r"\n\s*\n\s*\n+", "\n\n", str(text)).strip()
 
 
-def _words(html: str) -> str:
-    words = _Words()
+def _extract_words(html: str) -> str:
+    words = _WordCollector()
     words.feed(html)
     words.close()
-    lines = (" ".join(line.split()) for line in "".join(words.found).split("\n"))
+    lines = (" ".join(line.split()) for line in "".join(words.parts).split("\n"))
     return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip()
 
 
-class _Words(HTMLParser):
-    """Collects the text that a reader sees. An element that is never closed hides what follows: nothing else knows
-    where it was meant to end."""
+class _WordCollector(HTMLParser):
+    """Collects the text that a reader sees. An ignored element that is never closed hides all that follows, since
+    nothing tells where it was meant to end."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.found: list[str] = []
+        self.parts: list[str] = []
         self._hidden: list[str] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:  # noqa: ARG002  # HTMLParser's
         if tag in _NOISE:
             self._hidden.append(tag)
         elif tag in _BLOCKS:
-            self.found.append("\n")
+            self.parts.append("\n")
 
     def handle_endtag(self, tag: str) -> None:
         if tag in self._hidden:
             del self._hidden[self._hidden.index(tag) :]
         elif tag in _BLOCKS:
-            self.found.append("\n")
+            self.parts.append("\n")
 
     def handle_data(self, data: str) -> None:
         if not self._hidden:
-            self.found.append(data)
+            self.parts.append(data)

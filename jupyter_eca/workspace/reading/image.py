@@ -1,5 +1,8 @@
-"""Pictures that a model can be sent. What a picture is, is told by its bytes: one that is named wrongly would be
-refused by the vendor, and with it every later turn of the chat."""
+"""Images that can be sent to a model.
+
+The type of an image is read from its bytes and not from its name: a vendor refuses an image of the wrong type, and with
+it every later turn of the chat. The module must not know who asks; PDF documents are in `pdf.py`.
+"""
 
 from __future__ import annotations
 
@@ -16,43 +19,53 @@ if TYPE_CHECKING:
 
 EXTENSIONS: Final = frozenset({".png", ".jpg", ".jpeg", ".gif", ".webp"})
 
-# Vendors refuse 5 MB of base64.
+# Vendors refuse images of more than 5 MB in base64.
 MAX_BYTES: Final = 3_750_000
 
-# Read at most, to be made smaller; and how long the longer side is then, which is all that models look at.
+# A larger image is read up to this size and made smaller. Its longer side then has so many pixels, which is all that
+# models use.
 MAX_READ: Final = 50_000_000
-_SIDE: Final = 1568
+_MAX_SIDE: Final = 1568
 
 
-def of_file(real: Path, shown: str) -> ImagePart:
-    """Raises: ToolError for what is no picture, or too large; OSError."""
+def of_file(real: Path, name: str) -> ImagePart:
+    """Load an image file.
+
+    Raises: ToolError when it is no image, or too large; OSError.
+    """
     with real.open("rb") as file:
-        return _part(file.read(MAX_READ + 1), shown)
+        return _make_part(file.read(MAX_READ + 1), name)
 
 
-def of_base64(text: str, shown: str) -> ImagePart:
-    """Raises: ToolError, as above."""
+def of_base64(text: str, name: str) -> ImagePart:
+    """Load an image from base64, or from a `data:` URI.
+
+    Raises: ToolError when it is no image, or too large.
+    """
     try:
-        return _part(base64.b64decode(text.partition("base64,")[2] or text, validate=True), shown)
+        return _make_part(base64.b64decode(text.partition("base64,")[2] or text, validate=True), name)
     except binascii.Error as error:
-        raise ToolError(f"{shown} is not valid base64: {error}.") from error
+        raise ToolError(f"{name} is not valid base64: {error}.") from error
 
 
-def of_bytes(data: bytes, shown: str) -> ImagePart:
-    """Raises: ToolError, as above."""
-    return _part(data, shown)
+def of_bytes(data: bytes, name: str) -> ImagePart:
+    """Load an image from its bytes.
+
+    Raises: ToolError when it is no image, or too large.
+    """
+    return _make_part(data, name)
 
 
-def _part(data: bytes, shown: str) -> ImagePart:
-    media_type = _media_type(data)
+def _make_part(data: bytes, name: str) -> ImagePart:
+    media_type = _detect_media_type(data)
     if not media_type:
-        raise ToolError(f"{shown} is no PNG, JPEG, GIF or WebP picture, whatever it is called.")
+        raise ToolError(f"{name} is no PNG, JPEG, GIF or WebP picture, whatever it is called.")
     if len(data) > MAX_BYTES:
-        media_type, data = "image/jpeg", _smaller(data, shown)
+        media_type, data = "image/jpeg", _shrink(data, name)
     return ImagePart(media_type, base64.b64encode(data).decode("ascii"))
 
 
-def _media_type(data: bytes) -> str:
+def _detect_media_type(data: bytes) -> str:
     if data.startswith(b"\x89PNG\r\n\x1a\n"):
         return "image/png"
     if data.startswith(b"\xff\xd8\xff"):
@@ -62,9 +75,9 @@ def _media_type(data: bytes) -> str:
     return "image/webp" if data[:4] == b"RIFF" and data[8:12] == b"WEBP" else ""
 
 
-def _smaller(data: bytes, shown: str) -> bytes:
-    """With Pillow, where that is installed."""
-    problem = f"{shown} is larger than {MAX_BYTES / 1e6:g} MB"
+def _shrink(data: bytes, name: str) -> bytes:
+    """Make an image smaller. This needs Pillow."""
+    problem = f"{name} is larger than {MAX_BYTES / 1e6:g} MB"
     if len(data) > MAX_READ:
         raise ToolError(f"{problem}, and too large to be made smaller.", "Crop it, or save it with fewer pixels.")
     try:
@@ -73,7 +86,7 @@ def _smaller(data: bytes, shown: str) -> bytes:
         raise ToolError(f"{problem}.", "Install Pillow to have it made smaller.") from None
     try:
         picture: Any = Image.open(io.BytesIO(data))
-        picture.thumbnail((_SIDE, _SIDE))
+        picture.thumbnail((_MAX_SIDE, _MAX_SIDE))
         made = io.BytesIO()
         picture.convert("RGB").save(made, "JPEG", quality=85)
     except (OSError, ValueError, SyntaxError, Image.DecompressionBombError, Image.DecompressionBombWarning) as error:

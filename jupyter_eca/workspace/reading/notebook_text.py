@@ -1,5 +1,8 @@
-"""A notebook file as a reader sees it. Tolerant, since people point at notebooks that are old, half written or broken
-by a merge."""
+"""Renders a notebook file as text for a model.
+
+It is tolerant, because users point at notebooks that are old, half written or broken by a merge. A notebook that is to
+be edited is loaded in `notebooks/file.py`, which is strict.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from jupyter_eca.errors import ToolError
 from jupyter_eca.workspace.notebooks.file import language_of
 from jupyter_eca.workspace.notebooks.prompt_cells import cells_of, is_prompt
-from jupyter_eca.workspace.reading.cell_text import NO_CELLS, joined, objects, objects_in, put_out, written
+from jupyter_eca.workspace.reading.cell_text import NO_CELLS, format_cell, join_lines, list_objects, objects_in, put_out
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -17,35 +20,39 @@ if TYPE_CHECKING:
     from jupyter_eca.workspace.notebooks.prompt_cells import Cells
 
 
-def readable(text: str, shown: str) -> str:
-    """Raises: ToolError when it is no notebook."""
+def readable(text: str, name: str) -> str:
+    """Render the content of a notebook file. `name` is the name of the file in errors.
+
+    Raises: ToolError when it is no notebook.
+    """
     try:
-        book: Any = json.loads(text if text.strip() else '{"cells": []}')
+        notebook: Any = json.loads(text if text.strip() else '{"cells": []}')
     except (ValueError, RecursionError) as error:
         raise ToolError(
-            f"{shown} is not a valid notebook: {error}.", "Read it as text, or restore an older version."
+            f"{name} is not a valid notebook: {error}.", "Read it as text, or restore an older version."
         ) from error
-    cells = _cells(objects_in(book))
+    cells = _list_cells(objects_in(notebook))
     if cells is None:
-        raise ToolError(f"{shown} is not a notebook: it has no cells.", "Read it as text.")
-    kinds = cells_of(language_of(objects_in(objects_in(book).get("metadata"))))
-    return "\n\n".join(_cell(number, cell, kinds) for number, cell in enumerate(cells, 1)) or NO_CELLS
+        raise ToolError(f"{name} is not a notebook: it has no cells.", "Read it as text.")
+    default_kind = cells_of(language_of(objects_in(objects_in(notebook).get("metadata"))))
+    return "\n\n".join(_render_cell(number, cell, default_kind) for number, cell in enumerate(cells, 1)) or NO_CELLS
 
 
-def _cells(book: dict[str, Any]) -> list[dict[str, Any]] | None:
-    """None when there are none. Until nbformat 3 they were in worksheets, of which there never was but one."""
-    if "worksheets" in book:
-        return [cell for sheet in objects(book["worksheets"]) for cell in objects(sheet.get("cells"))]
-    return list(objects(book["cells"])) if isinstance(book.get("cells"), list) else None
+def _list_cells(notebook: dict[str, Any]) -> list[dict[str, Any]] | None:
+    """Return the cells; None when the object has none. Until nbformat 3 cells were in worksheets, and a notebook had
+    one worksheet."""
+    if "worksheets" in notebook:
+        return [cell for sheet in list_objects(notebook["worksheets"]) for cell in list_objects(sheet.get("cells"))]
+    return list(list_objects(notebook["cells"])) if isinstance(notebook.get("cells"), list) else None
 
 
-def _cell(number: int, cell: Mapping[str, Any], kinds: Cells) -> str:
-    """`input`, `prompt_number` and headings as cells are nbformat 3's."""
+def _render_cell(number: int, cell: Mapping[str, Any], default_kind: Cells) -> str:
+    """Render a cell. `input`, `prompt_number` and cells that are headings come from nbformat 3."""
     kind = str(cell.get("cell_type", "unknown"))
     count = cell.get("execution_count", cell.get("prompt_number"))
-    ran = f", execution {count}" if count is not None else (", not run" if kind == "code" else "")
+    execution = f", execution {count}" if count is not None else (", not run" if kind == "code" else "")
     level = cell.get("level")
     mark = "#" * level + " " if isinstance(level, int) and 0 < level < 7 else ""
-    source = mark + joined(cell.get("source", cell.get("input")))
-    called = "prompt" if kind == "code" and is_prompt(source, kinds) else kind
-    return written(number, f": {called}{ran}", source, put_out(objects(cell.get("outputs"))))
+    source = mark + join_lines(cell.get("source", cell.get("input")))
+    shown_kind = "prompt" if kind == "code" and is_prompt(source, default_kind) else kind
+    return format_cell(number, f": {shown_kind}{execution}", source, put_out(list_objects(cell.get("outputs"))))

@@ -1,4 +1,5 @@
-"""PDF documents, which some models read whole. What one is, is told by its bytes, as with pictures."""
+"""PDF documents, which some models read whole. As with images, the type is read from the bytes and not from the
+name."""
 
 from __future__ import annotations
 
@@ -13,16 +14,20 @@ if TYPE_CHECKING:
 
 EXTENSION: Final = ".pdf"
 
-# Vendors take 32 MB of a request at most, and the whole chat is one; it is also kept with the chat.
+# Vendors accept requests of at most 32 MB, and a request contains the whole chat. The document is also stored with the
+# chat.
 MAX_BYTES: Final = 10_000_000
 
 
-def of_file(real: Path, shown: str) -> DocumentPart:
-    """Raises: ToolError for what is no PDF, or too large; OSError."""
+def of_file(real: Path, name: str) -> DocumentPart:
+    """Load a PDF file.
+
+    Raises: ToolError when it is no PDF, or too large; OSError.
+    """
     with real.open("rb") as file:
         data = file.read(MAX_BYTES + 1)
     if len(data) > MAX_BYTES:
-        raise ToolError(f"{shown} is larger than {MAX_BYTES / 1e6:g} MB.", "Split it, or take its text out with code.")
+        raise ToolError(f"{name} is larger than {MAX_BYTES / 1e6:g} MB.", "Split it, or take its text out with code.")
     if b"%PDF-" not in data[:1024]:
-        raise ToolError(f"{shown} is no PDF, whatever it is called.")
-    return DocumentPart(shown, base64.b64encode(data).decode("ascii"))
+        raise ToolError(f"{name} is no PDF, whatever it is called.")
+    return DocumentPart(name, base64.b64encode(data).decode("ascii"))

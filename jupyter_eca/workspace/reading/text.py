@@ -1,4 +1,5 @@
-"""Bytes as text, and text no longer than a model should be given unasked."""
+"""Decodes bytes as text, and cuts a text to what a model should get unasked. It must not know files; the cuts of
+tool results are made by the tools themselves."""
 
 from __future__ import annotations
 
@@ -6,11 +7,12 @@ import codecs
 from contextlib import suppress
 from typing import Final
 
-# Of one context (ECA 3.9: what is longer costs a turn more than it helps; the tools read on from there).
+# The size of one context (ECA 3.9). A longer text costs a turn more than it helps, and the tools can read on from
+# there.
 MAX_LINES: Final = 2000
 MAX_CHARACTERS: Final = 50_000
 
-_MARKS: Final = (
+_BYTE_ORDER_MARKS: Final = (
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF32_LE, "utf-32"),
     (codecs.BOM_UTF32_BE, "utf-32"),
@@ -20,36 +22,41 @@ _MARKS: Final = (
 
 
 def decoded(data: bytes) -> str | None:
-    """None when it is no text. What has no mark and is no UTF-8 is read as Western European, the usual other one."""
-    for mark, encoding in _MARKS:
+    """Decode bytes; None when they are no text. Without a byte order mark, and if they are not UTF-8, they are read
+    as Western European, the next most common encoding."""
+    for mark, encoding in _BYTE_ORDER_MARKS:
         if data.startswith(mark):
             with suppress(UnicodeDecodeError):
-                return _unified(data.decode(encoding))
+                return _unify_line_ends(data.decode(encoding))
             return None
     if b"\0" in data:
         return None
     try:
-        return _unified(data.decode("utf-8"))
+        return _unify_line_ends(data.decode("utf-8"))
     except UnicodeDecodeError as error:
-        if error.start >= len(data) - 3 and error.reason == "unexpected end of data":  # cut inside of a character
-            return _unified(data[: error.start].decode("utf-8"))
+        # The data may have been cut in the middle of a character.
+        if error.start >= len(data) - 3 and error.reason == "unexpected end of data":
+            return _unify_line_ends(data[: error.start].decode("utf-8"))
     with suppress(UnicodeDecodeError):
-        return _unified(data.decode("cp1252"))
+        return _unify_line_ends(data.decode("cp1252"))
     return None
 
 
-def _unified(text: str) -> str:
+def _unify_line_ends(text: str) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def capped(text: str, first: int = 1, total: int | None = None) -> str:
-    """The beginning, under a line that says what it is when it is not all. `first` is the number of its first line,
-    `total` how many lines there are beside it too."""
+    """Return the beginning of a text, under a line that tells which part it is if it is not the whole.
+
+    `first` is the number of its first line, and `total` how many lines the whole text has, when `text` is only a part
+    of it.
+    """
     lines = text.split("\n")
     if lines[-1] == "":
         lines.pop()
     total = first - 1 + len(lines) if total is None else total
-    kept = lines[: _fitting(lines)]
+    kept = lines[: _count_fitting(lines)]
     if len(kept) == total:
         return text
     if not kept and lines:
@@ -59,7 +66,7 @@ def capped(text: str, first: int = 1, total: int | None = None) -> str:
     return f"[lines {first}-{first + len(kept) - 1} of {total}]\n{shown}"
 
 
-def _fitting(lines: list[str]) -> int:
+def _count_fitting(lines: list[str]) -> int:
     room = MAX_CHARACTERS
     for count, line in enumerate(lines[:MAX_LINES]):
         room -= len(line) + 1

@@ -1,4 +1,7 @@
-"""A variable of the live kernel as a model reads it, as far as the configuration lets its value be told."""
+"""Renders a variable of a kernel as text for a model, as far as the user's configuration discloses its value.
+
+It must not ask kernels: the variables come from `kernels/`.
+"""
 
 from __future__ import annotations
 
@@ -12,39 +15,47 @@ if TYPE_CHECKING:
     from jupyter_eca.engine.model.request import ImagePart
     from jupyter_eca.protocol.notebook import Variable
 
-# Beneath what is told without its value.
+# Shown below variables whose values are withheld.
 HELD_BACK: Final = "[values are not told: the setting notebook.variables]"
 
 
-def described(one: Variable, telling: VariablesConfig) -> list[str]:
-    """In lines, the first with its name and type; a sample of a table is several in one."""
-    much = consent(one, telling)
-    if much is Telling.NAMES:
-        return [f"{one.name}: {one.type}"]
-    found = [f"{one.name}: {about(one)}"]
-    if one.memory is not None:
-        found.append(f"memory: {one.memory:,} bytes")
-    if one.columns:
-        found.append("columns: " + ", ".join(f"{column.name}: {column.dtype}" for column in one.columns))
-    if much is Telling.FULL:
-        found += [text] if (text := one.sample or one.preview) else []
-    return found
+def described(variable: Variable, telling: VariablesConfig) -> list[str]:
+    """Describe a variable in lines. The first one has its name and type; the sample of a table is one entry of
+    several lines."""
+    disclosure = consent(variable, telling)
+    if disclosure is Telling.NAMES:
+        return [f"{variable.name}: {variable.type}"]
+    lines = [f"{variable.name}: {about(variable)}"]
+    if variable.memory is not None:
+        lines.append(f"memory: {variable.memory:,} bytes")
+    if variable.columns:
+        lines.append("columns: " + ", ".join(f"{column.name}: {column.dtype}" for column in variable.columns))
+    if disclosure is Telling.FULL:
+        lines += [text] if (text := variable.sample or variable.preview) else []
+    return lines
 
 
-def pictured(one: Variable, telling: VariablesConfig) -> tuple[ImagePart, ...]:
-    """Raises: ToolError when it is none that a model can be shown."""
-    told = one.image and consent(one, telling) is Telling.FULL
-    return (image.of_base64(one.image, f"the picture of {one.name}"),) if told else ()
+def pictured(variable: Variable, telling: VariablesConfig) -> tuple[ImagePart, ...]:
+    """Load the picture of a variable, if it has one that may be disclosed.
+
+    Raises: ToolError when it is not an image that can be sent to a model.
+    """
+    is_allowed = variable.image and consent(variable, telling) is Telling.FULL
+    return (image.of_base64(variable.image, f"the picture of {variable.name}"),) if is_allowed else ()
 
 
-def consent(one: Variable, telling: VariablesConfig) -> Telling:
-    if one.columns:
+def consent(variable: Variable, telling: VariablesConfig) -> Telling:
+    """Return how much of a variable the configuration discloses, by what kind of value it is."""
+    if variable.columns:
         return telling.table
-    if one.image or one.type.startswith("matplotlib."):
+    if variable.image or variable.type.startswith("matplotlib."):
         return telling.figure
-    return telling.value if one.shape is None else telling.array
+    return telling.value if variable.shape is None else telling.array
 
 
-def about(one: Variable) -> str:
-    size = " x ".join(map(str, one.shape or ())) or ("" if one.length is None else f"of length {one.length}")
-    return " ".join(word for word in (one.type, size, one.dtype) if word)
+def about(variable: Variable) -> str:
+    """Describe the type, the size and the data type of a variable."""
+    size = " x ".join(map(str, variable.shape or ())) or (
+        "" if variable.length is None else f"of length {variable.length}"
+    )
+    return " ".join(word for word in (variable.type, size, variable.dtype) if word)

@@ -1,7 +1,8 @@
-"""A page of the public web.
+"""Fetches a page of the public web.
 
-Whoever can write a prompt, or a page that redirects, must not reach through us what only this machine and its network
-can: every hop is looked up once, checked, and connected to by the address that was checked.
+A prompt, or a page that redirects, must not use us to reach what only this machine or its network can reach. So the
+name of each hop is looked up once, the address is checked, and the connection is made to that address. The module must
+not know HTML; `html_text.py` turns pages into text.
 """
 
 from __future__ import annotations
@@ -23,43 +24,45 @@ Address = IPv4Address | IPv6Address
 
 MAX_HOPS: Final = 5
 TIMEOUT_S: Final = 20.0
-# Pages are mostly markup: this is twenty times what is given to a model.
+# Most of a page is markup: this is twenty times what a model gets.
 MAX_BYTES: Final = 2_000_000
 
-# Metadata of clouds (Azure's, Oracle's) at addresses that Python 3.11 takes for everybody's.
-_METADATA: Final = (ip_network("168.63.129.16/32"), ip_network("192.0.0.0/24"))
+# Addresses of cloud metadata (Azure, Oracle) that Python 3.11 takes for public ones.
+_CLOUD_METADATA: Final = (ip_network("168.63.129.16/32"), ip_network("192.0.0.0/24"))
 # Addresses that stand for an IPv4 address behind a translator.
 _TRANSLATED: Final = (ip_network("64:ff9b::/96"), ip_network("64:ff9b:1::/48"), ip_network("2002::/16"))
 _HEADERS: Final = {
     "accept": "text/html, text/markdown, text/plain;q=0.9, */*;q=0.5",
-    # what unpacks to a thousand times its size would get past the cap
+    # an answer that unpacks to a thousand times its size would get past the limit
     "accept-encoding": "identity",
     "user-agent": "jupyter-eca",
 }
 
 
 def is_public(address: Address) -> bool:
-    """Whether everybody on the internet could ask it too."""
+    """Return whether an address can be reached from everywhere on the internet."""
     if isinstance(address, IPv6Address):
         if address.ipv4_mapped is not None:
             return is_public(address.ipv4_mapped)
         if address.is_site_local or address.teredo or any(address in network for network in _TRANSLATED):
             return False
     special = address.is_multicast or address.is_reserved or address.is_unspecified or address.is_link_local
-    return address.is_global and not special and not any(address in network for network in _METADATA)
+    return address.is_global and not special and not any(address in network for network in _CLOUD_METADATA)
 
 
-async def _looked_up(host: str, port: int) -> list[str]:
+async def _look_up(host: str, port: int) -> list[str]:
     found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
     return [str(address[0]) for *_, address in found]
 
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """What may be asked: names become addresses by `lookup`, and each must be one that it `allows`."""
+    """Which hosts may be fetched from."""
 
-    lookup: Callable[[str, int], Awaitable[list[str]]] = _looked_up
+    lookup: Callable[[str, int], Awaitable[list[str]]] = _look_up
+    """Resolves a host and port to addresses."""
     allows: Callable[[Address], bool] = is_public
+    """Whether an address may be connected to. All addresses of a host must be allowed."""
 
 
 PUBLIC: Final = Reach()
@@ -67,34 +70,41 @@ PUBLIC: Final = Reach()
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """`url` is where it was in the end. Not `whole` when there was more than we take."""
+    """A page that was fetched."""
 
     url: str
+    """Its address after all redirects."""
     media_type: str
     data: bytes
     whole: bool
+    """False when the page was longer than `MAX_BYTES`, and cut."""
 
 
 async def fetch(url: str, reach: Reach = PUBLIC) -> Page:
-    """Raises: ToolError with the reason."""
+    """Fetch a page.
+
+    Raises: ToolError with the reason.
+    """
     import httpx2
 
     try:
         async with asyncio.timeout(TIMEOUT_S):
-            # making it reads all certificates from disk; no proxy: it would look names up again by itself
+            # in a thread, since creating a client reads all certificates from disk; without a proxy, which would look
+            # names up again by itself
             client = await asyncio.to_thread(httpx2.AsyncClient, trust_env=False, headers=_HEADERS)
             async with client:
-                return await _followed(client, httpx2.URL(url), reach)
+                return await _follow_redirects(client, httpx2.URL(url), reach)
     except TimeoutError:
         raise ToolError(f"{url} took more than {TIMEOUT_S:g} s.") from None
     except (httpx2.HTTPError, httpx2.InvalidURL, OSError, UnicodeError) as error:
         raise ToolError(f"{url} cannot be fetched: {error or type(error).__name__}.") from error
 
 
-async def _followed(client: AsyncClient, url: URL, reach: Reach) -> Page:
+async def _follow_redirects(client: AsyncClient, url: URL, reach: Reach) -> Page:
+    """Fetch a URL, and follow its redirects. Each hop is checked."""
     for _ in range(MAX_HOPS):
-        address = await _allowed(url, reach)
-        # what another host set is none of this one's business, though both may be the same address
+        address = await _choose_address(url, reach)
+        # cookies of another host must not be sent, even if both hosts have the same address
         client.cookies.clear()
         headers = {"host": url.netloc.decode("ascii")}
         pinned = url.copy_with(host=address)
@@ -105,7 +115,11 @@ async def _followed(client: AsyncClient, url: URL, reach: Reach) -> Page:
     raise ToolError(f"{url} is behind more than {MAX_HOPS} redirects.")
 
 
-async def _allowed(url: URL, reach: Reach) -> str:
+async def _choose_address(url: URL, reach: Reach) -> str:
+    """Return an address of the host that may be connected to.
+
+    Raises: ToolError when the URL or the host is not allowed.
+    """
     if url.scheme not in {"http", "https"} or not url.host:
         raise ToolError(f"{url} is no http or https address.")
     if url.userinfo:

@@ -1,4 +1,4 @@
-"""Which names a cell binds and takes."""
+"""Which names a cell binds, and which it reads."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import ast
 import pytest
 
 from jupyter_eca.workspace.diagnostics import name_analysis
-from jupyter_eca.workspace.diagnostics.magics import MAX_SOURCE, read
+from jupyter_eca.workspace.diagnostics.magics import MAX_SOURCE, parse_cell
 
 
 @pytest.mark.parametrize(
@@ -38,10 +38,10 @@ from jupyter_eca.workspace.diagnostics.magics import MAX_SOURCE, read
     ],
 )
 def test_the_names_of_a_cell(source: str, binds: str, takes: str, later: str) -> None:
-    tree = read(source).tree
+    tree = parse_cell(source).tree
     assert isinstance(tree, ast.Module)
-    found = name_analysis.of(tree)
-    assert (found.binds, set(found.takes), set(found.later)) == (
+    found = name_analysis.analyze_names(tree)
+    assert (found.binds, set(found.reads), set(found.reads_later)) == (
         set(binds.split()),
         set(takes.split()),
         set(later.split()),
@@ -62,14 +62,14 @@ def test_the_names_of_a_cell(source: str, binds: str, takes: str, later: str) ->
     ],
 )
 def test_magics_bind_names(source: str, binds: str) -> None:
-    assert read(source).binds == set(binds.split())
+    assert parse_cell(source).binds == set(binds.split())
 
 
 @pytest.mark.parametrize(("source", "opaque"), [("%run a.py", True), ("%%mystery\nx", True), ("%pwd", False)])
-def test_names_may_come_from_magics_that_nobody_knows(source: str, opaque: bool) -> None:
-    assert read(source).opaque is opaque
+def test_an_unknown_magic_may_bind_any_name(source: str, opaque: bool) -> None:
+    assert parse_cell(source).opaque is opaque
 
 
 @pytest.mark.parametrize("source", ["x" * (MAX_SOURCE + 1), "\0", "(" * 5000, "%" * 3000 + "(", "!(\n" * 9_000])
-def test_a_source_that_nobody_can_read_is_no_error(source: str) -> None:
-    read(source)
+def test_a_source_that_cannot_be_parsed_raises_no_error(source: str) -> None:
+    parse_cell(source)

@@ -1,4 +1,5 @@
-"""What only a notebook can have wrong, and tracebacks of IPythons of any age: `cell: code` of what is told."""
+"""Problems that only a notebook can have, and tracebacks of old and new IPython. Results are compared as `cell:
+code`."""
 
 from __future__ import annotations
 
@@ -31,7 +32,7 @@ def short(found: Iterable[EditorDiagnostic]) -> list[str]:
     return [f"{cell_of(one.uri)}: {one.code}" for one in found]
 
 
-def told(*cells: NotebookCell, kernel: Iterable[str] | None = None, language: str = "python") -> list[EditorDiagnostic]:
+def find(*cells: NotebookCell, kernel: Iterable[str] | None = None, language: str = "python") -> list[EditorDiagnostic]:
     document = NotebookDocument(path="nb.ipynb", cells=cells, language=language)
     names = None if kernel is None else frozenset(kernel)
     return notebook_state.found(document, notebook_state.sheets(document), names)
@@ -48,36 +49,36 @@ def told(*cells: NotebookCell, kernel: Iterable[str] | None = None, language: st
         ((4, 3, 2, 1), "0 1 2"),
     ],
 )
-def test_as_few_cells_as_explain_the_order_ran_out_of_it(counts: tuple[int | None, ...], out_of_order: str) -> None:
-    found = told(*(cell(str(at), "pass", count) for at, count in enumerate(counts)))
+def test_as_few_cells_as_explain_the_order_are_reported(counts: tuple[int | None, ...], out_of_order: str) -> None:
+    found = find(*(cell(str(at), "pass", count) for at, count in enumerate(counts)))
     assert [line[0] for line in short(found) if "out-of-order" in line] == out_of_order.split()
 
 
 def test_a_name_is_looked_for_above_below_and_in_the_kernel() -> None:
     cells = [cell("a", "x = 1", 4), cell("b", "x + y", 2), cell("c", "y = z", 3)]
-    found = told(*cells, kernel=["x", "y", "z", "w"])
+    found = find(*cells, kernel=["x", "y", "z", "w"])
     assert short(found) == [
         "a: out-of-order", "b: stale", "b: defined-below", "c: defined-nowhere", ": lost-by-restart",
     ]  # fmt: skip
-    assert found[1].message.endswith("made `x` anew: its outputs may be old (execution 2, 4)")
+    assert found[1].message.endswith("defined `x` again: its outputs may be old (execution 2, 4)")
     assert found[-1].message == "A restart would lose what no cell defines: w, z"
 
 
 def test_without_a_kernel_a_cell_that_worked_shows_that_a_name_was_there() -> None:
-    assert short(told(cell("a", "print(gone)", 1))) == ["a: defined-nowhere"]
-    assert short(told(cell("a", "print(gone)", 1, failed("NameError")))) == []
-    assert short(told(cell("a", "print(gone)", 1, edited=True))) == ["a: edited"]
+    assert short(find(cell("a", "print(gone)", 1))) == ["a: defined-nowhere"]
+    assert short(find(cell("a", "print(gone)", 1, failed("NameError")))) == []
+    assert short(find(cell("a", "print(gone)", 1, edited=True))) == ["a: edited"]
 
 
-def test_nothing_is_said_of_names_that_may_come_from_where_nobody_can_look() -> None:
-    assert short(told(cell("a", "from m import *", 1), cell("b", "print(x)", 2), kernel=["x", "y"])) == [
+def test_names_that_an_unreadable_cell_may_bind_are_not_reported() -> None:
+    assert short(find(cell("a", "from m import *", 1), cell("b", "print(x)", 2), kernel=["x", "y"])) == [
         "b: defined-nowhere"  # the kernel has it: that much is known
     ]
-    assert short(told(cell("a", "%run m.py", 1), cell("b", "print(x)\ny", 2), cell("c", "y = 1", 3))) == []
+    assert short(find(cell("a", "%run m.py", 1), cell("b", "print(x)\ny", 2), cell("c", "y = 1", 3))) == []
 
 
 def test_a_column_counts_characters_and_not_bytes() -> None:
-    (found,) = told(cell("a", "'äöü€' + gone", 1))
+    (found,) = find(cell("a", "'äöü€' + gone", 1))
     assert found.range.start.character == 9
 
 
@@ -140,7 +141,7 @@ Traceback (most recent call last):
         ("", ["b:0"]),
     ],
 )
-def test_an_error_is_told_in_every_place_that_its_traceback_passed_through(traceback: str, places: list[str]) -> None:
+def test_an_error_is_reported_at_every_place_of_its_traceback(traceback: str, places: list[str]) -> None:
     cells = (
         cell("a", "\ndef g(x):\n    return 1/x", 1),
         cell("b", "import helper\nhelper.call(g)", 2, failed("-" * 75, *traceback.splitlines())),
@@ -151,7 +152,7 @@ def test_an_error_is_told_in_every_place_that_its_traceback_passed_through(trace
     assert found[0].message == "E: no"
 
 
-def test_a_recursion_without_an_end_is_told_in_a_few_places_and_says_that_the_cell_was_edited() -> None:
+def test_an_endless_recursion_is_reported_at_a_few_places_and_says_that_the_cell_was_edited() -> None:
     frames = [f"Cell In[1], line {line}, in f()" for line in range(1, 3000)]
     cells = (cell("a", "\n" * 3000, 1, failed(*frames), edited=True),)
     found = tracebacks.found(NotebookDocument(path="nb.ipynb", cells=cells), lambda _file: None)

@@ -1,4 +1,4 @@
-"""Notebooks to work on."""
+"""Notebooks that the tests use."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import nbformat
 
-# nbformat says little of its types
+# nbformat is only partly typed
 node: Any = nbformat.from_dict  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
 
 
@@ -42,7 +42,8 @@ PICTURE = {"plan.png": {"image/png": "iVBORw0KGgo="}}
 
 
 def usual() -> dict[str, Any]:
-    """A text with a picture, a cell that ran, one that did not; each with something that only its author knows."""
+    """A notebook with a text that has a picture, a cell that ran, and a cell that did not. Each contains something
+    that must survive edits."""
     ran = code("ran", "print('hé')\n2", [stream("hé\n"), _result("2")], 7) | {"metadata": {"tags": ["mine"]}}
     return book(text("intro", "# Plan\n![](attachment:plan.png)", attachments=PICTURE), ran, code("new", "1 + 1"))
 

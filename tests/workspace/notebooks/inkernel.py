@@ -1,4 +1,4 @@
-"""The notebooks of an engine inside of a kernel, which nbclient runs: each call is a cell that it executes."""
+"""The notebooks of a host inside of a kernel that nbclient runs: each call is a cell that it executes."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ PATIENCE = 60
 
 
 class KernelNotebooks:
-    """`workspace.base.Notebooks`."""
+    """Implements the port `Notebooks`."""
 
     def __init__(self, client: Any) -> None:
         self._client = client
@@ -67,7 +67,7 @@ class KernelNotebooks:
         return NotebookRunResult.model_validate(await self._call(f"run({chat!r}, {path!r}, {tuple(cells)!r})"))
 
     async def show(self, path: str, cell: str | None = None) -> None:
-        """There is nobody to see it."""
+        """Do nothing, because no page is there to show it."""
 
     async def _call(self, call: str) -> Any:
         answer = json.loads(await self.execute(_CALL.format(call=call)))

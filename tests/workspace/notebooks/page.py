@@ -1,4 +1,4 @@
-"""A page with notebooks open, at the other end of a link: documents in nbformat, run by nbclient."""
+"""A page with open notebooks, at the other end of a link. Its notebooks are nbformat, and nbclient runs them."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ class Page:
         return "ok"
 
     async def settled(self) -> None:
-        """What was cancelled has ended."""
+        """Wait until cancelled runs have ended."""
         await asyncio.gather(*self.runs, return_exceptions=True)
         self.runs.clear()
 

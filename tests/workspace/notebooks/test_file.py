@@ -1,4 +1,4 @@
-"""Notebooks as files: what a file adds to the contract, and every bad thing that happens to files."""
+"""Notebook files: what they do beside the contract, and every bad thing that happens to files."""
 
 from __future__ import annotations
 
@@ -32,16 +32,18 @@ def notebooks(tmp_path: Path) -> NotebookFiles:
     return NotebookFiles(Files((tmp_path,)))
 
 
-def all_of(folder: Path) -> dict[str, bytes]:
+def read_files(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
 
 
-async def refused(notebooks: NotebookFiles, folder: Path, why: str, change: Any = EDIT, path: str = "a.ipynb") -> None:
-    """Nothing in the folder is other than before, and nothing new."""
-    before = all_of(folder)
+async def check_refused(
+    notebooks: NotebookFiles, folder: Path, why: str, change: Any = EDIT, path: str = "a.ipynb"
+) -> None:
+    """Check that a change is refused, and that no file in the folder changed or is new."""
+    before = read_files(folder)
     with pytest.raises(ToolError, match=why):
         await notebooks.edit("chat", path, (change,))
-    assert all_of(folder) == before
+    assert read_files(folder) == before
 
 
 async def test_a_file_is_written_as_jupyter_writes_it(notebooks: NotebookFiles, tmp_path: Path) -> None:
@@ -51,22 +53,22 @@ async def test_a_file_is_written_as_jupyter_writes_it(notebooks: NotebookFiles, 
     meant["cells"][2]["source"] = "2 + 2"
     write(tmp_path, "b.ipynb", meant)
     assert (tmp_path / "a.ipynb").read_bytes() == (tmp_path / "b.ipynb").read_bytes()
-    assert sorted(all_of(tmp_path)) == ["a.ipynb", "b.ipynb"]
+    assert sorted(read_files(tmp_path)) == ["a.ipynb", "b.ipynb"]
 
 
 async def test_a_file_that_changed_since_it_was_read_must_be_read_again(
     notebooks: NotebookFiles, tmp_path: Path
 ) -> None:
-    await refused(notebooks, tmp_path, "was not read")
+    await check_refused(notebooks, tmp_path, "was not read")
     await notebooks.read("a.ipynb")
     write(tmp_path, "a.ipynb", usual() | {"cells": [*usual()["cells"], text("theirs", "by hand")]})
-    await refused(notebooks, tmp_path, "changed since.*Read the notebook again")
+    await check_refused(notebooks, tmp_path, "changed since.*Read the notebook again")
     await notebooks.read("a.ipynb")
     told = await notebooks.edit("chat", "a.ipynb", (EDIT,))
     assert [cell.id for cell in told.cells] == ["intro", "ran", "new", "theirs"]
 
 
-async def test_one_edit_after_the_other_needs_no_reading_in_between(notebooks: NotebookFiles) -> None:
+async def test_two_edits_in_a_row_need_no_read_in_between(notebooks: NotebookFiles) -> None:
     await notebooks.read("a.ipynb")
     await notebooks.edit("chat", "a.ipynb", (EDIT,))
     told = await notebooks.edit("chat", "a.ipynb", (EditCell(cell_id="new", was="2 + 2", source="3"),))
@@ -80,7 +82,7 @@ async def test_two_edits_at_once_are_both_made(notebooks: NotebookFiles) -> None
     assert {cell.id for cell in (await notebooks.read("a.ipynb")).cells} >= {change.cell.id for change in added}
 
 
-async def test_somebody_who_writes_in_the_middle_of_an_edit_loses_nothing(
+async def test_a_write_by_somebody_else_in_the_middle_of_an_edit_is_not_lost(
     notebooks: NotebookFiles, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await notebooks.read("a.ipynb")
@@ -93,17 +95,17 @@ async def test_somebody_who_writes_in_the_middle_of_an_edit_loses_nothing(
     monkeypatch.setattr(os, "fsync", write_at_last)
     with pytest.raises(ToolError, match="by somebody else"):
         await notebooks.edit("chat", "a.ipynb", (EDIT,))
-    assert all_of(tmp_path) == {"a.ipynb": theirs.encode()}
+    assert read_files(tmp_path) == {"a.ipynb": theirs.encode()}
 
 
-async def test_a_file_that_was_deleted_or_renamed_is_not_made_anew(notebooks: NotebookFiles, tmp_path: Path) -> None:
+async def test_a_deleted_or_renamed_file_is_not_created_again(notebooks: NotebookFiles, tmp_path: Path) -> None:
     await notebooks.read("a.ipynb")
     (tmp_path / "a.ipynb").rename(tmp_path / "b.ipynb")
-    await refused(notebooks, tmp_path, "no notebook a.ipynb")
-    assert sorted(all_of(tmp_path)) == ["b.ipynb"]
+    await check_refused(notebooks, tmp_path, "no notebook a.ipynb")
+    assert sorted(read_files(tmp_path)) == ["b.ipynb"]
 
 
-async def test_a_file_deleted_in_the_middle_of_an_edit_is_not_made_anew(
+async def test_a_file_deleted_in_the_middle_of_an_edit_is_not_created_again(
     notebooks: NotebookFiles, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await notebooks.read("a.ipynb")
@@ -116,7 +118,7 @@ async def test_a_file_deleted_in_the_middle_of_an_edit_is_not_made_anew(
     monkeypatch.setattr(os, "fsync", delete_at_last)
     with pytest.raises(ToolError, match=r"a\.ipynb cannot be written"):
         await notebooks.edit("chat", "a.ipynb", (EDIT,))
-    assert all_of(tmp_path) == {}
+    assert read_files(tmp_path) == {}
 
 
 OLD: dict[str, Any] = {
@@ -141,7 +143,7 @@ async def test_nbformat_3_is_read_by_ids_that_stay_and_not_edited(notebooks: Not
     read = await notebooks.read("a.ipynb")
     assert [cell.source for cell in read.cells] == ["## Old", "1"]
     assert (await NotebookFiles(Files((tmp_path,))).read("a.ipynb")).cells == read.cells
-    await refused(notebooks, tmp_path, "format 3", MoveCell(cell_id=read.cells[0].id, index=1))
+    await check_refused(notebooks, tmp_path, "format 3", MoveCell(cell_id=read.cells[0].id, index=1))
 
 
 BAD = ("", "{", "[]", "null", "7", '"text"', "{}", '{"nbformat": 4}', '{"nbformat": "4", "cells": []}',
@@ -151,17 +153,17 @@ BAD = ("", "{", "[]", "null", "7", '"text"', "{}", '{"nbformat": 4}', '{"nbforma
 
 
 @pytest.mark.parametrize("content", BAD, ids=range(len(BAD)))
-async def test_what_is_no_notebook_is_told_and_left_alone(
+async def test_a_file_that_is_no_notebook_is_reported_and_not_changed(
     notebooks: NotebookFiles, tmp_path: Path, content: str
 ) -> None:
     await notebooks.read("a.ipynb")
     (tmp_path / "a.ipynb").write_text(content)
     with pytest.raises(ToolError, match=r"a\.ipynb is not a valid notebook"):
         await notebooks.read("a.ipynb")
-    await refused(notebooks, tmp_path, "not a valid notebook")
+    await check_refused(notebooks, tmp_path, "not a valid notebook")
 
 
-async def test_bytes_that_are_no_text_are_told(notebooks: NotebookFiles, tmp_path: Path) -> None:
+async def test_bytes_that_are_no_text_are_reported(notebooks: NotebookFiles, tmp_path: Path) -> None:
     (tmp_path / "a.ipynb").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(ToolError, match="not a valid notebook"):
         await notebooks.read("a.ipynb")
@@ -199,18 +201,18 @@ async def test_a_notebook_without_ids_gets_some_that_stay_and_keeps_its_format(
 
 
 @pytest.mark.parametrize("source", ["half \ud83d of it"])
-async def test_half_an_emoji_in_the_file_does_not_stop_an_edit_in_its_middle(
+async def test_half_an_emoji_in_the_file_does_not_break_an_edit(
     notebooks: NotebookFiles, tmp_path: Path, source: str
 ) -> None:
     (tmp_path / "a.ipynb").write_text(json.dumps(book(code("new", "1 + 1"), code("odd", source))))
     await notebooks.read("a.ipynb")
-    await refused(notebooks, tmp_path, "surrogates not allowed")
+    await check_refused(notebooks, tmp_path, "surrogates not allowed")
 
 
-async def test_an_id_that_no_notebook_may_have_is_refused(notebooks: NotebookFiles, tmp_path: Path) -> None:
+async def test_an_invalid_cell_id_is_refused(notebooks: NotebookFiles, tmp_path: Path) -> None:
     await notebooks.read("a.ipynb")
-    await refused(notebooks, tmp_path, "no cell id", InsertCell(index=0, cell=NewCell(id="a b")))
-    await refused(notebooks, tmp_path, "no place", InsertCell(index=-1, cell=NewCell(id="a")))
+    await check_refused(notebooks, tmp_path, "not a valid cell id", InsertCell(index=0, cell=NewCell(id="a b")))
+    await check_refused(notebooks, tmp_path, "no position", InsertCell(index=-1, cell=NewCell(id="a")))
 
 
 async def test_a_path_out_of_the_workspace_is_refused_also_through_a_link(tmp_path: Path) -> None:
@@ -222,7 +224,7 @@ async def test_a_path_out_of_the_workspace_is_refused_also_through_a_link(tmp_pa
     for path in ("../out.ipynb", "link.ipynb", str(tmp_path / "out.ipynb")):
         with pytest.raises(ToolError, match="outside of the workspace"):
             await notebooks.read(path)
-        await refused(notebooks, tmp_path, "outside of the workspace", path=path)
+        await check_refused(notebooks, tmp_path, "outside of the workspace", path=path)
 
 
 async def test_a_link_stays_a_link_and_the_mode_stays(notebooks: NotebookFiles, tmp_path: Path) -> None:
@@ -235,11 +237,11 @@ async def test_a_link_stays_a_link_and_the_mode_stays(notebooks: NotebookFiles, 
     assert (await notebooks.read("a.ipynb")).cells[2].source == "2 + 2"
 
 
-async def test_without_a_kernel_to_run_it_a_cell_is_not_run(notebooks: NotebookFiles, tmp_path: Path) -> None:
-    before = all_of(tmp_path)
+async def test_a_cell_is_not_run_without_a_kernel(notebooks: NotebookFiles, tmp_path: Path) -> None:
+    before = read_files(tmp_path)
     with pytest.raises(ToolError, match="run_code"):
         await notebooks.run("chat", "a.ipynb", ("new",))
-    assert all_of(tmp_path) == before
+    assert read_files(tmp_path) == before
 
 
 async def test_a_hundred_megabytes_of_outputs_are_kept(notebooks: NotebookFiles, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""A process that is killed while it writes a notebook."""
+"""A process that is killed while it writes a notebook leaves the old file or the new one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A shared document that pages type in while the assistant edits it. Needs jupyter-collaboration."""
+"""A shared document in which pages type while the assistant edits it. Needs jupyter-collaboration."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.asyncio
 
 @asynccontextmanager
 async def shared(folder: Path, content: Any) -> AsyncGenerator[tuple[SharedNotebooks, Any]]:
-    """The assistant's side, and the room's document, of `a.ipynb`."""
+    """The port of the assistant, and the shared document of `a.ipynb`."""
     pytest.importorskip(SHARING, reason="jupyter-collaboration is not installed")
     async with sharing_server(folder) as sharing:
         write(folder, "a.ipynb", content)
@@ -36,7 +36,7 @@ async def shared(folder: Path, content: Any) -> AsyncGenerator[tuple[SharedNoteb
 
 
 def page(document: Any) -> Any:
-    """A document of its own with what is in the room, as a page has it."""
+    """Return another document with the same content, as a page has it."""
     pycrdt, kinds = importlib.import_module("pycrdt"), importlib.import_module("jupyter_ydoc")
     own = pycrdt.Doc()
     own.apply_update(document.ydoc.get_update())
@@ -50,7 +50,7 @@ def merge(*documents: Any) -> None:
                 other.ydoc.apply_update(one.ydoc.get_update(other.ydoc.get_state()))
 
 
-async def test_what_two_pages_type_while_the_assistant_edits_is_all_there(tmp_path: Path) -> None:
+async def test_nothing_that_two_pages_type_during_an_edit_is_lost(tmp_path: Path) -> None:
     content = book(code("a", "first = 1\n"), code("b", "second = 2\n"), code("c", "third = 3\n"))
     async with shared(tmp_path, content) as (notebooks, room):
         one, two = page(room), page(room)
@@ -77,7 +77,7 @@ async def test_what_two_pages_type_while_the_assistant_edits_is_all_there(tmp_pa
         assert one.get() == two.get() == room.get()
 
 
-async def test_what_is_shared_is_listed_and_what_is_not_is_a_file(tmp_path: Path) -> None:
+async def test_shared_notebooks_are_listed_and_others_are_read_from_files(tmp_path: Path) -> None:
     async with shared(tmp_path, book(code("a", "1"))) as (notebooks, _):
         write(tmp_path, "b.ipynb", book(code("alone", "1")))
         assert [info.path for info in await notebooks.list()] == ["a.ipynb"]
@@ -87,7 +87,7 @@ async def test_what_is_shared_is_listed_and_what_is_not_is_a_file(tmp_path: Path
         assert [info.path for info in await notebooks.list()] == ["a.ipynb"]
 
 
-async def test_a_shared_notebook_whose_file_is_gone_is_told_and_not_edited(tmp_path: Path) -> None:
+async def test_a_shared_notebook_whose_file_is_gone_is_not_edited(tmp_path: Path) -> None:
     async with shared(tmp_path, book(code("a", "1"))) as (notebooks, room):
         await notebooks.read("a.ipynb")
         (tmp_path / "a.ipynb").rename(tmp_path / "b.ipynb")
