@@ -1,6 +1,6 @@
 /** The plugins that JupyterLab loads. */
 
-import { commands } from './status/commands';
+import { commands } from './notebook/plugin';
 import { ghosting } from './inline/plugin';
 import { helping } from './errors/plugin';
 import { managing } from './settings/plugin';

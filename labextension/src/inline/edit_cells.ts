@@ -7,10 +7,10 @@ import { UUID } from '@lumino/coreutils';
 
 import { put } from '../review/cell_bar';
 import { CellDiff } from '../review/cell_diff';
-import { CellEdit } from './cell_edit';
+import { CellEdit } from './edit_box';
 import { HunkPainter } from '../review/hunk_painter';
 import { Look } from '../review/hunk_view';
-import { LiveNotebooks } from '../notebook/host';
+import { LiveNotebooks } from '../notebook/live_notebooks';
 import { Range, RewriteContentReceivedParams, RewritePromptParams } from '../wire/protocol';
 import { Session } from '../chat/session';
 

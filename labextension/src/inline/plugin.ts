@@ -6,7 +6,7 @@ import { ISettingRegistry } from '@jupyterlab/settingregistry';
 import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 
 import type { Ghosts } from './completion_provider';
-import { assistantIcon } from '../view/icon';
+import { assistantIcon } from '../view/common/assistant_icon';
 
 /** Of schema/plugin.json. */
 const PLUGIN = 'jupyter-eca:plugin';

@@ -10,8 +10,8 @@ import { aroundFile, fileContext, fileOf, linesOf, Place, placeOf, toldOf } from
 import { FindCell } from '../chat/pasted_cells';
 import { base, plain } from '../render/format';
 import { Surroundings } from '../view/App';
-import { Around } from '../view/Chips';
-import { CodePlace } from '../view/env';
+import { Around } from '../view/composer/Chips';
+import { CodePlace } from '../view/common/env';
 
 /** A traceback says what it says in its first and last lines. */
 const LONGEST_ERROR = 4000;

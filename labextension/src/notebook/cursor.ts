@@ -7,7 +7,7 @@ import type { Widget } from '@lumino/widgets';
 
 import { TextContext } from '../wire/protocol';
 import { base } from '../render/format';
-import { Around } from '../view/Chips';
+import { Around } from '../view/composer/Chips';
 
 /** Before and after the cursor: a function, usually. As many as the server takes of a file. */
 const AROUND = 20;

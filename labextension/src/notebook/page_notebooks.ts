@@ -4,7 +4,7 @@ import { Cell } from '@jupyterlab/cells';
 import { Notebook, NotebookActions } from '@jupyterlab/notebook';
 import { ServerConnection } from '@jupyterlab/services';
 
-import type { LabParts, LiveNotebooks } from './host';
+import type { LabParts, LiveNotebooks } from './live_notebooks';
 
 /** A cell that asks, or loads what asks; where cells are prompts every cell does. */
 const ASKS = /^\s*%%?eca\b|\bjupyter_eca\b/m;
@@ -27,7 +27,7 @@ export class Page {
 
   /** One for the panel and for cells: what one of them marks, the other clears. */
   notebooks(): Promise<LiveNotebooks> {
-    this.host ??= import('./host').then(({ LiveNotebooks }) => new LiveNotebooks(this.lab));
+    this.host ??= import('./live_notebooks').then(({ LiveNotebooks }) => new LiveNotebooks(this.lab));
     return this.host;
   }
 

@@ -5,7 +5,7 @@ import { TranslationBundle } from '@jupyterlab/translation';
 import { editIcon } from '@jupyterlab/ui-components';
 import { CommandRegistry } from '@lumino/commands';
 
-import { assistantIcon } from '../view/icon';
+import { assistantIcon } from '../view/common/assistant_icon';
 import { PanelPlace } from './place';
 
 /** Menus, toolbars and shortcuts name these in schema/plugin.json. */

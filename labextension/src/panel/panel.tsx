@@ -9,25 +9,25 @@ import * as React from 'react';
 
 import '../../style/panel.css';
 
-import { Always } from '../chat/approval_rule';
+import { Always } from '../chat/approval_rules';
 import { Editing } from '../inline/edit_cells';
 import { flagsOf } from '../chat/flags';
 import { pathOf } from '../render/sanitize';
 import { ActiveInstructions } from '../notebook/instructions';
 import { openLink } from '../wire/link';
-import type { LabParts, LiveNotebooks } from '../notebook/host';
+import type { LabParts, LiveNotebooks } from '../notebook/live_notebooks';
 import { codePlace, finder, NotebookSurroundings } from '../notebook/active_notebook';
 import { show } from './notices';
 import { wholeOutput } from '../chat/tool_output';
 import { HunkPainter } from '../review/hunk_painter';
-import type { Preferred } from '../view/preferences';
+import type { Preferred } from '../view/common/preferences';
 import { Remembered } from '../chat/tab_storage';
 import { markdownInto } from '../render/markdown';
 import { Reviewing } from '../review/controller';
 import type { Link } from '../wire/rpc';
 import { Session } from '../chat/session';
 import { App } from '../view/App';
-import { Env, EnvProvider } from '../view/env';
+import { Env, EnvProvider } from '../view/common/env';
 
 export interface PanelParts {
   readonly settings: ServerConnection.ISettings;

@@ -11,10 +11,10 @@ import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 import type { Widget } from '@lumino/widgets';
 
 import { addCellCommands, CellCommand } from './cell_commands';
-import { assistantIcon } from '../view/icon';
+import { assistantIcon } from '../view/common/assistant_icon';
 import { Page } from '../notebook/page_notebooks';
 import { IPanelPlace, PanelPlace } from './place';
-import { Preferred } from '../view/preferences';
+import { Preferred } from '../view/common/preferences';
 
 /** Menus and shortcuts name it in schema/plugin.json. */
 const OPEN = 'eca:open-panel';

@@ -15,7 +15,7 @@ import { CellDiff } from './cell_diff';
 import { accept, look, reject } from '../chat/changes';
 import { HunkPainter } from './hunk_painter';
 import { Look } from './hunk_view';
-import { LiveNotebooks } from '../notebook/host';
+import { LiveNotebooks } from '../notebook/live_notebooks';
 import { Remembered } from '../chat/tab_storage';
 import { Note, notesOf } from './notes';
 import { Session } from '../chat/session';

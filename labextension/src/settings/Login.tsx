@@ -6,7 +6,7 @@
 import * as React from 'react';
 
 import { LoginField, LoginStep, ProviderStatus } from '../wire/protocol';
-import { useEnv } from '../view/env';
+import { useEnv } from '../view/common/env';
 
 interface Props {
   readonly provider: ProviderStatus;

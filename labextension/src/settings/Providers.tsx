@@ -4,7 +4,7 @@ import * as React from 'react';
 
 import { LoginStep, ProviderStatus } from '../wire/protocol';
 import { Session } from '../chat/session';
-import { useEnv } from '../view/env';
+import { useEnv } from '../view/common/env';
 import { Login } from './Login';
 
 export function Providers({ session }: { readonly session: Session }): React.ReactElement {

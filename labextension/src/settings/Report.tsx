@@ -2,8 +2,8 @@
 
 import * as React from 'react';
 
-import { useEnv } from '../view/env';
-import { Markdown } from '../view/Markdown';
+import { useEnv } from '../view/common/env';
+import { Markdown } from '../view/common/Markdown';
 
 export function Report({ report }: { readonly report: () => Promise<string> }): React.ReactElement {
   const { trans } = useEnv();

@@ -4,7 +4,7 @@ import * as React from 'react';
 
 import { ApprovalRule, ApprovalsListResult } from '../wire/protocol';
 import { Session } from '../chat/session';
-import { useEnv } from '../view/env';
+import { useEnv } from '../view/common/env';
 
 export function Rules({ session }: { readonly session: Session }): React.ReactElement {
   const { trans, always } = useEnv();

@@ -4,7 +4,7 @@ import * as React from 'react';
 
 import { ServerLogLine, ServerStatus, ServerTool, ToolServerUpdatedParams } from '../wire/protocol';
 import { plain } from '../render/format';
-import { useEnv } from '../view/env';
+import { useEnv } from '../view/common/env';
 
 export interface ServerActions {
   readonly onStart: (name: string) => void;

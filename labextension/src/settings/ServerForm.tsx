@@ -4,7 +4,7 @@ import * as React from 'react';
 
 import { pairs, words } from './command_line';
 import { McpAddServerParams } from '../wire/protocol';
-import { useEnv } from '../view/env';
+import { useEnv } from '../view/common/env';
 import { typed } from './Login';
 
 interface Props {

@@ -4,7 +4,7 @@ import * as React from 'react';
 
 import { ServerLogLine } from '../wire/protocol';
 import { Session } from '../chat/session';
-import { useEnv } from '../view/env';
+import { useEnv } from '../view/common/env';
 import { Server, ServerActions } from './Server';
 import { ServerForm } from './ServerForm';
 

@@ -3,12 +3,12 @@
 import * as React from 'react';
 
 import { Session } from '../chat/session';
-import { Boundary } from '../view/Boundary';
-import { Costs } from '../view/Costs';
-import { useEnv } from '../view/env';
-import { Icon, IconName } from '../view/Icon';
-import { Jobs } from '../view/Jobs';
-import { Messages } from '../view/Messages';
+import { Boundary } from '../view/common/Boundary';
+import { Costs } from './Costs';
+import { useEnv } from '../view/common/env';
+import { Icon, IconName } from '../view/common/Icon';
+import { Jobs } from './Jobs';
+import { Messages } from '../view/common/Messages';
 import { Providers } from './Providers';
 import { Report } from './Report';
 import { Rules } from './Rules';

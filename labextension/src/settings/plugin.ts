@@ -4,7 +4,7 @@ import { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application'
 import { ICommandPalette, MainAreaWidget } from '@jupyterlab/apputils';
 import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 
-import { assistantIcon } from '../view/icon';
+import { assistantIcon } from '../view/common/assistant_icon';
 import { IPanelPlace, PanelPlace } from '../panel/place';
 import type { SettingsWidget } from './widget';
 

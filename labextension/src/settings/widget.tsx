@@ -6,7 +6,7 @@ import * as React from 'react';
 import '../../style/settings.css';
 
 import type { AssistantPanel } from '../panel/panel';
-import { EnvProvider } from '../view/env';
+import { EnvProvider } from '../view/common/env';
 import { isSection, Section, Settings } from './Settings';
 
 export class SettingsWidget extends ReactWidget {

@@ -3,8 +3,8 @@
 import * as React from 'react';
 
 import { ChatId, ChatSummary } from '../wire/protocol';
-import { useEnv } from './env';
-import { Icon, IconButton } from './Icon';
+import { useEnv } from './common/env';
+import { Icon, IconButton } from './common/Icon';
 
 interface Props {
   readonly chats: readonly ChatSummary[];

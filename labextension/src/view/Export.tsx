@@ -2,8 +2,8 @@
 
 import * as React from 'react';
 
-import { Choices } from './Choices';
-import { useEnv } from './env';
+import { Choices } from './common/Choices';
+import { useEnv } from './common/env';
 
 interface Props {
   /** Undefined is "not at all". */

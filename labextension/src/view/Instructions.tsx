@@ -2,7 +2,7 @@
 
 import * as React from 'react';
 
-import { useEnv } from './env';
+import { useEnv } from './common/env';
 
 /** Of one notebook. Those of one that is not `trusted` are not told to a model. */
 export interface Instructed {

@@ -5,7 +5,7 @@ import * as React from 'react';
 import { UsageContent } from '../wire/protocol';
 import { Connection } from '../chat/state';
 import { count, dollars } from '../render/format';
-import { useEnv } from './env';
+import { useEnv } from './common/env';
 
 interface Props {
   readonly connection: Connection;

@@ -2,8 +2,8 @@
 
 import * as React from 'react';
 
-import { useEnv } from './env';
-import { Markdown } from './Markdown';
+import { useEnv } from './common/env';
+import { Markdown } from './common/Markdown';
 
 interface Props {
   readonly configured: boolean;

@@ -4,7 +4,7 @@ import * as React from 'react';
 
 import { Session } from '../chat/session';
 import { App, Surroundings } from '../view/App';
-import { Env, EnvProvider } from '../view/env';
+import { Env, EnvProvider } from '../view/common/env';
 import { InstructionsSource } from '../view/Instructions';
 
 interface Props {

@@ -4,13 +4,13 @@ import * as React from 'react';
 import { createRoot } from 'react-dom/client';
 
 import { Session } from '../chat/session';
-import { Deciding } from '../view/Deciding';
-import { Env, EnvProvider } from '../view/env';
+import { Deciding } from '../view/PendingDecisions';
+import { Env, EnvProvider } from '../view/common/env';
 import { openChannel } from './channel';
 import { markdownInto } from './markdown';
 import { Shown, Widget } from './model';
 import { later, newId } from './page';
-import { words } from './words';
+import { words } from './untranslated';
 
 /** The kernel speaks first of the chat, then of what waits in it. */
 export function cardSession(model: Shown['model']): Session {

@@ -10,7 +10,7 @@ import { wholeOutput } from '../chat/tool_output';
 import { ChatId } from '../wire/protocol';
 import { Session } from '../chat/session';
 import { Surroundings } from '../view/App';
-import { Env } from '../view/env';
+import { Env } from '../view/common/env';
 import { InstructionsSource } from '../view/Instructions';
 import { openChannel } from './channel';
 import { markdownInto } from './markdown';
@@ -18,7 +18,7 @@ import { Widget, WidgetModel } from './model';
 import { later, newId } from './page';
 import { hideRecord } from './record';
 import { WidgetPanel } from './WidgetPanel';
-import { words } from './words';
+import { words } from './untranslated';
 
 /** There is no notebook to be seen from in here: what the kernel knows of it, `@` offers. */
 const NOWHERE: Surroundings = { subscribe: () => () => undefined, current: () => undefined, read: () => [] };

@@ -1,0 +1,95 @@
+/** What a turn waits for, and nothing else of its chat: the calls to approve, the questions, and a way to stop. */
+
+import * as React from 'react';
+
+import { ToolBlock } from '../chat/blocks';
+import { ChatId } from '../wire/protocol';
+import { Session } from '../chat/session';
+import { Chat, State } from '../chat/state';
+import { announcement } from './announcement';
+import { Decide } from './tools/Approval';
+import { Boundary } from './common/Boundary';
+import { useEnv } from './common/env';
+import { Question } from './transcript/Question';
+import { ToolCard } from './tools/ToolCard';
+
+interface Props {
+  readonly session: Session;
+  /** Called before what is decided about goes away, and the focus with it. */
+  readonly onDecide: () => void;
+}
+
+export function Deciding({ session, onDecide }: Props): React.ReactElement | null {
+  const { trans } = useEnv();
+  const now = (): State => session.state;
+  const state = React.useSyncExternalStore(session.subscribe, now, now);
+  const { chat } = session;
+  if (state.connection === 'lost' || state.connection === 'absent') {
+    return <p className="eca-Note">{trans.__('The kernel does not answer: nothing can be decided here now.')}</p>;
+  }
+  const calls = callsOf(chat).filter(([{ status }]) => status === 'waiting');
+  if (calls.length + chat.questions.length === 0) {
+    return null;
+  }
+  return (
+    <div className="eca-Panel eca-Deciding" role="group" aria-label={trans.__('The assistant asks')}>
+      <p className="eca-Hidden" role="status" aria-live="polite">
+        {announcement(state, { ...chat, blocks: calls.map(([block]) => block) }, trans)}
+      </p>
+      {calls.map(([block, chatId]) => (
+        <Boundary key={`${String(chatId)} ${block.id}`} instead={trans.__('A part of this chat could not be shown.')}>
+          <ToolCard block={block} {...deciding(session, chatId, onDecide)} />
+        </Boundary>
+      ))}
+      {chat.questions.map(question => (
+        <Question
+          key={question.key}
+          question={question}
+          onAnswer={(key, answer) => {
+            onDecide();
+            session.answer(key, answer);
+          }}
+        />
+      ))}
+      <div className="eca-Deciding-stop">
+        <button
+          type="button"
+          className="eca-Button"
+          title={trans.__('Nothing of this runs, and the answer ends')}
+          onClick={() => {
+            onDecide();
+            session.stop();
+          }}
+        >
+          {trans.__('Stop')}
+        </button>
+      </div>
+    </div>
+  );
+}
+
+/** With those of subagents; each with the chat that it is of. */
+function callsOf(chat: Chat): readonly (readonly [ToolBlock, ChatId])[] {
+  const chats = [
+    [chat.id, chat.blocks] as const,
+    ...Object.entries(chat.agents ?? {}).map(([id, { blocks }]) => [id, blocks] as const)
+  ];
+  return chats.flatMap(([id, blocks]) =>
+    blocks.flatMap(block => (block.kind === 'tool' ? [[block, id] as const] : []))
+  );
+}
+
+function deciding(session: Session, chatId: ChatId, onDecide: () => void): Decide {
+  return {
+    onApprove: (id, forSession) => {
+      onDecide();
+      session.approve(id, forSession, chatId);
+    },
+    onReject: (id, reason) => {
+      onDecide();
+      session.reject(id, reason, chatId);
+    },
+    // What runs is not shown here.
+    onBackground: () => undefined
+  };
+}

@@ -1,0 +1,34 @@
+/** Text as it is, its first part: what a tool prints may be of any size. */
+
+import * as React from 'react';
+
+import { plain } from '../../render/format';
+import { useEnv } from './env';
+
+const FIRST = 4000;
+const MORE = 40_000;
+
+export const LongText = React.memo(function LongText({ text }: { readonly text: string }): React.ReactElement {
+  const { trans } = useEnv();
+  const [size, setSize] = React.useState(FIRST);
+  // Cut before it is cleaned: cleaning ten megabytes to show four kilobytes would be felt.
+  const shown = React.useMemo(() => plain(text.slice(0, size)), [text, size]);
+  return (
+    <div className="eca-LongText">
+      <pre dir="auto" tabIndex={0}>
+        {shown}
+      </pre>
+      {text.length > size && (
+        <button
+          type="button"
+          className="eca-Link"
+          onClick={() => {
+            setSize(size + MORE);
+          }}
+        >
+          {trans.__('Show more (%1 characters are hidden)', text.length - size)}
+        </button>
+      )}
+    </div>
+  );
+});

@@ -1,0 +1,35 @@
+/** What an assistant says. Rendered piece by piece, so that text which grows costs what its last piece costs. */
+
+import * as React from 'react';
+
+import { segments } from '../../render/markdown_segments';
+import { useEnv } from './env';
+import { LongText } from './LongText';
+
+/** One piece as long as this is no prose: shown as it is, part by part, because a parser would hold up the page. */
+const LONGEST_PIECE = 50_000;
+
+export const Markdown = React.memo(function Markdown({ text }: { readonly text: string }): React.ReactElement {
+  return (
+    <div className="eca-Markdown">
+      {segments(text).map((piece, index) => (
+        <Piece key={index} text={piece} />
+      ))}
+    </div>
+  );
+});
+
+function Piece({ text }: { readonly text: string }): React.ReactElement {
+  return text.length > LONGEST_PIECE ? <LongText text={text} /> : <Rendered text={text} />;
+}
+
+const Rendered = React.memo(function Rendered({ text }: { readonly text: string }): React.ReactElement {
+  const { markdown } = useEnv();
+  const host = React.useRef<HTMLDivElement>(null);
+  React.useLayoutEffect(() => {
+    if (host.current !== null) {
+      void markdown(host.current, text);
+    }
+  }, [markdown, text]);
+  return <div className="eca-Piece jp-RenderedHTMLCommon jp-RenderedMarkdown" dir="auto" ref={host} />;
+});

@@ -1,0 +1,68 @@
+/** What every view may use: words and the means of the place it is shown in. Lab and widget each bring their own. */
+
+import type { TranslationBundle } from '@jupyterlab/translation';
+import * as React from 'react';
+
+import type { Always } from '../../chat/approval_rules';
+import type { Flags } from '../../chat/flags';
+import type { FindCell } from '../../chat/pasted_cells';
+import { DEFAULTS, Preferences } from './preferences';
+
+/** What can be done with a block of code. `place` is undefined where there is no notebook to put it into. */
+export interface CodeTools {
+  readonly copy: (text: string) => Promise<void>;
+  readonly place: CodePlace | undefined;
+}
+
+export interface CodePlace {
+  readonly insertBelow: (code: string) => void;
+  /** In a cell of its own, so that what ran can be seen. */
+  readonly runBelow: (code: string) => void;
+  readonly replaceCell: (code: string) => void;
+}
+
+export interface Env {
+  readonly trans: TranslationBundle;
+  readonly code: CodeTools;
+  /** Fills an element with Markdown that is not trusted. */
+  readonly markdown: (host: HTMLElement, text: string) => Promise<void>;
+  /** All of what a tool call has put out, of which it shows a part. */
+  readonly wholeOutput?: (toolCallId: string) => Promise<string | undefined>;
+  readonly openPath: (path: string) => void;
+  /** Brings a notebook to the front, and a cell of it into sight. */
+  readonly showCell: (path: string, cellId?: string) => void;
+  readonly findCell?: FindCell;
+  readonly preferred?: Observed<Preferences>;
+  readonly openSettings?: () => void;
+  readonly always?: Always;
+  readonly flags?: Flags;
+}
+
+/** Something that changes by itself. */
+export interface Observed<T> {
+  readonly subscribe: (watcher: () => void) => () => void;
+  readonly current: () => T;
+}
+
+const EnvContext = React.createContext<Env | undefined>(undefined);
+export const EnvProvider = EnvContext.Provider;
+
+export function useEnv(): Env {
+  const env = React.useContext(EnvContext);
+  if (env === undefined) {
+    throw new Error('a view is shown without its surroundings');
+  }
+  return env;
+}
+
+const unchanging = (): (() => void) => () => undefined;
+const defaults = (): Preferences => DEFAULTS;
+
+export function usePreferences(): Preferences {
+  const { preferred } = useEnv();
+  return React.useSyncExternalStore(
+    preferred?.subscribe ?? unchanging,
+    preferred?.current ?? defaults,
+    preferred?.current ?? defaults
+  );
+}

@@ -1,0 +1,314 @@
+/** The prompt box. Enter sends and Shift+Enter begins a line, or the other way round; while a turn runs it is steered, or
+ * with Alt+Enter waits for its end. */
+
+import * as React from 'react';
+
+import { imageContext, images, LARGEST_IMAGE } from '../../chat/images';
+import { cellContext, cellsIn, PastedCell } from '../../chat/pasted_cells';
+import { keyOf, Offer } from '../../chat/suggestions';
+import { ChatContext } from '../../wire/protocol';
+import { replaced, Trigger } from '../../chat/completion_trigger';
+import { useCellDrop } from './cell_drop';
+import { Around, Chips } from './Chips';
+import { Completion, useCompletion } from './Completion';
+import { useEnv, usePreferences } from '../common/env';
+import { Asks, Estimated } from './Estimate';
+import { Icon, IconButton, StopIcon } from '../common/Icon';
+
+/** Text that comes from elsewhere; `key` tells the same text twice apart. */
+export interface Draft {
+  readonly key: number;
+  readonly text: string;
+}
+
+interface Props {
+  readonly busy: boolean;
+  readonly connected: boolean;
+  readonly editing: boolean;
+  readonly draft: Draft;
+  readonly around: Around | undefined;
+  readonly asks: Asks;
+  readonly query: (trigger: Trigger, contexts: readonly ChatContext[]) => Promise<readonly Offer[]>;
+  /** Whether it was taken: else the words stay in the box. `later`: not before the turn under way has ended. */
+  readonly onSend: (
+    text: string,
+    contexts: readonly ChatContext[],
+    around: boolean,
+    later: boolean
+  ) => Promise<boolean>;
+  readonly onStop: () => void;
+  readonly onCancelEdit: () => void;
+  /** The arrow up in an empty box. */
+  readonly onEditLast: () => void;
+  readonly onTrouble: (text: string) => void;
+  readonly children?: React.ReactNode;
+}
+
+export function Composer(props: Props): React.ReactElement {
+  const { busy, connected, editing, query, onSend, onStop } = props;
+  const { trans, findCell = () => undefined } = useEnv();
+  const { sendKey, chips } = usePreferences();
+  const around = chips ? props.around : undefined;
+  const id = React.useId();
+  const whole = React.useRef<HTMLDivElement>(null);
+  const box = React.useRef<HTMLTextAreaElement>(null);
+  const [text, setText] = React.useState('');
+  const [cursor, setCursor] = React.useState(0);
+  const [contexts, setContexts] = React.useState<readonly ChatContext[]>([]);
+  const [aroundOn, setAroundOn] = React.useState(true);
+  const [sending, setSending] = React.useState(false);
+  const ask = React.useCallback((trigger: Trigger) => query(trigger, contexts), [query, contexts]);
+  const { completing, move, close } = useCompletion(text, cursor, ask);
+  const put = usePut(box, setText, setCursor);
+  useDraft(props.draft, put);
+  useGrowing(box, text);
+
+  const take = (offer: Offer): void => {
+    if (completing !== undefined) {
+      put(...replaced(text, completing.trigger, offer.insert ?? ''));
+      if (offer.context !== undefined) {
+        add(offer.context);
+      }
+    }
+  };
+  const add = (context: ChatContext): void => {
+    setContexts(before => [...before.filter(other => keyOf(other) !== keyOf(context)), context]);
+  };
+  const attach = (data: DataTransfer): boolean => {
+    for (const file of images(data)) {
+      if (file.size > LARGEST_IMAGE) {
+        props.onTrouble(trans.__('This image is too large: 5 MB is the most.'));
+      } else {
+        void imageContext(file).then(add, () => {
+          props.onTrouble(trans.__('This image cannot be read.'));
+        });
+      }
+    }
+    return images(data).length > 0;
+  };
+  const attachCells = (cells: readonly PastedCell[]): void => {
+    for (const cell of cells) {
+      add(cellContext(cell, findCell));
+    }
+    box.current?.focus();
+  };
+  useCellDrop(whole, attachCells);
+  const send = async (later: boolean): Promise<void> => {
+    const words = text.trim();
+    if (words === '' || sending || !connected) {
+      return;
+    }
+    setSending(true);
+    put('', 0);
+    const taken = await onSend(words, contexts, chips && aroundOn, later);
+    setSending(false);
+    if (taken) {
+      setContexts([]);
+    } else {
+      put(words, words.length);
+    }
+  };
+  const onKeyDown = (event: React.KeyboardEvent): void => {
+    const offer = completing?.offers?.[completing.active];
+    if (event.nativeEvent.isComposing) {
+      return;
+    }
+    const action = keyAction(event, offer !== undefined, completing !== undefined, sendKey === 'Shift+Enter');
+    if (action === undefined) {
+      if (event.key === 'ArrowUp' && text === '' && !busy) {
+        props.onEditLast();
+      } else if (event.key === 'Escape' && editing) {
+        put('', 0);
+        props.onCancelEdit();
+      }
+      return;
+    }
+    event.preventDefault();
+    event.stopPropagation();
+    if (action === 'send') {
+      void send(event.altKey);
+    } else if (action === 'close') {
+      close();
+    } else if (action === 'take' && offer !== undefined) {
+      take(offer);
+    } else {
+      move(action === 'next' ? 1 : -1);
+    }
+  };
+
+  const open = completing?.offers?.length !== undefined && completing.offers.length > 0;
+  return (
+    <div
+      ref={whole}
+      className="eca-Composer"
+      onDragOver={event => {
+        event.preventDefault();
+      }}
+      onDrop={event => {
+        if (attach(event.dataTransfer)) {
+          event.preventDefault();
+        }
+      }}
+    >
+      {completing !== undefined && <Completion id={id} completing={completing} onTake={take} />}
+      {editing && (
+        <p className="eca-Composer-editing">
+          {trans.__('Changing your last message')}
+          <button
+            type="button"
+            className="eca-Link"
+            onClick={() => {
+              put('', 0);
+              props.onCancelEdit();
+            }}
+          >
+            {trans.__('Cancel')}
+          </button>
+        </p>
+      )}
+      <Chips
+        around={around}
+        aroundOn={aroundOn}
+        onAround={setAroundOn}
+        contexts={contexts}
+        onRemove={context => {
+          setContexts(contexts.filter(other => other !== context));
+        }}
+      />
+      <textarea
+        ref={box}
+        rows={1}
+        dir="auto"
+        value={text}
+        role="combobox"
+        aria-label={trans.__('Message to the assistant')}
+        aria-autocomplete="list"
+        aria-expanded={open}
+        aria-controls={open ? id : undefined}
+        aria-activedescendant={open ? `${id}-${String(completing.active)}` : undefined}
+        placeholder={busy ? trans.__('Steer the assistant…') : trans.__('Ask… @ adds context, / commands')}
+        onChange={event => {
+          setText(event.target.value);
+          setCursor(event.target.selectionStart);
+        }}
+        onSelect={event => {
+          setCursor(event.currentTarget.selectionStart);
+        }}
+        onKeyDown={onKeyDown}
+        onPaste={event => {
+          const cells = cellsIn(event.clipboardData.getData('text/plain'));
+          if (cells !== undefined || attach(event.clipboardData)) {
+            event.preventDefault();
+            attachCells(cells ?? []);
+          }
+        }}
+      />
+      {connected && !busy && (
+        <Estimated
+          asks={props.asks}
+          text={text.trim()}
+          contexts={contexts}
+          along={chips && aroundOn}
+          place={aroundOn ? (around?.detail ?? '') : ''}
+        />
+      )}
+      <div className="eca-Composer-bar">
+        {props.children}
+        {busy && (
+          <button
+            type="button"
+            className="eca-Send eca-mod-stop"
+            title={trans.__('Stop')}
+            aria-label={trans.__('Stop')}
+            onClick={onStop}
+          >
+            <StopIcon />
+          </button>
+        )}
+        {busy && text.trim() !== '' && (
+          <IconButton
+            icon="queue"
+            label={trans.__('Ask after this answer (Alt+Enter)')}
+            onClick={() => void send(true)}
+          />
+        )}
+        {(!busy || text.trim() !== '') && (
+          <button
+            type="button"
+            className="eca-Send"
+            disabled={text.trim() === '' || sending || !connected}
+            title={busy ? trans.__('Steer') : trans.__('Send')}
+            aria-label={busy ? trans.__('Steer') : trans.__('Send')}
+            onClick={() => void send(false)}
+          >
+            <Icon name="send" />
+          </button>
+        )}
+      </div>
+    </div>
+  );
+}
+
+type KeyAction = 'send' | 'take' | 'close' | 'next' | 'previous';
+
+function keyAction(
+  event: React.KeyboardEvent,
+  offered: boolean,
+  completing: boolean,
+  shifted: boolean
+): KeyAction | undefined {
+  switch (event.key) {
+    case 'Enter':
+      return !event.shiftKey && offered ? 'take' : event.shiftKey === shifted ? 'send' : undefined;
+    case 'Tab':
+      return offered && !event.shiftKey ? 'take' : undefined;
+    case 'Escape':
+      return completing ? 'close' : undefined;
+    case 'ArrowDown':
+      return offered ? 'next' : undefined;
+    case 'ArrowUp':
+      return offered ? 'previous' : undefined;
+    default:
+      return undefined;
+  }
+}
+
+/** Sets the text and where its cursor is, once the text is there. */
+function usePut(
+  box: React.RefObject<HTMLTextAreaElement>,
+  setText: (text: string) => void,
+  setCursor: (cursor: number) => void
+): (text: string, cursor: number) => void {
+  const [wanted, setWanted] = React.useState<readonly [number]>();
+  React.useLayoutEffect(() => {
+    if (wanted !== undefined) {
+      box.current?.setSelectionRange(wanted[0], wanted[0]);
+    }
+  }, [box, wanted]);
+  return React.useCallback(
+    (text, cursor) => {
+      setText(text);
+      setCursor(cursor);
+      setWanted([cursor]);
+    },
+    [setText, setCursor]
+  );
+}
+
+function useDraft({ key, text }: Draft, put: (text: string, cursor: number) => void): void {
+  React.useEffect(() => {
+    if (key > 0) {
+      put(text, text.length);
+    }
+  }, [key, text, put]);
+}
+
+/** As high as what is in it; the style sheet says how high at most. */
+function useGrowing(box: React.RefObject<HTMLTextAreaElement>, text: string): void {
+  React.useLayoutEffect(() => {
+    if (box.current !== null) {
+      box.current.style.blockSize = 'auto';
+      box.current.style.blockSize = `${String(box.current.scrollHeight)}px`;
+    }
+  }, [box, text]);
+}

@@ -1,0 +1,121 @@
+/** Under the prompt box: what would be sent and what that costs, and on demand its exact words. */
+
+import * as React from 'react';
+
+import type { Estimate } from '../../chat/estimates';
+import { ChatContext } from '../../wire/protocol';
+import { count, dollars } from '../../render/format';
+import { useEnv } from '../common/env';
+import { IconButton } from '../common/Icon';
+import { LongText } from '../common/LongText';
+
+/** `along`: with where the reader is in the notebook. */
+export interface Asks {
+  readonly about: (text: string, contexts: readonly ChatContext[], along: boolean) => Promise<Estimate | undefined>;
+  readonly exact: Asks['about'];
+}
+
+interface Props {
+  readonly asks: Asks;
+  readonly text: string;
+  readonly contexts: readonly ChatContext[];
+  readonly along: boolean;
+  /** Another one is another place: the estimate is made anew. */
+  readonly place: string;
+}
+
+/** Whoever types a word faster than this is still typing. */
+const REST_MS = 500;
+
+export function Estimated({ asks, text, contexts, along, place }: Props): React.ReactElement | null {
+  const { trans } = useEnv();
+  const found = useEstimate(asks, text, contexts, along, place);
+  const [request, setRequest] = React.useState<string>();
+  if (text === '' || found === undefined) {
+    return null;
+  }
+  return (
+    <div className="eca-Estimate">
+      {request !== undefined && (
+        <section className="eca-Estimate-request" role="region" aria-label={trans.__('The exact request')}>
+          <header>
+            <span>{trans.__('What %1 would be sent', found.model)}</span>
+            <IconButton
+              icon="close"
+              label={trans.__('Close the request')}
+              onClick={() => {
+                setRequest(undefined);
+              }}
+            />
+          </header>
+          <LongText text={request} />
+        </section>
+      )}
+      <p>
+        <Figures estimate={found} />
+        <button
+          type="button"
+          className="eca-Link"
+          onClick={() => {
+            void asks.exact(text, contexts, along).then(exactly => {
+              setRequest(exactly?.request);
+            });
+          }}
+        >
+          {trans.__('Show the exact request')}
+        </button>
+      </p>
+    </div>
+  );
+}
+
+export function Figures({ estimate }: { readonly estimate: Estimate }): React.ReactElement {
+  const { trans } = useEnv();
+  const { inputTokens, cost, contextLimit, model } = estimate;
+  const full = contextLimit !== undefined && inputTokens > contextLimit;
+  return (
+    <>
+      <span
+        className={full ? 'eca-mod-full' : undefined}
+        title={trans.__('Estimated: what %1 would read before it answers', model)}
+      >
+        {full
+          ? trans.__('≈ %1 tokens, more than the %2 it takes', count(inputTokens), count(contextLimit))
+          : trans.__('≈ %1 tokens', count(inputTokens))}
+      </span>
+      <span title={trans.__('The answer costs besides')}>
+        {cost === undefined ? trans.__('price unknown') : trans.__('%1 + answer', dollars(String(cost)))}
+      </span>
+    </>
+  );
+}
+
+/** Asked for when the typing rests, and not again before something of it has changed. */
+function useEstimate(
+  { about }: Asks,
+  text: string,
+  contexts: readonly ChatContext[],
+  along: boolean,
+  place: string
+): Estimate | undefined {
+  const [found, setFound] = React.useState<Estimate>();
+  React.useEffect(() => {
+    if (text === '') {
+      setFound(undefined);
+      return undefined;
+    }
+    let stale = false;
+    const timer = window.setTimeout(() => {
+      void about(text, contexts, along).then(estimate => {
+        if (!stale) {
+          setFound(estimate);
+        }
+      });
+    }, REST_MS);
+    return () => {
+      stale = true;
+      window.clearTimeout(timer);
+    };
+  }, [about, text, contexts, along, place]);
+  return found;
+}

@@ -1,0 +1,156 @@
+/** Whether a tool call may run. A reason for "no" goes to the model. */
+
+import * as React from 'react';
+
+import { ChatId } from '../../wire/protocol';
+import { AlwaysForm } from './RuleProposal';
+import { useEnv } from '../common/env';
+
+export interface Decide {
+  /** Nobody waits for the call any more: it goes on as a job. In all of these, no chat is the one that is shown. */
+  readonly onBackground: (id: string, chatId?: ChatId) => void;
+  readonly onApprove: (id: string, session: boolean, chatId?: ChatId) => void;
+  readonly onReject: (id: string, reason: string, chatId?: ChatId) => void;
+}
+
+/**
+ * Reasons that are being written, by the ids of their calls, and whether the keyboard is in them. A card comes and goes
+ * while its call waits: its chat is replayed, or left for the list, the call that it stands in is folded, the panel moved.
+ */
+export const begun = new Map<string, { readonly reason: string; readonly focused: boolean }>();
+
+export function Approval({
+  id,
+  onApprove,
+  onReject
+}: Omit<Decide, 'onBackground'> & { readonly id: string }): React.ReactElement {
+  const { trans, always } = useEnv();
+  const [ruling, setRuling] = React.useState(false);
+  const [rejecting, setRejecting] = React.useState(begun.has(id));
+  if (ruling && always !== undefined) {
+    return (
+      <AlwaysForm
+        id={id}
+        always={always}
+        onBack={() => {
+          setRuling(false);
+        }}
+      />
+    );
+  }
+  if (rejecting) {
+    return (
+      <RejectForm
+        id={id}
+        onReject={onReject}
+        onBack={() => {
+          setRejecting(false);
+        }}
+      />
+    );
+  }
+  return (
+    <div className="eca-Approval" role="group" aria-label={trans.__('May this run?')}>
+      <button
+        type="button"
+        className="eca-Button eca-mod-main"
+        onClick={() => {
+          onApprove(id, false);
+        }}
+      >
+        {trans.__('Approve')}
+      </button>
+      <button
+        type="button"
+        className="eca-Button"
+        title={trans.__('Do not ask again for this tool until the server ends')}
+        onClick={() => {
+          onApprove(id, true);
+        }}
+      >
+        {trans.__('Approve for session')}
+      </button>
+      {always !== undefined && (
+        <button
+          type="button"
+          className="eca-Button"
+          title={trans.__('Write a rule, which is shown first: such calls are not asked about any more')}
+          onClick={() => {
+            setRuling(true);
+          }}
+        >
+          {trans.__('Always…')}
+        </button>
+      )}
+      <button
+        type="button"
+        className="eca-Button"
+        onClick={() => {
+          begun.set(id, { reason: '', focused: true });
+          setRejecting(true);
+        }}
+      >
+        {trans.__('Reject…')}
+      </button>
+    </div>
+  );
+}
+
+type RejectProps = Pick<Decide, 'onReject'> & { readonly id: string; readonly onBack: () => void };
+
+function RejectForm({ id, onReject, onBack }: RejectProps): React.ReactElement {
+  const { trans } = useEnv();
+  const field = React.useRef<HTMLInputElement | null>(null);
+  const [before] = React.useState(begun.get(id));
+  const [reason, setReason] = React.useState(before?.reason ?? '');
+  // Called without one just before the field is taken out of the page.
+  const hold = React.useCallback(
+    (input: HTMLInputElement | null) => {
+      const one = begun.get(id);
+      if (input === null && one !== undefined) {
+        begun.set(id, { ...one, focused: field.current === document.activeElement });
+      }
+      field.current = input;
+    },
+    [id]
+  );
+  const back = (): void => {
+    begun.delete(id);
+    onBack();
+  };
+  return (
+    <form
+      className="eca-Approval"
+      onSubmit={event => {
+        event.preventDefault();
+        onReject(id, reason.trim());
+      }}
+      onKeyDown={event => {
+        if (event.key === 'Escape') {
+          event.stopPropagation();
+          back();
+        }
+      }}
+    >
+      <input
+        ref={hold}
+        className="eca-Input"
+        autoFocus={before?.focused !== false}
+        dir="auto"
+        value={reason}
+        aria-label={trans.__('Reason, told to the assistant')}
+        placeholder={trans.__('Why not? The assistant is told (optional)')}
+        onChange={event => {
+          begun.set(id, { reason: event.target.value, focused: true });
+          setReason(event.target.value);
+        }}
+      />
+      <button type="submit" className="eca-Button eca-mod-danger">
+        {trans.__('Reject')}
+      </button>
+      <button type="button" className="eca-Button" onClick={back}>
+        {trans.__('Back')}
+      </button>
+    </form>
+  );
+}

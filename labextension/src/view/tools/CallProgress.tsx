@@ -1,0 +1,42 @@
+/** How far a call that runs has come: a bar where that is known, and the end of what it puts out. */
+
+import * as React from 'react';
+
+import { ToolBlock } from '../../chat/blocks';
+import { plain } from '../../render/format';
+import { Decide } from './Approval';
+import { useEnv } from '../common/env';
+
+/** Lines of the end: the whole of it comes with the result. */
+const LINES = 6;
+
+type Props = NonNullable<ToolBlock['progress']> & Pick<Decide, 'onBackground'> & { readonly id: string };
+
+export function Progress({ id, text, progress, total, background, onBackground }: Props): React.ReactElement {
+  const { trans } = useEnv();
+  const known = progress !== undefined && total !== undefined && total > 0;
+  const tail = plain(text).trimEnd().split('\n').slice(-LINES).join('\n');
+  return (
+    <div className="eca-Tool-progress">
+      {known && (
+        <progress
+          aria-label={trans.__('Progress of this tool call')}
+          max={total}
+          value={Math.min(Math.max(progress, 0), total)}
+        />
+      )}
+      {tail !== '' && <pre dir="auto">{tail}</pre>}
+      {background === true && (
+        <button
+          type="button"
+          className="eca-Link"
+          onClick={() => {
+            onBackground(id);
+          }}
+        >
+          {trans.__('Run in background')}
+        </button>
+      )}
+    </div>
+  );
+}

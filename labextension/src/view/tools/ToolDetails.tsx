@@ -1,0 +1,146 @@
+/** What a tool call was given and what came of it. Everything here is data: shown as text. */
+
+import * as React from 'react';
+
+import { ToolBlock } from '../../chat/blocks';
+import { ShellCommandDetails } from '../../wire/protocol';
+import { count, plain } from '../../render/format';
+import { Diff } from '../common/Diff';
+import { useEnv } from '../common/env';
+import { LongText } from '../common/LongText';
+import { Tasks } from './Plan';
+import { why } from './approval_reason';
+
+interface Props {
+  readonly block: ToolBlock;
+  /** What a subagent said is shown beneath. */
+  readonly within: boolean;
+}
+
+export function ToolDetails({ block, within }: Props): React.ReactElement {
+  const { trans, wholeOutput } = useEnv();
+  const [whole, setWhole] = React.useState<string>();
+  // A change that was made says the same in its diff, the list is above the prompt box, and a subagent's last words are
+  // its result.
+  const shown = block.details?.type === 'fileChange' || block.details?.type === 'task' || within;
+  const told = block.status === 'done' && shown;
+  const output = told ? '' : block.outputs.map(({ text }) => text).join('\n');
+  return (
+    <div className="eca-Tool-body">
+      <Given block={block} />
+      {output !== '' && (
+        <div role="group" aria-label={trans.__('Result')} className="eca-Tool-result">
+          <LongText text={whole ?? output} />
+          {block.whole !== undefined && whole === undefined && wholeOutput !== undefined && (
+            <button
+              type="button"
+              className="eca-Link"
+              onClick={() => {
+                void wholeOutput(block.id).then(setWhole);
+              }}
+            >
+              {trans.__('Load the whole output (%1 characters)', count(block.whole))}
+            </button>
+          )}
+        </div>
+      )}
+      <p className="eca-Tool-origin">
+        {block.origin === 'mcp' ? trans.__('%1, from the MCP server %2', block.name, block.server) : block.name}
+      </p>
+      <Why block={block} />
+    </div>
+  );
+}
+
+/** The way that says most: a change as a diff, a command as a command, else the arguments. */
+function Given({ block }: { readonly block: ToolBlock }): React.ReactElement {
+  const { details } = block;
+  switch (details?.type) {
+    case 'fileChange':
+      return (
+        <>
+          <p className="eca-Tool-path">
+            {plain(details.path)} <span className="eca-mod-added">+{details.linesAdded}</span>{' '}
+            <span className="eca-mod-removed">−{details.linesRemoved}</span>
+          </p>
+          <Diff diff={details.diff} />
+        </>
+      );
+    case 'shellCommand':
+      return <Commands details={details} />;
+    case 'task':
+      return <Tasks tasks={details.tasks} />;
+    case 'jsonOutputs':
+      return (
+        <>
+          {details.jsons.map((json, index) => (
+            <LongText key={index} text={pretty(json)} />
+          ))}
+        </>
+      );
+    default:
+      return <Arguments block={block} />;
+  }
+}
+
+function Arguments({ block }: { readonly block: ToolBlock }): React.ReactElement | null {
+  if (block.arguments === undefined) {
+    return block.argumentsText === '' ? null : <LongText text={block.argumentsText} />;
+  }
+  const given = Object.entries(block.arguments);
+  return given.length === 0 ? null : (
+    <dl className="eca-Arguments">
+      {given.map(([name, value]) => (
+        <Argument
+          key={name}
+          name={name}
+          text={typeof value === 'string' ? value : JSON.stringify(value, undefined, 1)}
+        />
+      ))}
+    </dl>
+  );
+}
+
+/** What fits on the line of its name stands there. */
+const SHORT = 60;
+
+function Argument({ name, text }: { readonly name: string; readonly text: string }): React.ReactElement {
+  const short = text.length <= SHORT && !text.includes('\n');
+  return (
+    <div className={short ? 'eca-mod-short' : undefined}>
+      <dt>{plain(name)}</dt>
+      <dd>{short ? plain(text) : <LongText text={text} />}</dd>
+    </div>
+  );
+}
+
+function Commands({ details }: { readonly details: ShellCommandDetails }): React.ReactElement {
+  const { trans } = useEnv();
+  return (
+    <div className="eca-Shell" role="group" aria-label={trans.__('Commands')}>
+      {details.commands.map((part, index) => (
+        <pre key={index} tabIndex={0}>
+          <span className="eca-Shell-prompt" aria-hidden="true">
+            ${' '}
+          </span>
+          {plain([part.command, ...part.args].join(' '))}
+        </pre>
+      ))}
+    </div>
+  );
+}
+
+/** Why it ran, asked or was forbidden. */
+function Why({ block }: { readonly block: ToolBlock }): React.ReactElement | null {
+  const { trans } = useEnv();
+  const words = why(block, trans);
+  return words === '' ? null : <p className="eca-Tool-why">{plain(words)}</p>;
+}
+
+function pretty(json: string): string {
+  try {
+    return JSON.stringify(JSON.parse(json), undefined, 2);
+  } catch {
+    return json;
+  }
+}

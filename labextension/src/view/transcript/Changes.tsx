@@ -1,0 +1,169 @@
+/** What a turn changed, below it: each change as a diff, to be accepted or rejected. */
+
+import * as React from 'react';
+
+import { Change } from '../../chat/changes';
+import { base, plain } from '../../render/format';
+import { Diff } from '../common/Diff';
+import { useEnv } from '../common/env';
+import { Icon, IconButton } from '../common/Icon';
+
+export interface ReviewActions {
+  readonly onAccept: (changes: readonly Change[]) => Promise<void>;
+  readonly onReject: (changes: readonly Change[]) => Promise<void>;
+}
+
+type Props = ReviewActions & {
+  readonly changes: readonly Change[];
+  readonly busy: boolean;
+  /** Unfolded from the beginning. */
+  readonly open?: boolean;
+};
+
+export function Changes({ changes, busy, open: begins = false, onAccept, onReject }: Props): React.ReactElement | null {
+  const { trans } = useEnv();
+  const [open, setOpen] = React.useState(begins);
+  const [deciding, setDeciding] = React.useState(false);
+  const head = React.useRef<HTMLButtonElement>(null);
+  if (changes.length === 0) {
+    return null;
+  }
+  const free = changes.filter(({ refused }) => refused === undefined);
+  const decide = async (how: ReviewActions['onAccept'], which: readonly Change[]): Promise<void> => {
+    setDeciding(true);
+    await how(which);
+    setDeciding(false);
+    // The button that was pressed is gone; without this the keyboard would begin at the page's top again.
+    head.current?.focus();
+  };
+  const still = busy || deciding;
+  return (
+    <section className="eca-Changes" aria-label={trans.__('Changes of this turn')}>
+      <div className="eca-Changes-head">
+        <button
+          type="button"
+          ref={head}
+          className="eca-Changes-fold"
+          aria-expanded={open}
+          onClick={() => {
+            setOpen(!open);
+          }}
+        >
+          <span className={`eca-Fold${open ? ' eca-mod-open' : ''}`}>
+            <Icon name="fold" />
+          </span>
+          {trans._n('%1 change', '%1 changes', changes.length)}
+        </button>
+        <button type="button" className="eca-Button" disabled={still} onClick={() => void decide(onAccept, changes)}>
+          {trans.__('Accept all')}
+        </button>
+        <button
+          type="button"
+          className="eca-Button"
+          disabled={still || free.length === 0}
+          onClick={() => void decide(onReject, free)}
+        >
+          {trans.__('Reject all')}
+        </button>
+      </div>
+      {open && (
+        <ul>
+          {changes.map(change => (
+            <Item
+              key={change.id}
+              change={change}
+              busy={still}
+              onAccept={which => decide(onAccept, which)}
+              onReject={which => decide(onReject, which)}
+            />
+          ))}
+        </ul>
+      )}
+    </section>
+  );
+}
+
+type ItemProps = ReviewActions & {
+  readonly change: Change;
+  readonly busy: boolean;
+};
+
+function Item({ change, busy, onAccept, onReject }: ItemProps): React.ReactElement {
+  const { trans, openPath, showCell } = useEnv();
+  const title = useTitle(change);
+  const { text, refused } = change;
+  return (
+    <li className="eca-Change" data-kind={change.kind}>
+      <div className="eca-Change-head">
+        <button
+          type="button"
+          className="eca-Link eca-Change-title"
+          title={change.path}
+          dir="auto"
+          onClick={() => {
+            if (change.type === 'file') {
+              openPath(change.path);
+            } else {
+              showCell(change.path, change.place === undefined ? undefined : change.cellId);
+            }
+          }}
+        >
+          {title}
+        </button>
+        <span className="eca-Change-kind">{useKind(change)}</span>
+        {text !== undefined && (
+          <span className="eca-Change-lines">
+            <span className="eca-mod-added">+{text.linesAdded}</span>{' '}
+            <span className="eca-mod-removed">−{text.linesRemoved}</span>
+          </span>
+        )}
+        <IconButton
+          icon="check"
+          label={trans.__('Accept: %1', title)}
+          disabled={busy}
+          onClick={() => void onAccept([change])}
+        />
+        <IconButton
+          icon="undo"
+          label={trans.__('Reject: %1', title)}
+          disabled={busy || refused !== undefined}
+          onClick={() => void onReject([change])}
+        />
+      </div>
+      {refused !== undefined && (
+        <p className="eca-Change-refused">{trans.__('Cannot be rejected: %1', plain(refused))}</p>
+      )}
+      {text === undefined ? (
+        <p className="eca-Change-refused">{trans.__('No text that could be shown.')}</p>
+      ) : (
+        text.diff !== '' && <Diff diff={text.diff} />
+      )}
+    </li>
+  );
+}
+
+function useTitle(change: Change): string {
+  const { trans } = useEnv();
+  const name = plain(base(change.path));
+  if (change.type === 'file') {
+    return name;
+  }
+  const place = change.place ?? change.placeBefore;
+  return place === undefined ? name : trans.__('Cell %1, %2', place, name);
+}
+
+function useKind(change: Change): string {
+  const { trans } = useEnv();
+  switch (change.kind) {
+    case 'created':
+      return trans.__('new');
+    case 'inserted':
+      return trans.__('inserted');
+    case 'edited':
+      return trans.__('edited');
+    case 'deleted':
+      return trans.__('deleted');
+    case 'moved':
+      return trans.__('moved from %1 to %2', change.placeBefore ?? '?', change.place ?? '?');
+  }
+}

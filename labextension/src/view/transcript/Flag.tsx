@@ -1,0 +1,65 @@
+/** Marks at messages: set, shown, taken away. */
+
+import * as React from 'react';
+
+import { plain } from '../../render/format';
+import { useEnv } from '../common/env';
+import { Icon, IconButton } from '../common/Icon';
+
+export function Flag({ text, contentId }: { readonly text: string; readonly contentId: string }): React.ReactElement {
+  const { trans, flags } = useEnv();
+  return (
+    <p className="eca-Flag" dir="auto">
+      <Icon name="flag" />
+      <span>{plain(text)}</span>
+      {flags !== undefined && (
+        <IconButton
+          icon="close"
+          label={trans.__('Take the flag away')}
+          onClick={() => {
+            flags.remove(contentId);
+          }}
+        />
+      )}
+    </p>
+  );
+}
+
+interface FormProps {
+  readonly contentId: string;
+  readonly onDone: () => void;
+}
+
+/** No words are a flag, too: that of the message. */
+export function FlagForm({ contentId, onDone }: FormProps): React.ReactElement {
+  const { trans, flags } = useEnv();
+  const box = React.useRef<HTMLInputElement>(null);
+  return (
+    <form
+      className="eca-User-extents"
+      onSubmit={event => {
+        event.preventDefault();
+        flags?.add(contentId, words(box.current?.value ?? '', trans.__('Flag')));
+        onDone();
+      }}
+      onKeyDown={event => {
+        if (event.key === 'Escape') {
+          event.stopPropagation();
+          onDone();
+        }
+      }}
+    >
+      <input ref={box} className="eca-Input" autoFocus dir="auto" aria-label={trans.__('Words of the flag')} />
+      <button type="submit" className="eca-Button eca-mod-main">
+        {trans.__('Set the flag')}
+      </button>
+      <button type="button" className="eca-Button" onClick={onDone}>
+        {trans.__('Cancel')}
+      </button>
+    </form>
+  );
+}
+
+function words(typed: string, none: string): string {
+  return typed.trim() === '' ? none : typed.trim();
+}

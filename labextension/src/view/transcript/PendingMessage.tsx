@@ -1,0 +1,27 @@
+/** Words of the user's that wait: for the next step of the turn, or for its end. */
+
+import * as React from 'react';
+
+import { plain } from '../../render/format';
+import { useEnv } from '../common/env';
+
+interface Props {
+  readonly text: string;
+  readonly why: string;
+  readonly onTakeBack: () => void;
+}
+
+export function Waiting({ text, why, onTakeBack }: Props): React.ReactElement {
+  const { trans } = useEnv();
+  return (
+    <div className="eca-User eca-mod-waiting">
+      <p dir="auto">{plain(text)}</p>
+      <small>
+        {why}{' '}
+        <button type="button" className="eca-Link" onClick={onTakeBack}>
+          {trans.__('Take back')}
+        </button>
+      </small>
+    </div>
+  );
+}

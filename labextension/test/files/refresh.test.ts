@@ -1,0 +1,115 @@
+import { expect, test } from 'vitest';
+
+import { Context, Refresher, Surface } from '../../src/files/refresh';
+
+type State = 'started' | 'completed';
+
+/** A document in a page, and its file on a disk. */
+class Doc {
+  dirty = false;
+  collaborative = false;
+  disk = 'one';
+  here = 'one';
+  readonly watchers: ((sender: unknown, state: State) => void)[] = [];
+
+  // What the refresher knows of a context.
+  readonly context = {
+    path: 'a.py',
+    isDisposed: false,
+    isReady: true,
+    contentsModel: Object.defineProperty({ path: 'a.py', last_modified: '2026-01-01T00:00:00Z' }, 'hash', {
+      get: () => this.here
+    }),
+    model: Object.defineProperties(
+      {},
+      { dirty: { get: () => this.dirty }, collaborative: { get: () => this.collaborative } }
+    ),
+    saveState: { connect: (watcher: (sender: unknown, state: State) => void) => this.watchers.push(watcher) }
+  } as unknown as Context;
+
+  save(state: State): void {
+    for (const watcher of this.watchers) {
+      watcher(undefined, state);
+    }
+  }
+}
+
+function around(doc: Doc, more: Partial<Surface> = {}): { refresher: Refresher; conflicts: (() => void)[] } {
+  const conflicts: (() => void)[] = [];
+  const refresher = new Refresher({
+    documents: () => [doc.context],
+    look: () =>
+      Promise.resolve({ path: 'a.py', hash: doc.disk, last_modified: '2026-01-01T00:00:00Z' } as Awaited<
+        ReturnType<Surface['look']>
+      >),
+    conflict: (_, reload) => conflicts.push(reload),
+    reload: () => {
+      doc.here = doc.disk;
+      doc.dirty = false;
+      return Promise.resolve();
+    },
+    ...more
+  });
+  return { refresher, conflicts };
+}
+
+test('a document without unsaved changes is read again when its file has changed', async () => {
+  const doc = new Doc();
+  const { refresher, conflicts } = around(doc);
+  doc.disk = 'two';
+  await refresher.check();
+  expect(doc.here).toBe('two');
+  expect(conflicts).toEqual([]);
+});
+
+test('unsaved changes stay, the user is told once of each version on disk, and may give them up', async () => {
+  const doc = new Doc();
+  const { refresher, conflicts } = around(doc);
+  doc.dirty = true;
+  doc.disk = 'two';
+  await refresher.check();
+  await refresher.check();
+  expect([doc.here, conflicts.length]).toEqual(['one', 1]);
+  doc.disk = 'three';
+  await refresher.check();
+  expect(conflicts.length).toBe(2);
+  conflicts[1]?.();
+  expect(doc.here).toBe('three');
+});
+
+test('a save that is under way is nobody else’s change', async () => {
+  const doc = new Doc();
+  const { refresher, conflicts } = around(doc);
+  refresher.follow();
+  doc.dirty = true;
+  doc.save('started');
+  doc.disk = 'mine';
+  await refresher.check();
+  expect(conflicts).toEqual([]);
+  doc.here = 'mine';
+  doc.dirty = false;
+  doc.save('completed');
+  await refresher.check();
+  expect([conflicts.length, doc.here]).toEqual([0, 'mine']);
+});
+
+test('a change that is told of while it looks is looked at, too', async () => {
+  const doc = new Doc();
+  const { refresher } = around(doc);
+  const first = refresher.check();
+  doc.disk = 'two';
+  const second = refresher.check();
+  await Promise.all([first, second]);
+  expect(doc.here).toBe('two');
+});
+
+test('a file that is gone, and a shared document, are left alone', async () => {
+  const gone = new Doc();
+  gone.disk = 'two';
+  await around(gone, { look: () => Promise.reject(new Error('404')) }).refresher.check();
+  const shared = new Doc();
+  shared.collaborative = true;
+  shared.disk = 'two';
+  await around(shared).refresher.check();
+  expect([gone.here, shared.here]).toEqual(['one', 'one']);
+});

@@ -1,0 +1,66 @@
+/** What a notebook asks: read and written in its metadata, told only of one that is trusted. */
+
+import { YNotebook } from '@jupyter/ydoc';
+import { nullTranslator } from '@jupyterlab/translation';
+import * as React from 'react';
+import { renderToStaticMarkup } from 'react-dom/server';
+import { expect, test } from 'vitest';
+
+import { instruct, instructionsOf, isTrusted } from '../../src/notebook/instructions';
+import { Env, EnvProvider } from '../../src/view/common/env';
+import { Instructed, OfNotebook } from '../../src/view/Instructions';
+
+const nothing = (): void => undefined;
+const env: Env = {
+  trans: nullTranslator.load(''),
+  code: { copy: () => Promise.resolve(), place: undefined },
+  markdown: () => Promise.resolve(),
+  openPath: nothing,
+  showCell: nothing
+};
+
+function shown(found: Partial<Instructed>): string {
+  const whole = { path: 'work/a.ipynb', name: 'a.ipynb', words: '', trusted: true, ...found };
+  return renderToStaticMarkup(
+    <EnvProvider value={env}>
+      <OfNotebook found={whole} onSave={nothing} />
+    </EnvProvider>
+  );
+}
+
+test('instructions are kept beside what else is in the metadata, and leave nothing behind', () => {
+  const model = YNotebook.create();
+  expect(instructionsOf(model)).toBe('');
+  instruct(model, ' Plot with <b>.\n');
+  expect(instructionsOf(model)).toBe('Plot with <b>.');
+  expect(model.getMetadata()).toMatchObject({ jupyter_eca: { instructions: 'Plot with <b>.' } });
+  instruct(model, '');
+  expect(model.getMetadata()).not.toHaveProperty('jupyter_eca');
+  model.setMetadata('jupyter_eca', { lock: true });
+  instruct(model, 'Short.');
+  instruct(model, ' ');
+  expect(model.getMetadata('jupyter_eca')).toEqual({ lock: true });
+});
+
+test.each([5, 'words', null, { instructions: 7 }])('what is no instructions is none: %j', value => {
+  const model = YNotebook.create();
+  model.setMetadata('jupyter_eca', value as never);
+  expect(instructionsOf(model)).toBe('');
+});
+
+test('a notebook is trusted when all its code is, and it has some', () => {
+  const [signed, unsigned, text] = [
+    { type: 'code', trusted: true },
+    { type: 'code', trusted: false },
+    { type: 'markdown', trusted: false }
+  ] as const;
+  expect([[signed, text], [signed, unsigned], [text], []].map(isTrusted)).toEqual([true, false, false, false]);
+});
+
+test('what a notebook asks is shown, and whether it is used', () => {
+  expect(shown({})).toContain('Add instructions for a.ipynb');
+  expect(shown({ words: 'Use <b>.' })).toMatch(/Instructions for a\.ipynb<.*Use &lt;b&gt;\./);
+  expect(shown({ words: 'Use it.' })).not.toContain('not used');
+  expect(shown({ words: 'Use it.', trusted: false })).toContain('(not used)');
+  expect(shown({ trusted: false })).not.toContain('not used');
+});

@@ -1,0 +1,254 @@
+/** Servers, providers, rules, jobs and costs: what their views show, and what is asked of the server for them. */
+
+import { nullTranslator } from '@jupyterlab/translation';
+import * as React from 'react';
+import { renderToStaticMarkup } from 'react-dom/server';
+import { expect, test } from 'vitest';
+
+import { Always } from '../../src/chat/approval_rules';
+import { told } from '../../src/chat/blocks';
+import { pairs, words } from '../../src/settings/command_line';
+import { DEFAULTS, preferences } from '../../src/view/common/preferences';
+import {
+  ApprovalRule,
+  Cost,
+  ProviderStatus,
+  ServerMethods,
+  ClientMethods,
+  ToolServerUpdatedParams
+} from '../../src/wire/protocol';
+import { Peer } from '../../src/wire/rpc';
+import { Session } from '../../src/chat/session';
+import { initial, newChat, reduce } from '../../src/chat/state';
+import { statusText } from '../../src/chat/status_text';
+import { Proposal, ruleJson } from '../../src/view/tools/RuleProposal';
+import { Sums } from '../../src/settings/Costs';
+import { Env, EnvProvider } from '../../src/view/common/env';
+import { JobCard } from '../../src/settings/Jobs';
+import { Step } from '../../src/settings/Login';
+import { Provider } from '../../src/settings/Providers';
+import { RuleList } from '../../src/settings/Rules';
+import { Server } from '../../src/settings/Server';
+import { server } from '../../src/settings/ServerForm';
+import { pair } from '../support/memory_link';
+
+const nothing = (): void => undefined;
+const later = (): Promise<void> => Promise.resolve();
+const trans = nullTranslator.load('');
+const env: Env = {
+  trans,
+  code: { copy: later, place: undefined },
+  markdown: later,
+  openPath: nothing,
+  showCell: nothing
+};
+
+function shown(view: React.ReactElement): string {
+  return renderToStaticMarkup(<EnvProvider value={env}>{view}</EnvProvider>);
+}
+
+const buttons = (html: string): string[] => [...html.matchAll(/<button[^>]*>([^<]*)/g)].map(([, text]) => text ?? '');
+
+function card(more: Partial<ToolServerUpdatedParams>): string {
+  const acts = { onStart: nothing, onStop: nothing, onEnable: nothing, onDisable: nothing };
+  const signs = { onSignIn: nothing, onSignOut: nothing, onRemove: later, onSwitch: later };
+  const one = { type: 'mcp', name: 'docs', status: 'running', ...more } as const;
+  return shown(<Server server={one} {...acts} {...signs} log={() => Promise.resolve([])} />);
+}
+
+test('what can be done to a server depends on how it is', () => {
+  const tool = { name: 'search', description: 'Finds.', parameters: {}, disabled: false };
+  const tools = [tool, { ...tool, name: 'write', disabled: true }];
+  expect(buttons(card({ tools }))).toEqual(['Tools (1 of 2)', 'Log', 'Stop', 'Disable', 'Remove']);
+  expect(buttons(card({ status: 'requires-auth', url: 'https://a.b' }))).toEqual([
+    'Log',
+    'Sign in',
+    'Disable',
+    'Remove'
+  ]);
+  expect(buttons(card({ status: 'disabled', hasAuth: true }))).toEqual(['Log', 'Sign out', 'Enable', 'Remove']);
+  expect(buttons(card({ type: 'native', name: 'ECA', tools }))).toEqual(['Tools (1 of 2)']);
+  const failed = card({ status: 'failed', error: 'no <b>program</b>\u001b[31m' });
+  expect(failed).toContain('no &lt;b&gt;program&lt;/b&gt;<');
+  expect(buttons(failed)).toContain('Start');
+});
+
+test('a command line is split as a shell would, and lines are pairs or nothing', () => {
+  expect(words(String.raw`uvx --from "a \"b\" c" 'd e'f g\ h`)).toEqual(['uvx', '--from', 'a "b" c', 'd ef', 'g h']);
+  expect(pairs('A=1\n\n X-Key : a:b=c \n')).toEqual({ A: '1', 'X-Key': 'a:b=c' });
+  expect(pairs('A=1\nnothing')).toBeUndefined();
+});
+
+test('a server is added as a program or as an address', () => {
+  const program = { name: ' docs ', command: 'uvx "some server"', env: 'A=1', scope: 'workspace' };
+  const said = (form: Readonly<Record<string, string>>) => server(name => form[name] ?? '');
+  const docs = { name: 'docs', scope: 'workspace', command: 'uvx', args: ['some server'], env: { A: '1' } };
+  expect(said(program)).toEqual(docs);
+  const far = { name: 'far', kind: 'url', url: 'https://a.b', headers: '' };
+  expect(said(far)).toEqual({ name: 'far', scope: 'global', url: 'https://a.b' });
+  expect(said({ ...program, env: 'broken' })).toBeUndefined();
+});
+
+test('a provider says where its key is from, and only a key that was typed can be forgotten', () => {
+  const login = { methods: [{ key: 'manual', label: 'Type a key' }] };
+  const one = (auth: ProviderStatus['auth']): string =>
+    shown(
+      <Provider
+        provider={{ id: 'a', configured: true, auth, login, models: [] }}
+        onSignIn={nothing}
+        onSignOut={nothing}
+      >
+        {false}
+      </Provider>
+    );
+  const env = one({ status: 'authenticated', source: 'env', envVar: 'A_KEY' });
+  expect(env).toContain('key from A_KEY');
+  expect(buttons(env)).toEqual(['Another key…']);
+  expect(buttons(one({ status: 'authenticated', source: 'login' }))).toEqual(['Another key…', 'Sign out']);
+  expect(buttons(one({ status: 'unauthenticated' }))).toEqual(['Sign in…']);
+});
+
+test('a secret is asked for in a field that shows and keeps nothing, and a page is a link of the web alone', () => {
+  const step = (url: string): string =>
+    shown(
+      <Step
+        step={{ action: 'authorize', url, fields: [{ key: 'key', label: 'API key', type: 'secret' }] }}
+        onMethod={nothing}
+        onEnter={nothing}
+      />
+    );
+  expect(step('https://a.b/')).toContain('href="https://a.b/" target="_blank" rel="noopener noreferrer"');
+  expect(step('javascript:alert(1)')).not.toContain('href');
+  expect(step('https://a.b/')).toMatch(/<input [^>]*type="password"[^>]*>/);
+  expect(step('https://a.b/')).not.toMatch(/<input [^>]*value=/);
+});
+
+const OWN: ApprovalRule = {
+  decision: 'allow',
+  rule: 'eca__shell_command',
+  argsMatchers: { command: ['git\\ status'], working_directory: [''] },
+  files: ['.eca/config.json'],
+  builtIn: false,
+  own: true
+};
+
+test('rules are listed with where they are from, the strictest first, and only own ones can be removed', () => {
+  const built = { decision: 'allow', rule: 'grep', files: [], builtIn: true, own: false } as const;
+  const deny = { ...built, decision: 'deny', rule: 'docs', builtIn: false, agent: 'plan' } as const;
+  const html = shown(<RuleList listed={{ rules: [built, OWN, deny], byDefault: 'ask' }} onRemove={later} />);
+  expect(html.indexOf('docs')).toBeLessThan(html.indexOf('grep'));
+  expect([...html.matchAll(/eca-Rules-from">([^<]*)/g)].map(([, from]) => from)).toEqual([
+    'agent plan · given at the start of the server',
+    '.eca/config.json',
+    'built in'
+  ]);
+  expect([...html.matchAll(/aria-label="(Remove[^"]*)"/g)].map(([, name]) => name)).toEqual([
+    'Remove the rule eca__shell_command'
+  ]);
+  expect(html).toContain('command: git\\ status');
+});
+
+test('the rule of "always" is shown as it will stand in the file, or why there is none', () => {
+  expect(JSON.parse(ruleJson({ decision: 'allow', rule: 'docs' }))).toEqual({
+    toolCall: { approval: { allow: { docs: {} } } }
+  });
+  const proposal = (found: React.ComponentProps<typeof Proposal>['found'], trouble = ''): string =>
+    shown(<Proposal found={found} trouble={trouble} busy={false} words="" onWrite={nothing} onBack={nothing} />);
+  const places = [{ scope: 'workspace', file: '.eca/config.json' }] as const;
+  expect(buttons(proposal({ rule: OWN, places }))).toEqual(['Write the rule and run', 'Back']);
+  expect(proposal({ places: [] }, 'It would ask all the same.')).toContain('It would ask all the same.');
+  expect(buttons(proposal({ places: [] }, 'No.'))).toEqual(['Back']);
+});
+
+async function meet(): Promise<readonly [Session, unknown[]]> {
+  const [ours, theirs] = pair();
+  const server = new Peer<ServerMethods, ClientMethods>(theirs);
+  const heard: unknown[] = [];
+  const defaults = { chatDefaultModel: 'a/b', chatBehaviors: [], chatDefaultBehavior: '', chatWelcomeMessage: '' };
+  server.handle('initialize', () => ({ models: ['a/b'], ...defaults }));
+  server.handle('chat/list', () => ({ chats: [] }));
+  server.handle('approvals/add', params => {
+    heard.push(['add', params]);
+    return { file: '.eca/config.json' };
+  });
+  server.handle('approvals/remove', params => {
+    heard.push(['remove', params]);
+    return {};
+  });
+  server.handle('chat/toolCallApprove', params => {
+    heard.push(['approve', params]);
+  });
+  const session = new Session({ open: () => Promise.resolve(ours), newId: () => 'a', later: () => nothing });
+  await session.connect();
+  return [session, heard];
+}
+
+test('a rule is written, the call runs, and what was written can be taken back', async () => {
+  const [session, heard] = await meet();
+  const always = new Always(() => session);
+  const rule = { decision: 'allow', rule: 'docs' } as const;
+  await always.write('t', rule, 'global');
+  expect(always.current()).toEqual({ t: { rule, file: '.eca/config.json' } });
+  await always.undo('t');
+  expect(always.current()).toEqual({});
+  await always.undo('t');
+  expect(heard).toEqual([
+    ['add', { ...rule, scope: 'global' }],
+    ['approve', { chatId: 'a', toolCallId: 't' }],
+    ['remove', rule]
+  ]);
+});
+
+test('a job that runs can be ended, one that has ended cannot', () => {
+  const job = { id: 'j', type: 'shell', label: 'sleep', summary: '', startedAt: '', elapsed: '1s' } as const;
+  const html = (status: 'running' | 'killed'): string =>
+    shown(<JobCard job={{ ...job, status }} read={() => Promise.resolve(undefined)} onKill={nothing} />);
+  expect(buttons(html('running'))).toEqual(['Output', 'End it']);
+  expect(buttons(html('killed'))).toEqual(['Output']);
+});
+
+test('costs are told by message, chat, notebook and day; what has no price is said', () => {
+  const none: Cost = { requests: 0, inputTokens: 0, cachedTokens: 0, outputTokens: 0, cost: 0, unpriced: 0 };
+  const chat = { ...none, requests: 2, cost: 0.0123, unpriced: 1 };
+  const html = shown(<Sums costs={{ chat, today: chat, notebook: none, path: 'work/a.ipynb' }} title="Join" />);
+  const heads = [...html.matchAll(/<th scope="row"[^>]*>([^<]*)/g)].map(([, head]) => head);
+  expect(heads).toEqual(['This chat: Join', 'Notebook a.ipynb', 'Today, all chats']);
+  expect(html).toContain('$0.012 + 1 of unknown price');
+});
+
+test('the status bar says what somebody must do first, then the model and its price', () => {
+  const state = { ...initial('a'), connection: 'open', configured: true, models: ['x/big'] } as const;
+  const chat = { ...newChat('a'), selection: { model: 'x/big' } };
+  expect(statusText(state, chat, trans)).toBe('Assistant: big');
+  expect(statusText({ ...state, models: [] }, newChat('a'), trans)).toBe('Assistant · no model');
+  const usage = { type: 'usage', messageInputTokens: 1, messageOutputTokens: 1, sessionTokens: 1500 } as const;
+  const running = { ...chat, status: 'running', usage } as const;
+  expect(statusText(state, running, trans)).toBe('Assistant: big · running · 1.5k tokens');
+  const asked = { ...running, questions: [{ chatId: 'a', question: 'Which?', allowFreeform: true, key: 1 }] };
+  expect(statusText(state, asked, trans)).toMatch(/waits for you/);
+  expect(statusText({ ...state, connection: 'lost' }, chat, trans)).toMatch(/not connected/);
+});
+
+test('what Lab keeps that the schema does not know is the default', () => {
+  expect(preferences({ side: 'left', sendKey: 'Shift+Enter', chips: false })).toEqual({
+    side: 'left',
+    sendKey: 'Shift+Enter',
+    chips: false
+  });
+  expect(preferences({ side: 'up', sendKey: 5, chips: 'no' })).toEqual(DEFAULTS);
+});
+
+test('a provider that signs in is known from then on', () => {
+  const params = { id: 'a', configured: true, auth: { status: 'authenticated' }, models: [] } as const;
+  const state = reduce(initial('a'), { type: 'told', method: 'providers/updated', params });
+  expect(state.providers).toEqual({ a: params });
+});
+
+test('a flag stands at its message, whenever it was set', () => {
+  const say = (role: 'user' | 'system', content: object) => ({ chatId: 'a', role, content }) as never;
+  const text = { type: 'text', text: 'One', contentId: 'c1' };
+  const two = told(told([], say('user', text)), say('user', { ...text, contentId: 'c2' }));
+  const blocks = told(two, say('system', { type: 'flag', text: 'here', contentId: 'c1' }));
+  expect(blocks.map(({ kind }) => kind)).toEqual(['user', 'flag', 'user']);
+  expect(new Set(blocks.map(({ key }) => key)).size).toBe(3);
+});

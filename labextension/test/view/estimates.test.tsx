@@ -1,0 +1,88 @@
+/** What a prompt would cost: what is asked of the server, and what is shown of it. */
+
+import { nullTranslator } from '@jupyterlab/translation';
+import * as React from 'react';
+import { renderToStaticMarkup } from 'react-dom/server';
+import { expect, test } from 'vitest';
+
+import { about, Estimate, exact } from '../../src/chat/estimates';
+import { wholeOutput } from '../../src/chat/tool_output';
+import { ChatContext, ClientMethods, ServerMethods } from '../../src/wire/protocol';
+import { Code, Peer, RpcError } from '../../src/wire/rpc';
+import { Session } from '../../src/chat/session';
+import { EnvProvider } from '../../src/view/common/env';
+import { Figures } from '../../src/view/composer/Estimate';
+import { pair } from '../support/memory_link';
+
+const nothing = (): void => undefined;
+const IMAGE: ChatContext = { type: 'image', mediaType: 'image/png', base64: 'AAAA' };
+const NOTE: ChatContext = { type: 'text', label: 'note', content: 'x' };
+const OUTPUT = 'one two three four';
+
+type Asked = ClientMethods['chat/estimate']['params'];
+
+async function met(refuses = false): Promise<[Session, Asked[]]> {
+  const [ours, theirs] = pair();
+  const server = new Peer<ServerMethods, ClientMethods>(theirs);
+  const heard: Asked[] = [];
+  const defaults = { chatDefaultModel: 'a/b', chatBehaviors: [], chatDefaultBehavior: '', chatWelcomeMessage: '' };
+  server.handle('initialize', () => ({ models: ['a/b'], ...defaults }));
+  server.handle('chat/list', () => ({ chats: [] }));
+  server.handle('chat/estimate', params => {
+    heard.push(params);
+    if (refuses) {
+      throw new RpcError(Code.methodNotFound, 'no method chat/estimate');
+    }
+    return { model: 'a/b', inputTokens: 1234, cost: 0.0012, ...(params.request && { request: '{}' }) };
+  });
+  server.handle('chat/toolOutput', ({ offset = 0 }) => {
+    const text = OUTPUT.slice(offset, offset + 5);
+    return { text, offset, end: offset + text.length, total: OUTPUT.length };
+  });
+  const session = new Session({ open: () => Promise.resolve(ours), newId: () => 'a', later: () => nothing });
+  await session.connect();
+  return [session, heard];
+}
+
+test('while one types no image is sent, and nothing is asked for word for word', async () => {
+  const [session, heard] = await met();
+  expect(await about(session, 'Why?', [IMAGE, NOTE])).toMatchObject({ inputTokens: 1234 });
+  expect(heard[0]?.contexts).toEqual([NOTE]);
+  expect(heard[0]).not.toHaveProperty('request');
+});
+
+test('the exact request is that of all that would be sent', async () => {
+  const [session, heard] = await met();
+  expect((await exact(session, 'Why?', [IMAGE, NOTE]))?.request).toBe('{}');
+  expect(heard[0]?.contexts).toEqual([IMAGE, NOTE]);
+});
+
+test('a server without estimates says nothing while one types', async () => {
+  const [session] = await met(true);
+  expect(await about(session, 'Why?', [])).toBeUndefined();
+  expect(session.state.messages).toEqual([]);
+});
+
+test('an output that was too long is fetched part by part', async () => {
+  const [session] = await met();
+  expect(await wholeOutput(session, 't')).toBe(OUTPUT);
+});
+
+function figures(estimate: Partial<Estimate>): string {
+  const env = { trans: nullTranslator.load(''), code: { copy: () => Promise.resolve(), place: undefined } };
+  const rest = { markdown: () => Promise.resolve(), openPath: nothing, showCell: nothing };
+  return renderToStaticMarkup(
+    <EnvProvider value={{ ...env, ...rest }}>
+      <Figures estimate={{ model: 'a/b', inputTokens: 1234, ...estimate }} />
+    </EnvProvider>
+  ).replace(/<[^>]*>/g, '|');
+}
+
+test('tokens and price are told, and what is not known is not made up', () => {
+  expect(figures({ cost: 0.0012, contextLimit: 8000 })).toBe('|≈ 1.2k tokens||$0.0012 + answer|');
+  expect(figures({})).toBe('|≈ 1.2k tokens||price unknown|');
+});
+
+test('what is more than the model takes is said to be', () => {
+  expect(figures({ cost: 0, contextLimit: 1000 })).toContain('≈ 1.2k tokens, more than the 1k it takes');
+});

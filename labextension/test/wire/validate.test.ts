@@ -1,0 +1,48 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { expect, test } from 'vitest';
+
+import { TOLD } from '../../src/wire/protocol';
+import { misfit } from '../../src/wire/validate';
+
+const FOLDER = join(import.meta.dirname, '..', '..', '..', 'tests', 'fixtures', 'wire');
+
+interface Fixture {
+  readonly method: string;
+  readonly sender: string;
+  readonly params?: unknown;
+}
+
+const MODELS: Readonly<Record<string, string>> = TOLD;
+const told = readdirSync(FOLDER)
+  .map(name => JSON.parse(readFileSync(join(FOLDER, name), 'utf8')) as Fixture)
+  .filter(({ method, sender, params }) => sender === 'server' && params !== undefined && method in TOLD);
+
+test('everything that a server tells fits', () => {
+  expect(told.length).toBeGreaterThan(30);
+  expect(told.filter(({ method, params }) => misfit(MODELS[method] ?? '', params) !== undefined)).toEqual([]);
+});
+
+test('with any one text, number or list of it made something else it does not, or that is of no matter', () => {
+  const wrong: unknown = { nothing: 'of the kind' };
+  const missed = told.flatMap(({ method, params }) =>
+    Object.keys(params as object)
+      .filter(key => typeof (params as Record<string, unknown>)[key] !== 'object')
+      .filter(key => misfit(MODELS[method] ?? '', { ...(params as object), [key]: wrong }) === undefined)
+      .map(key => `${method} ${key}`)
+  );
+  expect(missed).toEqual([]);
+});
+
+test('where it is wrong is told', () => {
+  const content = { type: 'usage', sessionTokens: 'many', messageInputTokens: 1, messageOutputTokens: 1 };
+  expect(misfit('ChatContentReceivedParams', { chatId: 'c', role: 'system', content })).toBe('.content.sessionTokens');
+  expect(misfit('JobsListResult', { jobs: [3] })).toBe('.jobs[0]');
+  expect(misfit('ShowMessageParams', undefined)).toBe('');
+});
+
+test('what is not known yet fits', () => {
+  const params = { chatId: 7, role: 'system', content: { type: 'hologram', depth: 3 }, mood: 'good' };
+  expect(misfit('ChatContentReceivedParams', params)).toBeUndefined();
+});
