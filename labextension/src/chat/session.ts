@@ -6,7 +6,7 @@
  */
 
 import { Attendant, Client, NotebookHost, ToldMethod } from '../wire/client';
-import { PAGE } from './history_page';
+import { PAGE } from './pages';
 import {
   ChatAskQuestionParams,
   ChatAskQuestionResult,
@@ -18,7 +18,7 @@ import {
   ShowMessageParams,
   ToolServerUpdatedParams
 } from '../wire/protocol';
-import { nextOf } from './queue';
+import { takeNext } from './queue';
 import { Link, LinkError, Notifications, Requests } from '../wire/rpc';
 import { linkIn, Offer } from './offers';
 import { Action, Chat, initial, newChat, pressing, reduce, Selection, State } from './state';
@@ -226,7 +226,7 @@ export class Session implements Attendant {
     for (const { key } of chat.questions) {
       this.answer(key, { cancelled: true });
     }
-    const next = nextOf(this, chat);
+    const next = takeNext(this, chat);
     if (next !== undefined) {
       void this.prompt(next.text, next.contexts, chat).then(done => {
         if (!done) {

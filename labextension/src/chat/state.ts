@@ -6,8 +6,7 @@
  */
 
 import { progressed } from './blocks';
-import type { Change } from './changes';
-import { Earlier, withEarlier } from './history_page';
+import { withEarlier } from './pages';
 import {
   ChatAskQuestionParams,
   ChatConfig,
@@ -20,8 +19,8 @@ import {
   ServerMethods,
   ToolServerUpdatedParams
 } from '../wire/protocol';
-import type { Queued } from './queue';
 import { EMPTY, take, Transcript, transcript } from './transcript';
+import type { Change, Earlier, Queued } from './types';
 
 /** `lost` is being tried again; `absent`: never there. */
 export type Connection = 'connecting' | 'open' | 'lost' | 'absent';

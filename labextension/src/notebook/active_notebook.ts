@@ -11,7 +11,7 @@ import { FindCell } from '../chat/pasted_cells';
 import { base, plain } from '../render/format';
 import { Surroundings } from '../view/App';
 import { Around } from '../view/composer/Chips';
-import { CodePlace } from '../view/common/env';
+import { CodePlace } from '../render/code_types';
 
 /** A traceback says what it says in its first and last lines. */
 const LONGEST_ERROR = 4000;

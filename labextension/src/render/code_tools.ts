@@ -2,7 +2,7 @@
 
 import type { TranslationBundle } from '@jupyterlab/translation';
 
-import type { CodeTools } from '../view/common/env';
+import type { CodeTools } from './code_types';
 
 /** All blocks of code in an element that was just rendered. */
 export function equipAll(host: HTMLElement, code: CodeTools, trans: TranslationBundle): void {

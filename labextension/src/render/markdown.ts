@@ -6,7 +6,7 @@ import { ITranslator } from '@jupyterlab/translation';
 import { equipAll } from './code_tools';
 import { inert } from './sanitize';
 import { plain } from './format';
-import { CodeTools } from '../view/common/env';
+import { CodeTools } from './code_types';
 
 type Render = (host: HTMLElement, text: string) => Promise<void>;
 

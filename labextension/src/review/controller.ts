@@ -12,7 +12,7 @@ import { TranslationBundle } from '@jupyterlab/translation';
 
 import { BarButton, BarContent, CellBar, put } from './cell_bar';
 import { CellDiff } from './cell_diff';
-import { accept, look, reject } from '../chat/changes';
+import { keepChanges, loadChanges, undoChanges } from '../chat/changes';
 import { HunkPainter } from './hunk_painter';
 import { Look } from './hunk_view';
 import { LiveNotebooks } from '../notebook/live_notebooks';
@@ -222,9 +222,9 @@ export class Reviewing {
     kept.settled = true;
     const { chatId, changes } = owner;
     if (kept.diff.text === other) {
-      void look(this.session, chatId);
+      void loadChanges(this.session, chatId);
     } else {
-      void accept(this.session, changes, chatId);
+      void keepChanges(this.session, changes, chatId);
     }
   }
 
@@ -330,7 +330,7 @@ export class Reviewing {
         label: several ? trans.__('Keep all') : trans.__('Keep'),
         act: () => {
           if (kept === undefined) {
-            void accept(session, changes, chatId);
+            void keepChanges(session, changes, chatId);
           } else {
             kept.diff.dropAll();
           }
@@ -342,7 +342,7 @@ export class Reviewing {
           const whole = kept === undefined || (!kept.diff.begun && kept.diff.text === changes.at(-1)?.text?.after);
           // The server takes it back with its outputs, and tells the model; but not while it answers, nor in part.
           if (whole && changes.every(({ refused }) => refused === undefined) && this.rests(chatId)) {
-            void reject(session, changes, chatId);
+            void undoChanges(session, changes, chatId);
           } else {
             kept?.diff.applyAll();
           }
@@ -351,7 +351,7 @@ export class Reviewing {
     ];
   }
 
-  private rests(chatId: Parameters<typeof look>[1]): boolean {
+  private rests(chatId: Parameters<typeof loadChanges>[1]): boolean {
     return this.session.state.chats[String(chatId)]?.status === 'idle';
   }
 

@@ -1,7 +1,7 @@
 /** What there is to be decided about in a notebook, cell by cell: calls that wait for approval, and changes made. Pure. */
 
 import { Blocks } from '../chat/blocks';
-import type { Change } from '../chat/changes';
+import type { Change } from '../chat/types';
 import { ChatId, FileChangeDetails } from '../wire/protocol';
 import { Chat } from '../chat/state';
 

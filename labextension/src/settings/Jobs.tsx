@@ -6,7 +6,7 @@ import { Job, JobsReadOutputResult, JobStatus } from '../wire/protocol';
 import { Session } from '../chat/session';
 import { plain } from '../render/format';
 import { useEnv } from '../view/common/env';
-import { Toggle } from './Server';
+import { Toggle } from '../view/common/Toggle';
 
 /** An output that grows is read again so often while somebody looks at it. */
 const AGAIN_MS = 2000;

@@ -5,6 +5,7 @@ import * as React from 'react';
 import { ServerLogLine, ServerStatus, ServerTool, ToolServerUpdatedParams } from '../wire/protocol';
 import { plain } from '../render/format';
 import { useEnv } from '../view/common/env';
+import { Toggle } from '../view/common/Toggle';
 
 export interface ServerActions {
   readonly onStart: (name: string) => void;
@@ -83,20 +84,6 @@ function useStatus(): Readonly<Record<ServerStatus, string>> {
     disabled: trans.__('disabled'),
     'requires-auth': trans.__('wants you to sign in')
   };
-}
-
-interface ToggleProps {
-  readonly open: boolean;
-  readonly onClick: () => void;
-  readonly children: React.ReactNode;
-}
-
-export function Toggle({ open, onClick, children }: ToggleProps): React.ReactElement {
-  return (
-    <button type="button" className="eca-Button" aria-expanded={open} onClick={onClick}>
-      {children}
-    </button>
-  );
 }
 
 /** What can be done to a server as it is. */

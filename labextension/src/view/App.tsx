@@ -4,13 +4,13 @@ import * as React from 'react';
 
 import { again, Extent, fork, goBack } from '../chat/rollback';
 import { plan as planOf, UserBlock } from '../chat/blocks';
-import { accept, look, reject } from '../chat/changes';
+import { keepChanges, loadChanges, undoChanges } from '../chat/changes';
 import { remove, rename } from '../chat/chat_list';
 import { fetchEarlier } from '../chat/history_page';
 import { about, exact } from '../chat/estimates';
 import { Offer, offers } from '../chat/suggestions';
 import { ChatContext, ChatId } from '../wire/protocol';
-import { queue, unqueue } from '../chat/queue';
+import { dequeue, enqueue } from '../chat/queue';
 import { Session } from '../chat/session';
 import { Chat, Selection, State } from '../chat/state';
 import { Trigger } from '../chat/completion_trigger';
@@ -200,8 +200,8 @@ function Talk({ session, state, chat, surroundings, instructions }: TalkProps): 
   );
   const review = React.useMemo(
     () => ({
-      onAccept: (changes: Parameters<typeof accept>[1]) => accept(session, changes),
-      onReject: (changes: Parameters<typeof reject>[1]) => reject(session, changes)
+      onAccept: (changes: Parameters<typeof keepChanges>[1]) => keepChanges(session, changes),
+      onReject: (changes: Parameters<typeof undoChanges>[1]) => undoChanges(session, changes)
     }),
     [session]
   );
@@ -210,7 +210,7 @@ function Talk({ session, state, chat, surroundings, instructions }: TalkProps): 
     const all = along ? [...surroundings.read(), ...contexts] : contexts;
     if (busy) {
       if (later) {
-        queue(session, { text, contexts: all });
+        enqueue(session, { text, contexts: all });
       } else {
         session.steer(text);
       }
@@ -282,7 +282,7 @@ function Talk({ session, state, chat, surroundings, instructions }: TalkProps): 
               text={text}
               why={trans.__('Waits for the end of the answer')}
               onTakeBack={() => {
-                unqueue(session, index);
+                dequeue(session, index);
               }}
             />
           ))}
@@ -333,7 +333,7 @@ function useLooking(session: Session, { id, seq, status, replay }: Chat, connect
   const at = connected && status === 'idle' && replay === undefined ? seq : 0;
   React.useEffect(() => {
     if (at > 0) {
-      void look(session, id);
+      void loadChanges(session, id);
     }
   }, [session, id, at]);
 }

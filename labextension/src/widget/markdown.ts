@@ -8,7 +8,7 @@ import type { TranslationBundle } from '@jupyterlab/translation';
 import { equipAll } from '../render/code_tools';
 import { inert } from '../render/sanitize';
 import { plain } from '../render/format';
-import { CodeTools } from '../view/common/env';
+import { CodeTools } from '../render/code_types';
 
 const parser = new Marked({ gfm: true, async: false });
 

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 
 import { Offer } from '../../src/chat/offers';
 import { again } from '../../src/chat/rollback';
-import { PAGE } from '../../src/chat/history_page';
+import { PAGE } from '../../src/chat/pages';
 import { ChatContentReceivedParams, ClientMethods, Content, Role, ServerMethods } from '../../src/wire/protocol';
 import { Code, Link, LinkError, Peer, RpcError } from '../../src/wire/rpc';
 import { Session, World } from '../../src/chat/session';

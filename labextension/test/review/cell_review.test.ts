@@ -5,7 +5,7 @@ import { beforeEach, expect, test, vi } from 'vitest';
 
 import { Blocks } from '../../src/chat/blocks';
 import { CellDiff } from '../../src/review/cell_diff';
-import type { Change } from '../../src/chat/changes';
+import type { Change } from '../../src/chat/types';
 import { apply } from '../../src/notebook/live_cells';
 import { FileChangeDetails } from '../../src/wire/protocol';
 import { Remembered } from '../../src/chat/tab_storage';

@@ -5,7 +5,8 @@ import * as React from 'react';
 import { renderToStaticMarkup } from 'react-dom/server';
 import { expect, test } from 'vitest';
 
-import { accept, Change, look, reject } from '../../src/chat/changes';
+import { keepChanges, loadChanges, undoChanges } from '../../src/chat/changes';
+import { Change } from '../../src/chat/types';
 import { ClientMethods, ServerMethods } from '../../src/wire/protocol';
 import { Peer } from '../../src/wire/rpc';
 import { Session } from '../../src/chat/session';
@@ -69,21 +70,21 @@ async function met(): Promise<[Session, string[]]> {
   });
   const session = new Session({ open: () => Promise.resolve(ours), newId: () => 'a', later: () => nothing });
   await session.connect();
-  await look(session, 'a');
+  await loadChanges(session, 'a');
   return [session, heard];
 }
 
 test('what is accepted is gone, and another stays', async () => {
   const [session, heard] = await met();
   expect(session.chat.changes).toEqual([CELL, FILE]);
-  await accept(session, [CELL]);
+  await keepChanges(session, [CELL]);
   expect(heard).toEqual(['keep t:1']);
   expect(session.chat.changes).toEqual([FILE]);
 });
 
 test('what cannot be taken back is said, and stays', async () => {
   const [session, heard] = await met();
-  await reject(session, [CELL, FILE]);
+  await undoChanges(session, [CELL, FILE]);
   expect(heard).toEqual(['revert t:1,t:2']);
   expect(session.chat.changes).toEqual([FILE]);
   expect(session.state.messages.map(({ text }) => text)).toEqual(['a.bin: changed']);
@@ -91,7 +92,7 @@ test('what cannot be taken back is said, and stays', async () => {
 
 test('a server that cannot tell is not complained about', async () => {
   const session = new Session({ open: () => Promise.reject(new Error()), newId: () => 'a', later: () => nothing });
-  await look(session, 'a');
+  await loadChanges(session, 'a');
   expect([session.chat.changes, session.state.messages]).toEqual([[], []]);
 });
 

@@ -6,20 +6,8 @@ import * as React from 'react';
 import type { Always } from '../../chat/approval_rules';
 import type { Flags } from '../../chat/flags';
 import type { FindCell } from '../../chat/pasted_cells';
+import type { CodeTools } from '../../render/code_types';
 import { DEFAULTS, Preferences } from './preferences';
-
-/** What can be done with a block of code. `place` is undefined where there is no notebook to put it into. */
-export interface CodeTools {
-  readonly copy: (text: string) => Promise<void>;
-  readonly place: CodePlace | undefined;
-}
-
-export interface CodePlace {
-  readonly insertBelow: (code: string) => void;
-  /** In a cell of its own, so that what ran can be seen. */
-  readonly runBelow: (code: string) => void;
-  readonly replaceCell: (code: string) => void;
-}
 
 export interface Env {
   readonly trans: TranslationBundle;

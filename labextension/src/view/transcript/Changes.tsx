@@ -2,7 +2,7 @@
 
 import * as React from 'react';
 
-import { Change } from '../../chat/changes';
+import { Change } from '../../chat/types';
 import { base, plain } from '../../render/format';
 import { Diff } from '../common/Diff';
 import { useEnv } from '../common/env';

@@ -8,7 +8,7 @@
 import * as React from 'react';
 
 import { Block, Blocks } from '../../chat/blocks';
-import { Change } from '../../chat/changes';
+import { Change } from '../../chat/types';
 import { Transcript as Told } from '../../chat/state';
 import { BlockActions, BlockView } from './BlockView';
 import { Changes, ReviewActions } from './Changes';
