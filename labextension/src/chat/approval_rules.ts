@@ -8,7 +8,7 @@ export interface WrittenRule {
   readonly file: string;
 }
 
-export class Always {
+export class ApprovalRules {
   private written: Readonly<Record<string, WrittenRule>> = {};
   private readonly watchers = new Set<() => void>();
 
@@ -24,26 +24,26 @@ export class Always {
 
   /** Throws: LinkError, RpcError. */
   propose(toolCallId: string): Promise<ApprovalsProposeResult> {
-    return this.session().request('approvals/propose', { chatId: this.chatOf(toolCallId), toolCallId });
+    return this.session().request('approvals/propose', { chatId: this.findChat(toolCallId), toolCallId });
   }
 
   /** The call runs then, and every other that waits and that the rule is about. Throws: LinkError, RpcError. */
   async write(toolCallId: string, rule: RuleText, scope: RulePlace['scope']): Promise<void> {
     const session = this.session();
-    const chatId = this.chatOf(toolCallId);
+    const chatId = this.findChat(toolCallId);
     const { file } = await session.request('approvals/add', { ...rule, scope });
-    this.keep({ ...this.written, [toolCallId]: { rule, file } });
+    this.setWritten({ ...this.written, [toolCallId]: { rule, file } });
     session.approve(toolCallId, false, chatId);
   }
 
   async undo(toolCallId: string): Promise<void> {
     const one = this.written[toolCallId];
     if (one !== undefined && (await this.session().ask('approvals/remove', one.rule)) !== undefined) {
-      this.keep(Object.fromEntries(Object.entries(this.written).filter(([id]) => id !== toolCallId)));
+      this.setWritten(Object.fromEntries(Object.entries(this.written).filter(([id]) => id !== toolCallId)));
     }
   }
 
-  private keep(written: Readonly<Record<string, WrittenRule>>): void {
+  private setWritten(written: Readonly<Record<string, WrittenRule>>): void {
     this.written = written;
     this.watchers.forEach(watcher => {
       watcher();
@@ -51,7 +51,7 @@ export class Always {
   }
 
   /** A subagent's call stands within the chat that is shown, and is its own chat's. */
-  private chatOf(toolCallId: string): ChatId {
+  private findChat(toolCallId: string): ChatId {
     const { chat } = this.session();
     const within = Object.entries(chat.agents ?? {}).find(([, { blocks }]) =>
       blocks.some(block => block.kind === 'tool' && block.id === toolCallId)

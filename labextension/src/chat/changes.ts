@@ -19,7 +19,7 @@ export async function loadChanges(session: Session, chatId: ChatId): Promise<voi
   } catch {
     // The user did not start this request, so its failure is not shown.
   }
-  session.act({ type: 'reviewed', chatId, changes });
+  session.dispatch({ type: 'reviewed', chatId, changes });
 }
 
 export async function keepChanges(
@@ -39,7 +39,7 @@ export async function undoChanges(
 ): Promise<void> {
   const result = await session.ask('chat/revert', { chatId, changes: changes.map(({ id }) => id) });
   for (const { shown, why } of result?.left ?? []) {
-    session.say('warning', shown === '' ? why : `${shown}: ${why}`);
+    session.showMessage('warning', shown === '' ? why : `${shown}: ${why}`);
   }
   await loadChanges(session, chatId);
 }

@@ -11,7 +11,7 @@ export interface Trigger {
 }
 
 /** A command only at the very beginning; the others at the beginning of a word. */
-export function trigger(text: string, cursor: number): Trigger | undefined {
+export function findTrigger(text: string, cursor: number): Trigger | undefined {
   const before = text.slice(0, cursor);
   const found = /(?:^|\s)([@#])([^\s@#]*)$/.exec(before) ?? /^(\/)(\S*)$/.exec(before);
   const query = found?.[2] ?? '';
@@ -19,6 +19,6 @@ export function trigger(text: string, cursor: number): Trigger | undefined {
 }
 
 /** The text with something in place of what was typed, and where the cursor is then. */
-export function replaced(text: string, { start, query }: Trigger, by: string): readonly [string, number] {
+export function replaceTrigger(text: string, { start, query }: Trigger, by: string): readonly [string, number] {
   return [text.slice(0, start) + by + text.slice(start + query.length + 1), start + by.length];
 }

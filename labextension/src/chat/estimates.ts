@@ -6,7 +6,7 @@ import { Session } from './session';
 export type Estimate = ChatEstimateResult;
 
 /** About. A server without this, or one that cannot tell, says nothing: nobody asked for it by hand. */
-export async function about(
+export async function estimatePrompt(
   session: Session,
   message: string,
   contexts: readonly ChatContext[]
@@ -14,22 +14,22 @@ export async function about(
   try {
     // An image may be of megabytes, and its tokens are not told from them.
     const light = contexts.filter(({ type }) => type !== 'image');
-    return await session.request('chat/estimate', { ...asked(session, message), contexts: light });
+    return await session.request('chat/estimate', { ...buildParams(session, message), contexts: light });
   } catch {
     return undefined;
   }
 }
 
 /** Word for word. */
-export function exact(
+export function estimateWithRequest(
   session: Session,
   message: string,
   contexts: readonly ChatContext[]
 ): Promise<Estimate | undefined> {
-  return session.ask('chat/estimate', { ...asked(session, message), contexts, request: true });
+  return session.ask('chat/estimate', { ...buildParams(session, message), contexts, request: true });
 }
 
-function asked(session: Session, message: string) {
+function buildParams(session: Session, message: string) {
   const { id: chatId, selection } = session.chat;
   const { model, agent, variant } = { ...session.state.selection, ...selection };
   return {

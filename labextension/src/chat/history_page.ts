@@ -24,6 +24,6 @@ export async function fetchEarlier(session: Session, chat: Chat): Promise<void> 
   if (page !== undefined) {
     // When the server does not know the place any more, it has no older page either.
     const before = page.error === undefined ? page.meta?.beforeCursor : undefined;
-    session.act({ type: 'earlier', chatId, page: { at, contents: page.contents, before } });
+    session.dispatch({ type: 'earlier', chatId, page: { at, contents: page.contents, before } });
   }
 }

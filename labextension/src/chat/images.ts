@@ -7,11 +7,11 @@ const TYPES = ['image/png', 'image/jpeg', 'image/gif', 'image/webp'];
 /** Providers refuse more. */
 export const LARGEST_IMAGE = 5 * 1024 * 1024;
 
-export function images(data: DataTransfer): readonly File[] {
+export function listImages(data: DataTransfer): readonly File[] {
   return [...data.files].filter(file => TYPES.includes(file.type));
 }
 
-export async function imageContext(file: File): Promise<ImageContext> {
+export async function toImageContext(file: File): Promise<ImageContext> {
   const url = await new Promise<string>((resolve, reject) => {
     const reader = new FileReader();
     reader.onload = () => {

@@ -5,7 +5,7 @@ export type Offer =
   | { readonly kind: 'signIn'; readonly server: string };
 
 /** A message that ends with an address: its words, and the address apart. Other schemes than the web's are words. */
-export function linkIn(message: string): Offer | undefined {
+export function parseLink(message: string): Offer | undefined {
   const [, text, url] = /^(.*?)\s*(https?:\/\/\S+)$/s.exec(message) ?? [];
   return text !== undefined && url !== undefined && URL.canParse(url) ? { kind: 'link', text, url } : undefined;
 }

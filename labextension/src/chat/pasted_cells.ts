@@ -16,7 +16,7 @@ export interface PastedCell {
 export type FindCell = (id: string) => { readonly path: string; readonly number: number } | undefined;
 
 /** What Lab puts on the clipboard for cells is their JSON as text. Undefined of any other text. */
-export function cellsIn(text: string): readonly PastedCell[] | undefined {
+export function parseCells(text: string): readonly PastedCell[] | undefined {
   if (!text.startsWith('[{') || !text.includes('"cell_type"')) {
     return undefined;
   }
@@ -33,7 +33,7 @@ export function isCell(value: unknown): value is PastedCell {
 }
 
 /** The live cell with its outputs, where it is still there; else its source. */
-export function cellContext(cell: PastedCell, find: FindCell): ChatContext {
+export function toCellContext(cell: PastedCell, find: FindCell): ChatContext {
   const source = typeof cell.source === 'string' ? cell.source : cell.source.join('');
   const place = cell.id === undefined ? undefined : find(cell.id);
   if (cell.id !== undefined && place !== undefined) {

@@ -13,19 +13,19 @@ export interface QueueOwner {
   readonly chat: Chat;
   /** Called with text that goes back to the prompt box. */
   readonly onDraft: (text: string) => void;
-  act(action: Action): void;
+  dispatch(action: Action): void;
 }
 
 /** Add a question to the queue of the chat that is shown. */
 export function enqueue(owner: QueueOwner, question: Queued): void {
   const { id: chatId, queue = [] } = owner.chat;
-  owner.act({ type: 'queued', chatId, queue: [...queue, question] });
+  owner.dispatch({ type: 'queued', chatId, queue: [...queue, question] });
 }
 
 /** Take a question out of the queue; its text goes back to the prompt box. */
 export function dequeue(owner: QueueOwner, index: number): void {
   const { id: chatId, queue = [] } = owner.chat;
-  owner.act({ type: 'queued', chatId, queue: queue.filter((_, position) => position !== index) });
+  owner.dispatch({ type: 'queued', chatId, queue: queue.filter((_, position) => position !== index) });
   owner.onDraft(queue[index]?.text ?? '');
 }
 
@@ -36,12 +36,12 @@ export function dequeue(owner: QueueOwner, index: number): void {
 export function takeNext(owner: QueueOwner, chat: Chat): Queued | undefined {
   const { id: chatId, steers, queue = [] } = chat;
   if (steers.length > 0) {
-    owner.act({ type: 'steered', chatId, steers: [] });
+    owner.dispatch({ type: 'steered', chatId, steers: [] });
     return { text: steers.join('\n\n'), contexts: [] };
   }
   const [first, ...rest] = queue;
   if (first !== undefined) {
-    owner.act({ type: 'queued', chatId, queue: rest });
+    owner.dispatch({ type: 'queued', chatId, queue: rest });
   }
   return first;
 }

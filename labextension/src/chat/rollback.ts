@@ -9,7 +9,7 @@ import { Session } from './session';
 export type Extent = 'messages' | 'all';
 
 /** To before the message, whose words come back to the prompt box. */
-export async function goBack(session: Session, { contentId, text }: UserBlock, extent: Extent): Promise<void> {
+export async function rollBack(session: Session, { contentId, text }: UserBlock, extent: Extent): Promise<void> {
   const include = extent === 'all' ? (['messages', 'tools'] as const) : (['messages'] as const);
   const { id: chatId } = session.chat;
   if (contentId !== undefined && (await session.ask('chat/rollback', { chatId, contentId, include })) !== undefined) {
@@ -18,7 +18,7 @@ export async function goBack(session: Session, { contentId, text }: UserBlock, e
 }
 
 /** Takes a message and all that followed back, and asks again. A server that cannot is asked once more. */
-export async function again(
+export async function askAgain(
   session: Session,
   contentId: string | undefined,
   message: string,
@@ -29,7 +29,7 @@ export async function again(
       await session.request('chat/rollback', { chatId: session.chat.id, contentId, include: ['messages'] });
     } catch (error) {
       if (!(error instanceof RpcError) || error.code !== Code.methodNotFound) {
-        session.complain(error);
+        session.showError(error);
         return false;
       }
     }
@@ -38,16 +38,16 @@ export async function again(
 }
 
 /** Shows a new chat that has everything up to the end of this message's turn. */
-export async function fork(session: Session, { contentId }: UserBlock): Promise<void> {
+export async function forkChat(session: Session, { contentId }: UserBlock): Promise<void> {
   if (contentId === undefined) {
     return;
   }
-  await session.list();
+  await session.loadChats();
   const known = new Set(session.state.list.map(({ id }) => id));
   if ((await session.ask('chat/fork', { chatId: session.chat.id, contentId })) === undefined) {
     return;
   }
-  await session.list();
+  await session.loadChats();
   const made = session.state.list.find(({ id }) => !known.has(id));
   if (made !== undefined) {
     await session.openChat(made.id);

@@ -5,7 +5,7 @@
  * comes of it is gathered in `replay`, and shown when the replay is complete: the reader sees no gap and no flicker.
  */
 
-import { progressed } from './blocks';
+import { setProgress } from './blocks';
 import { withEarlier } from './pages';
 import {
   ChatAskQuestionParams,
@@ -19,7 +19,7 @@ import {
   ServerMethods,
   ToolServerUpdatedParams
 } from '../wire/protocol';
-import { EMPTY, take, Transcript, transcript } from './transcript';
+import { EMPTY, applyContent, Transcript, pickTranscript } from './transcript';
 import type { Change, Earlier, Queued } from './types';
 
 /** `lost` is being tried again; `absent`: never there. */
@@ -76,12 +76,12 @@ export interface State {
   readonly messages: readonly Message[];
 }
 
-type Told = {
+type ServerNotification = {
   [K in keyof ServerMethods]: { readonly method: K; readonly params: ServerMethods[K]['params'] };
 }[keyof ServerMethods];
 
 export type Action =
-  | ({ readonly type: 'told' } & Told)
+  | ({ readonly type: 'told' } & ServerNotification)
   | { readonly type: 'connection'; readonly connection: Connection }
   | { readonly type: 'listed'; readonly chats: readonly ChatSummary[] }
   /** Shows a chat, which begins empty where it is not known. */
@@ -104,16 +104,16 @@ export type Action =
   | { readonly type: 'message'; readonly message: Message }
   | { readonly type: 'dismissed'; readonly key: number };
 
-export function newChat(id: ChatId): Chat {
+export function createChat(id: ChatId): Chat {
   return { ...EMPTY, id, questions: [], steers: [], selection: {} };
 }
 
-export function initial(current: ChatId): State {
+export function createState(current: ChatId): State {
   return {
     connection: 'connecting',
     configured: false,
     current,
-    chats: { [String(current)]: newChat(current) },
+    chats: { [String(current)]: createChat(current) },
     list: [],
     models: [],
     agents: [],
@@ -129,49 +129,55 @@ export function initial(current: ChatId): State {
 export function reduce(state: State, action: Action): State {
   switch (action.type) {
     case 'told':
-      return heard(state, action);
+      return reduceNotification(state, action);
     case 'connection':
       return {
         ...state,
         connection: action.connection,
-        ...(action.connection !== 'open' && { chats: unasked(state) })
+        ...(action.connection !== 'open' && { chats: dropQuestions(state) })
       };
     case 'listed':
       return { ...state, list: action.chats };
     case 'shown': {
-      const chat = state.chats[String(action.chatId)] ?? newChat(action.chatId);
+      const chat = state.chats[String(action.chatId)] ?? createChat(action.chatId);
       return { ...state, current: action.chatId, chats: { ...state.chats, [String(action.chatId)]: chat } };
     }
     case 'replaying':
-      return within(state, action.chatId, chat => {
-        const from = action.whole ? EMPTY : transcript(chat);
+      return changeChat(state, action.chatId, chat => {
+        const from = action.whole ? EMPTY : pickTranscript(chat);
         return { ...chat, replay: { from, now: from } };
       });
     case 'replayed':
-      return within(state, action.chatId, ({ replay, ...chat }) => ({
+      return changeChat(state, action.chatId, ({ replay, ...chat }) => ({
         ...chat,
         ...(action.found && { ...replay?.now, ...('before' in action && { before: action.before }) }),
         ...(!action.found && { status: 'idle', progress: '' })
       }));
     case 'earlier':
-      return within(state, action.chatId, chat =>
-        withEarlier(chat, action.page.contents.reduce(taken, EMPTY), action.page)
+      return changeChat(state, action.chatId, chat =>
+        withEarlier(chat, action.page.contents.reduce(takeContent, EMPTY), action.page)
       );
     case 'chosen':
-      return within(state, action.chatId, chat => ({ ...chat, selection: { ...chat.selection, ...action.selection } }));
+      return changeChat(state, action.chatId, chat => ({
+        ...chat,
+        selection: { ...chat.selection, ...action.selection }
+      }));
     case 'asked':
-      return within(state, action.question.chatId, chat => ({
+      return changeChat(state, action.question.chatId, chat => ({
         ...chat,
         questions: [...chat.questions, action.question]
       }));
     case 'answered':
-      return { ...state, chats: each(state, chat => unquestioned(chat, question => question.key !== action.key)) };
+      return {
+        ...state,
+        chats: mapChats(state, chat => filterQuestions(chat, question => question.key !== action.key))
+      };
     case 'steered':
-      return within(state, action.chatId, chat => ({ ...chat, steers: action.steers }));
+      return changeChat(state, action.chatId, chat => ({ ...chat, steers: action.steers }));
     case 'queued':
-      return within(state, action.chatId, chat => ({ ...chat, queue: action.queue }));
+      return changeChat(state, action.chatId, chat => ({ ...chat, queue: action.queue }));
     case 'reviewed':
-      return within(state, action.chatId, chat => ({ ...chat, changes: action.changes }));
+      return changeChat(state, action.chatId, chat => ({ ...chat, changes: action.changes }));
     case 'message':
       return { ...state, messages: [...state.messages, action.message] };
     case 'dismissed':
@@ -179,35 +185,35 @@ export function reduce(state: State, action: Action): State {
   }
 }
 
-function heard(state: State, action: Told): State {
+function reduceNotification(state: State, action: ServerNotification): State {
   switch (action.method) {
     case 'chat/contentReceived':
-      return received(state, action.params);
+      return reduceContent(state, action.params);
     case 'chat/toolCallProgress': {
       const report = action.params;
-      return transcribed(state, spawner(state, report.chatId), before =>
-        at(before, report.chatId, one => ({ ...one, blocks: progressed(one.blocks, report) }))
+      return changeTranscript(state, findParent(state, report.chatId), before =>
+        changePart(before, report.chatId, one => ({ ...one, blocks: setProgress(one.blocks, report) }))
       );
     }
     case 'chat/cleared':
-      return transcribed(state, action.params.chatId, before =>
+      return changeTranscript(state, action.params.chatId, before =>
         action.params.messages ? { ...EMPTY, title: before.title } : { ...before, usage: null }
       );
     case 'chat/opened':
-      return titled(state, action.params.chatId, action.params.title ?? '');
+      return setTitle(state, action.params.chatId, action.params.title ?? '');
     case 'chat/statusChanged': {
       const { chatId, status } = action.params;
       const list = state.list.map(row => (row.id === chatId ? { ...row, status } : row));
-      return transcribed({ ...state, list }, chatId, before => ({ ...before, status }));
+      return changeTranscript({ ...state, list }, chatId, before => ({ ...before, status }));
     }
     case 'chat/deleted': {
       const { chatId } = action.params;
       const chats = Object.fromEntries(Object.entries(state.chats).filter(([id]) => id !== String(chatId)));
-      const kept = state.current === chatId ? { ...chats, [String(chatId)]: newChat(chatId) } : chats;
+      const kept = state.current === chatId ? { ...chats, [String(chatId)]: createChat(chatId) } : chats;
       return { ...state, chats: kept, list: state.list.filter(row => row.id !== chatId) };
     }
     case 'config/updated':
-      return configured(state, action.params);
+      return applyConfig(state, action.params);
     case 'tool/serverUpdated':
       return { ...state, servers: { ...state.servers, [action.params.name]: action.params } };
     case 'tool/serverRemoved': {
@@ -223,19 +229,19 @@ function heard(state: State, action: Told): State {
   }
 }
 
-function received(state: State, params: ChatContentReceivedParams): State {
+function reduceContent(state: State, params: ChatContentReceivedParams): State {
   const { chatId, content } = params;
   if (params.parentChatId !== undefined) {
-    return shown(state, params);
+    return addToChat(state, params);
   }
   if (content.type === 'metadata') {
-    return shown(titled(state, chatId, content.title), params);
+    return addToChat(setTitle(state, chatId, content.title), params);
   }
-  const next = shown(state, params);
+  const next = addToChat(state, params);
   switch (content.type) {
     case 'text':
       return params.role === 'user'
-        ? within(next, chatId, chat => ({
+        ? changeChat(next, chatId, chat => ({
             ...chat,
             steers: chat.steers.filter(words => !content.text.includes(words))
           }))
@@ -243,7 +249,7 @@ function received(state: State, params: ChatContentReceivedParams): State {
     // Answered elsewhere: the call that asked is over.
     case 'toolCalled':
     case 'toolCallRejected':
-      return within(next, chatId, chat => unquestioned(chat, question => question.toolCallId !== content.id));
+      return changeChat(next, chatId, chat => filterQuestions(chat, question => question.toolCallId !== content.id));
     default:
       return next;
   }
@@ -255,66 +261,66 @@ function received(state: State, params: ChatContentReceivedParams): State {
  * What came on a new connection before the replay began is in the replay as well: when a `seq` goes back, the replay
  * has begun, and what was gathered until then is given up.
  */
-function shown(state: State, params: ChatContentReceivedParams): State {
-  return within(state, params.parentChatId ?? params.chatId, chat => {
+function addToChat(state: State, params: ChatContentReceivedParams): State {
+  return changeChat(state, params.parentChatId ?? params.chatId, chat => {
     const { replay } = chat;
     if (replay === undefined) {
-      return repeats(chat, params) ? chat : { ...chat, ...taken(chat, params) };
+      return isRepeated(chat, params) ? chat : { ...chat, ...takeContent(chat, params) };
     }
-    const before = repeats(replay.now, params) ? replay.from : replay.now;
-    return repeats(before, params) ? chat : { ...chat, replay: { ...replay, now: taken(before, params) } };
+    const before = isRepeated(replay.now, params) ? replay.from : replay.now;
+    return isRepeated(before, params) ? chat : { ...chat, replay: { ...replay, now: takeContent(before, params) } };
   });
 }
 
 /** What a subagent says is kept apart, within its parent's chat. */
-function taken(before: Transcript, params: ChatContentReceivedParams): Transcript {
+function takeContent(before: Transcript, params: ChatContentReceivedParams): Transcript {
   return params.parentChatId === undefined
-    ? take(before, params)
-    : inner(before, params.chatId, one => take(one, params));
+    ? applyContent(before, params)
+    : changeSubagent(before, params.chatId, one => applyContent(one, params));
 }
 
-function inner(before: Transcript, id: ChatId, change: (one: Transcript) => Transcript): Transcript {
+function changeSubagent(before: Transcript, id: ChatId, change: (one: Transcript) => Transcript): Transcript {
   return { ...before, agents: { ...before.agents, [id]: change(before.agents?.[id] ?? EMPTY) } };
 }
 
 /** In the subagent's part where the chat is one's. */
-function at(before: Transcript, id: ChatId, change: (one: Transcript) => Transcript): Transcript {
-  return before.agents?.[id] === undefined ? change(before) : inner(before, id, change);
+function changePart(before: Transcript, id: ChatId, change: (one: Transcript) => Transcript): Transcript {
+  return before.agents?.[id] === undefined ? change(before) : changeSubagent(before, id, change);
 }
 
 /** The chat within which a subagent's is shown; any other chat itself. */
-function spawner(state: State, id: ChatId): ChatId {
+function findParent(state: State, id: ChatId): ChatId {
   return Object.values(state.chats).find(({ agents }) => agents?.[id] !== undefined)?.id ?? id;
 }
 
 /** Whether it was shown before. */
-function repeats(before: Transcript, { chatId, parentChatId, seq }: ChatContentReceivedParams): boolean {
+function isRepeated(before: Transcript, { chatId, parentChatId, seq }: ChatContentReceivedParams): boolean {
   const last = parentChatId === undefined ? before.seq : (before.agents?.[chatId]?.seq ?? 0);
   return seq !== undefined && seq > 0 && seq <= last;
 }
 
 /** Changes what is shown of a chat or, while it is being replayed, what will be. */
-function transcribed(state: State, id: ChatId, change: (before: Transcript) => Transcript): State {
-  return within(state, id, chat =>
+function changeTranscript(state: State, id: ChatId, change: (before: Transcript) => Transcript): State {
+  return changeChat(state, id, chat =>
     chat.replay === undefined
       ? { ...chat, ...change(chat) }
       : { ...chat, replay: { ...chat.replay, now: change(chat.replay.now) } }
   );
 }
 
-function titled(state: State, id: ChatId, title: string): State {
+function setTitle(state: State, id: ChatId, title: string): State {
   const list = state.list.map(row => (row.id === id && title !== '' ? { ...row, title } : row));
-  return transcribed({ ...state, list }, id, before => ({ ...before, title: title || before.title }));
+  return changeTranscript({ ...state, list }, id, before => ({ ...before, title: title || before.title }));
 }
 
 /** An absent field is "unchanged"; `behaviors` are the agents of older servers. */
-function configured(state: State, { chat, chatId }: ConfigUpdatedParams): State {
+function applyConfig(state: State, { chat, chatId }: ConfigUpdatedParams): State {
   if (chat === undefined) {
     return state;
   }
-  const selection = selected(chat);
+  const selection = readSelection(chat);
   if (chatId !== undefined) {
-    return within(state, chatId, before => ({ ...before, selection: { ...before.selection, ...selection } }));
+    return changeChat(state, chatId, before => ({ ...before, selection: { ...before.selection, ...selection } }));
   }
   return {
     ...state,
@@ -326,7 +332,7 @@ function configured(state: State, { chat, chatId }: ConfigUpdatedParams): State 
   };
 }
 
-function selected(chat: ChatConfig): Partial<Selection> {
+function readSelection(chat: ChatConfig): Partial<Selection> {
   const agent = chat.selectAgent ?? chat.selectBehavior;
   return {
     ...(chat.selectModel !== undefined && { model: chat.selectModel }),
@@ -337,21 +343,21 @@ function selected(chat: ChatConfig): Partial<Selection> {
 }
 
 /** Without the questions of a connection that is gone: nobody waits for their answers. */
-function unasked(state: State): State['chats'] {
-  return each(state, chat => unquestioned(chat, () => false));
+function dropQuestions(state: State): State['chats'] {
+  return mapChats(state, chat => filterQuestions(chat, () => false));
 }
 
-function unquestioned(chat: Chat, kept: (question: Question) => boolean): Chat {
+function filterQuestions(chat: Chat, kept: (question: Question) => boolean): Chat {
   return chat.questions.every(kept) ? chat : { ...chat, questions: chat.questions.filter(kept) };
 }
 
 /** A chat that was never shown is not kept: what all chats say would be held for ever. */
-function within(state: State, id: ChatId, change: (chat: Chat) => Chat): State {
+function changeChat(state: State, id: ChatId, change: (chat: Chat) => Chat): State {
   const chat = state.chats[String(id)];
   return chat === undefined ? state : { ...state, chats: { ...state.chats, [String(id)]: change(chat) } };
 }
 
-function each(state: State, change: (chat: Chat) => Chat): State['chats'] {
+function mapChats(state: State, change: (chat: Chat) => Chat): State['chats'] {
   return Object.fromEntries(Object.entries(state.chats).map(([id, chat]) => [id, change(chat)]));
 }
 
@@ -359,6 +365,6 @@ function each(state: State, change: (chat: Chat) => Chat): State['chats'] {
 const DECIDED: ReadonlySet<string> = new Set(['toolCallRunning', 'toolCallRejected']);
 
 /** Whether it is shown at once: not what streams, of which more follows, and not what a replay is made of. */
-export function pressing(state: State, { chatId, content }: ChatContentReceivedParams): boolean {
+export function isUrgent(state: State, { chatId, content }: ChatContentReceivedParams): boolean {
   return DECIDED.has(content.type) && state.chats[String(chatId)]?.replay === undefined;
 }

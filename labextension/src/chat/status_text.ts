@@ -3,16 +3,16 @@
 import type { TranslationBundle } from '@jupyterlab/translation';
 
 import type { Chat, State } from './state';
-import { base, count, dollars } from '../render/format';
+import { baseName, formatCount, formatCost } from '../render/format';
 
 /** What somebody must do comes first; then the model, and what its answers came to. */
-export function statusText(state: State, chat: Chat, trans: TranslationBundle): string {
+export function describeStatus(state: State, chat: Chat, trans: TranslationBundle): string {
   const model = chat.selection.model ?? state.selection.model;
-  const named = model === '' ? trans.__('Assistant') : trans.__('Assistant: %1', base(model));
-  return [named, doing(state, chat, trans), spent(chat, trans)].filter(Boolean).join(' · ');
+  const named = model === '' ? trans.__('Assistant') : trans.__('Assistant: %1', baseName(model));
+  return [named, describeActivity(state, chat, trans), describeCost(chat, trans)].filter(Boolean).join(' · ');
 }
 
-function doing(state: State, chat: Chat, trans: TranslationBundle): string {
+function describeActivity(state: State, chat: Chat, trans: TranslationBundle): string {
   if (state.connection !== 'open') {
     return state.connection === 'connecting' ? '' : trans.__('not connected');
   }
@@ -26,11 +26,11 @@ function doing(state: State, chat: Chat, trans: TranslationBundle): string {
 }
 
 /** The price where it is known, else the tokens. */
-function spent({ usage }: Chat, trans: TranslationBundle): string {
+function describeCost({ usage }: Chat, trans: TranslationBundle): string {
   const cost = usage?.sessionCost;
   return cost !== undefined
-    ? dollars(cost)
+    ? formatCost(cost)
     : usage !== null && usage.sessionTokens > 0
-      ? trans.__('%1 tokens', count(usage.sessionTokens))
+      ? trans.__('%1 tokens', formatCount(usage.sessionTokens))
       : '';
 }

@@ -2,11 +2,11 @@
 
 import { ChatContext, ClientMethods, ChatId } from '../wire/protocol';
 import { Requests } from '../wire/rpc';
-import { base } from '../render/format';
+import { baseName } from '../render/format';
 import { Trigger } from './completion_trigger';
 
 /** Either something to send along, or text in place of what was typed. */
-export interface Offer {
+export interface Suggestion {
   readonly key: string;
   readonly kind: string;
   readonly label: string;
@@ -23,24 +23,24 @@ export type Ask = <K extends Requests<ClientMethods>>(
 const MOST = 50;
 
 /** Throws: LinkError, RpcError. */
-export async function offers(
+export async function listSuggestions(
   { kind, query }: Trigger,
   chatId: ChatId,
   contexts: readonly ChatContext[],
   ask: Ask
-): Promise<readonly Offer[]> {
-  return (await found(kind, { query, chatId }, contexts, ask)).slice(0, MOST);
+): Promise<readonly Suggestion[]> {
+  return (await querySuggestions(kind, { query, chatId }, contexts, ask)).slice(0, MOST);
 }
 
-async function found(
+async function querySuggestions(
   kind: Trigger['kind'],
   params: { readonly query: string; readonly chatId: ChatId },
   contexts: readonly ChatContext[],
   ask: Ask
-): Promise<readonly Offer[]> {
+): Promise<readonly Suggestion[]> {
   switch (kind) {
     case '@':
-      return (await ask('chat/queryContext', { ...params, contexts })).contexts.map(offered);
+      return (await ask('chat/queryContext', { ...params, contexts })).contexts.map(toSuggestion);
     case '/':
       return (await ask('chat/queryCommands', params)).commands.map(
         ({ name, description, type, arguments: given }) => ({
@@ -55,27 +55,27 @@ async function found(
       return (await ask('chat/queryFiles', params)).files.map(({ path, type }) => ({
         key: path,
         kind: type,
-        label: base(path),
+        label: baseName(path),
         detail: path,
         insert: `${path} `
       }));
   }
 }
 
-function offered(context: ChatContext): Offer {
-  const { label, detail } = called(context);
+function toSuggestion(context: ChatContext): Suggestion {
+  const { label, detail } = describeContext(context);
   return { key: keyOf(context), kind: context.type, label, detail, context };
 }
 
 /** For a chip and a line of a list. Contexts of other kinds say who they are in one of these fields. */
-export function called(context: ChatContext): { readonly label: string; readonly detail: string } {
+export function describeContext(context: ChatContext): { readonly label: string; readonly detail: string } {
   const said = context as unknown as Readonly<Record<string, unknown>>;
   const text = (name: string): string => {
     const value = said[name];
     return typeof value === 'string' || typeof value === 'number' ? String(value) : '';
   };
   const path = text('path');
-  const label = text('label') || text('name') || base(path) || text('url') || text('uri') || context.type;
+  const label = text('label') || text('name') || baseName(path) || text('url') || text('uri') || context.type;
   return { label, detail: text('description') || path || text('uri') || text('url') };
 }
 

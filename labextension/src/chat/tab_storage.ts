@@ -2,33 +2,33 @@
 
 export type Store = Pick<Storage, 'getItem' | 'setItem' | 'removeItem'>;
 
-export class Remembered {
+export class TabStorage {
   /** Several servers may share an origin: `base` is the address of this one. */
   constructor(
     private readonly base: string,
     private readonly store: () => Store = () => window.sessionStorage
   ) {}
 
-  chat(): string | undefined {
+  getChat(): string | undefined {
     return this.read('chat');
   }
 
-  show(id: string): void {
+  setChat(id: string): void {
     this.write('chat', id);
   }
 
   /** The hunks of a change that were kept, while others of it wait to be decided. */
-  kept(change: string): readonly number[] {
+  getKeptHunks(change: string): readonly number[] {
     return (this.read(`kept ${change}`) ?? '').split(' ').filter(Boolean).map(Number);
   }
 
-  keep(change: string, hunks: readonly number[]): void {
+  setKeptHunks(change: string, hunks: readonly number[]): void {
     this.write(`kept ${change}`, hunks.join(' '));
   }
 
   private read(name: string): string | undefined {
     try {
-      return this.store().getItem(this.key(name)) ?? undefined;
+      return this.store().getItem(this.fullName(name)) ?? undefined;
     } catch {
       return undefined;
     }
@@ -38,16 +38,16 @@ export class Remembered {
   private write(name: string, value: string): void {
     try {
       if (value === '') {
-        this.store().removeItem(this.key(name));
+        this.store().removeItem(this.fullName(name));
       } else {
-        this.store().setItem(this.key(name), value);
+        this.store().setItem(this.fullName(name), value);
       }
     } catch {
       // It is not known again, then.
     }
   }
 
-  private key(name: string): string {
+  private fullName(name: string): string {
     return `jupyter-eca ${this.base} ${name}`;
   }
 }

@@ -6,7 +6,7 @@ import { Session } from './session';
 const PART = 500_000;
 const MOST = 20_000_000;
 
-export async function wholeOutput(session: Session, id: string): Promise<string | undefined> {
+export async function fetchWholeOutput(session: Session, id: string): Promise<string | undefined> {
   const chatId = session.chat.id;
   const parts: string[] = [];
   for (let offset = 0; offset < MOST;) {

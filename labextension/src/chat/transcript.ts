@@ -1,6 +1,6 @@
 /** What is shown of a chat, or of a subagent's part of one, as a pure function of the contents that came. */
 
-import { Blocks, ended, told } from './blocks';
+import { Blocks, endBlocks, addContent } from './blocks';
 import { ChatContentReceivedParams, ChatStatus, UsageContent } from '../wire/protocol';
 
 /**
@@ -26,9 +26,9 @@ export const EMPTY: Transcript = {
   ...{ ends: undefined, agents: undefined, plan: undefined, before: undefined }
 };
 
-export function take(before: Transcript, params: ChatContentReceivedParams): Transcript {
+export function applyContent(before: Transcript, params: ChatContentReceivedParams): Transcript {
   const { content } = params;
-  const now = { ...before, ...cursor(before, params) };
+  const now = { ...before, ...advanceSeq(before, params) };
   switch (content.type) {
     case 'progress':
       return content.state === 'running'
@@ -37,30 +37,30 @@ export function take(before: Transcript, params: ChatContentReceivedParams): Tra
             ...now,
             progress: '',
             status: 'idle',
-            blocks: ended(before.blocks),
+            blocks: endBlocks(before.blocks),
             plan: content.plan === true || undefined,
-            ...ending(before, params)
+            ...recordEnd(before, params)
           };
     case 'usage':
       return { ...now, usage: content };
     default: {
-      const blocks = told(before.blocks, params);
+      const blocks = addContent(before.blocks, params);
       return blocks === before.blocks && now.seq === before.seq ? before : { ...now, blocks };
     }
   }
 }
 
-function ending({ blocks, ends }: Transcript, { turn }: ChatContentReceivedParams): Pick<Transcript, 'ends'> {
+function recordEnd({ blocks, ends }: Transcript, { turn }: ChatContentReceivedParams): Pick<Transcript, 'ends'> {
   const last = blocks.at(-1);
   return turn === undefined || last === undefined ? {} : { ends: { ...ends, [last.key]: turn } };
 }
 
-function cursor(before: Transcript, { seq }: ChatContentReceivedParams): Pick<Transcript, 'seq'> {
+function advanceSeq(before: Transcript, { seq }: ChatContentReceivedParams): Pick<Transcript, 'seq'> {
   return { seq: Math.max(before.seq, seq ?? 0) };
 }
 
 /** That of a chat, without what else is known of it. */
-export function transcript(chat: Transcript): Transcript {
+export function pickTranscript(chat: Transcript): Transcript {
   const { seq, blocks, status, progress, title, usage, ends, agents, plan, before } = chat;
   return { seq, blocks, status, progress, title, usage, ends, agents, plan, before };
 }

@@ -8,17 +8,17 @@ import '../../style/help.css';
 type Button = readonly [label: string, act: () => void];
 
 /** Puts the bar there, or takes it away. */
-export function show(cell: CodeCell, wanted: boolean, buttons: readonly Button[]): void {
+export function showBar(cell: CodeCell, wanted: boolean, buttons: readonly Button[]): void {
   const layout = cell.layout as PanelLayout;
   const there = layout.widgets.find(widget => widget.hasClass('eca-Help'));
   if (!wanted) {
     there?.dispose();
   } else if (there === undefined) {
-    layout.insertWidget(layout.widgets.length - 1, bar(buttons));
+    layout.insertWidget(layout.widgets.length - 1, createBar(buttons));
   }
 }
 
-function bar(buttons: readonly Button[]): Widget {
+function createBar(buttons: readonly Button[]): Widget {
   const widget = new Widget();
   widget.addClass('eca-Help');
   widget.node.setAttribute('role', 'group');

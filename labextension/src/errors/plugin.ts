@@ -10,7 +10,7 @@ import { ITranslator, nullTranslator, TranslationBundle } from '@jupyterlab/tran
 const Command = { fix: 'eca:fix-cell', explain: 'eca:explain-cell' } as const;
 const OPEN = 'eca:open-panel';
 
-export const helping: JupyterFrontEndPlugin<void> = {
+export const errorsPlugin: JupyterFrontEndPlugin<void> = {
   id: 'jupyter-eca:helping',
   description: 'Offers help with an error in a notebook.',
   autoStart: true,
@@ -75,15 +75,15 @@ class Errors {
   follow(): void {
     const watch = (): void => {
       this.notebook.model?.cells.changed.connect(() => {
-        this.look();
+        this.findPanel();
       });
-      this.look();
+      this.findPanel();
     };
     this.notebook.modelChanged.connect(watch);
     watch();
   }
 
-  private look(): void {
+  private findPanel(): void {
     for (const cell of this.notebook.widgets) {
       if (cell instanceof CodeCell && !this.known.has(cell)) {
         this.known.add(cell);
@@ -98,12 +98,12 @@ class Errors {
 
   /** The bar is loaded with the first error. */
   private async update(cell: CodeCell): Promise<void> {
-    if (!failed(cell) && cell.node.querySelector('.eca-Help') === null) {
+    if (!hasError(cell) && cell.node.querySelector('.eca-Help') === null) {
       return;
     }
-    const { show } = await import('./bar');
+    const { showBar } = await import('./bar');
     if (!cell.isDisposed) {
-      show(cell, failed(cell), [
+      showBar(cell, hasError(cell), [
         [
           this.trans.__('Fix'),
           () => {
@@ -130,7 +130,7 @@ class Errors {
 }
 
 /** A cell of ours says by itself what is wrong. */
-function failed(cell: CodeCell): boolean {
+function hasError(cell: CodeCell): boolean {
   const { outputs, sharedModel } = cell.model;
   const types = Array.from({ length: outputs.length }, (_, index) => outputs.get(index).type);
   return types.includes('error') && !/^\s*%{1,2}eca\b/.test(sharedModel.getSource());

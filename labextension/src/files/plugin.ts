@@ -9,7 +9,7 @@ import type { Refresher } from './refresh';
 /** Of `jupyter_eca/apps/server/file_events.py`. */
 const SCHEMA_ID = 'https://events.jupyter.org/jupyter_eca/files/v1';
 
-export const refreshing: JupyterFrontEndPlugin<void> = {
+export const filesPlugin: JupyterFrontEndPlugin<void> = {
   id: 'jupyter-eca:refreshing',
   description: 'Reads open documents again that were changed on disk.',
   autoStart: true,
@@ -22,7 +22,7 @@ function activate(app: JupyterFrontEnd, translator: ITranslator | null): void {
   let refresher: Promise<Refresher> | undefined;
   const check = (): void => {
     if (refresher !== undefined || [...app.shell.widgets('main')].some(widget => 'context' in widget)) {
-      refresher ??= import('./reload').then(({ refresherOf }) => refresherOf(app, trans));
+      refresher ??= import('./reload').then(({ createRefresher }) => createRefresher(app, trans));
       void refresher.then(one => one.check());
     }
   };

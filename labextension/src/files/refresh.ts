@@ -14,11 +14,11 @@ export type Context = Pick<
 
 export interface Surface {
   /** Each once, however many views it has. */
-  documents(): readonly Context[];
+  listDocuments(): readonly Context[];
   /** What is on disk, without its content. */
-  look(path: string): Promise<Contents.IModel>;
+  readMetadata(path: string): Promise<Contents.IModel>;
   /** There are changes on disk and unsaved ones here; `reload` gives up the latter. */
-  conflict(path: string, reload: () => void): void;
+  reportConflict(path: string, reload: () => void): void;
   /** Reads it again, keeping the cursor where it is. */
   reload(context: Context): Promise<void>;
 }
@@ -32,14 +32,14 @@ export class Refresher {
   private readonly followed = new WeakSet<Context>();
   private readonly saving = new WeakSet<Context>();
   /** The version on disk that the user was told of. */
-  private readonly told = new WeakMap<Context, string>();
+  private readonly reported = new WeakMap<Context, string>();
 
   constructor(private readonly surface: Surface) {}
 
   /** What comes while it looks makes it look once more. */
   check(): Promise<void> {
     this.again = true;
-    this.checking ??= this.work().finally(() => {
+    this.checking ??= this.checkAll().finally(() => {
       this.checking = undefined;
     });
     return this.checking;
@@ -47,7 +47,7 @@ export class Refresher {
 
   /** From when it is opened: a save that is under way is not a change of somebody else's. */
   follow(): void {
-    for (const context of this.surface.documents()) {
+    for (const context of this.surface.listDocuments()) {
       if (!this.followed.has(context)) {
         this.followed.add(context);
         context.saveState.connect((_, state) => {
@@ -61,30 +61,30 @@ export class Refresher {
     }
   }
 
-  private async work(): Promise<void> {
+  private async checkAll(): Promise<void> {
     while (this.again) {
       this.again = false;
       this.follow();
-      await Promise.all(this.surface.documents().map(context => this.one(context)));
+      await Promise.all(this.surface.listDocuments().map(context => this.checkDocument(context)));
     }
   }
 
-  private async one(context: Context): Promise<void> {
-    if (!this.settled(context)) {
+  private async checkDocument(context: Context): Promise<void> {
+    if (!this.isSettled(context)) {
       return;
     }
-    const disk = await this.surface.look(context.path).catch(() => undefined);
+    const disk = await this.surface.readMetadata(context.path).catch(() => undefined);
     // One that is gone, or cannot be read now, stays as it is here: that is all there is of it.
     const known = context.contentsModel;
-    if (disk === undefined || known === null || !this.settled(context) || same(known, disk)) {
+    if (disk === undefined || known === null || !this.isSettled(context) || isSameVersion(known, disk)) {
       return;
     }
     const version = disk.hash ?? disk.last_modified;
     if (!context.model.dirty) {
       await this.surface.reload(context);
-    } else if (this.told.get(context) !== version) {
-      this.told.set(context, version);
-      this.surface.conflict(context.path, () => {
+    } else if (this.reported.get(context) !== version) {
+      this.reported.set(context, version);
+      this.surface.reportConflict(context.path, () => {
         if (!context.isDisposed) {
           void this.surface.reload(context);
         }
@@ -93,12 +93,12 @@ export class Refresher {
   }
 
   /** A shared document has a server that looks after it. */
-  private settled(context: Context): boolean {
+  private isSettled(context: Context): boolean {
     return !context.isDisposed && context.isReady && !context.model.collaborative && !this.saving.has(context);
   }
 }
 
-function same(known: Omit<Contents.IModel, 'content'>, disk: Contents.IModel): boolean {
+function isSameVersion(known: Omit<Contents.IModel, 'content'>, disk: Contents.IModel): boolean {
   if (known.path !== disk.path) {
     return true; // It was renamed meanwhile.
   }

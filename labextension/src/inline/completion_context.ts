@@ -3,7 +3,7 @@
 import { Position } from '../wire/protocol';
 
 /** A cell above, as far as a completion reads it. */
-export interface Above {
+export interface CellAbove {
   readonly code: boolean;
   readonly source: string;
 }
@@ -12,13 +12,13 @@ export interface Above {
 const LONGEST = 8000;
 
 /** `offset` counts characters, as Python does, and so does the position, from 1. */
-export function document(
+export function buildDocument(
   text: string,
   offset: number,
-  above: readonly Above[],
+  above: readonly CellAbove[],
   comment: string
 ): { readonly docText: string; readonly position: Position } {
-  const before = above.map(cell => `${told(cell, comment)}\n\n`).join('');
+  const before = above.map(cell => `${commentOut(cell, comment)}\n\n`).join('');
   const whole = before.slice(-LONGEST);
   const lines = (whole + Array.from(text).slice(0, offset).join('')).split('\n');
   const last = lines[lines.length - 1] ?? '';
@@ -26,7 +26,7 @@ export function document(
 }
 
 /** Words between code are its comments: else a model goes on with words. */
-function told({ code, source }: Above, comment: string): string {
+function commentOut({ code, source }: CellAbove, comment: string): string {
   return code || comment === '' ? source : source.replace(/^/gm, `${comment} `);
 }
 

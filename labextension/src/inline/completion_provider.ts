@@ -11,7 +11,7 @@ import { Notebook, NotebookPanel } from '@jupyterlab/notebook';
 import { ServerConnection } from '@jupyterlab/services';
 import type { Widget } from '@lumino/widgets';
 
-import { Above, commentOf, document } from './completion_context';
+import { CellAbove, commentOf, buildDocument } from './completion_context';
 import { Client } from '../wire/client';
 import { openLink } from '../wire/link';
 import { Code, LinkError, RpcError } from '../wire/rpc';
@@ -20,41 +20,41 @@ const NOTHING: IInlineCompletionList = { items: [] };
 /** Pressed with another key, or for nothing. */
 const MODIFIERS = ['Shift', 'Control', 'Alt', 'Meta', 'AltGraph', 'CapsLock'];
 
-export class Ghosts {
+export class InlineCompletions {
   private client: Promise<Client> | undefined;
   private version = 0;
-  private readonly said = new Set<string>();
-  private asking: AbortController | undefined;
+  private readonly reported = new Set<string>();
+  private current: AbortController | undefined;
 
   constructor(private readonly settings: ServerConnection.ISettings) {}
 
   /** Never fails: nothing comes of it then. `ms` is how long Lab waits for it. */
   async complete(request: CompletionHandler.IRequest, widget: Widget, ms: number): Promise<IInlineCompletionList> {
-    this.asking?.abort();
-    const asking = (this.asking = new AbortController());
+    this.current?.abort();
+    const controller = (this.current = new AbortController());
     const editor = editorOf(widget);
-    const still = editor === undefined ? undefined : untilTouched(editor, asking);
+    const stopListening = editor === undefined ? undefined : abortOnInput(editor, controller);
     const timer = window.setTimeout(() => {
-      asking.abort();
+      controller.abort();
     }, ms);
     try {
-      return { items: await this.ask(request, widget, asking.signal) };
+      return { items: await this.ask(request, widget, controller.signal) };
     } catch (error) {
-      this.note(error);
+      this.reportOnce(error);
       return NOTHING;
     } finally {
       window.clearTimeout(timer);
-      still?.();
+      stopListening?.();
     }
   }
 
   /** Ahead of the first question: to connect can take longer than Lab waits for a completion. */
-  warm(): void {
-    this.connected().catch(() => undefined);
+  warmUp(): void {
+    this.connect().catch(() => undefined);
   }
 
   close(): void {
-    this.asking?.abort();
+    this.current?.abort();
     void this.client?.then(
       client => {
         client.close();
@@ -67,20 +67,20 @@ export class Ghosts {
   private async ask(
     { text, offset, mimeType = '' }: CompletionHandler.IRequest,
     widget: Widget,
-    taken: AbortSignal
+    signal: AbortSignal
   ): Promise<IInlineCompletionItem[]> {
     const above = widget instanceof NotebookPanel ? cellsAbove(widget.content) : [];
     const docVersion = ++this.version;
-    const asked = { docVersion, ...document(text, offset, above, commentOf(mimeType)) };
-    const client = await this.connected();
-    const { items } = await client.request('completion/inline', asked, taken);
+    const params = { docVersion, ...buildDocument(text, offset, above, commentOf(mimeType)) };
+    const client = await this.connect();
+    const { items } = await client.request('completion/inline', params, signal);
     return items.filter(item => item.docVersion === docVersion).map(item => ({ insertText: item.text }));
   }
 
-  private connected(): Promise<Client> {
+  private connect(): Promise<Client> {
     if (this.client === undefined) {
       const client = openLink(this.settings).then(link =>
-        Client.completing(link, () => {
+        Client.connectForCompletion(link, () => {
           this.client = undefined;
         })
       );
@@ -93,12 +93,12 @@ export class Ghosts {
   }
 
   /** In the list of notifications, without popping up. */
-  private note(error: unknown): void {
+  private reportOnce(error: unknown): void {
     const expected = error instanceof LinkError || (error instanceof RpcError && error.code === Code.cancelled);
     if (!expected) {
       const message = error instanceof Error ? error.message : String(error);
-      if (!this.said.has(message)) {
-        this.said.add(message);
+      if (!this.reported.has(message)) {
+        this.reported.add(message);
         Notification.info(message, { autoClose: 0 });
       }
     }
@@ -113,7 +113,7 @@ function editorOf(widget: Widget): CodeEditor.IEditor | undefined {
   return content?.editor;
 }
 
-function cellsAbove({ widgets, activeCellIndex }: Notebook): Above[] {
+function cellsAbove({ widgets, activeCellIndex }: Notebook): CellAbove[] {
   return widgets
     .slice(0, Math.max(0, activeCellIndex))
     .filter(({ model }) => model.type !== 'raw')
@@ -121,10 +121,10 @@ function cellsAbove({ widgets, activeCellIndex }: Notebook): Above[] {
 }
 
 /** The user goes on: by a key, by a click, or in another editor. Returns how to stop looking. */
-function untilTouched(editor: CodeEditor.IEditor, asking: AbortController): () => void {
+function abortOnInput(editor: CodeEditor.IEditor, controller: AbortController): () => void {
   const abort = (event?: unknown): void => {
     if (!(event instanceof KeyboardEvent) || !MODIFIERS.includes(event.key)) {
-      asking.abort();
+      controller.abort();
     }
   };
   const changed = (): void => {

@@ -19,11 +19,11 @@ export interface EditActions {
   readonly close: () => void;
 }
 
-export class CellEdit extends Widget {
+export class EditBox extends Widget {
   private status: EditStatus = 'asking';
-  private readonly box = document.createElement('textarea');
+  private readonly input = document.createElement('textarea');
   private readonly row = document.createElement('div');
-  private readonly words = document.createElement('span');
+  private readonly message = document.createElement('span');
   /** The text that is rewritten, what is around it and not, and the answer so far. */
   private base = '';
   private around: readonly [string, string] = ['', ''];
@@ -41,17 +41,17 @@ export class CellEdit extends Widget {
     // Lab takes keys in a cell for its own.
     this.node.dataset.lmSuppressShortcuts = 'true';
     this.node.addEventListener('keydown', this.onKey);
-    this.box.className = 'eca-CellEdit-box';
-    this.box.rows = 1;
-    this.box.dir = 'auto';
-    this.box.placeholder = trans.__('How is this cell to be changed?');
-    this.box.setAttribute('aria-label', trans.__('Instruction'));
+    this.input.className = 'eca-CellEdit-box';
+    this.input.rows = 1;
+    this.input.dir = 'auto';
+    this.input.placeholder = trans.__('How is this cell to be changed?');
+    this.input.setAttribute('aria-label', trans.__('Instruction'));
     this.row.className = 'eca-CellBar-head';
-    this.words.className = 'eca-CellBar-words';
-    this.words.setAttribute('role', 'status');
-    this.node.append(this.box, this.row);
-    diff.watchers.add(this.decided);
-    this.turn('asking', trans.__('Enter sends, Escape closes'));
+    this.message.className = 'eca-CellBar-words';
+    this.message.setAttribute('role', 'status');
+    this.node.append(this.input, this.row);
+    diff.watchers.add(this.handleDecision);
+    this.setStatus('asking', trans.__('Enter sends, Escape closes'));
   }
 
   override dispose(): void {
@@ -60,7 +60,7 @@ export class CellEdit extends Widget {
   }
 
   focus(): void {
-    this.box.focus();
+    this.input.focus();
   }
 
   get isWriting(): boolean {
@@ -72,10 +72,10 @@ export class CellEdit extends Widget {
     this.base = source;
     this.around = [source.slice(0, from), source.slice(to)];
     this.answer = '';
-    this.turn('writing', this.trans.__('Writing…'));
+    this.setStatus('writing', this.trans.__('Writing…'));
   }
 
-  received(content: RewriteContent): void {
+  receive(content: RewriteContent): void {
     if (this.status !== 'writing') {
       return;
     }
@@ -83,14 +83,14 @@ export class CellEdit extends Widget {
       case 'started':
         break;
       case 'reasoning':
-        this.words.textContent = this.trans.__('Thinking…');
+        this.message.textContent = this.trans.__('Thinking…');
         break;
       case 'text':
-        this.words.textContent = this.trans.__('Writing…');
-        this.came(this.answer + content.text);
+        this.message.textContent = this.trans.__('Writing…');
+        this.showAnswer(this.answer + content.text);
         break;
       case 'replace':
-        this.came(content.text);
+        this.showAnswer(content.text);
         break;
       case 'error':
         this.fail(content.message);
@@ -106,48 +106,48 @@ export class CellEdit extends Widget {
       return;
     }
     this.diff.compare(this.base, this.base);
-    this.turn('asking', why);
+    this.setStatus('asking', why);
     this.node.dataset.tone = 'removed';
   }
 
-  private came(answer: string): void {
+  private showAnswer(answer: string): void {
     this.answer = answer;
     this.diff.compare(this.base, this.around[0] + answer, false);
   }
 
   private finish(): void {
-    const had = this.node.contains(document.activeElement);
-    this.turn('decide', '');
+    const hadFocus = this.node.contains(document.activeElement);
+    this.setStatus('decide', '');
     this.diff.compare(this.base, this.around.join(this.answer));
     if (this.diff.hunks.length === 0) {
-      this.turn('asking', this.trans.__('Nothing is different.'));
-    } else if (had) {
+      this.setStatus('asking', this.trans.__('Nothing is different.'));
+    } else if (hadFocus) {
       this.row.querySelector('button')?.focus();
     }
   }
 
-  private readonly decided = (): void => {
+  private readonly handleDecision = (): void => {
     const count = this.diff.hunks.length;
     if (this.status !== 'decide') {
       return;
     }
-    if (count === 0 && this.diff.begun) {
+    if (count === 0 && this.diff.isBegun) {
       this.actions.close();
     } else if (count > 0) {
       const touched = this.diff.hunks.every(hunk => hunk.touched);
-      this.words.textContent = touched
+      this.message.textContent = touched
         ? this.trans.__('You have written in what is to be replaced: decide about it in the cell')
         : this.trans._n('%1 change proposed', '%1 changes proposed', count);
     }
   };
 
-  private turn(status: EditStatus, words: string): void {
+  private setStatus(status: EditStatus, text: string): void {
     const { trans, actions, diff } = this;
     this.status = status;
     delete this.node.dataset.tone;
     this.node.dataset.status = status;
-    this.box.readOnly = status === 'writing';
-    this.words.textContent = words;
+    this.input.readOnly = status === 'writing';
+    this.message.textContent = text;
     const send = (): void => {
       this.send();
     };
@@ -156,7 +156,7 @@ export class CellEdit extends Widget {
         [trans.__('Edit'), send],
         [trans.__('Close'), actions.close]
       ],
-      writing: [[trans.__('Stop'), this.give]],
+      writing: [[trans.__('Stop'), this.giveUp]],
       decide: [
         [
           trans.__('Accept all'),
@@ -164,25 +164,25 @@ export class CellEdit extends Widget {
             diff.applyAll();
           }
         ],
-        [trans.__('Reject all'), this.give]
+        [trans.__('Reject all'), this.giveUp]
       ]
     };
-    const had = this.row.contains(document.activeElement);
-    this.row.replaceChildren(this.words, ...buttons[status].map(buttonOf));
-    if (had) {
-      this.box.focus();
+    const hadFocus = this.row.contains(document.activeElement);
+    this.row.replaceChildren(this.message, ...buttons[status].map(createButton));
+    if (hadFocus) {
+      this.input.focus();
     }
   }
 
   private send(): void {
-    const instruction = this.box.value.trim();
+    const instruction = this.input.value.trim();
     if (instruction !== '' && this.status !== 'writing') {
       this.actions.send(instruction);
     }
   }
 
   /** Nothing was written into the cell, so there is nothing to be put back. */
-  private readonly give = (): void => {
+  private readonly giveUp = (): void => {
     if (this.status === 'writing') {
       this.actions.stop();
     }
@@ -194,15 +194,15 @@ export class CellEdit extends Widget {
     event.stopPropagation();
     if (event.key === 'Escape') {
       event.preventDefault();
-      this.give();
-    } else if (event.key === 'Enter' && event.target === this.box && !event.shiftKey && !event.isComposing) {
+      this.giveUp();
+    } else if (event.key === 'Enter' && event.target === this.input && !event.shiftKey && !event.isComposing) {
       event.preventDefault();
       this.send();
     }
   };
 }
 
-function buttonOf([label, act]: readonly [string, () => void], n: number): HTMLElement {
+function createButton([label, act]: readonly [string, () => void], n: number): HTMLElement {
   const button = document.createElement('button');
   button.type = 'button';
   button.className = `eca-Hunk-button${n === 0 ? ' eca-mod-main' : ''}`;

@@ -5,19 +5,19 @@ import { NotebookPanel } from '@jupyterlab/notebook';
 import { TranslationBundle } from '@jupyterlab/translation';
 import { UUID } from '@lumino/coreutils';
 
-import { put } from '../review/cell_bar';
+import { insertBar } from '../review/cell_bar';
 import { CellDiff } from '../review/cell_diff';
-import { CellEdit } from './edit_box';
+import { EditBox } from './edit_box';
 import { HunkPainter } from '../review/hunk_painter';
 import { Look } from '../review/hunk_view';
 import { LiveNotebooks } from '../notebook/live_notebooks';
 import { Range, RewriteContentReceivedParams, RewritePromptParams } from '../wire/protocol';
 import { Session } from '../chat/session';
 
-export class Editing {
-  private readonly boxes = new Map<Cell, CellEdit>();
+export class CellRewriter {
+  private readonly boxes = new Map<Cell, EditBox>();
   /** By the ids of rewrites under way. */
-  private readonly writing = new Map<string, CellEdit>();
+  private readonly writing = new Map<string, EditBox>();
 
   constructor(
     private readonly session: Session,
@@ -25,14 +25,14 @@ export class Editing {
     private readonly painter: HunkPainter,
     private readonly trans: TranslationBundle,
     /** The first connection is there, or cannot be had. */
-    private readonly connected: () => Promise<void>
+    private readonly waitForConnection: () => Promise<void>
   ) {
-    notebooks.rewritten = params => {
-      this.received(params);
+    notebooks.receiveRewrite = params => {
+      this.receive(params);
     };
     session.subscribe(() => {
       if (session.state.connection !== 'open') {
-        this.lost();
+        this.failAll();
       }
     });
   }
@@ -45,7 +45,7 @@ export class Editing {
     }
     const { context } = panel;
     if (context.model.readOnly || cell.model.getMetadata('editable') === false) {
-      this.session.say('warning', this.trans.__('This cell cannot be edited.'));
+      this.session.showMessage('warning', this.trans.__('This cell cannot be edited.'));
       return;
     }
     await cell.ready;
@@ -53,22 +53,22 @@ export class Editing {
     if (cell instanceof MarkdownCell) {
       cell.rendered = false;
     }
-    const box = this.boxes.get(cell) ?? this.made(panel, cell);
+    const box = this.boxes.get(cell) ?? this.createBox(panel, cell);
     if (!box.isAttached) {
-      put(cell, box, 'within');
+      insertBar(cell, box, 'within');
     }
     box.focus();
   }
 
-  private made(panel: NotebookPanel, cell: Cell): CellEdit {
+  private createBox(panel: NotebookPanel, cell: Cell): EditBox {
     const { sharedModel } = cell.model;
     const diff = new CellDiff(sharedModel, 'proposed', source => {
-      this.notebooks.write(sharedModel, source);
+      this.notebooks.writeSource(sharedModel, source);
     });
     let id = '';
-    const still = look(this.trans, []);
-    const decided = look(this.trans, this.choices(panel, diff));
-    const box = new CellEdit(diff, this.trans, {
+    const undecided = createLook(this.trans, []);
+    const decidable = createLook(this.trans, this.listChoices(panel, diff));
+    const box = new EditBox(diff, this.trans, {
       send: instruction => {
         id = this.send(panel, cell, box, instruction);
       },
@@ -85,7 +85,7 @@ export class Editing {
       }
     });
     diff.watchers.add(() => {
-      this.painter.paint(cell, 'edit', diff.hunks, box.isWriting ? still : decided);
+      this.painter.paint(cell, 'edit', diff.hunks, box.isWriting ? undecided : decidable);
     });
     this.boxes.set(cell, box);
     cell.disposed.connect(() => {
@@ -96,7 +96,7 @@ export class Editing {
     return box;
   }
 
-  private choices(panel: NotebookPanel, diff: CellDiff): Look['choices'] {
+  private listChoices(panel: NotebookPanel, diff: CellDiff): Look['choices'] {
     const { trans } = this;
     return [
       {
@@ -117,10 +117,10 @@ export class Editing {
   }
 
   /** The selected lines, else all of the cell. */
-  private send(panel: NotebookPanel, cell: Cell, box: CellEdit, prompt: string): string {
+  private send(panel: NotebookPanel, cell: Cell, box: EditBox, prompt: string): string {
     const id = UUID.uuid4();
     const source = cell.model.sharedModel.getSource();
-    const lines = selected(cell, source);
+    const lines = readSelectedLines(cell, source);
     const text = source.slice(lines.from, lines.to);
     box.begin(source, lines.from, lines.to);
     const { range } = lines;
@@ -129,9 +129,9 @@ export class Editing {
     return id;
   }
 
-  private async prompt(box: CellEdit, params: RewritePromptParams): Promise<void> {
+  private async prompt(box: EditBox, params: RewritePromptParams): Promise<void> {
     const id = String(params.id);
-    await this.connected();
+    await this.waitForConnection();
     if (box.isDisposed || !box.isWriting) {
       return;
     }
@@ -144,16 +144,16 @@ export class Editing {
     }
   }
 
-  private received({ rewriteId, content }: RewriteContentReceivedParams): void {
+  private receive({ rewriteId, content }: RewriteContentReceivedParams): void {
     const id = String(rewriteId);
     const box = this.writing.get(id);
     if (content.type === 'finished' || content.type === 'error') {
       this.writing.delete(id);
     }
-    box?.received(content);
+    box?.receive(content);
   }
 
-  private lost(): void {
+  private failAll(): void {
     for (const box of this.writing.values()) {
       box.fail(this.trans.__('The connection was lost: ask again.'));
     }
@@ -161,7 +161,7 @@ export class Editing {
   }
 }
 
-function look(trans: TranslationBundle, choices: Look['choices']): Look {
+function createLook(trans: TranslationBundle, choices: Look['choices']): Look {
   return {
     side: 'proposed',
     choices,
@@ -177,7 +177,7 @@ interface Lines {
 }
 
 /** Whole lines; all of the cell when nothing is selected. */
-function selected(cell: Cell, source: string): Lines {
+function readSelectedLines(cell: Cell, source: string): Lines {
   const editor = cell.editor;
   const all = { from: 0, to: source.length };
   if (editor === null) {

@@ -5,7 +5,7 @@ import { ICompletionProviderManager, IInlineCompletionProvider } from '@jupyterl
 import { ISettingRegistry } from '@jupyterlab/settingregistry';
 import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 
-import type { Ghosts } from './completion_provider';
+import type { InlineCompletions } from './completion_provider';
 import { assistantIcon } from '../view/common/assistant_icon';
 
 /** Of schema/plugin.json. */
@@ -15,7 +15,7 @@ const SETTING = 'inlineCompletion';
 /** Each is a setting of Lab's own, in the inline completer's. A pause in typing, in ms: models are not asked for each letter. */
 const DEFAULTS = { debouncerDelay: 250, timeout: 10_000 };
 
-export const ghosting: JupyterFrontEndPlugin<void> = {
+export const inlinePlugin: JupyterFrontEndPlugin<void> = {
   id: 'jupyter-eca:ghosting',
   description: 'Completes while one types, once it is switched on.',
   autoStart: true,
@@ -32,9 +32,11 @@ function activate(
 ): void {
   const trans = (translator ?? nullTranslator).load('jupyter_eca');
   const { serverSettings } = app.serviceManager;
-  let ghosts: Promise<Ghosts> | undefined;
-  const load = (): Promise<Ghosts> =>
-    (ghosts ??= import('./completion_provider').then(({ Ghosts }) => new Ghosts(serverSettings)));
+  let completions: Promise<InlineCompletions> | undefined;
+  const load = (): Promise<InlineCompletions> =>
+    (completions ??= import('./completion_provider').then(
+      ({ InlineCompletions }) => new InlineCompletions(serverSettings)
+    ));
   let timeout = DEFAULTS.timeout;
   let on = false;
   const provider: IInlineCompletionProvider = {
@@ -48,7 +50,7 @@ function activate(
     fetch: async (request, context) => {
       if (on) {
         void load().then(one => {
-          one.warm();
+          one.warmUp();
         });
       } else {
         return { items: [] };
@@ -61,10 +63,10 @@ function activate(
   const follow = (settings: ISettingRegistry.ISettings): void => {
     on = settings.composite[SETTING] === true;
     if (!on) {
-      void ghosts?.then(one => {
+      void completions?.then(one => {
         one.close();
       });
-      ghosts = undefined;
+      completions = undefined;
     }
   };
   void registry.load(PLUGIN).then(settings => {

@@ -6,9 +6,9 @@ import { TranslationBundle } from '@jupyterlab/translation';
 import type { Widget } from '@lumino/widgets';
 
 import { ChatContext, TextContext } from '../wire/protocol';
-import { aroundFile, fileContext, fileOf, linesOf, Place, placeOf, toldOf } from './cursor';
+import { describeFile, toFileContext, findFile, formatLines, Place, readPlaceIn, describePlace } from './cursor';
 import { FindCell } from '../chat/pasted_cells';
-import { base, plain } from '../render/format';
+import { baseName, toPlainText } from '../render/format';
 import { Surroundings } from '../view/App';
 import { Around } from '../view/composer/Chips';
 import { CodePlace } from '../render/code_types';
@@ -17,7 +17,7 @@ import { CodePlace } from '../render/code_types';
 const LONGEST_ERROR = 4000;
 
 /** Each edit is one step to undo. */
-export function codePlace(tracker: INotebookTracker): CodePlace | undefined {
+export function findCodePlace(tracker: INotebookTracker): CodePlace | undefined {
   const panel = tracker.currentWidget;
   const model = panel?.content.model?.sharedModel;
   if (panel === null || model === undefined) {
@@ -45,7 +45,7 @@ export function codePlace(tracker: INotebookTracker): CodePlace | undefined {
 }
 
 /** Of the notebooks that are open. */
-export function finder(tracker: INotebookTracker): FindCell {
+export function createCellFinder(tracker: INotebookTracker): FindCell {
   return id => {
     const numberIn = ({ content }: NotebookPanel): number =>
       content.widgets.findIndex(({ model }) => model.id === id) + 1;
@@ -61,7 +61,7 @@ export class NotebookSurroundings implements Surroundings {
   constructor(
     private readonly tracker: INotebookTracker,
     private readonly trans: TranslationBundle,
-    private readonly front: () => Widget | null = () => null
+    private readonly frontWidget: () => Widget | null = () => null
   ) {}
 
   readonly subscribe = (watcher: () => void): (() => void) => {
@@ -77,7 +77,7 @@ export class NotebookSurroundings implements Surroundings {
 
   /** The same object as long as nothing changed. */
   readonly current = (): Around | undefined => {
-    const now = this.look();
+    const now = this.describe();
     if (now?.label !== this.seen?.label || now?.detail !== this.seen?.detail) {
       this.seen = now;
     }
@@ -86,58 +86,59 @@ export class NotebookSurroundings implements Surroundings {
 
   readonly read = (): readonly ChatContext[] => {
     const panel = this.tracker.currentWidget;
-    const file = fileOf(this.front());
-    return file !== undefined ? [fileContext(file)] : panel === null ? [] : [contextOf(panel)];
+    const file = findFile(this.frontWidget());
+    return file !== undefined ? [toFileContext(file)] : panel === null ? [] : [toContext(panel)];
   };
 
-  private look(): Around | undefined {
+  private describe(): Around | undefined {
     const panel = this.tracker.currentWidget;
-    const file = fileOf(this.front());
+    const file = findFile(this.frontWidget());
     if (file !== undefined) {
-      return aroundFile(file, this.trans);
+      return describeFile(file, this.trans);
     }
     if (panel === null || panel.isDisposed) {
       return undefined;
     }
     const { path } = panel.context;
-    const n = panel.content.activeCellIndex + 1;
-    const place = placeIn(panel);
-    const cell = this.trans.__('cell %1', n) + (place === undefined ? '' : `, ${toldOf(place, this.trans)}`);
-    return { label: `${base(path)} · ${cell}`, detail: `${path}, ${cell}` };
+    const number = panel.content.activeCellIndex + 1;
+    const place = readPlace(panel);
+    const cell =
+      this.trans.__('cell %1', number) + (place === undefined ? '' : `, ${describePlace(place, this.trans)}`);
+    return { label: `${baseName(path)} · ${cell}`, detail: `${path}, ${cell}` };
   }
 }
 
 /** A cell that was never in sight has no editor, and no cursor. */
-function placeIn(panel: NotebookPanel): Place | undefined {
+function readPlace(panel: NotebookPanel): Place | undefined {
   const editor = panel.content.activeCell?.editor;
-  return editor ? placeOf(editor) : undefined;
+  return editor ? readPlaceIn(editor) : undefined;
 }
 
 /** The selected lines, else the active cell with the error it ended in. */
-function contextOf(panel: NotebookPanel): TextContext {
+function toContext(panel: NotebookPanel): TextContext {
   const { path } = panel.context;
-  const n = String(panel.content.activeCellIndex + 1);
-  const place = placeIn(panel);
+  const number = String(panel.content.activeCellIndex + 1);
+  const place = readPlace(panel);
   if (place !== undefined && place.text !== '') {
-    return { type: 'text', label: `selected in ${path}, cell ${n}, ${linesOf(place)}`, content: place.text };
+    return { type: 'text', label: `selected in ${path}, cell ${number}, ${formatLines(place)}`, content: place.text };
   }
-  const cursor = place === undefined ? '' : `, cursor in ${linesOf(place)}`;
+  const cursor = place === undefined ? '' : `, cursor in ${formatLines(place)}`;
   const cell = panel.content.activeCell;
   const source = cell?.model.sharedModel.getSource() ?? '';
-  const error = cell instanceof CodeCell ? errorOf(cell) : '';
+  const error = cell instanceof CodeCell ? readError(cell) : '';
   return {
     type: 'text',
-    label: `active cell ${n} of ${path}${cursor}`,
+    label: `active cell ${number} of ${path}${cursor}`,
     content: error === '' ? source : `${source}\n\n${error}`
   };
 }
 
-function errorOf(cell: CodeCell): string {
+function readError(cell: CodeCell): string {
   const { outputs } = cell.model;
   for (let index = 0; index < outputs.length; index++) {
     const output = outputs.get(index).toJSON();
     if (output.output_type === 'error' && Array.isArray(output.traceback)) {
-      return plain(output.traceback.join('\n')).slice(-LONGEST_ERROR);
+      return toPlainText(output.traceback.join('\n')).slice(-LONGEST_ERROR);
     }
   }
   return '';

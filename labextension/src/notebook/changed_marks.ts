@@ -6,42 +6,42 @@ import { NotebookActions } from '@jupyterlab/notebook';
 
 const MARK = 'eca-mod-changed';
 
-export class Marks {
+export class ChangedMarks {
   /** Above 0 while what happens is the assistant's doing. */
-  private ours = 0;
+  private pauses = 0;
   private readonly followed = new WeakSet<ISharedCell>();
 
   constructor() {
-    const ran = (_: unknown, { cell }: { readonly cell: Cell }): void => {
-      this.seen(cell);
+    const handleRun = (_: unknown, { cell }: { readonly cell: Cell }): void => {
+      this.removeUnlessPaused(cell);
     };
-    NotebookActions.executionScheduled.connect(ran);
+    NotebookActions.executionScheduled.connect(handleRun);
     // Text has no schedule.
     NotebookActions.executed.connect((_, { cell }) => {
       if (cell.model.type !== 'code') {
-        this.seen(cell);
+        this.removeUnlessPaused(cell);
       }
     });
   }
 
   /** Changes and runs that `work` makes before it returns are not the user's. */
-  except<T>(work: () => T): T {
-    this.ours++;
+  pauseDuring<T>(work: () => T): T {
+    this.pauses++;
     try {
       return work();
     } finally {
-      this.ours--;
+      this.pauses--;
     }
   }
 
-  put(cell: Cell): void {
+  add(cell: Cell): void {
     cell.addClass(MARK);
     const { sharedModel } = cell.model;
     if (!this.followed.has(sharedModel)) {
       this.followed.add(sharedModel);
       sharedModel.changed.connect((_, { sourceChange }) => {
         if (sourceChange !== undefined) {
-          this.seen(cell);
+          this.removeUnlessPaused(cell);
         }
       });
     }
@@ -51,8 +51,8 @@ export class Marks {
     cell.removeClass(MARK);
   }
 
-  private seen(cell: Cell): void {
-    if (this.ours === 0) {
+  private removeUnlessPaused(cell: Cell): void {
+    if (this.pauses === 0) {
       this.remove(cell);
     }
   }

@@ -6,7 +6,7 @@ import { TranslationBundle } from '@jupyterlab/translation';
 import type { Widget } from '@lumino/widgets';
 
 import { TextContext } from '../wire/protocol';
-import { base } from '../render/format';
+import { baseName } from '../render/format';
 import { Around } from '../view/composer/Chips';
 
 /** Before and after the cursor: a function, usually. As many as the server takes of a file. */
@@ -19,7 +19,7 @@ export interface Place {
   readonly text: string;
 }
 
-export function placeOf(editor: CodeEditor.IEditor): Place {
+export function readPlaceIn(editor: CodeEditor.IEditor): Place {
   const { start, end } = editor.getSelection();
   const source = editor.model.sharedModel.getSource();
   const text = source.slice(editor.getOffsetAt(start), editor.getOffsetAt(end));
@@ -29,12 +29,12 @@ export function placeOf(editor: CodeEditor.IEditor): Place {
 }
 
 /** For the model, so not translated. */
-export function linesOf({ first, last }: Place): string {
+export function formatLines({ first, last }: Place): string {
   return first === last ? `line ${String(first)}` : `lines ${String(first)} to ${String(last)}`;
 }
 
 /** For the reader. */
-export function toldOf({ first, last, text }: Place, trans: TranslationBundle): string {
+export function describePlace({ first, last, text }: Place, trans: TranslationBundle): string {
   if (text === '') {
     return trans.__('line %1', first);
   }
@@ -47,7 +47,7 @@ export interface OpenFile {
 }
 
 /** A file in an editor of its own. */
-export function fileOf(widget: Widget | null | undefined): OpenFile | undefined {
+export function findFile(widget: Widget | null | undefined): OpenFile | undefined {
   const { context, content } = (widget ?? {}) as Partial<IDocumentWidget<Widget & { editor?: CodeEditor.IEditor }>>;
   const editor = content?.editor;
   return context === undefined || editor === undefined || editor.isDisposed
@@ -55,22 +55,22 @@ export function fileOf(widget: Widget | null | undefined): OpenFile | undefined 
     : { path: context.localPath, editor };
 }
 
-export function aroundFile({ path, editor }: OpenFile, trans: TranslationBundle): Around {
-  const place = toldOf(placeOf(editor), trans);
-  return { label: `${base(path)} · ${place}`, detail: `${path}, ${place}` };
+export function describeFile({ path, editor }: OpenFile, trans: TranslationBundle): Around {
+  const place = describePlace(readPlaceIn(editor), trans);
+  return { label: `${baseName(path)} · ${place}`, detail: `${path}, ${place}` };
 }
 
 /** As it stands in the editor, not as it was saved. */
-export function fileContext({ path, editor }: OpenFile): TextContext {
-  const place = placeOf(editor);
+export function toFileContext({ path, editor }: OpenFile): TextContext {
+  const place = readPlaceIn(editor);
   if (place.text !== '') {
-    return { type: 'text', label: `selected in ${path}, ${linesOf(place)}`, content: place.text };
+    return { type: 'text', label: `selected in ${path}, ${formatLines(place)}`, content: place.text };
   }
   const first = Math.max(1, place.first - AROUND);
   const lines = editor.model.sharedModel
     .getSource()
     .split('\n')
     .slice(first - 1, place.last + AROUND);
-  const shown = linesOf({ first, last: first + lines.length - 1, text: '' });
-  return { type: 'text', label: `${path}, ${shown}, cursor in line ${String(place.first)}`, content: lines.join('\n') };
+  const range = formatLines({ first, last: first + lines.length - 1, text: '' });
+  return { type: 'text', label: `${path}, ${range}, cursor in line ${String(place.first)}`, content: lines.join('\n') };
 }

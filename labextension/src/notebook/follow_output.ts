@@ -10,8 +10,8 @@ const EVERY_MS = 200;
 const TAIL = 4000;
 
 /** Tells that it begins, and then the end of its outputs as they change, until the returned function is called. */
-export function follow(cell: Cell, told: (text: string) => void): () => void {
-  told('');
+export function followOutput(cell: Cell, onText: (text: string) => void): () => void {
+  onText('');
   if (!(cell instanceof CodeCell)) {
     return () => undefined;
   }
@@ -20,7 +20,7 @@ export function follow(cell: Cell, told: (text: string) => void): () => void {
   const changed = (): void => {
     waiting ??= window.setTimeout(() => {
       waiting = undefined;
-      told(tail(outputs));
+      onText(readTail(outputs));
     }, EVERY_MS);
   };
   outputs.changed.connect(changed);
@@ -28,21 +28,21 @@ export function follow(cell: Cell, told: (text: string) => void): () => void {
     window.clearTimeout(waiting);
     outputs.changed.disconnect(changed);
     if (!outputs.isDisposed) {
-      told(tail(outputs));
+      onText(readTail(outputs));
     }
   };
 }
 
 /** From the last output backwards, no more of it than is told: a log may be of any size. */
-function tail(outputs: { readonly length: number; get(index: number): IOutputModel }): string {
+function readTail(outputs: { readonly length: number; get(index: number): IOutputModel }): string {
   let text = '';
   for (let index = outputs.length - 1; index >= 0 && text.length < TAIL; index--) {
-    text = said(outputs.get(index)) + text;
+    text = readText(outputs.get(index)) + text;
   }
   return text.slice(-TAIL);
 }
 
-function said(output: IOutputModel): string {
+function readText(output: IOutputModel): string {
   if (output.streamText !== undefined) {
     return output.streamText.text.slice(-TAIL);
   }

@@ -10,25 +10,25 @@ import type { YNotebook } from '@jupyter/ydoc';
 import type { INotebookTracker, NotebookPanel } from '@jupyterlab/notebook';
 import type { PartialJSONObject } from '@lumino/coreutils';
 
-import type { Instructed, InstructionsSource } from '../view/Instructions';
-import { base } from '../render/format';
+import type { NotebookInstructions, InstructionsSource } from '../view/Instructions';
+import { baseName } from '../render/format';
 
 const KEY = 'jupyter_eca';
 
-function own(model: YNotebook): PartialJSONObject {
+function readOwnMetadata(model: YNotebook): PartialJSONObject {
   const found: unknown = model.getMetadata(KEY);
   return typeof found === 'object' && found !== null ? (found as PartialJSONObject) : {};
 }
 
-export function instructionsOf(model: YNotebook): string {
-  const { instructions } = own(model);
+export function readInstructions(model: YNotebook): string {
+  const { instructions } = readOwnMetadata(model);
   return typeof instructions === 'string' ? instructions : '';
 }
 
 /** As one step; without words nothing of it stays behind. */
-export function instruct(model: YNotebook, words: string): void {
+export function writeInstructions(model: YNotebook, words: string): void {
   const text = words.trim();
-  const others = Object.entries(own(model)).filter(([name]) => name !== 'instructions');
+  const others = Object.entries(readOwnMetadata(model)).filter(([name]) => name !== 'instructions');
   if (text === '' && others.length === 0) {
     model.deleteMetadata(KEY);
   } else {
@@ -42,13 +42,13 @@ export function isTrusted(cells: Iterable<{ readonly type: string; readonly trus
 }
 
 /** Of a panel, as far as the assistant is told of them. */
-export function toldOf({ context: { model } }: NotebookPanel): string {
-  return isTrusted(model.cells) ? instructionsOf(model.sharedModel as YNotebook) : '';
+export function readTrustedInstructions({ context: { model } }: NotebookPanel): string {
+  return isTrusted(model.cells) ? readInstructions(model.sharedModel as YNotebook) : '';
 }
 
 /** Of the notebook that is worked in. */
 export class ActiveInstructions implements InstructionsSource {
-  private seen: Instructed | undefined;
+  private seen: NotebookInstructions | undefined;
 
   constructor(private readonly tracker: INotebookTracker) {}
 
@@ -77,8 +77,8 @@ export class ActiveInstructions implements InstructionsSource {
   };
 
   /** The same object as long as nothing changed. */
-  readonly current = (): Instructed | undefined => {
-    const now = this.look();
+  readonly current = (): NotebookInstructions | undefined => {
+    const now = this.read();
     const same =
       now?.path === this.seen?.path && now?.words === this.seen?.words && now?.trusted === this.seen?.trusted;
     if (!same) {
@@ -91,17 +91,17 @@ export class ActiveInstructions implements InstructionsSource {
     const panel = this.tracker.find(({ context }) => context.path === path);
     const model = panel?.context.model.sharedModel;
     if (model !== undefined) {
-      instruct(model as YNotebook, words);
+      writeInstructions(model as YNotebook, words);
     }
   };
 
-  private look(): Instructed | undefined {
+  private read(): NotebookInstructions | undefined {
     const panel = this.tracker.currentWidget;
     if (panel === null || panel.isDisposed || panel.content.model === null) {
       return undefined;
     }
     const { path, model } = panel.context;
-    const words = instructionsOf(model.sharedModel as YNotebook);
-    return { path, name: base(path), words, trusted: isTrusted(model.cells) };
+    const words = readInstructions(model.sharedModel as YNotebook);
+    return { path, name: baseName(path), words, trusted: isTrusted(model.cells) };
   }
 }

@@ -6,10 +6,10 @@ import { Client, NotebookHost } from '../wire/client';
 import { openLink } from '../wire/link';
 
 /** Throws: LinkError, RpcError. */
-export async function lend(
+export async function lendNotebooks(
   settings: ServerConnection.ISettings,
   notebooks: NotebookHost,
-  gone: () => void
+  onClose: () => void
 ): Promise<void> {
-  await Client.lending(await openLink(settings), notebooks, gone);
+  await Client.connectForNotebooks(await openLink(settings), notebooks, onClose);
 }

@@ -14,16 +14,16 @@ import type {
   YNotebook
 } from '@jupyter/ydoc';
 
-import { asOneStep } from './undo_history';
+import { applyAsOneStep } from './undo_history';
 import { CellState, NewCell, NotebookCell, NotebookEditParams } from '../wire/protocol';
 
-export type Change = NotebookEditParams['changes'][number];
+export type NotebookChange = NotebookEditParams['changes'][number];
 
 /** Why something is not done, in words for the model. */
 export class Refusal extends Error {}
 
 /** What a plan must know of a cell that is there. */
-export interface Standing {
+export interface CellOutline {
   readonly id: string;
   readonly cellType: string;
   readonly source: string;
@@ -41,79 +41,79 @@ export type Step =
   | { readonly kind: 'restore'; readonly cell: NotebookCell };
 
 /** Throws: Refusal, for the first change that cannot be made. */
-export function plan(cells: readonly Standing[], changes: readonly Change[]): readonly Step[] {
-  const paper = [...cells];
-  return changes.flatMap(change => planned(paper, change));
+export function planSteps(cells: readonly CellOutline[], changes: readonly NotebookChange[]): readonly Step[] {
+  const draft = [...cells];
+  return changes.flatMap(change => planChange(draft, change));
 }
 
 /** The steps of one change, after which `paper` is as the notebook will be. */
-function planned(paper: Standing[], change: Change): readonly Step[] {
+function planChange(draft: CellOutline[], change: NotebookChange): readonly Step[] {
   switch (change.kind) {
     case 'insert': {
-      if (paper.some(({ id }) => id === change.cell.id)) {
+      if (draft.some(({ id }) => id === change.cell.id)) {
         throw new Refusal(`there is a cell ${change.cell.id} already`);
       }
-      return [inserted(paper, change.index, change.cell)];
+      return [planInsert(draft, change.index, change.cell)];
     }
     case 'edit': {
-      const index = find(paper, change.cellId, change.was);
-      const cell = at(paper, index);
+      const index = findIndex(draft, change.cellId, change.was);
+      const cell = cellAt(draft, index);
       if (cell.editable === false) {
         throw new Refusal(`cell ${cell.id} is marked in its metadata as one that is not to be edited`);
       }
-      paper[index] = { ...cell, source: change.source };
+      draft[index] = { ...cell, source: change.source };
       return [{ kind: 'source', id: cell.id, source: change.source }];
     }
     case 'delete': {
-      const index = find(paper, change.cellId, change.was);
-      const cell = rested(at(paper, index));
+      const index = findIndex(draft, change.cellId, change.was);
+      const cell = requireIdle(cellAt(draft, index));
       if (cell.deletable === false) {
         throw new Refusal(`cell ${cell.id} is marked in its metadata as one that is not to be deleted`);
       }
-      paper.splice(index, 1);
+      draft.splice(index, 1);
       return [{ kind: 'delete', id: cell.id, index }];
     }
     case 'move': {
-      const from = find(paper, change.cellId);
-      const cell = rested(at(paper, from));
-      const to = Math.min(Math.max(change.index, 0), paper.length - 1);
-      paper.splice(from, 1);
-      paper.splice(to, 0, cell);
+      const from = findIndex(draft, change.cellId);
+      const cell = requireIdle(cellAt(draft, from));
+      const to = Math.min(Math.max(change.index, 0), draft.length - 1);
+      draft.splice(from, 1);
+      draft.splice(to, 0, cell);
       return from === to ? [] : [{ kind: 'move', id: cell.id, from, to }];
     }
     case 'put':
-      return put(paper, change.index, change.cell, change.was);
+      return planPut(draft, change.index, change.cell, change.was);
   }
 }
 
 /** A cell that is of another type by now is another cell in the model: it is made anew in its place. */
-function put(paper: Standing[], anew: number, cell: NotebookCell, was: string | undefined): readonly Step[] {
-  if (was === undefined && !paper.some(({ id }) => id === cell.id)) {
-    return [inserted(paper, anew, cell)];
+function planPut(draft: CellOutline[], newIndex: number, cell: NotebookCell, was: string | undefined): readonly Step[] {
+  if (was === undefined && !draft.some(({ id }) => id === cell.id)) {
+    return [planInsert(draft, newIndex, cell)];
   }
-  const index = find(paper, cell.id, was);
-  const there = rested(at(paper, index));
-  if (there.cellType === cell.cellType) {
-    paper[index] = { ...there, source: cell.source };
+  const index = findIndex(draft, cell.id, was);
+  const current = requireIdle(cellAt(draft, index));
+  if (current.cellType === cell.cellType) {
+    draft[index] = { ...current, source: cell.source };
     return [{ kind: 'restore', cell }];
   }
-  paper.splice(index, 1);
-  return [{ kind: 'delete', id: cell.id, index }, inserted(paper, index, cell)];
+  draft.splice(index, 1);
+  return [{ kind: 'delete', id: cell.id, index }, planInsert(draft, index, cell)];
 }
 
-function inserted(paper: Standing[], index: number, cell: NewCell | NotebookCell): Step {
-  const place = Math.min(Math.max(index, 0), paper.length);
+function planInsert(draft: CellOutline[], index: number, cell: NewCell | NotebookCell): Step {
+  const place = Math.min(Math.max(index, 0), draft.length);
   const { id, cellType, source } = cell;
-  paper.splice(place, 0, { id, cellType, source });
+  draft.splice(place, 0, { id, cellType, source });
   return { kind: 'insert', index: place, cell };
 }
 
-function find(paper: readonly Standing[], id: string, was?: string): number {
-  const index = paper.findIndex(cell => cell.id === id);
+function findIndex(draft: readonly CellOutline[], id: string, was?: string): number {
+  const index = draft.findIndex(cell => cell.id === id);
   if (index < 0) {
     throw new Refusal(`cell ${id} is gone`);
   }
-  const { source } = at(paper, index);
+  const { source } = cellAt(draft, index);
   if (was !== undefined && was !== source) {
     throw new Refusal(`cell ${id} was changed meanwhile; it is now:\n${source}`);
   }
@@ -121,15 +121,15 @@ function find(paper: readonly Standing[], id: string, was?: string): number {
 }
 
 /** The kernel's output goes to the cell that was run, and would be lost with it. */
-function rested(cell: Standing): Standing {
+function requireIdle(cell: CellOutline): CellOutline {
   if (cell.running === true) {
     throw new Refusal(`cell ${cell.id} is running: only its source can be changed until it has ended`);
   }
   return cell;
 }
 
-function at(paper: readonly Standing[], index: number): Standing {
-  const cell = paper[index];
+function cellAt(draft: readonly CellOutline[], index: number): CellOutline {
+  const cell = draft[index];
   if (cell === undefined) {
     throw new RangeError(`no cell ${String(index)}`);
   }
@@ -137,7 +137,7 @@ function at(paper: readonly Standing[], index: number): Standing {
 }
 
 /** Makes the steps as one step to undo. */
-export function apply(model: YNotebook, steps: readonly Step[]): void {
+export function applySteps(model: YNotebook, steps: readonly Step[]): void {
   const written = new Set(
     steps.flatMap(step => (step.kind === 'source' ? [step.id] : step.kind === 'restore' ? [step.cell.id] : []))
   );
@@ -146,18 +146,18 @@ export function apply(model: YNotebook, steps: readonly Step[]): void {
     return written.has(cell.id) ? [undoManager] : [];
   });
   const alone = written.size === 1 && steps.every(({ kind }) => kind === 'source' || kind === 'restore');
-  asOneStep(model.undoManager, histories, alone, () => {
-    make(model, steps);
+  applyAsOneStep(model.undoManager, histories, alone, () => {
+    makeSteps(model, steps);
   });
 }
 
 /** `model.cells` is brought up to date at the end of the transaction only. */
-function make(model: YNotebook, steps: readonly Step[]): void {
+function makeSteps(model: YNotebook, steps: readonly Step[]): void {
   const cells = new Map<string, ISharedCell>(model.cells.map(cell => [cell.id, cell]));
   for (const step of steps) {
     switch (step.kind) {
       case 'insert':
-        cells.set(step.cell.id, model.insertCell(step.index, made(step.cell)));
+        cells.set(step.cell.id, model.insertCell(step.index, toSharedCell(step.cell)));
         break;
       case 'delete':
         model.deleteCell(step.index);
@@ -193,14 +193,16 @@ function rewrite(cell: ISharedCell | undefined, source: string): void {
     rest++;
   }
   // Not through the middle of a character of two units: Yjs would write half of it.
-  start -= Number(halves(old, start) || halves(source, start));
-  rest -= Number(rest > 0 && (halves(old, old.length - rest) || halves(source, source.length - rest)));
+  start -= Number(splitsCharacter(old, start) || splitsCharacter(source, start));
+  rest -= Number(
+    rest > 0 && (splitsCharacter(old, old.length - rest) || splitsCharacter(source, source.length - rest))
+  );
   if (old !== source) {
     cell?.updateSource(start, old.length - rest, source.slice(start, source.length - rest));
   }
 }
 
-function halves(text: string, offset: number): boolean {
+function splitsCharacter(text: string, offset: number): boolean {
   return /^[\uD800-\uDBFF][\uDC00-\uDFFF]$/.test(text.slice(Math.max(offset - 1, 0), offset + 1));
 }
 
@@ -221,7 +223,7 @@ function restore(cell: ISharedCell | undefined, old: NotebookCell): void {
 }
 
 /** One that has no outputs has nothing to be distrusted, as one that the user inserts. */
-function made({ id, cellType, source, ...rest }: NewCell | NotebookCell): SharedCell.Cell {
+function toSharedCell({ id, cellType, source, ...rest }: NewCell | NotebookCell): SharedCell.Cell {
   const { metadata, executionCount, outputs = [], attachments }: Partial<NotebookCell> = rest;
   const cell = { id, cell_type: cellType, source };
   if (cellType !== 'code') {
@@ -237,7 +239,7 @@ function made({ id, cellType, source, ...rest }: NewCell | NotebookCell): Shared
 }
 
 /** `state` of a code cell. */
-export function told(cell: ISharedCell, state?: CellState): NotebookCell {
+export function toNotebookCell(cell: ISharedCell, state?: CellState): NotebookCell {
   const { id, cell_type, source } = cell;
   const metadata = cell.getMetadata();
   if (cell_type !== 'code') {

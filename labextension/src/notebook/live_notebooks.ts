@@ -7,10 +7,10 @@ import { INotebookCellExecutor, INotebookTracker, Notebook, NotebookPanel, runCe
 import type { Widget } from '@lumino/widgets';
 
 import { NotebookHost } from '../wire/client';
-import { toldOf } from './instructions';
-import { lintOf, pathOf } from './lint';
-import { apply, Change, plan, Refusal, Standing, told } from './live_cells';
-import { Marks } from './changed_marks';
+import { readTrustedInstructions } from './instructions';
+import { listDiagnostics, parsePath } from './lint';
+import { applySteps, NotebookChange, planSteps, Refusal, CellOutline, toNotebookCell } from './live_cells';
+import { ChangedMarks } from './changed_marks';
 import {
   CellSelection,
   Done,
@@ -27,8 +27,8 @@ import {
   NotebookRunResult,
   RunStatus
 } from '../wire/protocol';
-import { follow } from './follow_output';
-import { readyKernel, runOne, states } from './run_cell';
+import { followOutput } from './follow_output';
+import { waitForKernel, runToEnd, readStates } from './run_cell';
 
 export interface LabParts {
   readonly tracker: INotebookTracker;
@@ -37,12 +37,12 @@ export interface LabParts {
   readonly reveal: (id: string) => void;
   readonly executor?: INotebookCellExecutor;
   /** What is worked in, in Lab's main area. */
-  readonly front?: () => Widget | null;
+  readonly frontWidget?: () => Widget | null;
 }
 
 export class LiveNotebooks implements NotebookHost {
-  readonly marks = new Marks();
-  rewritten: NotebookHost['rewritten'] = () => undefined;
+  readonly marks = new ChangedMarks();
+  receiveRewrite: NotebookHost['receiveRewrite'] = () => undefined;
   private readonly executor: INotebookCellExecutor;
 
   constructor(private readonly lab: LabParts) {
@@ -52,14 +52,14 @@ export class LiveNotebooks implements NotebookHost {
   list(): NotebookListResult {
     const current = this.lab.tracker.currentWidget?.context.localPath;
     const found = new Map<string, NotebookInfo>();
-    for (const panel of this.panels()) {
+    for (const panel of this.listPanels()) {
       const path = panel.context.localPath;
       const kernelId = panel.sessionContext.session?.kernel?.id;
-      const instructions = toldOf(panel);
+      const instructions = readTrustedInstructions(panel);
       found.set(path, {
         path,
         active: path === current,
-        language: languageOf(panel),
+        language: readLanguage(panel),
         ...(kernelId !== undefined && { kernelId }),
         ...(instructions !== '' && { instructions })
       });
@@ -68,110 +68,112 @@ export class LiveNotebooks implements NotebookHost {
   }
 
   async read({ path }: NotebookReadParams): Promise<NotebookDocument> {
-    return documentOf(await this.ready(path));
+    return toDocument(await this.waitForPanel(path));
   }
 
   async edit({ path, changes }: NotebookEditParams): Promise<NotebookDocument> {
-    const panel = await this.ready(path);
+    const panel = await this.waitForPanel(path);
     const { context } = panel;
     if (context.model.readOnly || context.contentsModel?.writable === false) {
       throw new Refusal(`${path} is read-only`);
     }
     // From here to the answer nothing is waited for: nobody can change it in between.
-    const steps = plan(standing(panel), changes);
+    const steps = planSteps(outlineCells(panel), changes);
     const model = context.model.sharedModel as YNotebook;
-    const views = this.panels().filter(one => one.context === context);
-    const keeps = views.map(({ content }) => kept(content));
-    this.marks.except(() => {
-      apply(model, steps);
+    const views = this.listPanels().filter(one => one.context === context);
+    const keeps = views.map(({ content }) => rememberView(content));
+    this.marks.pauseDuring(() => {
+      applySteps(model, steps);
     });
     for (const keep of keeps) {
       keep();
     }
     context.model.deletedCells.push(...steps.flatMap(step => (step.kind === 'delete' ? [step.id] : [])));
-    this.mark(views, changes);
-    restate(panel, changes);
-    return documentOf(panel);
+    this.updateMarks(views, changes);
+    restoreDirtyState(panel, changes);
+    return toDocument(panel);
   }
 
   async run(
     { path, cellIds, runId }: NotebookRunParams,
-    taken: AbortSignal,
-    progressed: (progress: NotebookRunProgressParams) => void
+    signal: AbortSignal,
+    onProgress: (progress: NotebookRunProgressParams) => void
   ): Promise<NotebookRunResult> {
-    const panel = await this.ready(path);
+    const panel = await this.waitForPanel(path);
     for (const id of cellIds) {
-      cellOf(panel, id);
+      findCell(panel, id);
     }
-    await readyKernel(panel.sessionContext);
+    await waitForKernel(panel.sessionContext);
     const ran: string[] = [];
     let status: RunStatus = 'ok';
     for (const id of cellIds) {
-      if (taken.aborted) {
+      if (signal.aborted) {
         status = 'interrupted';
         break;
       }
-      const cell = cellOf(panel, id);
+      const cell = findCell(panel, id);
       ran.push(id);
-      const still =
+      const stopFollowing =
         runId === ''
           ? undefined
-          : follow(cell, text => {
-              progressed({ runId, cellId: id, text });
+          : followOutput(cell, text => {
+              onProgress({ runId, cellId: id, text });
             });
-      const how = await this.marks.except(() => runOne(panel, cell, this.executor, taken)).finally(still);
-      if (how !== 'ok' && !(how === 'error' && mayFail(cell))) {
-        status = how;
+      const outcome = await this.marks
+        .pauseDuring(() => runToEnd(panel, cell, this.executor, signal))
+        .finally(stopFollowing);
+      if (outcome !== 'ok' && !(outcome === 'error' && mayFail(cell))) {
+        status = outcome;
         break;
       }
     }
-    const after = documentOf(panel).cells;
+    const after = toDocument(panel).cells;
     return { status, ran: ran.flatMap(id => after.filter(cell => cell.id === id)) };
   }
 
   async open({ path, cellId }: NotebookOpenParams): Promise<Done> {
-    const open = this.find(path);
+    const open = this.findPanel(path);
     if (open === undefined) {
       await this.lab.openPath(path);
     } else if (!open.isVisible) {
       // Not when it is in sight already: that would take the keyboard from whoever types elsewhere.
       this.lab.reveal(open.id);
     }
-    const panel = await this.ready(path);
+    const panel = await this.waitForPanel(path);
     if (cellId !== undefined) {
       await panel.revealed;
-      await panel.content.scrollToCell(cellOf(panel, cellId));
+      await panel.content.scrollToCell(findCell(panel, cellId));
     }
     return {};
   }
 
   /** A text that the user has agreed to: one step to undo, and nothing to be marked. */
-  write(cell: ISharedCell, source: string): void {
-    this.marks.except(() => {
-      apply(cell.notebook as YNotebook, [{ kind: 'source', id: cell.id, source }]);
+  writeSource(cell: ISharedCell, source: string): void {
+    this.marks.pauseDuring(() => {
+      applySteps(cell.notebook as YNotebook, [{ kind: 'source', id: cell.id, source }]);
     });
   }
 
   /** Of all open notebooks without a URI; nothing of what is not open here. */
-  diagnostics({ uri }: EditorGetDiagnosticsParams): EditorGetDiagnosticsResult {
-    const paths = uri === undefined ? this.list().notebooks.map(({ path }) => path) : [pathOf(uri)];
-    const panels = paths.flatMap(path => (path === undefined ? [] : [this.find(path)]));
+  getDiagnostics({ uri }: EditorGetDiagnosticsParams): EditorGetDiagnosticsResult {
+    const paths = uri === undefined ? this.list().notebooks.map(({ path }) => path) : [parsePath(uri)];
+    const panels = paths.flatMap(path => (path === undefined ? [] : [this.findPanel(path)]));
     const open = panels.flatMap(panel => (panel === undefined ? [] : [panel]));
-    return { diagnostics: open.flatMap(({ context, content }) => lintOf(context.localPath, content)) };
+    return { diagnostics: open.flatMap(({ context, content }) => listDiagnostics(context.localPath, content)) };
   }
 
-  private panels(): NotebookPanel[] {
+  private listPanels(): NotebookPanel[] {
     return this.lab.tracker.filter(panel => !panel.isDisposed && !panel.context.isDisposed);
   }
 
-  private find(path: string): NotebookPanel | undefined {
-    const all = this.panels().filter(({ context }) => context.localPath === path);
+  private findPanel(path: string): NotebookPanel | undefined {
+    const all = this.listPanels().filter(({ context }) => context.localPath === path);
     return all.find(panel => panel === this.lab.tracker.currentWidget) ?? all[0];
   }
 
   /** Throws: Refusal. */
-  private async ready(path: string): Promise<NotebookPanel> {
-    const panel = this.find(path);
+  private async waitForPanel(path: string): Promise<NotebookPanel> {
+    const panel = this.findPanel(path);
     await panel?.context.ready;
     if (panel === undefined || panel.isDisposed || panel.content.model === null) {
       throw new Refusal(`${path} is not open in JupyterLab`);
@@ -180,37 +182,37 @@ export class LiveNotebooks implements NotebookHost {
   }
 
   /** One that is put back as it once was is not changed any more. */
-  private mark(views: readonly NotebookPanel[], changes: readonly Change[]): void {
+  private updateMarks(views: readonly NotebookPanel[], changes: readonly NotebookChange[]): void {
     for (const change of changes) {
       const id = 'cell' in change ? change.cell.id : change.cellId;
       for (const cell of views.flatMap(({ content }) => content.widgets.filter(({ model }) => model.id === id))) {
         if (change.kind === 'put') {
           this.marks.remove(cell);
         } else {
-          this.marks.put(cell);
+          this.marks.add(cell);
         }
       }
     }
   }
 }
 
-function documentOf(panel: NotebookPanel): NotebookDocument {
+function toDocument(panel: NotebookPanel): NotebookDocument {
   const { context, content, sessionContext } = panel;
   const kernel = sessionContext.session?.kernel;
   const active = content.activeCell?.model.id;
-  const selection = selectionOf(content);
-  const how = states(content);
+  const selection = readSelection(content);
+  const how = readStates(content);
   return {
     path: context.localPath,
-    cells: (context.model.sharedModel.cells as YNotebook['cells']).map(cell => told(cell, how.get(cell.id))),
-    language: languageOf(panel),
+    cells: (context.model.sharedModel.cells as YNotebook['cells']).map(cell => toNotebookCell(cell, how.get(cell.id))),
+    language: readLanguage(panel),
     ...(kernel && { kernelId: kernel.id, kernelStatus: kernel.status }),
     ...(active !== undefined && { activeCellId: active }),
     ...(selection !== undefined && { selection })
   };
 }
 
-function languageOf({ context }: NotebookPanel): string {
+function readLanguage({ context }: NotebookPanel): string {
   const { language_info, kernelspec } = context.model.sharedModel.metadata;
   // Until a kernel was there Lab says that the language is called nothing.
   const known = language_info?.name ?? '';
@@ -218,7 +220,7 @@ function languageOf({ context }: NotebookPanel): string {
 }
 
 /** A cell that was never in sight has no editor, and nothing selected in it. */
-function selectionOf({ activeCell }: Notebook): CellSelection | undefined {
+function readSelection({ activeCell }: Notebook): CellSelection | undefined {
   const editor = activeCell?.editor;
   if (!activeCell || !editor) {
     return undefined;
@@ -235,7 +237,7 @@ function selectionOf({ activeCell }: Notebook): CellSelection | undefined {
   };
 }
 
-function standing({ content }: NotebookPanel): Standing[] {
+function outlineCells({ content }: NotebookPanel): CellOutline[] {
   return content.widgets.map(({ model }) => ({
     id: model.id,
     cellType: model.type,
@@ -247,7 +249,7 @@ function standing({ content }: NotebookPanel): Standing[] {
 }
 
 /** Whether a cell that is put back was edited since it ran, only who puts it back knows. */
-function restate({ content }: NotebookPanel, changes: readonly Change[]): void {
+function restoreDirtyState({ content }: NotebookPanel, changes: readonly NotebookChange[]): void {
   for (const change of changes) {
     const state = change.kind === 'put' ? change.cell.state : undefined;
     if (change.kind === 'put' && (state === 'ran' || state === 'edited')) {
@@ -260,7 +262,7 @@ function restate({ content }: NotebookPanel, changes: readonly Change[]): void {
 }
 
 /** Throws: Refusal. */
-function cellOf({ content }: NotebookPanel, id: string): Cell {
+function findCell({ content }: NotebookPanel, id: string): Cell {
   const cell = content.widgets.find(({ model }) => model.id === id);
   if (cell === undefined) {
     throw new Refusal(`cell ${id} is gone`);
@@ -275,9 +277,9 @@ function mayFail({ model }: Cell): boolean {
 }
 
 /** What the model does not keep of a cell that moves: a move there is a deletion and an insertion. */
-function kept(notebook: Notebook): () => void {
+function rememberView(notebook: Notebook): () => void {
   const active = notebook.activeCell?.model.id;
-  const before = new Map(notebook.widgets.map(cell => [cell.model.id, { cell, view: viewOf(cell) }]));
+  const before = new Map(notebook.widgets.map(cell => [cell.model.id, { cell, view: readView(cell) }]));
   return () => {
     for (const cell of notebook.widgets) {
       const old = before.get(cell.model.id);
@@ -296,7 +298,7 @@ function kept(notebook: Notebook): () => void {
   };
 }
 
-function viewOf(cell: Cell): { readonly dirty: boolean; readonly rendered: boolean } {
+function readView(cell: Cell): { readonly dirty: boolean; readonly rendered: boolean } {
   return {
     dirty: cell instanceof CodeCell && cell.model.isDirty,
     rendered: !(cell instanceof MarkdownCell) || cell.rendered

@@ -5,13 +5,13 @@ import { ICommandPalette, ISessionContextDialogs } from '@jupyterlab/apputils';
 import { INotebookTracker, NotebookPanel } from '@jupyterlab/notebook';
 import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 
-import { ask } from './insert_cell';
+import { insertQuestion } from './insert_cell';
 import { assistantIcon } from '../view/common/assistant_icon';
 
 /** Menus, toolbar and shortcuts name these in schema/plugin.json. */
 const Command = { ask: 'eca:ask', stop: 'eca:stop' } as const;
 
-export const commands: JupyterFrontEndPlugin<void> = {
+export const notebookPlugin: JupyterFrontEndPlugin<void> = {
   id: 'jupyter-eca:plugin',
   description: 'Asks the assistant in a notebook, and stops it.',
   autoStart: true,
@@ -41,7 +41,7 @@ function activate(
     execute: async () => {
       const panel = current();
       if (panel !== null) {
-        await ask(panel, dialogs ?? undefined, language);
+        await insertQuestion(panel, dialogs ?? undefined, language);
       }
     }
   });
@@ -50,8 +50,8 @@ function activate(
     caption: trans.__('Stop the assistant in all chats'),
     describedBy: { args: { type: 'object', properties: {} } },
     execute: async () => {
-      const { stop } = await import('./stop');
-      await stop(app.serviceManager.serverSettings, trans);
+      const { stopAssistant } = await import('./stop');
+      await stopAssistant(app.serviceManager.serverSettings, trans);
     }
   });
   app.shell.currentChanged?.connect(() => {

@@ -15,10 +15,10 @@ const START_MS = 60_000;
 const LOST = new Set(['dead', 'autorestarting', 'restarting', 'terminating']);
 
 /** Lab says `running` of a cell from when it is queued: a kernel runs them in the order in which they were sent. */
-export function states(notebook: Notebook): ReadonlyMap<string, CellState> {
+export function readStates(notebook: Notebook): ReadonlyMap<string, CellState> {
   const code = notebook.widgets.filter(cell => cell instanceof CodeCell);
   const sent = code.filter(({ model }) => model.executionState === 'running');
-  const [first] = [...sent].sort((one, other) => sentAt(one).localeCompare(sentAt(other)));
+  const [first] = [...sent].sort((one, other) => readSentTime(one).localeCompare(readSentTime(other)));
   return new Map(
     code.map(cell => {
       const { id, executionState, executionCount, isDirty } = cell.model;
@@ -30,14 +30,14 @@ export function states(notebook: Notebook): ReadonlyMap<string, CellState> {
   );
 }
 
-function sentAt(cell: CodeCell): string {
+function readSentTime(cell: CodeCell): string {
   // Lab's type does not say that there is none before the first run.
   const future = cell.outputArea.future as typeof cell.outputArea.future | null | undefined;
   return future?.msg.header.date ?? '';
 }
 
 /** Throws: Refusal, when there is no kernel that could run code now. */
-export async function readyKernel(session: ISessionContext): Promise<void> {
+export async function waitForKernel(session: ISessionContext): Promise<void> {
   if (!session.isReady && !session.isTerminating) {
     await Promise.race([session.ready, new Promise(resolve => window.setTimeout(resolve, START_MS))]);
   }
@@ -57,18 +57,18 @@ export async function readyKernel(session: ISessionContext): Promise<void> {
  *
  * Throws: Refusal, when the kernel or the cell is gone before that, or somebody else runs it anew.
  */
-export async function runOne(
+export async function runToEnd(
   panel: NotebookPanel,
   cell: Cell,
   executor: INotebookCellExecutor,
-  taken: AbortSignal
+  signal: AbortSignal
 ): Promise<RunStatus> {
   const notebook = panel.content;
   if (notebook.model === null) {
     throw new Refusal('the notebook was closed');
   }
   const ended = new AbortController();
-  const lost = kernelLost(panel.sessionContext, ended.signal);
+  const lost = waitForKernelLoss(panel.sessionContext, ended.signal);
   const run = executor.runCell({
     cell,
     notebook: notebook.model,
@@ -81,36 +81,36 @@ export async function runOne(
       emit(NotebookActions.executed, { notebook, ...args });
     }
   });
-  whenAborted(taken, ended.signal, () => {
-    interruptInTurn(panel, cell, ended.signal);
+  onAbort(signal, ended.signal, () => {
+    interruptWhenRunning(panel, cell, ended.signal);
   });
-  let anew = false;
+  let runAgain = false;
   try {
     const done = await Promise.race([run, lost]);
-    anew = done === false && isFollowed(cell);
+    runAgain = done === false && isRunAgain(cell);
     if (done !== true) {
-      throw unfinished(cell, anew);
+      throw explainUnfinished(cell, runAgain);
     }
-    return taken.aborted ? 'interrupted' : 'ok';
+    return signal.aborted ? 'interrupted' : 'ok';
   } catch (error) {
-    return failure(cell, error, taken);
+    return readFailure(cell, error, signal);
   } finally {
     ended.abort();
     // As Lab does for a cell that the kernel was sent and did not run.
-    if (cell instanceof CodeCell && !cell.isDisposed && cell.model.executionCount === null && !anew) {
+    if (cell instanceof CodeCell && !cell.isDisposed && cell.model.executionCount === null && !runAgain) {
       cell.model.executionState = 'idle';
     }
   }
 }
 
 /** Throws: Refusal, and what is no answer of the kernel's. */
-function failure(cell: Cell, error: unknown, taken: AbortSignal): RunStatus {
+function readFailure(cell: Cell, error: unknown, signal: AbortSignal): RunStatus {
   if (!(error instanceof Error) || !error.message.startsWith('KernelReplyNotOK')) {
     throw error;
   }
   // Aborted, as Jupyter says, has no error: Lab's type does not know of it.
   const { errorName } = error as { errorName?: KernelError['errorName'] };
-  if (taken.aborted || errorName === 'KeyboardInterrupt') {
+  if (signal.aborted || errorName === 'KeyboardInterrupt') {
     return 'interrupted';
   }
   if (errorName === undefined) {
@@ -120,13 +120,13 @@ function failure(cell: Cell, error: unknown, taken: AbortSignal): RunStatus {
 }
 
 /** Lab drops a run for another one of the same cell; with the kernel it drops them all. */
-function isFollowed(cell: Cell): boolean {
+function isRunAgain(cell: Cell): boolean {
   return cell instanceof CodeCell && !cell.isDisposed && !cell.outputArea.future.isDisposed;
 }
 
-function unfinished(cell: Cell, anew: boolean): Refusal {
+function explainUnfinished(cell: Cell, runAgain: boolean): Refusal {
   const { id } = cell.model;
-  if (anew) {
+  if (runAgain) {
     return new Refusal(`cell ${id} was run anew by somebody else before it had ended: that run goes on`);
   }
   return new Refusal(
@@ -137,7 +137,7 @@ function unfinished(cell: Cell, anew: boolean): Refusal {
 }
 
 /** Once that the kernel forgets what it was asked. */
-function kernelLost(session: ISessionContext, ended: AbortSignal): Promise<'lost'> {
+function waitForKernelLoss(session: ISessionContext, ended: AbortSignal): Promise<'lost'> {
   return new Promise(resolve => {
     const changed = (): void => {
       resolve('lost');
@@ -156,7 +156,7 @@ function kernelLost(session: ISessionContext, ended: AbortSignal): Promise<'lost
   });
 }
 
-function whenAborted(signal: AbortSignal, ended: AbortSignal, call: () => void): void {
+function onAbort(signal: AbortSignal, ended: AbortSignal, call: () => void): void {
   if (signal.aborted) {
     call();
   } else {
@@ -165,25 +165,25 @@ function whenAborted(signal: AbortSignal, ended: AbortSignal, call: () => void):
 }
 
 /** An interrupt hits what runs: as long as this cell is queued, that is something of the user's. */
-function interruptInTurn(panel: NotebookPanel, cell: Cell, ended: AbortSignal): void {
+function interruptWhenRunning(panel: NotebookPanel, cell: Cell, ended: AbortSignal): void {
   const { sessionContext: session, content: notebook } = panel;
   const kernel = session.session?.kernel;
   const done = new AbortController();
-  const look = (): void => {
-    if (!ended.aborted && kernel?.status === 'busy' && states(notebook).get(cell.model.id) === 'running') {
+  const interruptIfRunning = (): void => {
+    if (!ended.aborted && kernel?.status === 'busy' && readStates(notebook).get(cell.model.id) === 'running') {
       done.abort();
       void kernel.interrupt();
     }
   };
-  session.statusChanged.connect(look);
-  NotebookActions.executed.connect(look);
+  session.statusChanged.connect(interruptIfRunning);
+  NotebookActions.executed.connect(interruptIfRunning);
   for (const signal of [ended, done.signal]) {
     signal.addEventListener('abort', () => {
-      session.statusChanged.disconnect(look);
-      NotebookActions.executed.disconnect(look);
+      session.statusChanged.disconnect(interruptIfRunning);
+      NotebookActions.executed.disconnect(interruptIfRunning);
     });
   }
-  look();
+  interruptIfRunning();
 }
 
 /** What Lab tells of its own runs; its table of contents, for one, shows them. */

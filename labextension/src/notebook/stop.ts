@@ -11,9 +11,9 @@ import { LinkError } from '../wire/rpc';
 /** Long enough to read a line, short enough not to be in the way. */
 const READING_TIME_MS = 5000;
 
-export async function stop(settings: ServerConnection.ISettings, trans: TranslationBundle): Promise<void> {
+export async function stopAssistant(settings: ServerConnection.ISettings, trans: TranslationBundle): Promise<void> {
   try {
-    const stopped = await stopOver(settings);
+    const stopped = await stopChats(settings);
     Notification.info(
       stopped === 0
         ? trans.__('The assistant is not busy: there is nothing to stop.')
@@ -21,11 +21,11 @@ export async function stop(settings: ServerConnection.ISettings, trans: Translat
       { autoClose: READING_TIME_MS }
     );
   } catch (error) {
-    Notification.error(reason(error, trans), { autoClose: false });
+    Notification.error(explainFailure(error, trans), { autoClose: false });
   }
 }
 
-async function stopOver(settings: ServerConnection.ISettings): Promise<number> {
+async function stopChats(settings: ServerConnection.ISettings): Promise<number> {
   const link = await openLink(settings);
   try {
     return (await (await Client.connect(link)).stopRunning()).length;
@@ -35,7 +35,7 @@ async function stopOver(settings: ServerConnection.ISettings): Promise<number> {
 }
 
 /** Lab cuts a notification after 140 characters. */
-function reason(error: unknown, trans: TranslationBundle): string {
+function explainFailure(error: unknown, trans: TranslationBundle): string {
   if (error instanceof LinkError) {
     return trans.__('No assistant on this server. Does “jupyter server extension list” show jupyter_eca as enabled?');
   }

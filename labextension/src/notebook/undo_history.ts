@@ -21,7 +21,7 @@ const shared = new WeakSet<Step>();
 let making = false;
 
 /** Makes `change` one step of `whole` and of each of `cells`. `alone`: there is no more in it than what is in the cell. */
-export function asOneStep(whole: History, cells: readonly History[], alone: boolean, change: () => void): void {
+export function applyAsOneStep(whole: History, cells: readonly History[], alone: boolean, change: () => void): void {
   const parts = cells.filter(part => part !== whole);
   const all = [whole, ...parts];
   // An origin that no history knows: the one of the notebook's own changes must go on being followed afterwards.
@@ -45,19 +45,19 @@ export function asOneStep(whole: History, cells: readonly History[], alone: bool
   const [step, ...partial] = all.map(({ undoStack }, n) =>
     undoStack.at(-1) === before[n] ? undefined : undoStack.at(-1)
   );
-  keepInStep(whole, step, parts, partial, alone);
+  linkSteps(whole, step, parts, partial, alone);
 }
 
-function keepInStep(
+function linkSteps(
   whole: History,
   step: Step | undefined,
   parts: readonly History[],
   partial: readonly (Step | undefined)[],
   alone: boolean
 ): void {
-  whenUndone(whole, step, () => {
+  onUndo(whole, step, () => {
     parts.forEach((part, n) => {
-      forget(part, partial[n]);
+      forgetStep(part, partial[n]);
     });
   });
   whole.on('stack-item-popped', ({ type }: { readonly type: 'undo' | 'redo' }) => {
@@ -76,27 +76,27 @@ function keepInStep(
         whole.undoStack = whole.undoStack.filter(one => one !== step);
       }
     });
-    whenUndone(part, mine, () => {
+    onUndo(part, mine, () => {
       if (!alone) {
         part.redoStack.pop();
       }
-      forget(whole, alone ? step : undefined);
+      forgetStep(whole, alone ? step : undefined);
     });
   });
 }
 
 /** What was undone there before was undone of a text that is another now. */
-function forget(history: History, step: Step | undefined): void {
+function forgetStep(history: History, step: Step | undefined): void {
   history.undoStack = history.undoStack.filter(one => one !== step);
   history.clear(false, true);
 }
 
-function whenUndone(history: History, step: Step | undefined, call: () => void): void {
-  const popped = ({ stackItem }: { readonly stackItem: Step }): void => {
+function onUndo(history: History, step: Step | undefined, call: () => void): void {
+  const handlePop = ({ stackItem }: { readonly stackItem: Step }): void => {
     if (stackItem === step) {
-      history.off('stack-item-popped', popped);
+      history.off('stack-item-popped', handlePop);
       call();
     }
   };
-  history.on('stack-item-popped', popped);
+  history.on('stack-item-popped', handlePop);
 }

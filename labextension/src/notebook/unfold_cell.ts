@@ -9,22 +9,22 @@ export function isHidden(cell: Cell): boolean {
   return cell.inputHidden || (cell instanceof MarkdownCell && cell.rendered);
 }
 
-export class Unfolding {
+export class CellUnfolder {
   private readonly opened = new Set<MarkdownCell>();
   private readonly followed = new WeakSet<Cell>();
 
   /** `changed` is called when a cell that was followed is rendered, or its source shown, by whomever. */
-  constructor(private readonly changed: () => void) {}
+  constructor(private readonly onChange: () => void) {}
 
   follow(cell: Cell): void {
     if (cell instanceof MarkdownCell && !this.followed.has(cell)) {
       this.followed.add(cell);
-      cell.renderedChanged.connect(this.changed);
+      cell.renderedChanged.connect(this.onChange);
     }
   }
 
   /** What the user folded away stays so. */
-  source(cell: Cell): void {
+  showSource(cell: Cell): void {
     if (cell instanceof MarkdownCell && cell.rendered && !cell.inputHidden) {
       this.opened.add(cell);
       void cell.ready.then(
@@ -38,11 +38,11 @@ export class Unfolding {
 
   show(cell: Cell): void {
     cell.inputHidden = false;
-    this.source(cell);
+    this.showSource(cell);
   }
 
   /** All but these are decided about. One that is being written in is left to its writer. */
-  close(open: ReadonlySet<Cell>): void {
+  renderDecided(open: ReadonlySet<Cell>): void {
     for (const cell of this.opened) {
       if (!open.has(cell)) {
         this.opened.delete(cell);

@@ -5,7 +5,7 @@ import { TranslationBundle } from '@jupyterlab/translation';
 
 import { Offer } from '../chat/offers';
 
-export function show(offer: Offer, trans: TranslationBundle, signIn: (server: string) => void): void {
+export function showOffer(offer: Offer, trans: TranslationBundle, signIn: (server: string) => void): void {
   if (offer.kind === 'link') {
     const { text, url } = offer;
     // From a click: else the browser takes it for a pop-up. The other page gets no hold of this one.

@@ -12,10 +12,10 @@ export const IPanelPlace = new Token<PanelPlace>('jupyter-eca:IPanelPlace', 'Whe
 
 export class PanelPlace extends Widget {
   private panel: Promise<AssistantPanel> | undefined;
-  private arrived: (panel: AssistantPanel) => void = () => undefined;
+  private resolveLoaded: (panel: AssistantPanel) => void = () => undefined;
   /** Once it is loaded, for whatever reason. */
   readonly loaded = new Promise<AssistantPanel>(resolve => {
-    this.arrived = resolve;
+    this.resolveLoaded = resolve;
   });
 
   /** `elastic`: as narrow as the place that it is given. */
@@ -31,38 +31,38 @@ export class PanelPlace extends Widget {
   }
 
   ask(message: string): void {
-    void this.fill().then(panel => panel.ask(message));
+    void this.loadPanel().then(panel => panel.ask(message));
   }
 
   /** In the notebook: this place need not be in sight. */
   edit(notebook: NotebookPanel): void {
-    void this.fill().then(({ editing }) => editing.open(notebook));
+    void this.loadPanel().then(({ rewriter }) => rewriter.open(notebook));
   }
 
   protected override onAfterShow(message: Message): void {
     super.onAfterShow(message);
-    void this.fill();
+    void this.loadPanel();
   }
 
   protected override onAfterAttach(message: Message): void {
     super.onAfterAttach(message);
     if (this.isVisible) {
-      void this.fill();
+      void this.loadPanel();
     }
   }
 
   protected override onActivateRequest(message: Message): void {
     super.onActivateRequest(message);
-    void this.fill().then(panel => {
+    void this.loadPanel().then(panel => {
       panel.focus();
     });
   }
 
   /** Loads the panel, unless it is. */
-  fill(): Promise<AssistantPanel> {
+  loadPanel(): Promise<AssistantPanel> {
     this.panel ??= this.load().then(panel => {
       (this.layout as PanelLayout).addWidget(panel);
-      this.arrived(panel);
+      this.resolveLoaded(panel);
       return panel;
     });
     return this.panel;

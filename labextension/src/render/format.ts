@@ -4,12 +4,12 @@ const ESCAPES =
   /\u001b(?:\[[0-?]*[ -/]*[@-~]|\][^\u0007\u001b]*(?:\u0007|\u001b\\)?|[@-Z\\-_])|[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f\u202a-\u202e\u2066-\u2069]/g;
 
 /** Without terminal escapes, control characters and marks that turn the direction of what follows. */
-export function plain(text: string): string {
+export function toPlainText(text: string): string {
   return text.replace(ESCAPES, '').replace(/\r\n?/g, '\n');
 }
 
 /** 950, 1.2k, 34k, 1.2M. */
-export function count(n: number): string {
+export function formatCount(n: number): string {
   if (n < 1000) {
     return String(n);
   }
@@ -18,7 +18,7 @@ export function count(n: number): string {
 }
 
 /** Two significant figures at least: most answers cost less than a cent. */
-export function dollars(text: string): string {
+export function formatCost(text: string): string {
   const cost = Number(text);
   if (!Number.isFinite(cost)) {
     return '';
@@ -27,7 +27,7 @@ export function dollars(text: string): string {
 }
 
 /** 40 ms, 2.1 s, 1 min 20 s. */
-export function duration(ms: number): string {
+export function formatDuration(ms: number): string {
   if (ms < 1000) {
     return `${String(Math.round(ms))} ms`;
   }
@@ -38,7 +38,7 @@ export function duration(ms: number): string {
 }
 
 /** The last part of a path: what a reader knows a file by. */
-export function base(path: string): string {
+export function baseName(path: string): string {
   return path.replace(/\/+$/, '').split('/').at(-1) ?? path;
 }
 
@@ -46,14 +46,17 @@ export function base(path: string): string {
 const SHORT = 8;
 
 /** What a call does, with the numbers of its cells where their ids stand: those say nothing to a reader. */
-export function withNumbers(
+export function replaceCellIds(
   summary: string,
-  given: Readonly<Record<string, unknown>>,
+  args: Readonly<Record<string, unknown>>,
   find: (id: string) => { readonly number: number } | undefined
 ): string {
   // Of a notebook: nbformat allows no other letters.
-  const ids = [given.cell, given.cells].flat().filter(id => typeof id === 'string' && /^[\w-]+$/.test(id)) as string[];
-  const named = (id: string): string =>
+  const ids = [args.cell, args.cells].flat().filter(id => typeof id === 'string' && /^[\w-]+$/.test(id)) as string[];
+  const describeId = (id: string): string =>
     find(id)?.number.toString() ?? (id.length > SHORT + 1 ? `${id.slice(0, SHORT)}…` : id);
-  return ids.reduce((text, id) => text.replace(new RegExp(`(?<![\\w-])${id}(?![\\w-])`), () => named(id)), summary);
+  return ids.reduce(
+    (text, id) => text.replace(new RegExp(`(?<![\\w-])${id}(?![\\w-])`), () => describeId(id)),
+    summary
+  );
 }

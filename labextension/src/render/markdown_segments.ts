@@ -9,8 +9,8 @@ const GOES_ON = /^(\s|[-*+>|<[]|\d+[.)])/;
  *
  * Each is rendered alone, so an answer of any length costs what its last paragraph costs.
  */
-export function segments(text: string): readonly string[] {
-  const found: string[] = [];
+export function splitSegments(text: string): readonly string[] {
+  const segments: string[] = [];
   let start = 0;
   let fence = '';
   let maths = false;
@@ -19,7 +19,7 @@ export function segments(text: string): readonly string[] {
     const end = text.indexOf('\n', at) + 1 || text.length;
     const line = text.slice(at, end);
     if (blank && fence === '' && !maths && at > start && line.trim() !== '' && !GOES_ON.test(line)) {
-      found.push(text.slice(start, at));
+      segments.push(text.slice(start, at));
       start = at;
     }
     const mark = FENCE.exec(line)?.[1];
@@ -33,5 +33,5 @@ export function segments(text: string): readonly string[] {
     blank = line.trim() === '' && fence === '';
     at = end;
   }
-  return start < text.length ? [...found, text.slice(start)] : found;
+  return start < text.length ? [...segments, text.slice(start)] : segments;
 }

@@ -22,7 +22,7 @@ const LEADS_OUT = /^(https?:|mailto:)/i;
 const PATH = 'data-eca-path';
 
 /** `remote` names an image that is not loaded. */
-export function inert(html: string, remote: (alt: string) => string): string {
+export function sanitizeHtml(html: string, describeImage: (alt: string) => string): string {
   const page = new DOMParser().parseFromString(html, 'text/html');
   for (const element of [...page.body.querySelectorAll('*')]) {
     if (!TAGS.has(element.tagName)) {
@@ -36,9 +36,9 @@ export function inert(html: string, remote: (alt: string) => string): string {
     }
     element.classList.remove(...[...element.classList].filter(name => !CLASSES.test(name)));
     if (element.tagName === 'A') {
-      tame(element);
+      restrictLink(element);
     } else if (element.tagName === 'IMG' && !DRAWN.test(element.getAttribute('src') ?? '')) {
-      element.replaceWith(instead(page, element, remote));
+      element.replaceWith(createImageLink(page, element, describeImage));
     } else if (element.tagName === 'INPUT' && element.getAttribute('type') !== 'checkbox') {
       element.remove();
     }
@@ -53,7 +53,7 @@ export function pathOf(target: EventTarget | null): string | undefined {
 }
 
 /** A link out says where it leads; one into the page would take Lab away, so it opens a file. */
-function tame(link: Element): void {
+function restrictLink(link: Element): void {
   const address = link.getAttribute('href') ?? '';
   if (LEADS_OUT.test(address)) {
     link.setAttribute('title', address);
@@ -64,23 +64,23 @@ function tame(link: Element): void {
   }
   link.removeAttribute('href');
   if (address !== '' && !address.startsWith('#') && !/^([a-z][\w+.-]*:|\/\/)/i.test(address)) {
-    link.setAttribute(PATH, decoded(address));
-    link.setAttribute('title', decoded(address));
+    link.setAttribute(PATH, decodePath(address));
+    link.setAttribute('title', decodePath(address));
     link.setAttribute('role', 'link');
     link.setAttribute('tabindex', '0');
   }
 }
 
-function instead(page: Document, image: Element, remote: (alt: string) => string): Element {
+function createImageLink(page: Document, image: Element, describeImage: (alt: string) => string): Element {
   const address = image.getAttribute('src') ?? '';
   const link = page.createElement('a');
-  link.textContent = remote(image.getAttribute('alt') ?? '');
+  link.textContent = describeImage(image.getAttribute('alt') ?? '');
   link.setAttribute('href', address);
-  tame(link);
+  restrictLink(link);
   return link;
 }
 
-function decoded(address: string): string {
+function decodePath(address: string): string {
   try {
     return decodeURIComponent(address);
   } catch {

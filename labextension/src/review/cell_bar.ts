@@ -42,7 +42,7 @@ export class CellBar extends Widget {
       return;
     }
     this.shown = now;
-    const had = this.node.contains(document.activeElement);
+    const hadFocus = this.node.contains(document.activeElement);
     this.node.dataset.tone = tone;
     const head = document.createElement('div');
     head.className = 'eca-CellBar-head';
@@ -50,17 +50,17 @@ export class CellBar extends Widget {
     text.className = 'eca-CellBar-words';
     text.dir = 'auto';
     text.textContent = words;
-    head.append(text, ...buttons.map((one, n) => this.button(one, n)));
+    head.append(text, ...buttons.map((one, n) => this.createButton(one, n)));
     const pre = document.createElement('pre');
     pre.textContent = source ?? '';
     pre.tabIndex = 0;
     this.node.replaceChildren(head, ...(source === undefined ? [] : [pre]));
-    if (had) {
+    if (hadFocus) {
       this.node.querySelector('button')?.focus();
     }
   }
 
-  private button({ label, main = false }: BarButton, n: number): HTMLElement {
+  private createButton({ label, main = false }: BarButton, n: number): HTMLElement {
     const button = document.createElement('button');
     button.type = 'button';
     button.className = `eca-Hunk-button${main ? ' eca-mod-main' : ''}`;
@@ -73,12 +73,12 @@ export class CellBar extends Widget {
 }
 
 /** `above` and `below` the cell are others that are not there; `within` it stands what is about itself. */
-export type Stand = 'above' | 'within' | 'below';
+export type BarPlace = 'above' | 'within' | 'below';
 
-export function put(cell: Cell, bar: Widget, stand: Stand): void {
+export function insertBar(cell: Cell, bar: Widget, stand: BarPlace): void {
   const layout = cell.layout as PanelLayout;
   const input = layout.widgets.findIndex(widget => widget.hasClass('jp-Cell-inputWrapper'));
-  const places: Readonly<Record<Stand, number>> = {
+  const places: Readonly<Record<BarPlace, number>> = {
     above: 1,
     within: Math.max(input, 1),
     below: layout.widgets.length - 1

@@ -7,17 +7,27 @@
 
 import type { ISharedCell } from '@jupyter/ydoc';
 
-import { allApplied, applied, coming, deltaOf, dropped, Hunk, Hunked, hunksOf, mapped } from './hunks';
+import {
+  applyAllHunks,
+  applyHunk,
+  findHunksSoFar,
+  computeDelta,
+  dropHunk,
+  Hunk,
+  TextWithHunks,
+  findHunks,
+  mapHunks
+} from './hunks';
 
 /** Whether what stands in the cell is the assistant's, against what it was, or the user's, against what it would be. */
 export type Side = 'made' | 'proposed';
 
-type Followed = Pick<ISharedCell, 'changed' | 'getSource'>;
+type SourceCell = Pick<ISharedCell, 'changed' | 'getSource'>;
 
 export class CellDiff {
   /** Called whenever there are other hunks. */
   readonly watchers = new Set<() => void>();
-  private now: Hunked;
+  private now: TextWithHunks;
   private readonly gone = new Set<number>();
   private readonly left = new Set<number>();
   private readonly known = new Map<string, readonly Hunk[]>();
@@ -25,7 +35,7 @@ export class CellDiff {
 
   /** `write` makes a text the cell's, as one step to undo. */
   constructor(
-    private readonly cell: Followed,
+    private readonly cell: SourceCell,
     readonly side: Side,
     private readonly write: (source: string) => void
   ) {
@@ -47,7 +57,7 @@ export class CellDiff {
   }
 
   /** Whether any of it was decided. */
-  get begun(): boolean {
+  get isBegun(): boolean {
     return this.gone.size > 0;
   }
 
@@ -58,15 +68,15 @@ export class CellDiff {
 
   /** `base` is what the cell was when `other` was made; `whole`: there is no more of it to come. */
   compare(base: string, other: string, whole = true): void {
-    const hunks = whole ? hunksOf(base, other) : coming(base, other);
+    const hunks = whole ? findHunks(base, other) : findHunksSoFar(base, other);
     const source = this.cell.getSource();
-    this.now = mapped({ text: base, hunks }, deltaOf(base, source));
-    this.tell();
+    this.now = mapHunks({ text: base, hunks }, computeDelta(base, source));
+    this.notifyWatchers();
   }
 
   apply(id: number): void {
     this.gone.add(id);
-    this.decide(applied(this.now, id));
+    this.decide(applyHunk(this.now, id));
   }
 
   /** All but those that the user has written in. */
@@ -76,7 +86,7 @@ export class CellDiff {
         this.gone.add(id);
       }
     }
-    this.decide(allApplied(this.now));
+    this.decide(applyAllHunks(this.now));
   }
 
   drop(id: number): void {
@@ -84,9 +94,9 @@ export class CellDiff {
     this.left.add(id);
     // Undoing something else must not ask about it again.
     for (const [text, hunks] of this.known) {
-      this.known.set(text, dropped({ text, hunks }, id).hunks);
+      this.known.set(text, dropHunk({ text, hunks }, id).hunks);
     }
-    this.decide(dropped(this.now, id));
+    this.decide(dropHunk(this.now, id));
   }
 
   dropAll(): void {
@@ -95,13 +105,13 @@ export class CellDiff {
     }
   }
 
-  private tell(): void {
+  private notifyWatchers(): void {
     for (const watcher of [...this.watchers]) {
       watcher();
     }
   }
 
-  private decide(after: Hunked): void {
+  private decide(after: TextWithHunks): void {
     const before = this.now;
     this.now = after;
     if (after.text !== before.text) {
@@ -114,7 +124,7 @@ export class CellDiff {
         this.writing = false;
       }
     }
-    this.tell();
+    this.notifyWatchers();
   }
 
   private readonly follow = (_: unknown, { sourceChange }: { readonly sourceChange?: unknown }): void => {
@@ -123,10 +133,10 @@ export class CellDiff {
     }
     const text = this.cell.getSource();
     const again = this.known.get(text);
-    const moved = mapped(this.now, sourceChange as Parameters<typeof mapped>[1]);
+    const moved = mapHunks(this.now, sourceChange as Parameters<typeof mapHunks>[1]);
     // What was told of the change and what is there differ when several changes are told at once.
-    const sound = moved.text === text ? moved : mapped(this.now, deltaOf(this.now.text, text));
+    const sound = moved.text === text ? moved : mapHunks(this.now, computeDelta(this.now.text, text));
     this.now = again === undefined ? sound : { text, hunks: again };
-    this.tell();
+    this.notifyWatchers();
   };
 }

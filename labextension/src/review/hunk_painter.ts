@@ -4,7 +4,7 @@ import { Cell } from '@jupyterlab/cells';
 import type { CodeMirrorEditor } from '@jupyterlab/codemirror';
 
 import { Hunk } from './hunks';
-import { draw, Look } from './hunk_view';
+import { drawHunks, Look } from './hunk_view';
 
 export type Layer = 'edit' | 'review';
 
@@ -52,6 +52,6 @@ export class HunkPainter {
       return;
     }
     this.drawn.set(cell, now.hunks);
-    draw(view, now.hunks, now.look);
+    drawHunks(view, now.hunks, now.look);
   }
 }

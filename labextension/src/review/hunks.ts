@@ -18,7 +18,7 @@ export interface Hunk {
   readonly touched: boolean;
 }
 
-export interface Hunked {
+export interface TextWithHunks {
   readonly text: string;
   readonly hunks: readonly Hunk[];
 }
@@ -29,11 +29,11 @@ export type Delta = readonly { readonly retain?: number; readonly insert?: unkno
 /** A line is one character for the diff; from here on characters come in pairs. */
 const MOST_LINES = 0xd800;
 
-export function hunksOf(text: string, other: string): readonly Hunk[] {
+export function findHunks(text: string, other: string): readonly Hunk[] {
   const [ours, theirs] = [text.split('\n'), other.split('\n')];
-  const [starts, others] = [startsOf(ours), startsOf(theirs)];
+  const [starts, others] = [findLineStarts(ours), findLineStarts(theirs)];
   const at = (places: readonly number[], line: number): number => places[line] ?? 0;
-  return lineChanges(ours, theirs).map(({ fromA, toA, fromB, toB }, id) => {
+  return diffLines(ours, theirs).map(({ fromA, toA, fromB, toB }, id) => {
     let [from, to] = [at(starts, fromA), at(starts, toA)];
     let [first, end] = [at(others, fromB), at(others, toB)];
     if (to > text.length) {
@@ -46,7 +46,7 @@ export function hunksOf(text: string, other: string): readonly Hunk[] {
 }
 
 /** Where each line begins, and where one after the last would. */
-function startsOf(lines: readonly string[]): readonly number[] {
+function findLineStarts(lines: readonly string[]): readonly number[] {
   const starts = [0];
   for (const line of lines) {
     starts.push((starts.at(-1) ?? 0) + line.length + 1);
@@ -54,9 +54,9 @@ function startsOf(lines: readonly string[]): readonly number[] {
   return starts;
 }
 
-function lineChanges(ours: readonly string[], theirs: readonly string[]): ReturnType<typeof diff> {
+function diffLines(ours: readonly string[], theirs: readonly string[]): ReturnType<typeof diff> {
   const codes = new Map<string, number>();
-  const coded = (lines: readonly string[]): string =>
+  const encode = (lines: readonly string[]): string =>
     lines
       .map(line => {
         const code = codes.get(line) ?? codes.size;
@@ -64,12 +64,12 @@ function lineChanges(ours: readonly string[], theirs: readonly string[]): Return
         return String.fromCharCode(Math.min(code, MOST_LINES - 1));
       })
       .join('');
-  const [a, b] = [coded(ours), coded(theirs)];
+  const [a, b] = [encode(ours), encode(theirs)];
   return codes.size < MOST_LINES ? diff(a, b) : diff('a', 'b');
 }
 
 /** What made `after` of `before`. */
-export function deltaOf(before: string, after: string): Delta {
+export function computeDelta(before: string, after: string): Delta {
   let at = 0;
   return diff(before, after).flatMap(({ fromA, toA, fromB, toB }) => {
     const retain = fromA - at;
@@ -79,7 +79,7 @@ export function deltaOf(before: string, after: string): Delta {
 }
 
 /** As they are after `delta`, which was made in their text. One that the writer has carried out is none any more. */
-export function mapped(hunked: Hunked, delta: Delta): Hunked {
+export function mapHunks(hunked: TextWithHunks, delta: Delta): TextWithHunks {
   let { text, hunks } = hunked;
   let at = 0;
   for (const { retain = 0, insert, delete: gone = 0 } of delta) {
@@ -89,7 +89,7 @@ export function mapped(hunked: Hunked, delta: Delta): Hunked {
     text = before.slice(0, place) + put + before.slice(end);
     const after = text;
     hunks = hunks
-      .map(hunk => (put === '' ? deleted(hunk, place, end) : inserted(hunk, before, place, put.length)))
+      .map(hunk => (put === '' ? mapDeletion(hunk, place, end) : mapInsertion(hunk, before, place, put.length)))
       .map(hunk => (isWhole(hunk, after) ? hunk : { ...hunk, touched: true }));
     at += put.length;
   }
@@ -97,7 +97,7 @@ export function mapped(hunked: Hunked, delta: Delta): Hunked {
   return { text: now, hunks: hunks.filter(({ from, to, other }) => now.slice(from, to) !== other) };
 }
 
-function inserted(hunk: Hunk, text: string, at: number, length: number): Hunk {
+function mapInsertion(hunk: Hunk, text: string, at: number, length: number): Hunk {
   const { from, to, other } = hunk;
   const held = text.slice(from, to);
   const behind = { ...hunk, from: from + length, to: to + length };
@@ -114,10 +114,15 @@ function inserted(hunk: Hunk, text: string, at: number, length: number): Hunk {
   return at === to && held.endsWith('\n') ? hunk : { ...hunk, to: to + length, touched: true };
 }
 
-function deleted(hunk: Hunk, start: number, end: number): Hunk {
+function mapDeletion(hunk: Hunk, start: number, end: number): Hunk {
   const { from, to, touched } = hunk;
-  const back = (place: number): number => place - Math.max(Math.min(place, end) - start, 0);
-  return { ...hunk, from: back(from), to: back(to), touched: touched || (start < to && end > from && start < end) };
+  const moveBack = (place: number): number => place - Math.max(Math.min(place, end) - start, 0);
+  return {
+    ...hunk,
+    from: moveBack(from),
+    to: moveBack(to),
+    touched: touched || (start < to && end > from && start < end)
+  };
 }
 
 /** Whether it still begins where a line does or, at the end of the text, where one ends. */
@@ -127,7 +132,7 @@ function isWhole({ from, to, other }: Hunk, text: string): boolean {
 }
 
 /** With this hunk's other text in its place. */
-export function applied({ text, hunks }: Hunked, id: number): Hunked {
+export function applyHunk({ text, hunks }: TextWithHunks, id: number): TextWithHunks {
   const index = hunks.findIndex(hunk => hunk.id === id);
   const hunk = hunks[index];
   if (hunk === undefined) {
@@ -143,18 +148,21 @@ export function applied({ text, hunks }: Hunked, id: number): Hunked {
 }
 
 /** All but those that were written in. */
-export function allApplied(hunked: Hunked): Hunked {
-  return hunked.hunks.reduceRight<Hunked>((now, { id, touched }) => (touched ? now : applied(now, id)), hunked);
+export function applyAllHunks(hunked: TextWithHunks): TextWithHunks {
+  return hunked.hunks.reduceRight<TextWithHunks>(
+    (now, { id, touched }) => (touched ? now : applyHunk(now, id)),
+    hunked
+  );
 }
 
-export function dropped({ text, hunks }: Hunked, id: number): Hunked {
+export function dropHunk({ text, hunks }: TextWithHunks, id: number): TextWithHunks {
   return { text, hunks: hunks.filter(hunk => hunk.id !== id) };
 }
 
 /** Of an answer that is still coming, line by line: that nothing more of it has come yet takes nothing away. */
-export function coming(text: string, answer: string): readonly Hunk[] {
+export function findHunksSoFar(text: string, answer: string): readonly Hunk[] {
   const end = answer.lastIndexOf('\n');
-  return (end < 0 ? [] : hunksOf(text, answer.slice(0, end))).flatMap(hunk => {
+  return (end < 0 ? [] : findHunks(text, answer.slice(0, end))).flatMap(hunk => {
     const { from, to, other } = hunk;
     if (to < text.length || from === to) {
       return [hunk];

@@ -4,7 +4,7 @@ import * as React from 'react';
 
 import { ChatCostsResult, Cost } from '../wire/protocol';
 import { Session } from '../chat/session';
-import { base, count, dollars } from '../render/format';
+import { baseName, formatCount, formatCost } from '../render/format';
 import { useEnv } from '../view/common/env';
 
 export function Costs({ session }: { readonly session: Session }): React.ReactElement {
@@ -34,7 +34,7 @@ export function Sums({
   const rows: readonly (readonly [string, Cost | undefined])[] = [
     [trans.__('Last message'), costs.message],
     [title === '' ? trans.__('This chat') : trans.__('This chat: %1', title), costs.chat],
-    [trans.__('Notebook %1', base(costs.path ?? '')), costs.notebook],
+    [trans.__('Notebook %1', baseName(costs.path ?? '')), costs.notebook],
     [trans.__('Today, all chats'), costs.today]
   ];
   return (
@@ -60,13 +60,13 @@ export function Sums({
                   {name}
                 </th>
                 <td>
-                  {dollars(String(cost.cost))}
+                  {formatCost(String(cost.cost))}
                   {cost.unpriced > 0 && ` ${trans._n('+ %1 of unknown price', '+ %1 of unknown price', cost.unpriced)}`}
                 </td>
-                <td>{count(cost.requests)}</td>
-                <td>{count(cost.inputTokens)}</td>
-                <td>{count(cost.cachedTokens)}</td>
-                <td>{count(cost.outputTokens)}</td>
+                <td>{formatCount(cost.requests)}</td>
+                <td>{formatCount(cost.inputTokens)}</td>
+                <td>{formatCount(cost.cachedTokens)}</td>
+                <td>{formatCount(cost.outputTokens)}</td>
               </tr>
             )
         )}

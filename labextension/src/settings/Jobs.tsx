@@ -4,7 +4,7 @@ import * as React from 'react';
 
 import { Job, JobsReadOutputResult, JobStatus } from '../wire/protocol';
 import { Session } from '../chat/session';
-import { plain } from '../render/format';
+import { toPlainText } from '../render/format';
 import { useEnv } from '../view/common/env';
 import { Toggle } from '../view/common/Toggle';
 
@@ -17,7 +17,7 @@ export function Jobs({ session }: { readonly session: Session }): React.ReactEle
   React.useEffect(() => {
     void session.ask('jobs/list', {}).then(params => {
       if (params !== undefined) {
-        session.act({ type: 'told', method: 'jobs/updated', params });
+        session.dispatch({ type: 'told', method: 'jobs/updated', params });
       }
     });
   }, [session]);
@@ -56,7 +56,7 @@ export function JobCard({ job, read, onKill }: Props): React.ReactElement {
   return (
     <li className="eca-Card" aria-label={job.label}>
       <div className="eca-Card-head">
-        <code dir="auto">{plain(job.label)}</code>
+        <code dir="auto">{toPlainText(job.label)}</code>
         <span className={`eca-Badge eca-mod-${job.status}`}>{says[job.status]}</span>
         <span className="eca-Note">{job.elapsed}</span>
         {job.exitCode !== undefined && <span className="eca-Note">{trans.__('exit code %1', job.exitCode)}</span>}
@@ -95,13 +95,13 @@ function Output({ id, status, read }: OutputProps): React.ReactElement {
   const { trans } = useEnv();
   const [text, setText] = React.useState<string>();
   React.useEffect(() => {
-    const look = (): void =>
-      void read(id).then(told => {
-        setText(told?.lines.map(line => plain(line.text)).join('\n'));
+    const loadOutput = (): void =>
+      void read(id).then(result => {
+        setText(result?.lines.map(line => toPlainText(line.text)).join('\n'));
       });
-    look();
+    loadOutput();
     if (status === 'running') {
-      const timer = window.setInterval(look, AGAIN_MS);
+      const timer = window.setInterval(loadOutput, AGAIN_MS);
       return () => {
         window.clearInterval(timer);
       };

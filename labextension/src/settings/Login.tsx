@@ -118,7 +118,7 @@ export function Step({ step, onMethod, onEnter }: StepProps): React.ReactElement
 }
 
 /** What stands in a field of a form. */
-export function typed(form: FormData, name: string): string {
+export function readField(form: FormData, name: string): string {
   const value = form.get(name);
   return typeof value === 'string' ? value : '';
 }
@@ -134,9 +134,9 @@ function Fields({
       autoComplete="off"
       onSubmit={event => {
         event.preventDefault();
-        const said = new FormData(event.currentTarget);
+        const data = new FormData(event.currentTarget);
         event.currentTarget.reset();
-        onEnter(Object.fromEntries(fields.map(({ key }) => [key, typed(said, key)])));
+        onEnter(Object.fromEntries(fields.map(({ key }) => [key, readField(data, key)])));
       }}
     >
       {fields.map(({ key, label, type }, index) => (

@@ -14,7 +14,7 @@ export function Providers({ session }: { readonly session: Session }): React.Rea
   React.useEffect(() => {
     void session.ask('providers/list', {}).then(listed => {
       listed?.providers.forEach(params => {
-        session.act({ type: 'told', method: 'providers/updated', params });
+        session.dispatch({ type: 'told', method: 'providers/updated', params });
       });
     });
   }, [session]);

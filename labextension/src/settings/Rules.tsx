@@ -7,15 +7,15 @@ import { Session } from '../chat/session';
 import { useEnv } from '../view/common/env';
 
 export function Rules({ session }: { readonly session: Session }): React.ReactElement {
-  const { trans, always } = useEnv();
+  const { trans, approvalRules } = useEnv();
   const [listed, setListed] = React.useState<ApprovalsListResult>();
   const look = React.useCallback(async () => {
     setListed(await session.ask('approvals/list', {}));
   }, [session]);
   React.useEffect(() => {
     void look();
-    return always?.subscribe(() => void look());
-  }, [look, always]);
+    return approvalRules?.subscribe(() => void look());
+  }, [look, approvalRules]);
   return listed === undefined ? (
     <p className="eca-Note">{trans.__('Looking…')}</p>
   ) : (

@@ -3,7 +3,7 @@
 import * as React from 'react';
 
 import { ServerLogLine, ServerStatus, ServerTool, ToolServerUpdatedParams } from '../wire/protocol';
-import { plain } from '../render/format';
+import { toPlainText } from '../render/format';
 import { useEnv } from '../view/common/env';
 import { Toggle } from '../view/common/Toggle';
 
@@ -39,7 +39,7 @@ export function Server({ server, ...actions }: Props): React.ReactElement {
       </div>
       {error !== undefined && (
         <p className="eca-Trouble" dir="auto">
-          {plain(error)}
+          {toPlainText(error)}
         </p>
       )}
       <div className="eca-Card-actions">
@@ -63,7 +63,7 @@ export function Server({ server, ...actions }: Props): React.ReactElement {
             >
               {trans.__('Log')}
             </Toggle>
-            <Doings server={server} {...actions} />
+            <ServerButtons server={server} {...actions} />
           </>
         )}
       </div>
@@ -87,7 +87,7 @@ function useStatus(): Readonly<Record<ServerStatus, string>> {
 }
 
 /** What can be done to a server as it is. */
-function Doings({ server: { name, status, hasAuth }, ...actions }: Props): React.ReactElement {
+function ServerButtons({ server: { name, status, hasAuth }, ...actions }: Props): React.ReactElement {
   const { trans } = useEnv();
   const [removing, setRemoving] = React.useState(false);
   const runs = status === 'running' || status === 'starting';
@@ -168,8 +168,8 @@ function Tools({ server, tools, onSwitch }: ToolsProps): React.ReactElement {
             />
             <code>{name}</code>
           </label>
-          <span className="eca-Switches-what" dir="auto" title={plain(description)}>
-            {plain(description).split('\n', 1)[0]}
+          <span className="eca-Switches-what" dir="auto" title={toPlainText(description)}>
+            {toPlainText(description).split('\n', 1)[0]}
           </span>
         </li>
       ))}
@@ -202,5 +202,5 @@ function Log({ name, status, log }: LogProps): React.ReactElement {
 
 function said({ at, level, source, text }: ServerLogLine): string {
   const time = new Date(at).toLocaleTimeString();
-  return `${time} ${level}${source === undefined ? '' : ` ${source}`}: ${plain(text)}`;
+  return `${time} ${level}${source === undefined ? '' : ` ${source}`}: ${toPlainText(text)}`;
 }

@@ -2,10 +2,10 @@
 
 import * as React from 'react';
 
-import { pairs, words } from './command_line';
+import { parsePairs, splitWords } from './command_line';
 import { McpAddServerParams } from '../wire/protocol';
 import { useEnv } from '../view/common/env';
-import { typed } from './Login';
+import { readField } from './Login';
 
 interface Props {
   /** What is wrong with it; empty when it was added. */
@@ -21,7 +21,7 @@ export function ServerForm({ onAdd, onCancel }: Props): React.ReactElement {
   const submit = async (event: React.FormEvent<HTMLFormElement>): Promise<void> => {
     event.preventDefault();
     const said = new FormData(event.currentTarget);
-    const params = server(name => typed(said, name));
+    const params = server(name => readField(said, name));
     if (params === undefined) {
       setTrouble(trans.__('A line must be NAME=value.'));
       return;
@@ -111,10 +111,10 @@ export function server(field: (name: string) => string): McpAddServerParams | un
   const scope = field('scope') === 'workspace' ? 'workspace' : 'global';
   const common = { name: field('name').trim(), scope } as const;
   if (field('kind') === 'url') {
-    const headers = pairs(field('headers'));
+    const headers = parsePairs(field('headers'));
     return headers && { ...common, url: field('url').trim(), ...(Object.keys(headers).length > 0 && { headers }) };
   }
-  const env = pairs(field('env'));
-  const [command = '', ...args] = words(field('command'));
+  const env = parsePairs(field('env'));
+  const [command = '', ...args] = splitWords(field('command'));
   return env && { ...common, command, args, ...(Object.keys(env).length > 0 && { env }) };
 }

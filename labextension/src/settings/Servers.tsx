@@ -78,7 +78,7 @@ function actionsOf(session: Session): ServerActions {
     onRemove: async name => {
       const done = await session.ask('mcp/removeServer', { name });
       if (done?.error !== undefined) {
-        session.say('error', done.error.message);
+        session.showMessage('error', done.error.message);
       }
     },
     onSwitch: async (server, tool, on) => {

@@ -1,7 +1,7 @@
 /** What somebody types where a program is asked for. Pure. */
 
 /** The words of a line, as a shell has them where nothing is special but quotes, blanks and backslashes. */
-export function words(line: string): readonly string[] {
+export function splitWords(line: string): readonly string[] {
   const found = line.matchAll(/(?:[^\s"'\\]|\\.|"(?:[^"\\]|\\.)*"|'[^']*')+/g);
   return [...found].map(([word]) =>
     word.replace(
@@ -12,7 +12,7 @@ export function words(line: string): readonly string[] {
 }
 
 /** `NAME=value` or `Name: value`, one a line; undefined for a line that is neither. */
-export function pairs(text: string): Readonly<Record<string, string>> | undefined {
+export function parsePairs(text: string): Readonly<Record<string, string>> | undefined {
   const lines = text.split('\n').filter(line => line.trim() !== '');
   const found = lines.map(line => /^\s*([\w-]+)\s*[=:]\s*(.*?)\s*$/.exec(line));
   const all = found.map(match => [match?.[1] ?? '', match?.[2] ?? ''] as const);

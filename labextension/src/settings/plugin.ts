@@ -11,7 +11,7 @@ import type { SettingsWidget } from './widget';
 /** Menus and shortcuts name it in schema/plugin.json. */
 const OPEN = 'eca:open-settings';
 
-export const managing: JupyterFrontEndPlugin<void> = {
+export const settingsPlugin: JupyterFrontEndPlugin<void> = {
   id: 'jupyter-eca:managing',
   description: 'Opens the settings of the assistant: servers, providers, rules, jobs, costs.',
   autoStart: true,
@@ -35,8 +35,8 @@ function activate(
     costs: trans.__('Costs of the Assistant')
   };
   let open: Promise<MainAreaWidget<SettingsWidget>> | undefined;
-  const opened = async (): Promise<MainAreaWidget<SettingsWidget>> => {
-    const panel = await place.fill();
+  const openWidget = async (): Promise<MainAreaWidget<SettingsWidget>> => {
+    const panel = await place.loadPanel();
     const { SettingsWidget } = await import('./widget');
     const widget = new MainAreaWidget({ content: new SettingsWidget(panel) });
     widget.id = 'jupyter-eca:settings';
@@ -63,10 +63,10 @@ function activate(
       }
     },
     execute: async ({ section }) => {
-      open ??= opened();
+      open ??= openWidget();
       const widget = await open;
       if (typeof section === 'string') {
-        widget.content.turnTo(section);
+        widget.content.showSection(section);
       }
       app.shell.activateById(widget.id);
     }

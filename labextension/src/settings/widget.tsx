@@ -17,7 +17,7 @@ export class SettingsWidget extends ReactWidget {
     this.addClass('eca-SettingsHost');
   }
 
-  turnTo(section: string): void {
+  showSection(section: string): void {
     if (isSection(section)) {
       this.section = section;
       this.update();
@@ -31,7 +31,7 @@ export class SettingsWidget extends ReactWidget {
           session={this.panel.session}
           section={this.section}
           onSection={section => {
-            this.turnTo(section);
+            this.showSection(section);
           }}
         />
       </EnvProvider>

@@ -7,7 +7,7 @@ import { Widget } from '@lumino/widgets';
 
 import { IPanelPlace, PanelPlace } from '../panel/place';
 
-export const status: JupyterFrontEndPlugin<void> = {
+export const statusPlugin: JupyterFrontEndPlugin<void> = {
   id: 'jupyter-eca:status',
   description: 'Shows how the assistant is in the status bar.',
   autoStart: true,
@@ -43,9 +43,9 @@ function activate(
   button.textContent = trans.__('Assistant');
   bar.registerStatusItem('jupyter-eca:status', { item, align: 'left', rank: RANK });
   void place.loaded.then(async ({ session }) => {
-    const { statusText } = await import('../chat/status_text');
+    const { describeStatus } = await import('../chat/status_text');
     const show = (): void => {
-      const text = statusText(session.state, session.chat, trans);
+      const text = describeStatus(session.state, session.chat, trans);
       // Ten times a second while it answers: the page is not laid out anew for the same words.
       if (button.textContent !== text) {
         button.textContent = text;

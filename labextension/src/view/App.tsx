@@ -2,19 +2,19 @@
 
 import * as React from 'react';
 
-import { again, Extent, fork, goBack } from '../chat/rollback';
-import { plan as planOf, UserBlock } from '../chat/blocks';
+import { askAgain, Extent, forkChat, rollBack } from '../chat/rollback';
+import { findPlan as planOf, UserBlock } from '../chat/blocks';
 import { keepChanges, loadChanges, undoChanges } from '../chat/changes';
-import { remove, rename } from '../chat/chat_list';
+import { deleteChat, renameChat } from '../chat/chat_list';
 import { fetchEarlier } from '../chat/history_page';
-import { about, exact } from '../chat/estimates';
-import { Offer, offers } from '../chat/suggestions';
+import { estimatePrompt, estimateWithRequest } from '../chat/estimates';
+import { Suggestion, listSuggestions } from '../chat/suggestions';
 import { ChatContext, ChatId } from '../wire/protocol';
 import { dequeue, enqueue } from '../chat/queue';
 import { Session } from '../chat/session';
 import { Chat, Selection, State } from '../chat/state';
 import { Trigger } from '../chat/completion_trigger';
-import { announcement } from './announcement';
+import { describeForScreenReader } from './announcement';
 import { Boundary } from './common/Boundary';
 import { ChatList } from './ChatList';
 import { Around } from './composer/Chips';
@@ -30,7 +30,7 @@ import { CarryOut, Plan } from './tools/Plan';
 import { Question } from './transcript/Question';
 import { StatusLine } from './StatusLine';
 import { Transcript } from './transcript/Transcript';
-import { Waiting } from './transcript/PendingMessage';
+import { PendingMessage } from './transcript/PendingMessage';
 import { Welcome } from './Welcome';
 
 /** Where the reader is in the notebook. `read` gives it as it is at that moment. */
@@ -65,7 +65,7 @@ export function App({ session, surroundings, instructions }: Props): React.React
         title={listing ? trans.__('Chats') : chat.title || trans.__('New chat')}
         listing={listing}
         onList={() => {
-          void session.list();
+          void session.loadChats();
           setExporting(false);
           setListing(!listing);
         }}
@@ -78,7 +78,7 @@ export function App({ session, surroundings, instructions }: Props): React.React
         }
         onNew={() => {
           setListing(false);
-          session.newChat();
+          session.startChat();
         }}
       />
       {exporting && (
@@ -101,8 +101,8 @@ export function App({ session, surroundings, instructions }: Props): React.React
               setListing(false);
               void session.openChat(id);
             }}
-            onRename={(id, title) => void rename(session, id, title)}
-            onDelete={id => void remove(session, id)}
+            onRename={(id, title) => void renameChat(session, id, title)}
+            onDelete={id => void deleteChat(session, id)}
           />
         ) : (
           <Talk session={session} state={state} chat={chat} surroundings={surroundings} instructions={instructions} />
@@ -110,7 +110,7 @@ export function App({ session, surroundings, instructions }: Props): React.React
       </Boundary>
       <StatusLine connection={state.connection} usage={chat.usage} onReconnect={() => void session.connect()} />
       <p className="eca-Hidden" role="status" aria-live="polite">
-        {announcement(state, chat, trans)}
+        {describeForScreenReader(state, chat, trans)}
       </p>
     </div>
   );
@@ -157,8 +157,8 @@ function Talk({ session, state, chat, surroundings, instructions }: TalkProps): 
   const busy = chat.status !== 'idle';
   const plan = React.useMemo(() => planOf(chat.blocks), [chat.blocks]);
   const query = React.useCallback(
-    (trigger: Trigger, contexts: readonly ChatContext[]): Promise<readonly Offer[]> =>
-      offers(trigger, chat.id, contexts, (method, params) => session.request(method, params)),
+    (trigger: Trigger, contexts: readonly ChatContext[]): Promise<readonly Suggestion[]> =>
+      listSuggestions(trigger, chat.id, contexts, (method, params) => session.request(method, params)),
     [session, chat.id]
   );
   const asks = useAsks(session, surroundings, { ...state.selection, ...chat.selection }, chat.id);
@@ -189,13 +189,13 @@ function Talk({ session, state, chat, surroundings, instructions }: TalkProps): 
   );
   const onRetry = React.useCallback(
     (block: UserBlock) => {
-      void again(session, block.contentId, block.text);
+      void askAgain(session, block.contentId, block.text);
     },
     [session]
   );
-  const onFork = React.useCallback((block: UserBlock) => void fork(session, block), [session]);
+  const onFork = React.useCallback((block: UserBlock) => void forkChat(session, block), [session]);
   const onBack = React.useCallback(
-    (block: UserBlock, extent: Extent) => void goBack(session, block, extent),
+    (block: UserBlock, extent: Extent) => void rollBack(session, block, extent),
     [session]
   );
   const review = React.useMemo(
@@ -216,7 +216,7 @@ function Talk({ session, state, chat, surroundings, instructions }: TalkProps): 
       }
       return true;
     }
-    const taken = editing === undefined ? session.prompt(text, all) : again(session, editing.contentId, text, all);
+    const taken = editing === undefined ? session.prompt(text, all) : askAgain(session, editing.contentId, text, all);
     setEditing(undefined);
     return taken;
   };
@@ -268,16 +268,16 @@ function Talk({ session, state, chat, surroundings, instructions }: TalkProps): 
             />
           ))}
           {chat.steers.length > 0 && (
-            <Waiting
+            <PendingMessage
               text={chat.steers.join('\n\n')}
               why={trans.__('Waits for the next step')}
               onTakeBack={() => {
-                session.unsteer();
+                session.takeBackSteers();
               }}
             />
           )}
           {chat.queue?.map(({ text }, index) => (
-            <Waiting
+            <PendingMessage
               key={index}
               text={text}
               why={trans.__('Waits for the end of the answer')}
@@ -312,7 +312,7 @@ function Talk({ session, state, chat, surroundings, instructions }: TalkProps): 
           }
         }}
         onTrouble={text => {
-          session.say('warning', text);
+          session.showMessage('warning', text);
         }}
       >
         <Pickers
@@ -349,8 +349,8 @@ function useAsks(
     const all = (contexts: readonly ChatContext[], along: boolean) =>
       along ? [...surroundings.read(), ...contexts] : contexts;
     return {
-      about: (text, contexts, along) => about(session, text, all(contexts, along)),
-      exact: (text, contexts, along) => exact(session, text, all(contexts, along))
+      about: (text, contexts, along) => estimatePrompt(session, text, all(contexts, along)),
+      exact: (text, contexts, along) => estimateWithRequest(session, text, all(contexts, along))
     };
   }, [session, surroundings, model, agent, variant, chatId]);
 }

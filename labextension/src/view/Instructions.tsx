@@ -5,7 +5,7 @@ import * as React from 'react';
 import { useEnv } from './common/env';
 
 /** Of one notebook. Those of one that is not `trusted` are not told to a model. */
-export interface Instructed {
+export interface NotebookInstructions {
   readonly path: string;
   readonly name: string;
   readonly words: string;
@@ -14,7 +14,7 @@ export interface Instructed {
 
 export interface InstructionsSource {
   readonly subscribe: (watcher: () => void) => () => void;
-  readonly current: () => Instructed | undefined;
+  readonly current: () => NotebookInstructions | undefined;
   readonly save: (path: string, words: string) => void;
 }
 
@@ -27,7 +27,7 @@ export function Instructions({ source }: { readonly source: InstructionsSource }
 }
 
 interface Props {
-  readonly found: Instructed;
+  readonly found: NotebookInstructions;
   readonly onSave: InstructionsSource['save'];
 }
 

@@ -6,7 +6,7 @@ import { ToolBlock } from '../chat/blocks';
 import { ChatId } from '../wire/protocol';
 import { Session } from '../chat/session';
 import { Chat, State } from '../chat/state';
-import { announcement } from './announcement';
+import { describeForScreenReader } from './announcement';
 import { Decide } from './tools/Approval';
 import { Boundary } from './common/Boundary';
 import { useEnv } from './common/env';
@@ -19,26 +19,26 @@ interface Props {
   readonly onDecide: () => void;
 }
 
-export function Deciding({ session, onDecide }: Props): React.ReactElement | null {
+export function PendingDecisions({ session, onDecide }: Props): React.ReactElement | null {
   const { trans } = useEnv();
-  const now = (): State => session.state;
-  const state = React.useSyncExternalStore(session.subscribe, now, now);
+  const getState = (): State => session.state;
+  const state = React.useSyncExternalStore(session.subscribe, getState, getState);
   const { chat } = session;
   if (state.connection === 'lost' || state.connection === 'absent') {
     return <p className="eca-Note">{trans.__('The kernel does not answer: nothing can be decided here now.')}</p>;
   }
-  const calls = callsOf(chat).filter(([{ status }]) => status === 'waiting');
+  const calls = listCalls(chat).filter(([{ status }]) => status === 'waiting');
   if (calls.length + chat.questions.length === 0) {
     return null;
   }
   return (
     <div className="eca-Panel eca-Deciding" role="group" aria-label={trans.__('The assistant asks')}>
       <p className="eca-Hidden" role="status" aria-live="polite">
-        {announcement(state, { ...chat, blocks: calls.map(([block]) => block) }, trans)}
+        {describeForScreenReader(state, { ...chat, blocks: calls.map(([block]) => block) }, trans)}
       </p>
       {calls.map(([block, chatId]) => (
         <Boundary key={`${String(chatId)} ${block.id}`} instead={trans.__('A part of this chat could not be shown.')}>
-          <ToolCard block={block} {...deciding(session, chatId, onDecide)} />
+          <ToolCard block={block} {...createDecide(session, chatId, onDecide)} />
         </Boundary>
       ))}
       {chat.questions.map(question => (
@@ -69,7 +69,7 @@ export function Deciding({ session, onDecide }: Props): React.ReactElement | nul
 }
 
 /** With those of subagents; each with the chat that it is of. */
-function callsOf(chat: Chat): readonly (readonly [ToolBlock, ChatId])[] {
+function listCalls(chat: Chat): readonly (readonly [ToolBlock, ChatId])[] {
   const chats = [
     [chat.id, chat.blocks] as const,
     ...Object.entries(chat.agents ?? {}).map(([id, { blocks }]) => [id, blocks] as const)
@@ -79,7 +79,7 @@ function callsOf(chat: Chat): readonly (readonly [ToolBlock, ChatId])[] {
   );
 }
 
-function deciding(session: Session, chatId: ChatId, onDecide: () => void): Decide {
+function createDecide(session: Session, chatId: ChatId, onDecide: () => void): Decide {
   return {
     onApprove: (id, forSession) => {
       onDecide();

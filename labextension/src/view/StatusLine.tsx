@@ -4,7 +4,7 @@ import * as React from 'react';
 
 import { UsageContent } from '../wire/protocol';
 import { Connection } from '../chat/state';
-import { count, dollars } from '../render/format';
+import { formatCount, formatCost } from '../render/format';
 import { useEnv } from './common/env';
 
 interface Props {
@@ -51,9 +51,9 @@ function Used({ usage }: { readonly usage: UsageContent | null }): React.ReactEl
           usage.messageOutputTokens
         )}
       >
-        {trans.__('↑ %1 ↓ %2', count(usage.messageInputTokens), count(usage.messageOutputTokens))}
+        {trans.__('↑ %1 ↓ %2', formatCount(usage.messageInputTokens), formatCount(usage.messageOutputTokens))}
       </span>
-      {cost !== undefined && <span title={trans.__('Cost of this chat')}>{dollars(cost)}</span>}
+      {cost !== undefined && <span title={trans.__('Cost of this chat')}>{formatCost(cost)}</span>}
       <Meter usage={usage} />
     </>
   );
@@ -62,12 +62,12 @@ function Used({ usage }: { readonly usage: UsageContent | null }): React.ReactEl
 function Meter({ usage }: { readonly usage: UsageContent }): React.ReactElement {
   const { trans } = useEnv();
   const most = usage.limit?.context ?? 0;
-  const says = trans.__('Context %1', count(usage.sessionTokens));
+  const says = trans.__('Context %1', formatCount(usage.sessionTokens));
   if (most === 0) {
     return <span className="eca-Meter">{says}</span>;
   }
   const share = Math.min(1, usage.sessionTokens / most);
-  const label = trans.__('%1 of %2 tokens of context used', count(usage.sessionTokens), count(most));
+  const label = trans.__('%1 of %2 tokens of context used', formatCount(usage.sessionTokens), formatCount(most));
   return (
     <span
       className="eca-Meter"

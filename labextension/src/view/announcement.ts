@@ -5,7 +5,7 @@ import type { TranslationBundle } from '@jupyterlab/translation';
 import { ToolBlock } from '../chat/blocks';
 import { Chat, State } from '../chat/state';
 
-export function announcement({ connection }: State, chat: Chat, trans: TranslationBundle): string {
+export function describeForScreenReader({ connection }: State, chat: Chat, trans: TranslationBundle): string {
   if (connection === 'lost') {
     return trans.__('The connection to the server is lost. Trying again.');
   }

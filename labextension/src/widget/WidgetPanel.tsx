@@ -20,14 +20,14 @@ export function WidgetPanel({ env, ...props }: Props): React.ReactElement {
   const gone = state.connection === 'lost' || state.connection === 'absent';
   return (
     <EnvProvider value={env}>
-      {gone && <Gone env={env} chat={session.chat.seq > 0 ? String(session.chat.id) : ''} />}
+      {gone && <KernelGone env={env} chat={session.chat.seq > 0 ? String(session.chat.id) : ''} />}
       <App {...props} />
     </EnvProvider>
   );
 }
 
 /** Where nothing was said there is nothing to go on with: then it may only be that the kernel is at work. */
-export function Gone({ env, chat }: { readonly env: Env; readonly chat: string }): React.ReactElement {
+export function KernelGone({ env, chat }: { readonly env: Env; readonly chat: string }): React.ReactElement {
   const { trans, code } = env;
   // A kernel that was restarted has not loaded us; for one that has, the first line does nothing.
   const lines = `%load_ext jupyter_eca\n%eca panel ${chat}`.trimEnd();

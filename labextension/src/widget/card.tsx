@@ -4,22 +4,22 @@ import * as React from 'react';
 import { createRoot } from 'react-dom/client';
 
 import { Session } from '../chat/session';
-import { Deciding } from '../view/PendingDecisions';
+import { PendingDecisions } from '../view/PendingDecisions';
 import { Env, EnvProvider } from '../view/common/env';
 import { openChannel } from './channel';
-import { markdownInto } from './markdown';
-import { Shown, Widget } from './model';
-import { later, newId } from './page';
-import { words } from './untranslated';
+import { createMarkdownRenderer } from './markdown';
+import { WidgetView, Widget } from './model';
+import { callLater, newId } from './page';
+import { untranslated } from './untranslated';
 
 /** The kernel speaks first of the chat, then of what waits in it. */
-export function cardSession(model: Shown['model']): Session {
+export function createCardSession(model: WidgetView['model']): Session {
   const session = new Session({
     newId,
-    later,
+    callLater,
     open: async () => {
-      const { link, chat } = await openChannel(model, newId(), later, () => undefined);
-      session.act({ type: 'shown', chatId: chat });
+      const { link, chat } = await openChannel(model, newId(), callLater, () => undefined);
+      session.dispatch({ type: 'shown', chatId: chat });
       return link;
     }
   });
@@ -27,24 +27,24 @@ export function cardSession(model: Shown['model']): Session {
 }
 
 /** Without a way to write rules: a kernel, through which it would go, must not. */
-function environment(): Env {
+function createEnv(): Env {
   const code = { copy: async (text: string) => navigator.clipboard.writeText(text), place: undefined };
   const nowhere = (): void => undefined;
   return {
-    trans: words,
+    trans: untranslated,
     code,
-    markdown: markdownInto(code, words),
+    markdown: createMarkdownRenderer(code, untranslated),
     openPath: nowhere,
     showCell: nowhere
   };
 }
 
-export function card(): Widget {
+export function createCard(): Widget {
   let shown: { readonly session: Session; readonly env: Env } | undefined;
   return {
     initialize: ({ model }) => {
-      const session = cardSession(model);
-      shown = { session, env: environment() };
+      const session = createCardSession(model);
+      shown = { session, env: createEnv() };
       void session.connect();
       return () => {
         session.close();
@@ -61,10 +61,10 @@ export function card(): Widget {
       root.render(
         shown !== undefined && (
           <EnvProvider value={shown.env}>
-            <Deciding
+            <PendingDecisions
               session={shown.session}
               onDecide={() => {
-                backToCell(el);
+                focusCell(el);
               }}
             />
           </EnvProvider>
@@ -78,7 +78,7 @@ export function card(): Widget {
 }
 
 /** Whoever decides by the keyboard goes on where the card was. */
-function backToCell(el: HTMLElement): void {
+function focusCell(el: HTMLElement): void {
   if (el.contains(document.activeElement)) {
     el.closest<HTMLElement>('.jp-Cell')?.focus();
   }

@@ -10,7 +10,7 @@ import { Link, LinkError } from '../wire/rpc';
 import { WidgetModel } from './model';
 
 /** What the kernel sends, of which each message has a part. */
-interface Told {
+interface KernelMessage {
   readonly channel?: string;
   readonly opened?: true;
   readonly chat?: string;
@@ -21,7 +21,7 @@ interface Told {
   readonly ping?: true;
 }
 
-export interface Opened {
+export interface OpenChannel {
   readonly link: Link;
   /** Where the cells of the notebook ask, or the chat that the panel was asked to go on with. */
   readonly chat: string;
@@ -32,13 +32,13 @@ export interface Opened {
 export function openChannel(
   model: WidgetModel,
   channel: string,
-  later: (call: () => void, ms: number) => () => void,
-  silent: () => void
-): Promise<Opened> {
+  callLater: (call: () => void, ms: number) => () => void,
+  onSilence: () => void
+): Promise<OpenChannel> {
   return new Promise((resolve, reject) => {
     const link = new ChannelLink(model, channel);
-    const waiting = later(silent, PATIENCE_MS);
-    link.settled = (told, error) => {
+    const waiting = callLater(onSilence, PATIENCE_MS);
+    link.onSettled = (told, error) => {
       waiting();
       if (told === undefined) {
         reject(error ?? new LinkError('the kernel is gone'));
@@ -46,7 +46,7 @@ export function openChannel(
         resolve({ link, chat: told.chat ?? '', resumed: told.resumed === true });
       }
     };
-    link.tell({ open: true });
+    link.sendToKernel({ open: true });
   });
 }
 
@@ -54,7 +54,7 @@ export function openChannel(
 const PATIENCE_MS = 4000;
 
 class ChannelLink implements Link {
-  settled: (told: Told | undefined, error?: Error) => void = () => undefined;
+  onSettled: (told: KernelMessage | undefined, error?: Error) => void = () => undefined;
   private received?: (text: string) => void;
   private closed?: () => void;
   private ended = false;
@@ -63,19 +63,19 @@ class ChannelLink implements Link {
     private readonly model: WidgetModel,
     private readonly channel: string
   ) {
-    model.on('msg:custom', this.hear);
-    model.on('comm_live_update', this.lost);
-    model.on('destroy', this.lost);
+    model.on('msg:custom', this.receive);
+    model.on('comm_live_update', this.handleLoss);
+    model.on('destroy', this.handleLoss);
   }
 
   send(text: string): void {
-    this.tell({ messages: [JSON.parse(text)] });
+    this.sendToKernel({ messages: [JSON.parse(text)] });
   }
 
   /** A model whose kernel is gone refuses to send: then the link is closed. */
-  tell(words: object): void {
+  sendToKernel(message: object): void {
     try {
-      this.model.send({ channel: this.channel, ...words });
+      this.model.send({ channel: this.channel, ...message });
     } catch {
       this.end();
     }
@@ -88,30 +88,30 @@ class ChannelLink implements Link {
 
   close(): void {
     if (!this.ended) {
-      this.tell({ close: true });
+      this.sendToKernel({ close: true });
       this.end();
     }
   }
 
-  private readonly hear = (told: Told): void => {
-    if (told.channel !== this.channel) {
+  private readonly receive = (message: KernelMessage): void => {
+    if (message.channel !== this.channel) {
       return;
     }
-    if (told.opened === true) {
-      this.settled(told);
+    if (message.opened === true) {
+      this.onSettled(message);
     }
-    for (const message of told.messages ?? []) {
-      this.received?.(JSON.stringify(message));
+    for (const text of message.messages ?? []) {
+      this.received?.(JSON.stringify(text));
     }
-    if (told.ping === true) {
-      this.tell({});
+    if (message.ping === true) {
+      this.sendToKernel({});
     }
-    if (told.closed === true) {
-      this.end(told.why === undefined ? undefined : new Error(told.why));
+    if (message.closed === true) {
+      this.end(message.why === undefined ? undefined : new Error(message.why));
     }
   };
 
-  private readonly lost = (): void => {
+  private readonly handleLoss = (): void => {
     this.end();
   };
 
@@ -120,10 +120,10 @@ class ChannelLink implements Link {
       return;
     }
     this.ended = true;
-    this.model.off('msg:custom', this.hear);
-    this.model.off('comm_live_update', this.lost);
-    this.model.off('destroy', this.lost);
-    this.settled(undefined, error);
+    this.model.off('msg:custom', this.receive);
+    this.model.off('comm_live_update', this.handleLoss);
+    this.model.off('destroy', this.handleLoss);
+    this.onSettled(undefined, error);
     this.closed?.();
   }
 }

@@ -1,6 +1,6 @@
 /** What the kernel's widgets are made of: a panel, or the card of a cell. */
 
-import { card } from './card';
+import { createCard } from './card';
 import panel from './index';
 import { Widget } from './model';
 
@@ -9,7 +9,7 @@ export default (): Widget => {
   let widget: Widget | undefined;
   return {
     initialize: shown => {
-      widget = shown.model.get('card') === true ? card() : panel();
+      widget = shown.model.get('card') === true ? createCard() : panel();
       return widget.initialize(shown);
     },
     render: shown => (widget ?? panel()).render(shown)

@@ -6,19 +6,19 @@ import { createRoot } from 'react-dom/client';
 import '../../style/panel.css';
 import './widget.css';
 
-import { wholeOutput } from '../chat/tool_output';
+import { fetchWholeOutput } from '../chat/tool_output';
 import { ChatId } from '../wire/protocol';
 import { Session } from '../chat/session';
 import { Surroundings } from '../view/App';
 import { Env } from '../view/common/env';
 import { InstructionsSource } from '../view/Instructions';
 import { openChannel } from './channel';
-import { markdownInto } from './markdown';
+import { createMarkdownRenderer } from './markdown';
 import { Widget, WidgetModel } from './model';
-import { later, newId } from './page';
+import { callLater, newId } from './page';
 import { hideRecord } from './record';
 import { WidgetPanel } from './WidgetPanel';
-import { words } from './untranslated';
+import { untranslated } from './untranslated';
 
 /** There is no notebook to be seen from in here: what the kernel knows of it, `@` offers. */
 const NOWHERE: Surroundings = { subscribe: () => () => undefined, current: () => undefined, read: () => [] };
@@ -36,11 +36,11 @@ class Panel {
   constructor(model: WidgetModel) {
     this.session = new Session({
       newId,
-      later,
+      callLater,
       open: async () => {
-        const { link, chat, resumed } = await openChannel(model, newId(), later, () => {
+        const { link, chat, resumed } = await openChannel(model, newId(), callLater, () => {
           // Until the kernel answers after all.
-          this.session.act({ type: 'connection', connection: 'lost' });
+          this.session.dispatch({ type: 'connection', connection: 'lost' });
         });
         this.resumed = resumed;
         this.enter(chat, first);
@@ -50,21 +50,23 @@ class Panel {
     const first = this.session.chat.id;
     const code = { copy: async (text: string) => navigator.clipboard.writeText(text), place: undefined };
     this.env = {
-      trans: words,
+      trans: untranslated,
       code,
-      markdown: markdownInto(code, words),
-      wholeOutput: id => wholeOutput(this.session, id),
+      markdown: createMarkdownRenderer(code, untranslated),
+      fetchWholeOutput: id => fetchWholeOutput(this.session, id),
       openPath: path => {
-        this.session.say('info', path);
+        this.session.showMessage('info', path);
       },
       showCell: path => {
-        this.session.say('info', path);
+        this.session.showMessage('info', path);
       }
     };
     this.session.onOffer = offer => {
-      this.session.say(
+      this.session.showMessage(
         'info',
-        offer.kind === 'link' ? `${offer.text} ${offer.url}` : words.__('%1 wants a sign-in: /login', offer.server)
+        offer.kind === 'link'
+          ? `${offer.text} ${offer.url}`
+          : untranslated.__('%1 wants a sign-in: /login', offer.server)
       );
     };
     void this.begin();
@@ -76,12 +78,12 @@ class Panel {
     await session.connect();
     const { connection, list } = session.state;
     if (this.resumed && connection === 'open' && !list.some(({ id }) => id === session.chat.id)) {
-      session.newChat();
-      session.say(
+      session.startChat();
+      session.showMessage(
         'warning',
-        words.__('That chat is of another notebook, or of this one in another place: this is a new one.') +
+        untranslated.__('That chat is of another notebook, or of this one in another place: this is a new one.') +
           ' ' +
-          words.__('The side panel of JupyterLab has it, under All chats.')
+          untranslated.__('The side panel of JupyterLab has it, under All chats.')
       );
     }
   }
@@ -93,7 +95,7 @@ class Panel {
   private enter(chatId: string, first: ChatId): void {
     const { chat } = this.session;
     if (chatId !== '' && chat.id === first && chat.seq === 0) {
-      this.session.act({ type: 'shown', chatId });
+      this.session.dispatch({ type: 'shown', chatId });
     }
   }
 }

@@ -5,27 +5,27 @@ import { Marked } from 'marked';
 
 import type { TranslationBundle } from '@jupyterlab/translation';
 
-import { equipAll } from '../render/code_tools';
-import { inert } from '../render/sanitize';
-import { plain } from '../render/format';
+import { addCodeTools } from '../render/code_tools';
+import { sanitizeHtml } from '../render/sanitize';
+import { toPlainText } from '../render/format';
 import { CodeTools } from '../render/code_types';
 
 const parser = new Marked({ gfm: true, async: false });
 
 /** What `inert` lets pass is less than this lets pass: two judges, of whom either is enough. */
-export function html(text: string, remote: (alt: string) => string): string {
-  return inert(DOMPurify.sanitize(parser.parse(plain(text)) as string), remote);
+export function renderHtml(text: string, remote: (alt: string) => string): string {
+  return sanitizeHtml(DOMPurify.sanitize(parser.parse(toPlainText(text)) as string), remote);
 }
 
-export function markdownInto(
+export function createMarkdownRenderer(
   code: CodeTools,
   trans: TranslationBundle
 ): (host: HTMLElement, text: string) => Promise<void> {
   const remote = (alt: string): string => trans.__('Image, not loaded: %1', alt || trans.__('untitled'));
   return (host, text) => {
     try {
-      host.innerHTML = html(text, remote);
-      equipAll(host, code, trans);
+      host.innerHTML = renderHtml(text, remote);
+      addCodeTools(host, code, trans);
     } catch (error) {
       console.warn('ECA: Markdown could not be rendered', error);
       host.textContent = text;

@@ -7,13 +7,13 @@ export interface WidgetModel {
   off(event: string, callback: (...args: never[]) => void): void;
 }
 
-export interface Shown {
+export interface WidgetView {
   readonly model: WidgetModel;
   readonly el: HTMLElement;
 }
 
 /** The results end what was begun. */
 export interface Widget {
-  readonly initialize: (shown: Pick<Shown, 'model'>) => () => void;
-  readonly render: (shown: Shown) => () => void;
+  readonly initialize: (shown: Pick<WidgetView, 'model'>) => () => void;
+  readonly render: (shown: WidgetView) => () => void;
 }

@@ -1,6 +1,6 @@
 /** What sessions need of the page. */
 
-export function later(call: () => void, ms: number): () => void {
+export function callLater(call: () => void, ms: number): () => void {
   const timer = setTimeout(call, ms);
   return () => {
     clearTimeout(timer);

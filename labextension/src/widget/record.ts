@@ -9,9 +9,9 @@ const OUTPUT = '.jp-OutputArea-child';
 const HIDDEN = 'eca-mod-live';
 
 /** `told` hears once whether it could be hidden; the result shows it again. */
-export function hideRecord(el: HTMLElement, told: (hidden: boolean) => void): () => void {
+export function hideRecord(el: HTMLElement, onResult: (hidden: boolean) => void): () => void {
   let record: Element | null = null;
-  const look = (): boolean => {
+  const findRecord = (): boolean => {
     record = el.closest(OUTPUT)?.nextElementSibling ?? null;
     record?.classList.add(HIDDEN);
     return record !== null;
@@ -20,10 +20,10 @@ export function hideRecord(el: HTMLElement, told: (hidden: boolean) => void): ()
   let tries = 0;
   const timer = setInterval(() => {
     tries += 1;
-    const found = look();
+    const found = findRecord();
     if (found || tries === TRIES) {
       clearInterval(timer);
-      told(found);
+      onResult(found);
     }
   }, EVERY_MS);
   return () => {

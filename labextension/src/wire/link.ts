@@ -11,9 +11,9 @@ import { Link, LinkError } from './rpc';
  */
 export function openLink(settings: ServerConnection.ISettings): Promise<Link> {
   return new Promise((resolve, reject) => {
-    const socket = new settings.WebSocket(address(settings));
+    const socket = new settings.WebSocket(buildUrl(settings));
     socket.onopen = () => {
-      resolve(link(socket));
+      resolve(wrapSocket(socket));
     };
     socket.onclose = () => {
       reject(new LinkError('the server did not open the WebSocket'));
@@ -22,12 +22,12 @@ export function openLink(settings: ServerConnection.ISettings): Promise<Link> {
 }
 
 /** Pages cannot set headers on a WebSocket: where cookies do not serve, the token goes into the address, as Lab's do. */
-function address({ wsUrl, token, appendToken }: ServerConnection.ISettings): string {
+function buildUrl({ wsUrl, token, appendToken }: ServerConnection.ISettings): string {
   const url = URLExt.join(wsUrl, 'eca', 'ws');
   return appendToken && token !== '' ? `${url}?token=${encodeURIComponent(token)}` : url;
 }
 
-function link(socket: WebSocket): Link {
+function wrapSocket(socket: WebSocket): Link {
   return {
     send: text => {
       socket.send(text);

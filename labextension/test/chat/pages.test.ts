@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 
 import { ChatContentReceivedParams, Role } from '../../src/wire/protocol';
-import { initial, reduce, State } from '../../src/chat/state';
+import { createState, reduce, State } from '../../src/chat/state';
 
 function said(turn: number, role: Role, text: string, seq: number): ChatContentReceivedParams {
   return { chatId: 'c', turn: `t${String(turn)}`, role, content: { type: 'text', text }, seq };
@@ -14,7 +14,7 @@ function done(turn: number, seq: number): ChatContentReceivedParams {
 
 function opened(): State {
   const contents = [said(2, 'user', 'two', 7), said(2, 'assistant', 'zwei', 8), done(2, 9)];
-  let state = reduce(initial('c'), { type: 'replaying', chatId: 'c', whole: true });
+  let state = reduce(createState('c'), { type: 'replaying', chatId: 'c', whole: true });
   for (const params of contents) {
     state = reduce(state, { type: 'told', method: 'chat/contentReceived', params });
   }

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
 
-import { cellContext, cellsIn } from '../../src/chat/pasted_cells';
+import { toCellContext, parseCells } from '../../src/chat/pasted_cells';
 
 const CELL = { id: 'c1', cell_type: 'code', source: ['\n', 'x = 1\n', 'y = 2'] };
 
 test('text that is the JSON of cells is cells, and no other text is', () => {
-  expect(cellsIn(JSON.stringify([CELL]))).toEqual([CELL]);
+  expect(parseCells(JSON.stringify([CELL]))).toEqual([CELL]);
   for (const text of [
     'x = 1',
     '[]',
@@ -13,13 +13,13 @@ test('text that is the JSON of cells is cells, and no other text is', () => {
     '[{"cell_type": "code", "source": 1',
     '{"cell_type": 1}'
   ]) {
-    expect(cellsIn(text)).toBeUndefined();
+    expect(parseCells(text)).toBeUndefined();
   }
 });
 
 test('a cell of an open notebook is pointed at, any other is its source', () => {
-  const open = cellContext(CELL, id => (id === 'c1' ? { path: 'a.ipynb', number: 3 } : undefined));
+  const open = toCellContext(CELL, id => (id === 'c1' ? { path: 'a.ipynb', number: 3 } : undefined));
   expect(open).toEqual({ type: 'cell', path: 'a.ipynb', cell: 'c1', label: 'cell:3', description: 'x = 1' });
-  const gone = cellContext(CELL, () => undefined);
+  const gone = toCellContext(CELL, () => undefined);
   expect(gone).toEqual({ type: 'text', label: 'code cell: x = 1', content: '\nx = 1\ny = 2' });
 });

@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
 
 import { Offer } from '../../src/chat/offers';
-import { again } from '../../src/chat/rollback';
+import { askAgain } from '../../src/chat/rollback';
 import { PAGE } from '../../src/chat/pages';
 import { ChatContentReceivedParams, ClientMethods, Content, Role, ServerMethods } from '../../src/wire/protocol';
 import { Code, Link, LinkError, Peer, RpcError } from '../../src/wire/rpc';
-import { Session, World } from '../../src/chat/session';
-import { pair } from '../support/memory_link';
+import { Session, SessionEnvironment } from '../../src/chat/session';
+import { createLinks } from '../support/memory_link';
 
 type Heard = readonly [method: string, params: unknown];
 
@@ -64,7 +64,7 @@ class Server {
 }
 
 /** A world whose clock is turned by hand. Each connection is to the next server; without one it is refused. */
-class TestWorld implements World {
+class TestWorld implements SessionEnvironment {
   readonly servers: Server[] = [];
   readonly chats: { id: string; status: 'running' | 'idle' }[] = [];
   refuses = false;
@@ -75,7 +75,7 @@ class TestWorld implements World {
     if (this.refuses) {
       return Promise.reject(new LinkError('refused'));
     }
-    const [left, right] = pair();
+    const [left, right] = createLinks();
     this.servers.push(new Server(right, this.chats));
     return Promise.resolve(left);
   }
@@ -84,7 +84,7 @@ class TestWorld implements World {
     return `c${String(++this.ids)}`;
   }
 
-  later(call: () => void): () => void {
+  callLater(call: () => void): () => void {
     this.waiting.add(call);
     return () => this.waiting.delete(call);
   }
@@ -170,7 +170,7 @@ test('a chat that was entered before the connection was open comes with what was
   const world = new TestWorld();
   world.chats.push({ id: 'cells', status: 'idle' });
   const session = new Session(world);
-  session.act({ type: 'shown', chatId: 'cells' });
+  session.dispatch({ type: 'shown', chatId: 'cells' });
   await session.connect();
   expect(text(session)).toBe('all');
   expect(world.server.of('chat/open')).toEqual([{ chatId: 'cells', limit: PAGE }]);
@@ -194,7 +194,7 @@ test('the chat that was shown when the page was loaded anew is shown again, or b
   await session.connect();
   await until(() => text(session) === 'all');
   expect(session.chat.id).toBe('c9');
-  session.newChat();
+  session.startChat();
   expect(session.chat.id).not.toBe('c9');
 });
 
@@ -238,7 +238,7 @@ test('words that wait come back to the prompt box when the turn is stopped', asy
   session.stop();
   world.server.peer.notify('chat/statusChanged', { chatId: 'c1', status: 'idle' });
   await until(() => session.chat.status === 'idle');
-  await session.list();
+  await session.loadChats();
   expect(drafts).toEqual(['in red']);
   expect(world.server.of('chat/promptStop')).toEqual([{ chatId: 'c1' }]);
   expect(world.server.of('chat/prompt')).toEqual([]);
@@ -261,14 +261,14 @@ test('asking again takes the message back first', async () => {
     order.push(`rollback ${contentId}`);
     return {};
   });
-  await again(session, 'm1', 'better');
+  await askAgain(session, 'm1', 'better');
   expect(order).toEqual(['rollback m1']);
   expect(world.server.of('chat/prompt')).toEqual([{ chatId: 'c1', message: 'better' }]);
 });
 
 test('a server that takes nothing back is asked once more', async () => {
   const [session, world] = await connected();
-  expect(await again(session, 'm1', 'better')).toBe(true);
+  expect(await askAgain(session, 'm1', 'better')).toBe(true);
   expect(world.server.of('chat/prompt')).toHaveLength(1);
   expect(session.state.messages).toEqual([]);
 });

@@ -5,9 +5,9 @@ import { join } from 'node:path';
 
 import { describe, expect, test } from 'vitest';
 
-import { plan } from '../../src/chat/blocks';
+import { findPlan } from '../../src/chat/blocks';
 import { ChatContentReceivedParams } from '../../src/wire/protocol';
-import { Action, initial, reduce, State } from '../../src/chat/state';
+import { Action, createState, reduce, State } from '../../src/chat/state';
 
 const FOLDER = join(import.meta.dirname, '..', '..', '..', 'tests', 'fixtures', 'reducer');
 
@@ -17,7 +17,7 @@ interface Case {
   readonly chat: unknown;
 }
 
-function told(state: State, ...messages: Case['messages']): State {
+function reduceAll(state: State, ...messages: Case['messages']): State {
   return messages.reduce((before, message) => reduce(before, { type: 'told', ...message } as Action), state);
 }
 
@@ -39,36 +39,44 @@ describe('a chat', () => {
   for (const file of readdirSync(FOLDER)) {
     const { says, messages, chat } = JSON.parse(readFileSync(join(FOLDER, file), 'utf8')) as Case;
     test(`${file}: ${says}`, () => {
-      expect(told(initial('a'), ...messages).chats.a).toEqual(chat);
+      expect(reduceAll(createState('a'), ...messages).chats.a).toEqual(chat);
     });
   }
 });
 
 describe('a replay', () => {
   test('of what came after is shown when it is complete, once', () => {
-    const before = told(initial('a'), text('one ', 4));
-    const during = told(reduce(before, { type: 'replaying', chatId: 'a', whole: false }), text('two ', 5));
+    const before = reduceAll(createState('a'), text('one ', 4));
+    const during = reduceAll(reduce(before, { type: 'replaying', chatId: 'a', whole: false }), text('two ', 5));
     expect(words(during)).toBe('one ');
-    const after = reduce(told(during, text('three', 6)), { type: 'replayed', chatId: 'a', found: true });
-    expect(words(told(after, text('three', 6)))).toBe('one two three');
+    const after = reduce(reduceAll(during, text('three', 6)), { type: 'replayed', chatId: 'a', found: true });
+    expect(words(reduceAll(after, text('three', 6)))).toBe('one two three');
   });
 
   test('gives up what came of the new connection before it', () => {
-    const before = reduce(told(initial('a'), text('one ', 4)), { type: 'replaying', chatId: 'a', whole: false });
-    const after = told(before, text('three', 6), text('two ', 5), text('three', 6));
+    const before = reduce(reduceAll(createState('a'), text('one ', 4)), {
+      type: 'replaying',
+      chatId: 'a',
+      whole: false
+    });
+    const after = reduceAll(before, text('three', 6), text('two ', 5), text('three', 6));
     expect(words(reduce(after, { type: 'replayed', chatId: 'a', found: true }))).toBe('one two three');
   });
 
   test('of the whole chat begins when the chat is cleared', () => {
-    const before = reduce(told(initial('a'), text('one ', 4)), { type: 'replaying', chatId: 'a', whole: true });
+    const before = reduce(reduceAll(createState('a'), text('one ', 4)), {
+      type: 'replaying',
+      chatId: 'a',
+      whole: true
+    });
     const cleared = { method: 'chat/cleared', params: { chatId: 'a', messages: true } };
-    const after = told(before, text('two', 5), cleared, text('one two', 5));
+    const after = reduceAll(before, text('two', 5), cleared, text('one two', 5));
     expect(words(after)).toBe('one ');
     expect(words(reduce(after, { type: 'replayed', chatId: 'a', found: true }))).toBe('one two');
   });
 
   test('of a chat that is gone leaves what was shown', () => {
-    const before = reduce(told(initial('a'), text('one', 4)), { type: 'replaying', chatId: 'a', whole: true });
+    const before = reduce(reduceAll(createState('a'), text('one', 4)), { type: 'replaying', chatId: 'a', whole: true });
     const after = reduce(before, { type: 'replayed', chatId: 'a', found: false });
     expect(words(after)).toBe('one');
     expect(after.chats.a?.replay).toBeUndefined();
@@ -76,40 +84,43 @@ describe('a replay', () => {
 });
 
 test('words for a turn wait until the model is told them', () => {
-  const waiting = reduce(initial('a'), { type: 'steered', chatId: 'a', steers: ['faster', 'in red'] });
+  const waiting = reduce(createState('a'), { type: 'steered', chatId: 'a', steers: ['faster', 'in red'] });
   const params = { chatId: 'a', role: 'user', content: { type: 'text', text: 'faster' } };
-  expect(told(waiting, { method: 'chat/contentReceived', params }).chats.a?.steers).toEqual(['in red']);
+  expect(reduceAll(waiting, { method: 'chat/contentReceived', params }).chats.a?.steers).toEqual(['in red']);
 });
 
 test('a connection that breaks takes its questions with it', () => {
   const question = { key: 1, chatId: 'a', question: 'Which?', allowFreeform: true };
-  const asked = reduce(initial('a'), { type: 'asked', question });
+  const asked = reduce(createState('a'), { type: 'asked', question });
   expect(asked.chats.a?.questions).toEqual([question]);
   expect(reduce(asked, { type: 'connection', connection: 'lost' }).chats.a?.questions).toEqual([]);
 });
 
 test('a question that was answered elsewhere goes when the call that asked it is over', () => {
   const question = { key: 1, chatId: 'a', question: 'Which?', toolCallId: 't', allowFreeform: true };
-  const asked = reduce(initial('a'), { type: 'asked', question });
+  const asked = reduce(createState('a'), { type: 'asked', question });
   const over = (id: string): Case['messages'][number] => {
     const call = { id, name: 'ask_user', server: 'ECA', origin: 'native', arguments: {} };
     const content = { type: 'toolCalled', ...call, error: false, outputs: [], totalTimeMs: 1 };
     return { method: 'chat/contentReceived', params: { chatId: 'a', role: 'assistant', content } };
   };
-  expect(told(asked, over('another')).chats.a?.questions).toEqual([question]);
-  expect(told(asked, over('t')).chats.a?.questions).toEqual([]);
+  expect(reduceAll(asked, over('another')).chats.a?.questions).toEqual([question]);
+  expect(reduceAll(asked, over('t')).chats.a?.questions).toEqual([]);
 });
 
 test('a set-up without a model is known as such, and what is absent is unchanged', () => {
-  const empty = told(initial('a'), { method: 'config/updated', params: { chat: { models: [], agents: ['agent'] } } });
+  const empty = reduceAll(createState('a'), {
+    method: 'config/updated',
+    params: { chat: { models: [], agents: ['agent'] } }
+  });
   expect(empty).toMatchObject({ configured: true, models: [], agents: ['agent'] });
-  const chosen = told(empty, { method: 'config/updated', params: { chat: { selectModel: 'x/y' } } });
+  const chosen = reduceAll(empty, { method: 'config/updated', params: { chat: { selectModel: 'x/y' } } });
   expect(chosen).toMatchObject({ agents: ['agent'], selection: { model: 'x/y' } });
 });
 
 test('a chat that is deleted is gone, and the panel shows an empty one', () => {
-  const before = told(initial('a'), text('one', 1));
-  const after = told(before, { method: 'chat/deleted', params: { chatId: 'a' } });
+  const before = reduceAll(createState('a'), text('one', 1));
+  const after = reduceAll(before, { method: 'chat/deleted', params: { chatId: 'a' } });
   expect(after.chats.a?.blocks).toEqual([]);
 });
 
@@ -120,10 +131,10 @@ describe('what is to be reviewed', () => {
   });
 
   test('stands below the last block of its turn, also after a replay', () => {
-    const live = told(initial('a'), text('one', 1), end('t', 2), text(' and two', 3));
+    const live = reduceAll(createState('a'), text('one', 1), end('t', 2), text(' and two', 3));
     expect(live.chats.a?.ends).toEqual({ b0: 't' });
     const replayed = reduce(
-      told(reduce(live, { type: 'replaying', chatId: 'a', whole: true }), text('one', 1), end('t', 2)),
+      reduceAll(reduce(live, { type: 'replaying', chatId: 'a', whole: true }), text('one', 1), end('t', 2)),
       { type: 'replayed', chatId: 'a', found: true }
     );
     expect(replayed.chats.a?.ends).toEqual({ b0: 't' });
@@ -134,7 +145,7 @@ describe('what is to be reviewed', () => {
       { id: 't:1', number: 1, turn: 't', path: 'a.py', type: 'file', kind: 'created' } as const,
       { id: 't:2', number: 2, turn: 't', path: 'b.py', type: 'file', kind: 'edited' } as const
     ];
-    const before = reduce(initial('a'), { type: 'reviewed', chatId: 'a', changes });
+    const before = reduce(createState('a'), { type: 'reviewed', chatId: 'a', changes });
     expect(before.chats.a?.changes).toEqual(changes);
     const after = reduce(before, { type: 'reviewed', chatId: 'a', changes: changes.slice(1) });
     expect(after.chats.a?.changes).toEqual(changes.slice(1));
@@ -176,13 +187,14 @@ describe('a plan', () => {
   };
 
   test('can be carried out until another turn has ended', () => {
-    const planned = told(initial('a'), ended(true));
+    const planned = reduceAll(createState('a'), ended(true));
     expect(planned.chats.a?.plan).toBe(true);
-    expect(told(planned, ended()).chats.a?.plan).toBeUndefined();
+    expect(reduceAll(planned, ended()).chats.a?.plan).toBeUndefined();
   });
 
   test('is the last list, and goes with the next message when all of it is done', () => {
-    const of = (...messages: Case['messages']) => plan(told(initial('a'), ...messages).chats.a?.blocks ?? []);
+    const of = (...messages: Case['messages']) =>
+      findPlan(reduceAll(createState('a'), ...messages).chats.a?.blocks ?? []);
     expect(of(listed('pending'), listed('done'))?.tasks[0]?.status).toBe('done');
     expect(of(listed('pending'), asks)?.tasks[0]?.status).toBe('pending');
     expect(of(listed('done'), asks)).toBeUndefined();

@@ -37,12 +37,12 @@ class Doc {
 function around(doc: Doc, more: Partial<Surface> = {}): { refresher: Refresher; conflicts: (() => void)[] } {
   const conflicts: (() => void)[] = [];
   const refresher = new Refresher({
-    documents: () => [doc.context],
-    look: () =>
+    listDocuments: () => [doc.context],
+    readMetadata: () =>
       Promise.resolve({ path: 'a.py', hash: doc.disk, last_modified: '2026-01-01T00:00:00Z' } as Awaited<
-        ReturnType<Surface['look']>
+        ReturnType<Surface['readMetadata']>
       >),
-    conflict: (_, reload) => conflicts.push(reload),
+    reportConflict: (_, reload) => conflicts.push(reload),
     reload: () => {
       doc.here = doc.disk;
       doc.dirty = false;
@@ -106,7 +106,7 @@ test('a change that is told of while it looks is looked at, too', async () => {
 test('a file that is gone, and a shared document, are left alone', async () => {
   const gone = new Doc();
   gone.disk = 'two';
-  await around(gone, { look: () => Promise.reject(new Error('404')) }).refresher.check();
+  await around(gone, { readMetadata: () => Promise.reject(new Error('404')) }).refresher.check();
   const shared = new Doc();
   shared.collaborative = true;
   shared.disk = 'two';

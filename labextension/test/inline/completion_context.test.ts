@@ -1,20 +1,20 @@
 import { expect, test } from 'vitest';
 
-import { commentOf, document } from '../../src/inline/completion_context';
+import { commentOf, buildDocument } from '../../src/inline/completion_context';
 
 test('the cells above come before the text, words as comments, and the position is in the whole', () => {
   const above = [
     { code: false, source: 'Prices\nin euros' },
     { code: true, source: 'prices = [1]' }
   ];
-  expect(document('a\nb', 3, above, '#')).toEqual({
+  expect(buildDocument('a\nb', 3, above, '#')).toEqual({
     docText: '# Prices\n# in euros\n\nprices = [1]\n\na\nb',
     position: { line: 7, character: 2 }
   });
 });
 
 test('a position counts characters as Python does', () => {
-  expect(document('🐍 = ', 4, [], '#').position).toEqual({ line: 1, character: 5 });
+  expect(buildDocument('🐍 = ', 4, [], '#').position).toEqual({ line: 1, character: 5 });
 });
 
 test('of many cells above the nearest are kept', () => {
@@ -23,7 +23,7 @@ test('of many cells above the nearest are kept', () => {
     { code: true, source: 'x'.repeat(9000) },
     { code: true, source: 'near' }
   ];
-  const { docText } = document('', 0, above, '#');
+  const { docText } = buildDocument('', 0, above, '#');
   expect(docText.endsWith('x\n\nnear\n\n')).toBe(true);
   expect(docText.length).toBe(8000);
 });
@@ -32,5 +32,7 @@ test('a language whose comments are not known keeps words as they are', () => {
   expect(commentOf('text/x-ipython')).toBe('#');
   expect(commentOf('text/javascript')).toBe('//');
   expect(commentOf('text/x-ipythongfm')).toBe('');
-  expect(document('', 0, [{ code: false, source: 'Words' }], commentOf('text/markdown')).docText).toBe('Words\n\n');
+  expect(buildDocument('', 0, [{ code: false, source: 'Words' }], commentOf('text/markdown')).docText).toBe(
+    'Words\n\n'
+  );
 });

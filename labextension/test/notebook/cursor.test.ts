@@ -1,7 +1,7 @@
 import type { CodeEditor } from '@jupyterlab/codeeditor';
 import { expect, test } from 'vitest';
 
-import { fileContext, linesOf, placeOf } from '../../src/notebook/cursor';
+import { toFileContext, formatLines, readPlaceIn } from '../../src/notebook/cursor';
 
 const SOURCE = Array.from({ length: 60 }, (_, n) => `line ${String(n + 1)}`).join('\n');
 
@@ -17,9 +17,9 @@ function editor(start: [number, number], end: [number, number]): CodeEditor.IEdi
 }
 
 test('what is selected is told with its lines, and a line of which nothing is selected is none', () => {
-  expect(placeOf(editor([1, 0], [2, 6]))).toEqual({ first: 2, last: 3, text: 'line 2\nline 3' });
-  expect(linesOf(placeOf(editor([1, 0], [2, 0])))).toBe('line 2');
-  expect(fileContext({ path: 'a.py', editor: editor([1, 0], [2, 6]) })).toEqual({
+  expect(readPlaceIn(editor([1, 0], [2, 6]))).toEqual({ first: 2, last: 3, text: 'line 2\nline 3' });
+  expect(formatLines(readPlaceIn(editor([1, 0], [2, 0])))).toBe('line 2');
+  expect(toFileContext({ path: 'a.py', editor: editor([1, 0], [2, 6]) })).toEqual({
     type: 'text',
     label: 'selected in a.py, lines 2 to 3',
     content: 'line 2\nline 3'
@@ -27,7 +27,7 @@ test('what is selected is told with its lines, and a line of which nothing is se
 });
 
 test('with nothing selected the lines around the cursor go along, as they stand in the editor', () => {
-  const { label, content } = fileContext({ path: 'a.py', editor: editor([29, 2], [29, 2]) });
+  const { label, content } = toFileContext({ path: 'a.py', editor: editor([29, 2], [29, 2]) });
   expect(label).toBe('a.py, lines 10 to 50, cursor in line 30');
   expect(content.split('\n')).toHaveLength(41);
   expect(content.startsWith('line 10\n')).toBe(true);

@@ -6,9 +6,9 @@ import * as React from 'react';
 import { renderToStaticMarkup } from 'react-dom/server';
 import { expect, test } from 'vitest';
 
-import { instruct, instructionsOf, isTrusted } from '../../src/notebook/instructions';
+import { writeInstructions, readInstructions, isTrusted } from '../../src/notebook/instructions';
 import { Env, EnvProvider } from '../../src/view/common/env';
-import { Instructed, OfNotebook } from '../../src/view/Instructions';
+import { NotebookInstructions, OfNotebook } from '../../src/view/Instructions';
 
 const nothing = (): void => undefined;
 const env: Env = {
@@ -19,7 +19,7 @@ const env: Env = {
   showCell: nothing
 };
 
-function shown(found: Partial<Instructed>): string {
+function shown(found: Partial<NotebookInstructions>): string {
   const whole = { path: 'work/a.ipynb', name: 'a.ipynb', words: '', trusted: true, ...found };
   return renderToStaticMarkup(
     <EnvProvider value={env}>
@@ -30,22 +30,22 @@ function shown(found: Partial<Instructed>): string {
 
 test('instructions are kept beside what else is in the metadata, and leave nothing behind', () => {
   const model = YNotebook.create();
-  expect(instructionsOf(model)).toBe('');
-  instruct(model, ' Plot with <b>.\n');
-  expect(instructionsOf(model)).toBe('Plot with <b>.');
+  expect(readInstructions(model)).toBe('');
+  writeInstructions(model, ' Plot with <b>.\n');
+  expect(readInstructions(model)).toBe('Plot with <b>.');
   expect(model.getMetadata()).toMatchObject({ jupyter_eca: { instructions: 'Plot with <b>.' } });
-  instruct(model, '');
+  writeInstructions(model, '');
   expect(model.getMetadata()).not.toHaveProperty('jupyter_eca');
   model.setMetadata('jupyter_eca', { lock: true });
-  instruct(model, 'Short.');
-  instruct(model, ' ');
+  writeInstructions(model, 'Short.');
+  writeInstructions(model, ' ');
   expect(model.getMetadata('jupyter_eca')).toEqual({ lock: true });
 });
 
 test.each([5, 'words', null, { instructions: 7 }])('what is no instructions is none: %j', value => {
   const model = YNotebook.create();
   model.setMetadata('jupyter_eca', value as never);
-  expect(instructionsOf(model)).toBe('');
+  expect(readInstructions(model)).toBe('');
 });
 
 test('a notebook is trusted when all its code is, and it has some', () => {

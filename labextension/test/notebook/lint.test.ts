@@ -3,7 +3,7 @@ import { EditorState, StateField } from '@codemirror/state';
 import { Decoration, DecorationSet, EditorView } from '@codemirror/view';
 import { expect, test } from 'vitest';
 
-import { findings, pathOf, told, uriOf } from '../../src/notebook/lint';
+import { listFindings, parsePath, toDiagnostic, toUri } from '../../src/notebook/lint';
 
 const SOURCE = 'x = 1\n😀 = undefined_name';
 
@@ -14,7 +14,9 @@ test('what a linter marked in an editor is told with its place in lines, each fi
   ];
   const state = EditorState.create({ doc: SOURCE });
   const linted = state.update(setDiagnostics(state, found)).state;
-  expect(findings(linted, EditorView.decorations).map(one => told('jupyter:nb.ipynb#a', linted, one))).toEqual([
+  expect(
+    listFindings(linted, EditorView.decorations).map(one => toDiagnostic('jupyter:nb.ipynb#a', linted, one))
+  ).toEqual([
     {
       uri: 'jupyter:nb.ipynb#a',
       severity: 'warning',
@@ -44,16 +46,16 @@ test('marks of an older lint package hold one finding each, and other marks none
     provide: one => EditorView.decorations.from(one)
   });
   const state = EditorState.create({ doc: 'x = 1', extensions: [field, EditorView.decorations.of(() => marks)] });
-  const [only, ...more] = findings(state, EditorView.decorations);
+  const [only, ...more] = listFindings(state, EditorView.decorations);
   expect(more).toEqual([]);
-  expect(only && told('u', state, only).range.end).toEqual({ line: 0, character: 5 });
+  expect(only && toDiagnostic('u', state, only).range.end).toEqual({ line: 0, character: 5 });
 });
 
 test.each(['work/nb.ipynb', 'a b/ä#1?.ipynb', '100%/x:y.ipynb'])('%s is found again in its URI', path => {
-  expect(pathOf(uriOf(path))).toBe(path);
-  expect(pathOf(uriOf(path, 'cell'))).toBe(path);
+  expect(parsePath(toUri(path))).toBe(path);
+  expect(parsePath(toUri(path, 'cell'))).toBe(path);
 });
 
 test('a URI that is not of Jupyter names nothing here', () => {
-  expect([pathOf('file:///nb.ipynb'), pathOf('jupyter:%')]).toEqual([undefined, undefined]);
+  expect([parsePath('file:///nb.ipynb'), parsePath('jupyter:%')]).toEqual([undefined, undefined]);
 });

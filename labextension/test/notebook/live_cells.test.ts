@@ -3,7 +3,14 @@
 import { YNotebook } from '@jupyter/ydoc';
 import { beforeEach, expect, test, vi } from 'vitest';
 
-import { apply, Change, plan, Refusal, Standing, told } from '../../src/notebook/live_cells';
+import {
+  applySteps,
+  NotebookChange,
+  planSteps,
+  Refusal,
+  CellOutline,
+  toNotebookCell
+} from '../../src/notebook/live_cells';
 import { NotebookCell } from '../../src/wire/protocol';
 
 // Yjs says this of each cell that Lab's own `createCell` makes.
@@ -41,12 +48,12 @@ function notebook(): YNotebook {
   return model;
 }
 
-function standing(model: YNotebook): Standing[] {
+function standing(model: YNotebook): CellOutline[] {
   return model.cells.map(({ id, cell_type, source }) => ({ id, cellType: cell_type, source }));
 }
 
-function change(model: YNotebook, ...changes: Change[]): void {
-  apply(model, plan(standing(model), changes));
+function change(model: YNotebook, ...changes: NotebookChange[]): void {
+  applySteps(model, planSteps(standing(model), changes));
 }
 
 /** `id:source` of each. */
@@ -63,9 +70,9 @@ function cell(model: YNotebook, id: string): YNotebook['cells'][number] {
 }
 
 const START = ['a:print(1)', 'b:# B', 'c:x = 1\ny = 2'];
-const EDIT: Change = { kind: 'edit', cellId: 'a', was: 'print(1)', source: 'print(2)' };
-const EDIT_C: Change = { kind: 'edit', cellId: 'c', was: 'x = 1\ny = 2', source: 'x = 1\ny = 3' };
-const INSERT: Change = { kind: 'insert', index: 1, cell: { id: 'n', cellType: 'code', source: 'new' } };
+const EDIT: NotebookChange = { kind: 'edit', cellId: 'a', was: 'print(1)', source: 'print(2)' };
+const EDIT_C: NotebookChange = { kind: 'edit', cellId: 'c', was: 'x = 1\ny = 2', source: 'x = 1\ny = 3' };
+const INSERT: NotebookChange = { kind: 'insert', index: 1, cell: { id: 'n', cellType: 'code', source: 'new' } };
 
 test('changes are made in order, each where the one before left things', () => {
   const model = notebook();
@@ -83,7 +90,7 @@ test('changes are made in order, each where the one before left things', () => {
 test('an edit keeps id, outputs, count and metadata', () => {
   const model = notebook();
   change(model, EDIT);
-  expect(told(cell(model, 'a'), 'edited')).toEqual({
+  expect(toNotebookCell(cell(model, 'a'), 'edited')).toEqual({
     id: 'a',
     cellType: 'code',
     source: 'print(2)',
@@ -96,15 +103,15 @@ test('an edit keeps id, outputs, count and metadata', () => {
 
 test('a cell that moves keeps everything, in both directions', () => {
   const model = notebook();
-  const before = told(cell(model, 'a'));
+  const before = toNotebookCell(cell(model, 'a'));
   change(model, { kind: 'move', cellId: 'a', index: 2 });
   expect(shown(model)).toEqual(['b:# B', 'c:x = 1\ny = 2', 'a:print(1)']);
-  expect(told(cell(model, 'a'))).toEqual(before);
+  expect(toNotebookCell(cell(model, 'a'))).toEqual(before);
   change(model, { kind: 'move', cellId: 'a', index: 0 });
   expect(shown(model)).toEqual(START);
 });
 
-test.each<[string, Change, string]>([
+test.each<[string, NotebookChange, string]>([
   ['a cell that is gone', { kind: 'edit', cellId: 'z', was: '', source: 'x' }, 'cell z is gone'],
   [
     'a cell that was changed meanwhile',
@@ -133,7 +140,7 @@ test.each<[string, Change, string]>([
 });
 
 test('a cell that runs keeps its place and its outputs; its source can be edited', () => {
-  const cells: Standing[] = [
+  const cells: CellOutline[] = [
     { id: 'a', cellType: 'code', source: 's', running: true },
     { id: 'b', cellType: 'code', source: 't' }
   ];
@@ -141,16 +148,16 @@ test('a cell that runs keeps its place and its outputs; its source can be edited
     { kind: 'delete', cellId: 'a', was: 's' },
     { kind: 'move', cellId: 'a', index: 1 },
     { kind: 'put', index: 0, cell: { id: 'a', cellType: 'code', source: 'u' } }
-  ] as Change[]) {
-    expect(() => plan(cells, [change])).toThrow('cell a is running');
+  ] as NotebookChange[]) {
+    expect(() => planSteps(cells, [change])).toThrow('cell a is running');
   }
-  expect(plan(cells, [{ kind: 'edit', cellId: 'a', was: 's', source: 'u' }])).toHaveLength(1);
+  expect(planSteps(cells, [{ kind: 'edit', cellId: 'a', was: 's', source: 'u' }])).toHaveLength(1);
 });
 
 test('what the notebook marks as not to be edited or deleted is left alone', () => {
-  const cells: Standing[] = [{ id: 'a', cellType: 'code', source: 's', editable: false, deletable: false }];
-  expect(() => plan(cells, [{ kind: 'edit', cellId: 'a', was: 's', source: 'u' }])).toThrow(Refusal);
-  expect(() => plan(cells, [{ kind: 'delete', cellId: 'a', was: 's' }])).toThrow(Refusal);
+  const cells: CellOutline[] = [{ id: 'a', cellType: 'code', source: 's', editable: false, deletable: false }];
+  expect(() => planSteps(cells, [{ kind: 'edit', cellId: 'a', was: 's', source: 'u' }])).toThrow(Refusal);
+  expect(() => planSteps(cells, [{ kind: 'delete', cellId: 'a', was: 's' }])).toThrow(Refusal);
 });
 
 test('all changes together are one step to undo, and one to do again', () => {
@@ -205,7 +212,7 @@ type Hand = (model: YNotebook) => void;
 const inCell: Record<'undo' | 'redo', Hand> = { undo: m => cell(m, 'a').undo(), redo: m => cell(m, 'a').redo() };
 const inAll: Record<'undo' | 'redo', Hand> = { undo: m => m.undo(), redo: m => m.redo() };
 
-test.each<[string, Change[][]]>([
+test.each<[string, NotebookChange[][]]>([
   ['an edit of one cell', [[EDIT]]],
   ['two edits of one cell', [[EDIT], [{ ...EDIT, was: 'print(2)', source: 'print(3)' }]]],
   ['an edit of two cells', [[EDIT, EDIT_C]]],
@@ -291,9 +298,14 @@ test('a cell that is put has its outputs, count and metadata again, in one step'
   (cell(model, 'a') as ReturnType<YNotebook['addCell']> & { outputs: unknown[] }).outputs = [];
   change(model, { kind: 'put', index: 2, cell: WHOLE, was: 'boom' });
   expect(shown(model)).toEqual(START);
-  expect(told(cell(model, 'a'))).toEqual(WHOLE);
+  expect(toNotebookCell(cell(model, 'a'))).toEqual(WHOLE);
   model.undo();
-  expect(told(cell(model, 'a'))).toEqual({ ...WHOLE, source: 'boom', metadata: { other: true }, outputs: [] });
+  expect(toNotebookCell(cell(model, 'a'))).toEqual({
+    ...WHOLE,
+    source: 'boom',
+    metadata: { other: true },
+    outputs: []
+  });
 });
 
 test('a cell that was deleted is put back with its outputs', () => {
@@ -301,7 +313,7 @@ test('a cell that was deleted is put back with its outputs', () => {
   change(model, { kind: 'delete', cellId: 'a', was: 'print(1)' });
   change(model, { kind: 'put', index: 0, cell: WHOLE });
   expect(shown(model)).toEqual(START);
-  expect(told(cell(model, 'a'))).toEqual(WHOLE);
+  expect(toNotebookCell(cell(model, 'a'))).toEqual(WHOLE);
 });
 
 test('a cell that is of another type by now is put in its place as what it was', () => {
@@ -313,8 +325,8 @@ test('a cell that is of another type by now is put in its place as what it was',
 
 test('a cell is told without what it does not have', () => {
   const model = notebook();
-  expect(told(cell(model, 'b'))).toEqual({ id: 'b', cellType: 'markdown', source: '# B', metadata: {} });
-  expect(told(cell(model, 'c'), 'never-run')).toEqual({
+  expect(toNotebookCell(cell(model, 'b'))).toEqual({ id: 'b', cellType: 'markdown', source: '# B', metadata: {} });
+  expect(toNotebookCell(cell(model, 'c'), 'never-run')).toEqual({
     id: 'c',
     cellType: 'code',
     source: 'x = 1\ny = 2',
@@ -331,5 +343,5 @@ test('a text cell that was deleted is put back with its pictures', () => {
   change(model, { kind: 'delete', cellId: 'b', was: '# B' });
   change(model, { kind: 'put', index: 1, cell: b });
   expect(shown(model)).toEqual(START);
-  expect(told(cell(model, 'b'))).toEqual(b);
+  expect(toNotebookCell(cell(model, 'b'))).toEqual(b);
 });

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
 
 import { parseDiff } from '../../src/render/unified_diff';
-import { called, offers } from '../../src/chat/suggestions';
-import { segments } from '../../src/render/markdown_segments';
-import { count, dollars, duration, plain, withNumbers } from '../../src/render/format';
-import { replaced, trigger } from '../../src/chat/completion_trigger';
+import { describeContext, listSuggestions } from '../../src/chat/suggestions';
+import { splitSegments } from '../../src/render/markdown_segments';
+import { formatCount, formatCost, formatDuration, toPlainText, replaceCellIds } from '../../src/render/format';
+import { replaceTrigger, findTrigger } from '../../src/chat/completion_trigger';
 
 describe('Markdown is cut', () => {
   test.each([
@@ -15,46 +15,52 @@ describe('Markdown is cut', () => {
     ['never in maths', ['$$\na\n\nb\n$$\n\n', 'After.']],
     ['not in a fence that is still open', ['Text.\n\n', '```\na\n\nb']]
   ])('%s', (_, pieces) => {
-    expect(segments(pieces.join(''))).toEqual(pieces);
+    expect(splitSegments(pieces.join(''))).toEqual(pieces);
   });
 
   test('without losing a letter, however it ends', () => {
     const text = 'a\n\n> b\n\nc\n\n\n- d\n\ne\n';
     for (let end = 0; end <= text.length; end++) {
-      expect(segments(text.slice(0, end)).join('')).toBe(text.slice(0, end));
+      expect(splitSegments(text.slice(0, end)).join('')).toBe(text.slice(0, end));
     }
   });
 
   test('so that all but the last piece stay as they are', () => {
     const text = 'One.\n\nTwo.\n\n- a\n- b\n\n```\nc\n\nd\n```\n\nEnd.';
     for (let end = 1; end <= text.length; end++) {
-      const done = segments(text.slice(0, end)).slice(0, -1);
-      expect(segments(text).slice(0, done.length)).toEqual(done);
+      const done = splitSegments(text.slice(0, end)).slice(0, -1);
+      expect(splitSegments(text).slice(0, done.length)).toEqual(done);
     }
   });
 });
 
 test('text is shown without terminal escapes and without marks that turn its direction', () => {
-  expect(plain('\u001b[31mred\u001b[0m \u001b]0;title\u0007ok\u0008\u202egnp')).toBe('red okgnp');
+  expect(toPlainText('\u001b[31mred\u001b[0m \u001b]0;title\u0007ok\u0008\u202egnp')).toBe('red okgnp');
 });
 
 test('figures are short', () => {
-  expect([950, 1234, 34_000, 1_200_000].map(count)).toEqual(['950', '1.2k', '34k', '1.2M']);
-  expect(['0', '0.000123', '0.0123', '1.5', 'much'].map(dollars)).toEqual(['$0.00', '$0.00012', '$0.012', '$1.50', '']);
-  expect([40, 2100, 80_000].map(duration)).toEqual(['40 ms', '2.1 s', '1 min 20 s']);
+  expect([950, 1234, 34_000, 1_200_000].map(formatCount)).toEqual(['950', '1.2k', '34k', '1.2M']);
+  expect(['0', '0.000123', '0.0123', '1.5', 'much'].map(formatCost)).toEqual([
+    '$0.00',
+    '$0.00012',
+    '$0.012',
+    '$1.50',
+    ''
+  ]);
+  expect([40, 2100, 80_000].map(formatDuration)).toEqual(['40 ms', '2.1 s', '1 min 20 s']);
 });
 
 test('what is completed is at the cursor', () => {
-  expect(trigger('see @no', 7)).toEqual({ kind: '@', start: 4, query: 'no' });
-  expect(trigger('/in', 3)).toEqual({ kind: '/', start: 0, query: 'in' });
-  expect(trigger('in #src/a b', 9)).toEqual({ kind: '#', start: 3, query: 'src/a' });
-  expect(trigger('a/b', 3)).toBeUndefined();
-  expect(trigger('me@home', 7)).toBeUndefined();
-  expect(trigger('@done and', 9)).toBeUndefined();
+  expect(findTrigger('see @no', 7)).toEqual({ kind: '@', start: 4, query: 'no' });
+  expect(findTrigger('/in', 3)).toEqual({ kind: '/', start: 0, query: 'in' });
+  expect(findTrigger('in #src/a b', 9)).toEqual({ kind: '#', start: 3, query: 'src/a' });
+  expect(findTrigger('a/b', 3)).toBeUndefined();
+  expect(findTrigger('me@home', 7)).toBeUndefined();
+  expect(findTrigger('@done and', 9)).toBeUndefined();
 });
 
 test('what was typed gives way to what is chosen, and the cursor stands behind it', () => {
-  expect(replaced('see #sr now', { kind: '#', start: 4, query: 'sr' }, 'src/a ')).toEqual(['see src/a  now', 10]);
+  expect(replaceTrigger('see #sr now', { kind: '#', start: 4, query: 'sr' }, 'src/a ')).toEqual(['see src/a  now', 10]);
 });
 
 test('a diff has the numbers of both sides', () => {
@@ -68,13 +74,13 @@ test('a diff has the numbers of both sides', () => {
 });
 
 test('a context of a kind that is not known says who it is', () => {
-  expect(called({ type: 'file', path: 'a/b.py' })).toEqual({ label: 'b.py', detail: 'a/b.py' });
-  expect(called({ type: 'variable', name: 'df' })).toMatchObject({ label: 'df' });
-  expect(called({ type: 'cell', cell: 'x', path: 'a.ipynb', label: 'cell:3', description: 'x = 1' })).toEqual({
+  expect(describeContext({ type: 'file', path: 'a/b.py' })).toEqual({ label: 'b.py', detail: 'a/b.py' });
+  expect(describeContext({ type: 'variable', name: 'df' })).toMatchObject({ label: 'df' });
+  expect(describeContext({ type: 'cell', cell: 'x', path: 'a.ipynb', label: 'cell:3', description: 'x = 1' })).toEqual({
     label: 'cell:3',
     detail: 'x = 1'
   });
-  expect(called({ type: 'repoMap' })).toMatchObject({ label: 'repoMap' });
+  expect(describeContext({ type: 'repoMap' })).toMatchObject({ label: 'repoMap' });
 });
 
 test('the sign says what is asked for', async () => {
@@ -84,9 +90,9 @@ test('the sign says what is asked for', async () => {
     const answer = { contexts: [{ type: 'web', url: 'u' }], commands: [], files: [{ type: 'file', path: 'a/b' }] };
     return Promise.resolve(answer as never);
   };
-  const [context] = await offers({ kind: '@', start: 0, query: '' }, 'a', [], ask);
-  await offers({ kind: '/', start: 0, query: '' }, 'a', [], ask);
-  const [file] = await offers({ kind: '#', start: 0, query: '' }, 'a', [], ask);
+  const [context] = await listSuggestions({ kind: '@', start: 0, query: '' }, 'a', [], ask);
+  await listSuggestions({ kind: '/', start: 0, query: '' }, 'a', [], ask);
+  const [file] = await listSuggestions({ kind: '#', start: 0, query: '' }, 'a', [], ask);
   expect(asked).toEqual(['chat/queryContext', 'chat/queryCommands', 'chat/queryFiles']);
   expect(context?.context).toEqual({ type: 'web', url: 'u' });
   expect(file?.insert).toBe('a/b ');
@@ -95,9 +101,9 @@ test('the sign says what is asked for', async () => {
 test('cells are called by their numbers, and by a part of their id where they are gone', () => {
   const long = '5f1e2a3b-0c4d-4e5f-8a9b-0c1d2e3f4a5b';
   const find = (id: string): { number: number } | undefined => (id === 'c' ? { number: 3 } : undefined);
-  expect(withNumbers('Editing cell c', { cell: 'c' }, find)).toBe('Editing cell 3');
-  expect(withNumbers('Running cells c, 4', { cells: ['c', 4] }, find)).toBe('Running cells 3, 4');
-  expect(withNumbers(`Deleting cell ${long}`, { cell: long }, find)).toBe('Deleting cell 5f1e2a3b…');
-  expect(withNumbers('Editing cell c2', { cell: 'c2' }, find)).toBe('Editing cell c2');
-  expect(withNumbers('Editing cell (.*', { cell: '(.*' }, find)).toBe('Editing cell (.*');
+  expect(replaceCellIds('Editing cell c', { cell: 'c' }, find)).toBe('Editing cell 3');
+  expect(replaceCellIds('Running cells c, 4', { cells: ['c', 4] }, find)).toBe('Running cells 3, 4');
+  expect(replaceCellIds(`Deleting cell ${long}`, { cell: long }, find)).toBe('Deleting cell 5f1e2a3b…');
+  expect(replaceCellIds('Editing cell c2', { cell: 'c2' }, find)).toBe('Editing cell c2');
+  expect(replaceCellIds('Editing cell (.*', { cell: '(.*' }, find)).toBe('Editing cell (.*');
 });

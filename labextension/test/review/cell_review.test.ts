@@ -6,11 +6,11 @@ import { beforeEach, expect, test, vi } from 'vitest';
 import { Blocks } from '../../src/chat/blocks';
 import { CellDiff } from '../../src/review/cell_diff';
 import type { Change } from '../../src/chat/types';
-import { apply } from '../../src/notebook/live_cells';
+import { applySteps } from '../../src/notebook/live_cells';
 import { FileChangeDetails } from '../../src/wire/protocol';
-import { Remembered } from '../../src/chat/tab_storage';
-import { notesOf } from '../../src/review/notes';
-import { Chat, newChat } from '../../src/chat/state';
+import { TabStorage } from '../../src/chat/tab_storage';
+import { listNotes } from '../../src/review/notes';
+import { Chat, createChat } from '../../src/chat/state';
 
 // Yjs says this of each cell that Lab's own `createCell` makes.
 beforeEach(() => {
@@ -37,7 +37,7 @@ function waiting(...calls: NonNullable<FileChangeDetails['cells']>[]): Chat {
     outputs: [],
     details: { type: 'fileChange', path: 'nb.ipynb', diff: '', linesAdded: 1, linesRemoved: 1, cells }
   }));
-  return { ...newChat('c'), status: 'running', blocks };
+  return { ...createChat('c'), status: 'running', blocks };
 }
 
 function changed(id: string, cellId: string, before?: string, after?: string, placeBefore?: number): Change {
@@ -61,7 +61,7 @@ function without(note: object, ...keys: readonly string[]): unknown {
 }
 
 function notes(chat: Partial<Chat>, path = 'nb.ipynb'): unknown[] {
-  return notesOf(path, CELLS, [{ ...newChat('c'), ...chat }]).map(note => without(note, 'key', 'owner'));
+  return listNotes(path, CELLS, [{ ...createChat('c'), ...chat }]).map(note => without(note, 'key', 'owner'));
 }
 
 test('a call that waits is shown in its cell, or where its cell would stand; of two about one cell the first', () => {
@@ -116,7 +116,7 @@ function cell(source: string): [YNotebook['cells'][number], CellDiff] {
     throw new Error('no cell');
   }
   const write = (source: string): void => {
-    apply(model, [{ kind: 'source', id: 'a', source }]);
+    applySteps(model, [{ kind: 'source', id: 'a', source }]);
   };
   return [there, new CellDiff(there, 'made', write)];
 }
@@ -152,21 +152,21 @@ test('a tab that is loaded anew knows which hunks were kept, as long as others o
     setItem: (key: string, value: string) => void stored.set(key, value),
     removeItem: (key: string) => void stored.delete(key)
   };
-  const one = new Remembered('/one/', () => store);
-  one.keep('changes c 1', [0, 2]);
-  one.show('c');
-  expect(new Remembered('/one/', () => store).kept('changes c 1')).toEqual([0, 2]);
-  expect(new Remembered('/one/', () => store).chat()).toBe('c');
-  expect(new Remembered('/two/', () => store).kept('changes c 1')).toEqual([]);
-  one.keep('changes c 1', []);
+  const one = new TabStorage('/one/', () => store);
+  one.setKeptHunks('changes c 1', [0, 2]);
+  one.setChat('c');
+  expect(new TabStorage('/one/', () => store).getKeptHunks('changes c 1')).toEqual([0, 2]);
+  expect(new TabStorage('/one/', () => store).getChat()).toBe('c');
+  expect(new TabStorage('/two/', () => store).getKeptHunks('changes c 1')).toEqual([]);
+  one.setKeptHunks('changes c 1', []);
   expect([...stored.keys()]).toHaveLength(1);
 });
 
 test('a browser that remembers nothing is no trouble', () => {
-  const refused = new Remembered('/', () => {
+  const refused = new TabStorage('/', () => {
     throw new DOMException('The operation is insecure.');
   });
-  refused.keep('changes c 1', [0]);
-  refused.show('c');
-  expect([refused.kept('changes c 1'), refused.chat()]).toEqual([[], undefined]);
+  refused.setKeptHunks('changes c 1', [0]);
+  refused.setChat('c');
+  expect([refused.getKeptHunks('changes c 1'), refused.getChat()]).toEqual([[], undefined]);
 });

@@ -2,7 +2,16 @@
 
 import { expect, test } from 'vitest';
 
-import { allApplied, applied, coming, deltaOf, dropped, Hunked, hunksOf, mapped } from '../../src/review/hunks';
+import {
+  applyAllHunks,
+  applyHunk,
+  findHunksSoFar,
+  computeDelta,
+  dropHunk,
+  TextWithHunks,
+  findHunks,
+  mapHunks
+} from '../../src/review/hunks';
 
 /** The same numbers each time, from 0 to below `most`. */
 function dice(seed: number): (most: number) => number {
@@ -32,20 +41,20 @@ function two(seed: number): readonly [string, string] {
 
 const SEEDS = Array.from({ length: 400 }, (_, seed) => seed);
 
-function hunked(text: string, other: string): Hunked {
-  return { text, hunks: hunksOf(text, other) };
+function hunked(text: string, other: string): TextWithHunks {
+  return { text, hunks: findHunks(text, other) };
 }
 
 test('all hunks applied make the other text, in any order, and each takes no other along', () => {
   for (const seed of SEEDS) {
     const [one, other] = two(seed);
     const all = hunked(one, other);
-    expect(allApplied(all)).toEqual({ text: other, hunks: [] });
+    expect(applyAllHunks(all)).toEqual({ text: other, hunks: [] });
     const roll = dice(seed);
     let now = all;
     while (now.hunks.length > 0) {
       const { id } = now.hunks[roll(now.hunks.length)] ?? { id: -1 };
-      now = applied(now, id);
+      now = applyHunk(now, id);
     }
     expect(now.text).toBe(other);
   }
@@ -64,7 +73,7 @@ test('what is dropped stays as it was, whatever is decided before and after it',
     let now = all;
     while (now.hunks.length > 0) {
       const { id } = now.hunks[roll(now.hunks.length)] ?? { id: -1 };
-      now = wanted.some(one => one.id === id) ? applied(now, id) : dropped(now, id);
+      now = wanted.some(one => one.id === id) ? applyHunk(now, id) : dropHunk(now, id);
     }
     expect(now.text).toBe(text);
   }
@@ -76,9 +85,9 @@ test('what is written beside hunks stays, whatever is applied afterwards', () =>
     const roll = dice(seed);
     const at = roll(one.length + 1);
     const typed = one.slice(0, at) + 'TYPED' + one.slice(at);
-    const after = mapped(hunked(one, other), deltaOf(one, typed));
+    const after = mapHunks(hunked(one, other), computeDelta(one, typed));
     expect(after.text).toBe(typed);
-    const all = allApplied(after);
+    const all = applyAllHunks(after);
     expect(all.text).toContain('TYPED');
     expect(all.hunks.every(({ touched }) => touched)).toBe(true);
     if (all.hunks.length === 0) {
@@ -93,7 +102,7 @@ test('what is deleted stays deleted, and no hunk leaves the text', () => {
     const roll = dice(seed);
     const from = roll(one.length + 1);
     const gone = roll(one.length - from + 1);
-    const after = mapped(hunked(one, other), [{ retain: from }, { delete: gone }]);
+    const after = mapHunks(hunked(one, other), [{ retain: from }, { delete: gone }]);
     expect(after.text).toBe(one.slice(0, from) + one.slice(from + gone));
     let last = 0;
     for (const hunk of after.hunks) {
@@ -106,34 +115,34 @@ test('what is deleted stays deleted, and no hunk leaves the text', () => {
 });
 
 test('lines far apart are hunks of their own, neighbours are one', () => {
-  expect(hunksOf('a\nb\nc\nd', 'A\nb\nC\nD').map(({ from, to, other }) => [from, to, other])).toEqual([
+  expect(findHunks('a\nb\nc\nd', 'A\nb\nC\nD').map(({ from, to, other }) => [from, to, other])).toEqual([
     [0, 2, 'A\n'],
     [4, 7, 'C\nD']
   ]);
-  expect(hunksOf('a', 'a\nb')).toMatchObject([{ from: 1, to: 1, other: '\nb' }]);
-  expect(hunksOf('a\nb', 'a')).toMatchObject([{ from: 1, to: 3, other: '' }]);
-  expect(hunksOf('', 'a\nb')).toMatchObject([{ from: 0, to: 0, other: 'a\nb' }]);
-  expect(hunksOf('a', 'a')).toEqual([]);
+  expect(findHunks('a', 'a\nb')).toMatchObject([{ from: 1, to: 1, other: '\nb' }]);
+  expect(findHunks('a\nb', 'a')).toMatchObject([{ from: 1, to: 3, other: '' }]);
+  expect(findHunks('', 'a\nb')).toMatchObject([{ from: 0, to: 0, other: 'a\nb' }]);
+  expect(findHunks('a', 'a')).toEqual([]);
 });
 
 test('a hunk that was written in is left by "all", and gone when the writer did the same', () => {
   const all = hunked('x = 1\ny = 2', 'x = 5\ny = 6');
-  const typed = mapped(all, [{ retain: 5 }, { insert: '0' }]);
+  const typed = mapHunks(all, [{ retain: 5 }, { insert: '0' }]);
   expect(typed.hunks).toMatchObject([{ touched: true, from: 0, to: 12 }]);
-  expect(allApplied(typed)).toEqual(typed);
-  expect(applied(typed, 0)).toEqual({ text: 'x = 5\ny = 6', hunks: [] });
-  expect(mapped(all, deltaOf('x = 1\ny = 2', 'x = 5\ny = 6')).hunks).toEqual([]);
+  expect(applyAllHunks(typed)).toEqual(typed);
+  expect(applyHunk(typed, 0)).toEqual({ text: 'x = 5\ny = 6', hunks: [] });
+  expect(mapHunks(all, computeDelta('x = 1\ny = 2', 'x = 5\ny = 6')).hunks).toEqual([]);
 });
 
 test('a hunk that is not of whole lines any more is left by "all"', () => {
-  const joined = mapped(hunked('a\nb', 'a\nn\nb'), [{ retain: 1 }, { delete: 1 }]);
+  const joined = mapHunks(hunked('a\nb', 'a\nn\nb'), [{ retain: 1 }, { delete: 1 }]);
   expect(joined).toMatchObject({ text: 'ab', hunks: [{ from: 1, to: 1, other: 'n\n', touched: true }] });
 });
 
 test('of an answer that is coming only what has come is shown', () => {
   const text = 'a\nb\nc\nd';
-  expect(coming(text, 'a')).toEqual([]);
-  expect(coming(text, 'a\nb\n')).toEqual([]);
-  expect(coming(text, 'a\nB\nc')).toMatchObject([{ from: 2, to: 2, other: 'B\n' }]);
-  expect(coming(text, 'a\nB\nc\n')).toMatchObject([{ from: 2, to: 4, other: 'B\n' }]);
+  expect(findHunksSoFar(text, 'a')).toEqual([]);
+  expect(findHunksSoFar(text, 'a\nb\n')).toEqual([]);
+  expect(findHunksSoFar(text, 'a\nB\nc')).toMatchObject([{ from: 2, to: 2, other: 'B\n' }]);
+  expect(findHunksSoFar(text, 'a\nB\nc\n')).toMatchObject([{ from: 2, to: 4, other: 'B\n' }]);
 });

@@ -5,10 +5,10 @@ import * as React from 'react';
 import { renderToStaticMarkup } from 'react-dom/server';
 import { expect, test } from 'vitest';
 
-import { Always } from '../../src/chat/approval_rules';
-import { told } from '../../src/chat/blocks';
-import { pairs, words } from '../../src/settings/command_line';
-import { DEFAULTS, preferences } from '../../src/view/common/preferences';
+import { ApprovalRules } from '../../src/chat/approval_rules';
+import { addContent } from '../../src/chat/blocks';
+import { parsePairs, splitWords } from '../../src/settings/command_line';
+import { DEFAULTS, readPreferences } from '../../src/view/common/preferences';
 import {
   ApprovalRule,
   Cost,
@@ -19,9 +19,9 @@ import {
 } from '../../src/wire/protocol';
 import { Peer } from '../../src/wire/rpc';
 import { Session } from '../../src/chat/session';
-import { initial, newChat, reduce } from '../../src/chat/state';
-import { statusText } from '../../src/chat/status_text';
-import { Proposal, ruleJson } from '../../src/view/tools/RuleProposal';
+import { createState, createChat, reduce } from '../../src/chat/state';
+import { describeStatus } from '../../src/chat/status_text';
+import { RuleProposal, formatRule } from '../../src/view/tools/RuleProposal';
 import { Sums } from '../../src/settings/Costs';
 import { Env, EnvProvider } from '../../src/view/common/env';
 import { JobCard } from '../../src/settings/Jobs';
@@ -30,7 +30,7 @@ import { Provider } from '../../src/settings/Providers';
 import { RuleList } from '../../src/settings/Rules';
 import { Server } from '../../src/settings/Server';
 import { server } from '../../src/settings/ServerForm';
-import { pair } from '../support/memory_link';
+import { createLinks } from '../support/memory_link';
 
 const nothing = (): void => undefined;
 const later = (): Promise<void> => Promise.resolve();
@@ -74,9 +74,15 @@ test('what can be done to a server depends on how it is', () => {
 });
 
 test('a command line is split as a shell would, and lines are pairs or nothing', () => {
-  expect(words(String.raw`uvx --from "a \"b\" c" 'd e'f g\ h`)).toEqual(['uvx', '--from', 'a "b" c', 'd ef', 'g h']);
-  expect(pairs('A=1\n\n X-Key : a:b=c \n')).toEqual({ A: '1', 'X-Key': 'a:b=c' });
-  expect(pairs('A=1\nnothing')).toBeUndefined();
+  expect(splitWords(String.raw`uvx --from "a \"b\" c" 'd e'f g\ h`)).toEqual([
+    'uvx',
+    '--from',
+    'a "b" c',
+    'd ef',
+    'g h'
+  ]);
+  expect(parsePairs('A=1\n\n X-Key : a:b=c \n')).toEqual({ A: '1', 'X-Key': 'a:b=c' });
+  expect(parsePairs('A=1\nnothing')).toBeUndefined();
 });
 
 test('a server is added as a program or as an address', () => {
@@ -149,11 +155,11 @@ test('rules are listed with where they are from, the strictest first, and only o
 });
 
 test('the rule of "always" is shown as it will stand in the file, or why there is none', () => {
-  expect(JSON.parse(ruleJson({ decision: 'allow', rule: 'docs' }))).toEqual({
+  expect(JSON.parse(formatRule({ decision: 'allow', rule: 'docs' }))).toEqual({
     toolCall: { approval: { allow: { docs: {} } } }
   });
-  const proposal = (found: React.ComponentProps<typeof Proposal>['found'], trouble = ''): string =>
-    shown(<Proposal found={found} trouble={trouble} busy={false} words="" onWrite={nothing} onBack={nothing} />);
+  const proposal = (found: React.ComponentProps<typeof RuleProposal>['found'], trouble = ''): string =>
+    shown(<RuleProposal found={found} trouble={trouble} busy={false} words="" onWrite={nothing} onBack={nothing} />);
   const places = [{ scope: 'workspace', file: '.eca/config.json' }] as const;
   expect(buttons(proposal({ rule: OWN, places }))).toEqual(['Write the rule and run', 'Back']);
   expect(proposal({ places: [] }, 'It would ask all the same.')).toContain('It would ask all the same.');
@@ -161,7 +167,7 @@ test('the rule of "always" is shown as it will stand in the file, or why there i
 });
 
 async function meet(): Promise<readonly [Session, unknown[]]> {
-  const [ours, theirs] = pair();
+  const [ours, theirs] = createLinks();
   const server = new Peer<ServerMethods, ClientMethods>(theirs);
   const heard: unknown[] = [];
   const defaults = { chatDefaultModel: 'a/b', chatBehaviors: [], chatDefaultBehavior: '', chatWelcomeMessage: '' };
@@ -178,14 +184,14 @@ async function meet(): Promise<readonly [Session, unknown[]]> {
   server.handle('chat/toolCallApprove', params => {
     heard.push(['approve', params]);
   });
-  const session = new Session({ open: () => Promise.resolve(ours), newId: () => 'a', later: () => nothing });
+  const session = new Session({ open: () => Promise.resolve(ours), newId: () => 'a', callLater: () => nothing });
   await session.connect();
   return [session, heard];
 }
 
 test('a rule is written, the call runs, and what was written can be taken back', async () => {
   const [session, heard] = await meet();
-  const always = new Always(() => session);
+  const always = new ApprovalRules(() => session);
   const rule = { decision: 'allow', rule: 'docs' } as const;
   await always.write('t', rule, 'global');
   expect(always.current()).toEqual({ t: { rule, file: '.eca/config.json' } });
@@ -217,38 +223,38 @@ test('costs are told by message, chat, notebook and day; what has no price is sa
 });
 
 test('the status bar says what somebody must do first, then the model and its price', () => {
-  const state = { ...initial('a'), connection: 'open', configured: true, models: ['x/big'] } as const;
-  const chat = { ...newChat('a'), selection: { model: 'x/big' } };
-  expect(statusText(state, chat, trans)).toBe('Assistant: big');
-  expect(statusText({ ...state, models: [] }, newChat('a'), trans)).toBe('Assistant · no model');
+  const state = { ...createState('a'), connection: 'open', configured: true, models: ['x/big'] } as const;
+  const chat = { ...createChat('a'), selection: { model: 'x/big' } };
+  expect(describeStatus(state, chat, trans)).toBe('Assistant: big');
+  expect(describeStatus({ ...state, models: [] }, createChat('a'), trans)).toBe('Assistant · no model');
   const usage = { type: 'usage', messageInputTokens: 1, messageOutputTokens: 1, sessionTokens: 1500 } as const;
   const running = { ...chat, status: 'running', usage } as const;
-  expect(statusText(state, running, trans)).toBe('Assistant: big · running · 1.5k tokens');
+  expect(describeStatus(state, running, trans)).toBe('Assistant: big · running · 1.5k tokens');
   const asked = { ...running, questions: [{ chatId: 'a', question: 'Which?', allowFreeform: true, key: 1 }] };
-  expect(statusText(state, asked, trans)).toMatch(/waits for you/);
-  expect(statusText({ ...state, connection: 'lost' }, chat, trans)).toMatch(/not connected/);
+  expect(describeStatus(state, asked, trans)).toMatch(/waits for you/);
+  expect(describeStatus({ ...state, connection: 'lost' }, chat, trans)).toMatch(/not connected/);
 });
 
 test('what Lab keeps that the schema does not know is the default', () => {
-  expect(preferences({ side: 'left', sendKey: 'Shift+Enter', chips: false })).toEqual({
+  expect(readPreferences({ side: 'left', sendKey: 'Shift+Enter', chips: false })).toEqual({
     side: 'left',
     sendKey: 'Shift+Enter',
     chips: false
   });
-  expect(preferences({ side: 'up', sendKey: 5, chips: 'no' })).toEqual(DEFAULTS);
+  expect(readPreferences({ side: 'up', sendKey: 5, chips: 'no' })).toEqual(DEFAULTS);
 });
 
 test('a provider that signs in is known from then on', () => {
   const params = { id: 'a', configured: true, auth: { status: 'authenticated' }, models: [] } as const;
-  const state = reduce(initial('a'), { type: 'told', method: 'providers/updated', params });
+  const state = reduce(createState('a'), { type: 'told', method: 'providers/updated', params });
   expect(state.providers).toEqual({ a: params });
 });
 
 test('a flag stands at its message, whenever it was set', () => {
   const say = (role: 'user' | 'system', content: object) => ({ chatId: 'a', role, content }) as never;
   const text = { type: 'text', text: 'One', contentId: 'c1' };
-  const two = told(told([], say('user', text)), say('user', { ...text, contentId: 'c2' }));
-  const blocks = told(two, say('system', { type: 'flag', text: 'here', contentId: 'c1' }));
+  const two = addContent(addContent([], say('user', text)), say('user', { ...text, contentId: 'c2' }));
+  const blocks = addContent(two, say('system', { type: 'flag', text: 'here', contentId: 'c1' }));
   expect(blocks.map(({ kind }) => kind)).toEqual(['user', 'flag', 'user']);
   expect(new Set(blocks.map(({ key }) => key)).size).toBe(3);
 });

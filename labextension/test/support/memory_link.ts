@@ -24,7 +24,7 @@ class End implements Link {
 }
 
 /** Two ends of one link in memory. */
-export function pair(): [Link, Link] {
+export function createLinks(): [Link, Link] {
   const [left, right] = [new End(), new End()];
   left.other = right;
   right.other = left;

@@ -12,7 +12,7 @@ import { Peer } from '../../src/wire/rpc';
 import { Session } from '../../src/chat/session';
 import { Changes } from '../../src/view/transcript/Changes';
 import { EnvProvider } from '../../src/view/common/env';
-import { pair } from '../support/memory_link';
+import { createLinks } from '../support/memory_link';
 
 const nothing = (): void => undefined;
 const text = {
@@ -47,7 +47,7 @@ const FILE: Change = {
 
 /** A session with a server that has these changes; what is kept or taken back goes, but for what is refused. */
 async function met(): Promise<[Session, string[]]> {
-  const [ours, theirs] = pair();
+  const [ours, theirs] = createLinks();
   const server = new Peer<ServerMethods, ClientMethods>(theirs);
   const heard: string[] = [];
   let changes = [CELL, FILE];
@@ -68,7 +68,7 @@ async function met(): Promise<[Session, string[]]> {
     const left = ids.includes(FILE.id) ? [{ id: FILE.id, shown: 'a.bin', why: 'changed' }] : [];
     return { reverted: [], left };
   });
-  const session = new Session({ open: () => Promise.resolve(ours), newId: () => 'a', later: () => nothing });
+  const session = new Session({ open: () => Promise.resolve(ours), newId: () => 'a', callLater: () => nothing });
   await session.connect();
   await loadChanges(session, 'a');
   return [session, heard];
@@ -91,7 +91,7 @@ test('what cannot be taken back is said, and stays', async () => {
 });
 
 test('a server that cannot tell is not complained about', async () => {
-  const session = new Session({ open: () => Promise.reject(new Error()), newId: () => 'a', later: () => nothing });
+  const session = new Session({ open: () => Promise.reject(new Error()), newId: () => 'a', callLater: () => nothing });
   await loadChanges(session, 'a');
   expect([session.chat.changes, session.state.messages]).toEqual([[], []]);
 });

@@ -5,14 +5,14 @@ import * as React from 'react';
 import { renderToStaticMarkup } from 'react-dom/server';
 import { expect, test } from 'vitest';
 
-import { about, Estimate, exact } from '../../src/chat/estimates';
-import { wholeOutput } from '../../src/chat/tool_output';
+import { estimatePrompt, Estimate, estimateWithRequest } from '../../src/chat/estimates';
+import { fetchWholeOutput } from '../../src/chat/tool_output';
 import { ChatContext, ClientMethods, ServerMethods } from '../../src/wire/protocol';
 import { Code, Peer, RpcError } from '../../src/wire/rpc';
 import { Session } from '../../src/chat/session';
 import { EnvProvider } from '../../src/view/common/env';
 import { Figures } from '../../src/view/composer/Estimate';
-import { pair } from '../support/memory_link';
+import { createLinks } from '../support/memory_link';
 
 const nothing = (): void => undefined;
 const IMAGE: ChatContext = { type: 'image', mediaType: 'image/png', base64: 'AAAA' };
@@ -22,7 +22,7 @@ const OUTPUT = 'one two three four';
 type Asked = ClientMethods['chat/estimate']['params'];
 
 async function met(refuses = false): Promise<[Session, Asked[]]> {
-  const [ours, theirs] = pair();
+  const [ours, theirs] = createLinks();
   const server = new Peer<ServerMethods, ClientMethods>(theirs);
   const heard: Asked[] = [];
   const defaults = { chatDefaultModel: 'a/b', chatBehaviors: [], chatDefaultBehavior: '', chatWelcomeMessage: '' };
@@ -39,33 +39,33 @@ async function met(refuses = false): Promise<[Session, Asked[]]> {
     const text = OUTPUT.slice(offset, offset + 5);
     return { text, offset, end: offset + text.length, total: OUTPUT.length };
   });
-  const session = new Session({ open: () => Promise.resolve(ours), newId: () => 'a', later: () => nothing });
+  const session = new Session({ open: () => Promise.resolve(ours), newId: () => 'a', callLater: () => nothing });
   await session.connect();
   return [session, heard];
 }
 
 test('while one types no image is sent, and nothing is asked for word for word', async () => {
   const [session, heard] = await met();
-  expect(await about(session, 'Why?', [IMAGE, NOTE])).toMatchObject({ inputTokens: 1234 });
+  expect(await estimatePrompt(session, 'Why?', [IMAGE, NOTE])).toMatchObject({ inputTokens: 1234 });
   expect(heard[0]?.contexts).toEqual([NOTE]);
   expect(heard[0]).not.toHaveProperty('request');
 });
 
 test('the exact request is that of all that would be sent', async () => {
   const [session, heard] = await met();
-  expect((await exact(session, 'Why?', [IMAGE, NOTE]))?.request).toBe('{}');
+  expect((await estimateWithRequest(session, 'Why?', [IMAGE, NOTE]))?.request).toBe('{}');
   expect(heard[0]?.contexts).toEqual([IMAGE, NOTE]);
 });
 
 test('a server without estimates says nothing while one types', async () => {
   const [session] = await met(true);
-  expect(await about(session, 'Why?', [])).toBeUndefined();
+  expect(await estimatePrompt(session, 'Why?', [])).toBeUndefined();
   expect(session.state.messages).toEqual([]);
 });
 
 test('an output that was too long is fetched part by part', async () => {
   const [session] = await met();
-  expect(await wholeOutput(session, 't')).toBe(OUTPUT);
+  expect(await fetchWholeOutput(session, 't')).toBe(OUTPUT);
 });
 
 function figures(estimate: Partial<Estimate>): string {

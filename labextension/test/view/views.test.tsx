@@ -7,8 +7,8 @@ import { expect, test } from 'vitest';
 
 import { Block, ToolBlock } from '../../src/chat/blocks';
 import { TaskDetails, ToolCallDetails } from '../../src/wire/protocol';
-import { newChat, initial } from '../../src/chat/state';
-import { announcement } from '../../src/view/announcement';
+import { createChat, createState } from '../../src/chat/state';
+import { describeForScreenReader } from '../../src/view/announcement';
 import { begun } from '../../src/view/tools/Approval';
 import { BlockView } from '../../src/view/transcript/BlockView';
 import { Chips } from '../../src/view/composer/Chips';
@@ -214,12 +214,14 @@ test('what is sent along is named, and whether it is', () => {
 });
 
 test('a screen reader hears what changes, not each word', () => {
-  const state = initial('a');
-  const chat = newChat('a');
-  expect(announcement(state, chat, trans)).toBe('');
-  expect(announcement(state, { ...chat, status: 'running' }, trans)).toContain('working');
-  expect(announcement(state, { ...chat, status: 'running', blocks: [CALL] }, trans)).toContain('approval is needed');
-  expect(announcement({ ...state, connection: 'lost' }, chat, trans)).toContain('lost');
+  const state = createState('a');
+  const chat = createChat('a');
+  expect(describeForScreenReader(state, chat, trans)).toBe('');
+  expect(describeForScreenReader(state, { ...chat, status: 'running' }, trans)).toContain('working');
+  expect(describeForScreenReader(state, { ...chat, status: 'running', blocks: [CALL] }, trans)).toContain(
+    'approval is needed'
+  );
+  expect(describeForScreenReader({ ...state, connection: 'lost' }, chat, trans)).toContain('lost');
 });
 
 test('a call tells why it asks, runs or is forbidden', () => {

@@ -5,11 +5,11 @@ import { renderToStaticMarkup } from 'react-dom/server';
 import { expect, test, vi } from 'vitest';
 
 import { Session } from '../../src/chat/session';
-import { Deciding } from '../../src/view/PendingDecisions';
+import { PendingDecisions } from '../../src/view/PendingDecisions';
 import { EnvProvider } from '../../src/view/common/env';
-import { cardSession } from '../../src/widget/card';
+import { createCardSession } from '../../src/widget/card';
 import { WidgetModel } from '../../src/widget/model';
-import { words } from '../../src/widget/untranslated';
+import { untranslated } from '../../src/widget/untranslated';
 
 interface Message {
   readonly id?: number | string;
@@ -82,7 +82,7 @@ const ASKED = { chatId: 'c1', question: 'Which?', options: [{ label: 'Ape' }], a
 
 async function dealt(): Promise<{ kernel: Kernel; session: Session }> {
   const kernel = new Kernel();
-  const session = cardSession(kernel);
+  const session = createCardSession(kernel);
   await session.connect();
   expect(kernel.said.map(({ method }) => method)).toEqual(['initialize', 'initialized', 'chat/list']);
   kernel.said.length = 0;
@@ -92,10 +92,10 @@ async function dealt(): Promise<{ kernel: Kernel; session: Session }> {
 function shown(session: Session): string {
   const nothing = (): void => undefined;
   const code = { copy: () => Promise.resolve(), place: undefined };
-  const env = { trans: words, code, markdown: () => Promise.resolve(), openPath: nothing, showCell: nothing };
+  const env = { trans: untranslated, code, markdown: () => Promise.resolve(), openPath: nothing, showCell: nothing };
   return renderToStaticMarkup(
     <EnvProvider value={env}>
-      <Deciding session={session} onDecide={nothing} />
+      <PendingDecisions session={session} onDecide={nothing} />
     </EnvProvider>
   );
 }

@@ -7,8 +7,8 @@ import { expect, test } from 'vitest';
 import { LinkError } from '../../src/wire/rpc';
 import { openChannel } from '../../src/widget/channel';
 import { WidgetModel } from '../../src/widget/model';
-import { Gone } from '../../src/widget/WidgetPanel';
-import { words } from '../../src/widget/untranslated';
+import { KernelGone } from '../../src/widget/WidgetPanel';
+import { untranslated } from '../../src/widget/untranslated';
 
 /** A model that one or more pages show: what the kernel says, all of them hear. */
 class Model implements WidgetModel {
@@ -115,16 +115,16 @@ test('a kernel that is silent is pointed out, and may answer later', async () =>
 
 test('a panel whose kernel is gone says that it is a record, and how to go on', () => {
   const code = { copy: () => Promise.resolve(), place: undefined };
-  const env = { trans: words, code, markdown: () => Promise.resolve(), openPath: nothing, showCell: nothing };
-  const record = renderToStaticMarkup(<Gone env={env} chat="abc" />);
+  const env = { trans: untranslated, code, markdown: () => Promise.resolve(), openPath: nothing, showCell: nothing };
+  const record = renderToStaticMarkup(<KernelGone env={env} chat="abc" />);
   expect(record).toContain('this is a record');
   expect(record).toContain('<code>%load_ext jupyter_eca\n%eca panel abc</code>');
-  expect(renderToStaticMarkup(<Gone env={env} chat="" />)).not.toContain('record');
+  expect(renderToStaticMarkup(<KernelGone env={env} chat="" />)).not.toContain('record');
 });
 
-test('words are filled in as Lab fills them in', () => {
-  expect(words.__('%1 of %2', 'a', 2)).toBe('a of 2');
-  expect(words.__('100 %%')).toBe('100 %');
-  expect(words._n('%1 change', '%1 changes', 1)).toBe('1 change');
-  expect(words._n('%1 change', '%1 changes', 3)).toBe('3 changes');
+test('untranslated words are filled in as Lab fills them in', () => {
+  expect(untranslated.__('%1 of %2', 'a', 2)).toBe('a of 2');
+  expect(untranslated.__('100 %%')).toBe('100 %');
+  expect(untranslated._n('%1 change', '%1 changes', 1)).toBe('1 change');
+  expect(untranslated._n('%1 change', '%1 changes', 3)).toBe('3 changes');
 });

@@ -13,7 +13,7 @@ import {
   ServerMethods
 } from '../../src/wire/protocol';
 import { Peer } from '../../src/wire/rpc';
-import { pair } from '../support/memory_link';
+import { createLinks } from '../support/memory_link';
 
 /** A server with these chats, which notes what it was told. */
 class Server {
@@ -49,14 +49,14 @@ function chat(id: ChatId, status: ChatStatus): ChatSummary {
 }
 
 async function connected(...chats: ChatSummary[]): Promise<[Client, Server]> {
-  const [left, right] = pair();
+  const [left, right] = createLinks();
   const server = new Server(new Peer(right), chats);
   return [await Client.connect(left), server];
 }
 
 test('the client greets before it asks', async () => {
   const [client, server] = await connected();
-  await client.chatList();
+  await client.listChats();
   expect(server.told).toEqual(['initialize', 'initialized', 'chat/list']);
 });
 
@@ -84,15 +84,17 @@ test('nothing is sent where nothing runs', async () => {
 });
 
 test('a page with notebooks says so, tells what is wrong in them, and refuses in words for the model', async () => {
-  const [ours, theirs] = pair();
+  const [ours, theirs] = createLinks();
   const server = new Server(new Peer(theirs), []);
   const refuse = (): never => {
     throw new Error('cell 3f6c is gone');
   };
-  const diagnostics = ({ uri }: EditorGetDiagnosticsParams): EditorGetDiagnosticsResult => ({ message: uri ?? 'all' });
+  const getDiagnostics = ({ uri }: EditorGetDiagnosticsParams): EditorGetDiagnosticsResult => ({
+    message: uri ?? 'all'
+  });
   const list = (): NotebookListResult => ({ notebooks: [] });
-  const rewritten = (): void => undefined;
-  const notebooks = { list, read: refuse, edit: refuse, run: refuse, open: refuse, diagnostics, rewritten };
+  const receiveRewrite = (): void => undefined;
+  const notebooks = { list, read: refuse, edit: refuse, run: refuse, open: refuse, getDiagnostics, receiveRewrite };
   await Client.connect(ours, undefined, notebooks);
   expect(server.greeting?.capabilities?.codeAssistant?.notebook).toBe(true);
   expect(server.greeting?.capabilities?.codeAssistant?.editor).toEqual({ diagnostics: true });

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 
 import { Code, LinkError, Peer, RpcError } from '../../src/wire/rpc';
-import { pair } from '../support/memory_link';
+import { createLinks } from '../support/memory_link';
 
 interface Asking {
   double: { params: { n: number }; result: number };
@@ -13,7 +13,7 @@ interface Nothing {
 }
 
 function peers(): [Peer<Asking, Nothing>, Peer<Nothing, Asking>] {
-  const [left, right] = pair();
+  const [left, right] = createLinks();
   return [new Peer<Asking, Nothing>(left), new Peer<Nothing, Asking>(right)];
 }
 
@@ -38,7 +38,7 @@ test('answers that come in another order find their questions', async () => {
 });
 
 test('a handler without a result answers null', async () => {
-  const [left, right] = pair();
+  const [left, right] = createLinks();
   const asking = new Peer<Asking, Nothing>(left);
   new Peer<Nothing, { shutdown: { params: unknown; result: void } }>(right).handle('shutdown', () => undefined);
   expect(await asking.request('shutdown', {})).toBeNull();
@@ -81,7 +81,7 @@ test('a notification that nobody handles is ignored', async () => {
 });
 
 test('text that is no message is answered with a parse error', async () => {
-  const [left, right] = pair();
+  const [left, right] = createLinks();
   new Peer<Nothing, Asking>(right);
   const answer = new Promise<string>(resolve => {
     left.listen(resolve, () => undefined);
@@ -91,7 +91,7 @@ test('text that is no message is answered with a parse error', async () => {
 });
 
 test('a link that closes ends what waits for an answer', async () => {
-  const [left, right] = pair();
+  const [left, right] = createLinks();
   const asking = new Peer<Asking, Nothing>(left);
   const asked = asking.request('double', { n: 1 });
   right.close();
@@ -105,7 +105,7 @@ test('a closed peer refuses to ask', async () => {
 });
 
 test('a request that is taken back tells its handler, and is answered with the code for it', async () => {
-  const [link, other] = pair();
+  const [link, other] = createLinks();
   const answered: string[] = [];
   link.listen(
     text => answered.push(text),

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 
 import { TOLD } from '../../src/wire/protocol';
-import { misfit } from '../../src/wire/validate';
+import { findMisfit } from '../../src/wire/validate';
 
 const FOLDER = join(import.meta.dirname, '..', '..', '..', 'tests', 'fixtures', 'wire');
 
@@ -21,7 +21,7 @@ const told = readdirSync(FOLDER)
 
 test('everything that a server tells fits', () => {
   expect(told.length).toBeGreaterThan(30);
-  expect(told.filter(({ method, params }) => misfit(MODELS[method] ?? '', params) !== undefined)).toEqual([]);
+  expect(told.filter(({ method, params }) => findMisfit(MODELS[method] ?? '', params) !== undefined)).toEqual([]);
 });
 
 test('with any one text, number or list of it made something else it does not, or that is of no matter', () => {
@@ -29,7 +29,7 @@ test('with any one text, number or list of it made something else it does not, o
   const missed = told.flatMap(({ method, params }) =>
     Object.keys(params as object)
       .filter(key => typeof (params as Record<string, unknown>)[key] !== 'object')
-      .filter(key => misfit(MODELS[method] ?? '', { ...(params as object), [key]: wrong }) === undefined)
+      .filter(key => findMisfit(MODELS[method] ?? '', { ...(params as object), [key]: wrong }) === undefined)
       .map(key => `${method} ${key}`)
   );
   expect(missed).toEqual([]);
@@ -37,12 +37,14 @@ test('with any one text, number or list of it made something else it does not, o
 
 test('where it is wrong is told', () => {
   const content = { type: 'usage', sessionTokens: 'many', messageInputTokens: 1, messageOutputTokens: 1 };
-  expect(misfit('ChatContentReceivedParams', { chatId: 'c', role: 'system', content })).toBe('.content.sessionTokens');
-  expect(misfit('JobsListResult', { jobs: [3] })).toBe('.jobs[0]');
-  expect(misfit('ShowMessageParams', undefined)).toBe('');
+  expect(findMisfit('ChatContentReceivedParams', { chatId: 'c', role: 'system', content })).toBe(
+    '.content.sessionTokens'
+  );
+  expect(findMisfit('JobsListResult', { jobs: [3] })).toBe('.jobs[0]');
+  expect(findMisfit('ShowMessageParams', undefined)).toBe('');
 });
 
 test('what is not known yet fits', () => {
   const params = { chatId: 7, role: 'system', content: { type: 'hologram', depth: 3 }, mood: 'good' };
-  expect(misfit('ChatContentReceivedParams', params)).toBeUndefined();
+  expect(findMisfit('ChatContentReceivedParams', params)).toBeUndefined();
 });

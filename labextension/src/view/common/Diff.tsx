@@ -3,7 +3,7 @@
 import * as React from 'react';
 
 import { DiffKind, parseDiff } from '../../render/unified_diff';
-import { plain } from '../../render/format';
+import { toPlainText } from '../../render/format';
 import { useEnv } from './env';
 
 const MOST_LINES = 400;
@@ -32,7 +32,7 @@ export const Diff = React.memo(function Diff({ diff }: { readonly diff: string }
               </td>
               <td className="eca-Diff-text">
                 <span className="eca-Hidden">{says[line.kind]}</span>
-                {plain(line.text).slice(0, 2000)}
+                {toPlainText(line.text).slice(0, 2000)}
               </td>
             </tr>
           ))}

@@ -2,7 +2,7 @@
 
 import * as React from 'react';
 
-import { plain } from '../../render/format';
+import { toPlainText } from '../../render/format';
 import { useEnv } from './env';
 
 const FIRST = 4000;
@@ -12,7 +12,7 @@ export const LongText = React.memo(function LongText({ text }: { readonly text: 
   const { trans } = useEnv();
   const [size, setSize] = React.useState(FIRST);
   // Cut before it is cleaned: cleaning ten megabytes to show four kilobytes would be felt.
-  const shown = React.useMemo(() => plain(text.slice(0, size)), [text, size]);
+  const shown = React.useMemo(() => toPlainText(text.slice(0, size)), [text, size]);
   return (
     <div className="eca-LongText">
       <pre dir="auto" tabIndex={0}>

@@ -2,7 +2,7 @@
 
 import * as React from 'react';
 
-import { segments } from '../../render/markdown_segments';
+import { splitSegments } from '../../render/markdown_segments';
 import { useEnv } from './env';
 import { LongText } from './LongText';
 
@@ -12,7 +12,7 @@ const LONGEST_PIECE = 50_000;
 export const Markdown = React.memo(function Markdown({ text }: { readonly text: string }): React.ReactElement {
   return (
     <div className="eca-Markdown">
-      {segments(text).map((piece, index) => (
+      {splitSegments(text).map((piece, index) => (
         <Piece key={index} text={piece} />
       ))}
     </div>

@@ -3,7 +3,7 @@
 import type { TranslationBundle } from '@jupyterlab/translation';
 import * as React from 'react';
 
-import type { Always } from '../../chat/approval_rules';
+import type { ApprovalRules } from '../../chat/approval_rules';
 import type { Flags } from '../../chat/flags';
 import type { FindCell } from '../../chat/pasted_cells';
 import type { CodeTools } from '../../render/code_types';
@@ -15,14 +15,14 @@ export interface Env {
   /** Fills an element with Markdown that is not trusted. */
   readonly markdown: (host: HTMLElement, text: string) => Promise<void>;
   /** All of what a tool call has put out, of which it shows a part. */
-  readonly wholeOutput?: (toolCallId: string) => Promise<string | undefined>;
+  readonly fetchWholeOutput?: (toolCallId: string) => Promise<string | undefined>;
   readonly openPath: (path: string) => void;
   /** Brings a notebook to the front, and a cell of it into sight. */
   readonly showCell: (path: string, cellId?: string) => void;
   readonly findCell?: FindCell;
-  readonly preferred?: Observed<Preferences>;
+  readonly preferences?: Observed<Preferences>;
   readonly openSettings?: () => void;
-  readonly always?: Always;
+  readonly approvalRules?: ApprovalRules;
   readonly flags?: Flags;
 }
 
@@ -47,10 +47,10 @@ const unchanging = (): (() => void) => () => undefined;
 const defaults = (): Preferences => DEFAULTS;
 
 export function usePreferences(): Preferences {
-  const { preferred } = useEnv();
+  const { preferences } = useEnv();
   return React.useSyncExternalStore(
-    preferred?.subscribe ?? unchanging,
-    preferred?.current ?? defaults,
-    preferred?.current ?? defaults
+    preferences?.subscribe ?? unchanging,
+    preferences?.current ?? defaults,
+    preferences?.current ?? defaults
   );
 }

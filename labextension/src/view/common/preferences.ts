@@ -12,7 +12,7 @@ export interface Preferences {
 export const DEFAULTS: Preferences = { side: 'right', sendKey: 'Enter', chips: true };
 
 /** The schema has the same values; what does not fit it is the default. */
-export function preferences({ side, sendKey, chips }: Readonly<Record<string, unknown>>): Preferences {
+export function readPreferences({ side, sendKey, chips }: Readonly<Record<string, unknown>>): Preferences {
   return {
     side: side === 'left' ? side : DEFAULTS.side,
     sendKey: sendKey === 'Shift+Enter' ? sendKey : DEFAULTS.sendKey,
@@ -23,7 +23,7 @@ export function preferences({ side, sendKey, chips }: Readonly<Record<string, un
 /** The file of the schema, by which Lab knows the settings. */
 const ID = 'jupyter-eca:plugin';
 
-export class Preferred {
+export class PreferenceStore {
   private value = DEFAULTS;
   private readonly watchers = new Set<() => void>();
 
@@ -53,7 +53,7 @@ export class Preferred {
     const settings = await registry.load(ID);
     const take = (): void => {
       const before = this.value;
-      this.set(preferences(settings.composite));
+      this.set(readPreferences(settings.composite));
       if (this.value.side !== before.side) {
         place(this.value.side);
       }

@@ -2,7 +2,7 @@
 
 import * as React from 'react';
 
-import { called, keyOf } from '../../chat/suggestions';
+import { describeContext, keyOf } from '../../chat/suggestions';
 import { ChatContext } from '../../wire/protocol';
 import { kindIcon } from './Completion';
 import { useEnv } from '../common/env';
@@ -50,7 +50,7 @@ export function Chips({ around, aroundOn, onAround, contexts, onRemove }: Props)
         </li>
       )}
       {contexts.map(context => {
-        const { label, detail } = called(context);
+        const { label, detail } = describeContext(context);
         return (
           <li key={keyOf(context)} className="eca-Chip" title={detail}>
             {context.type === 'image' && 'base64' in context ? (

@@ -2,8 +2,8 @@
 
 import * as React from 'react';
 
-import { Offer } from '../../chat/suggestions';
-import { Trigger, trigger } from '../../chat/completion_trigger';
+import { Suggestion } from '../../chat/suggestions';
+import { Trigger, findTrigger } from '../../chat/completion_trigger';
 import { useEnv } from '../common/env';
 import { Icon, IconName } from '../common/Icon';
 
@@ -35,7 +35,7 @@ const PAUSE_MS = 60;
 export interface Completing {
   readonly trigger: Trigger;
   /** Undefined until the first answer is there, null where there is none. */
-  readonly offers: readonly Offer[] | null | undefined;
+  readonly offers: readonly Suggestion[] | null | undefined;
   readonly active: number;
 }
 
@@ -49,11 +49,11 @@ interface Completer {
 export function useCompletion(
   text: string,
   cursor: number,
-  query: (trigger: Trigger) => Promise<readonly Offer[]>
+  query: (trigger: Trigger) => Promise<readonly Suggestion[]>
 ): Completer {
-  const found = React.useMemo(() => trigger(text, cursor), [text, cursor]);
+  const found = React.useMemo(() => findTrigger(text, cursor), [text, cursor]);
   const { kind, start, query: word } = found ?? {};
-  const [offers, setOffers] = React.useState<readonly Offer[] | null>();
+  const [offers, setOffers] = React.useState<readonly Suggestion[] | null>();
   const [active, setActive] = React.useState(0);
   const [closed, setClosed] = React.useState<string>();
   const place = found === undefined ? '' : `${found.kind}${String(start)}`;
@@ -98,7 +98,7 @@ export function useCompletion(
 interface Props {
   readonly id: string;
   readonly completing: Completing;
-  readonly onTake: (offer: Offer) => void;
+  readonly onTake: (offer: Suggestion) => void;
 }
 
 export function Completion({ id, completing, onTake }: Props): React.ReactElement | null {

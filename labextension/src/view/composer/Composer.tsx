@@ -3,11 +3,11 @@
 
 import * as React from 'react';
 
-import { imageContext, images, LARGEST_IMAGE } from '../../chat/images';
-import { cellContext, cellsIn, PastedCell } from '../../chat/pasted_cells';
-import { keyOf, Offer } from '../../chat/suggestions';
+import { toImageContext, listImages, LARGEST_IMAGE } from '../../chat/images';
+import { toCellContext, parseCells, PastedCell } from '../../chat/pasted_cells';
+import { keyOf, Suggestion } from '../../chat/suggestions';
 import { ChatContext } from '../../wire/protocol';
-import { replaced, Trigger } from '../../chat/completion_trigger';
+import { replaceTrigger, Trigger } from '../../chat/completion_trigger';
 import { useCellDrop } from './cell_drop';
 import { Around, Chips } from './Chips';
 import { Completion, useCompletion } from './Completion';
@@ -28,7 +28,7 @@ interface Props {
   readonly draft: Draft;
   readonly around: Around | undefined;
   readonly asks: Asks;
-  readonly query: (trigger: Trigger, contexts: readonly ChatContext[]) => Promise<readonly Offer[]>;
+  readonly query: (trigger: Trigger, contexts: readonly ChatContext[]) => Promise<readonly Suggestion[]>;
   /** Whether it was taken: else the words stay in the box. `later`: not before the turn under way has ended. */
   readonly onSend: (
     text: string,
@@ -63,9 +63,9 @@ export function Composer(props: Props): React.ReactElement {
   useDraft(props.draft, put);
   useGrowing(box, text);
 
-  const take = (offer: Offer): void => {
+  const take = (offer: Suggestion): void => {
     if (completing !== undefined) {
-      put(...replaced(text, completing.trigger, offer.insert ?? ''));
+      put(...replaceTrigger(text, completing.trigger, offer.insert ?? ''));
       if (offer.context !== undefined) {
         add(offer.context);
       }
@@ -75,20 +75,20 @@ export function Composer(props: Props): React.ReactElement {
     setContexts(before => [...before.filter(other => keyOf(other) !== keyOf(context)), context]);
   };
   const attach = (data: DataTransfer): boolean => {
-    for (const file of images(data)) {
+    for (const file of listImages(data)) {
       if (file.size > LARGEST_IMAGE) {
         props.onTrouble(trans.__('This image is too large: 5 MB is the most.'));
       } else {
-        void imageContext(file).then(add, () => {
+        void toImageContext(file).then(add, () => {
           props.onTrouble(trans.__('This image cannot be read.'));
         });
       }
     }
-    return images(data).length > 0;
+    return listImages(data).length > 0;
   };
   const attachCells = (cells: readonly PastedCell[]): void => {
     for (const cell of cells) {
-      add(cellContext(cell, findCell));
+      add(toCellContext(cell, findCell));
     }
     box.current?.focus();
   };
@@ -196,7 +196,7 @@ export function Composer(props: Props): React.ReactElement {
         }}
         onKeyDown={onKeyDown}
         onPaste={event => {
-          const cells = cellsIn(event.clipboardData.getData('text/plain'));
+          const cells = parseCells(event.clipboardData.getData('text/plain'));
           if (cells !== undefined || attach(event.clipboardData)) {
             event.preventDefault();
             attachCells(cells ?? []);

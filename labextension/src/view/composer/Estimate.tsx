@@ -4,7 +4,7 @@ import * as React from 'react';
 
 import type { Estimate } from '../../chat/estimates';
 import { ChatContext } from '../../wire/protocol';
-import { count, dollars } from '../../render/format';
+import { formatCount, formatCost } from '../../render/format';
 import { useEnv } from '../common/env';
 import { IconButton } from '../common/Icon';
 import { LongText } from '../common/LongText';
@@ -80,11 +80,11 @@ export function Figures({ estimate }: { readonly estimate: Estimate }): React.Re
         title={trans.__('Estimated: what %1 would read before it answers', model)}
       >
         {full
-          ? trans.__('≈ %1 tokens, more than the %2 it takes', count(inputTokens), count(contextLimit))
-          : trans.__('≈ %1 tokens', count(inputTokens))}
+          ? trans.__('≈ %1 tokens, more than the %2 it takes', formatCount(inputTokens), formatCount(contextLimit))
+          : trans.__('≈ %1 tokens', formatCount(inputTokens))}
       </span>
       <span title={trans.__('The answer costs besides')}>
-        {cost === undefined ? trans.__('price unknown') : trans.__('%1 + answer', dollars(String(cost)))}
+        {cost === undefined ? trans.__('price unknown') : trans.__('%1 + answer', formatCost(String(cost)))}
       </span>
     </>
   );

@@ -3,7 +3,7 @@
 import * as React from 'react';
 
 import { ChatId } from '../../wire/protocol';
-import { AlwaysForm } from './RuleProposal';
+import { RuleForm } from './RuleProposal';
 import { useEnv } from '../common/env';
 
 export interface Decide {
@@ -24,14 +24,14 @@ export function Approval({
   onApprove,
   onReject
 }: Omit<Decide, 'onBackground'> & { readonly id: string }): React.ReactElement {
-  const { trans, always } = useEnv();
+  const { trans, approvalRules } = useEnv();
   const [ruling, setRuling] = React.useState(false);
   const [rejecting, setRejecting] = React.useState(begun.has(id));
-  if (ruling && always !== undefined) {
+  if (ruling && approvalRules !== undefined) {
     return (
-      <AlwaysForm
+      <RuleForm
         id={id}
-        always={always}
+        always={approvalRules}
         onBack={() => {
           setRuling(false);
         }}
@@ -70,7 +70,7 @@ export function Approval({
       >
         {trans.__('Approve for session')}
       </button>
-      {always !== undefined && (
+      {approvalRules !== undefined && (
         <button
           type="button"
           className="eca-Button"

@@ -3,7 +3,7 @@
 import * as React from 'react';
 
 import { ToolBlock } from '../../chat/blocks';
-import { plain } from '../../render/format';
+import { toPlainText } from '../../render/format';
 import { Decide } from './Approval';
 import { useEnv } from '../common/env';
 
@@ -12,10 +12,10 @@ const LINES = 6;
 
 type Props = NonNullable<ToolBlock['progress']> & Pick<Decide, 'onBackground'> & { readonly id: string };
 
-export function Progress({ id, text, progress, total, background, onBackground }: Props): React.ReactElement {
+export function CallProgress({ id, text, progress, total, background, onBackground }: Props): React.ReactElement {
   const { trans } = useEnv();
   const known = progress !== undefined && total !== undefined && total > 0;
-  const tail = plain(text).trimEnd().split('\n').slice(-LINES).join('\n');
+  const tail = toPlainText(text).trimEnd().split('\n').slice(-LINES).join('\n');
   return (
     <div className="eca-Tool-progress">
       {known && (

@@ -3,7 +3,7 @@
 import * as React from 'react';
 
 import { Task, TaskDetails } from '../../wire/protocol';
-import { plain } from '../../render/format';
+import { toPlainText } from '../../render/format';
 import { useEnv } from '../common/env';
 import { Icon } from '../common/Icon';
 
@@ -19,7 +19,7 @@ export function Plan({ details }: { readonly details: TaskDetails }): React.Reac
           <Icon name="fold" />
         </span>
         {trans.__('Plan: %1 of %2', done, total)}
-        {now !== '' && <span dir="auto">{plain(now)}</span>}
+        {now !== '' && <span dir="auto">{toPlainText(now)}</span>}
       </summary>
       <Tasks tasks={details.tasks} />
     </details>
@@ -34,7 +34,7 @@ export function Tasks({ tasks }: { readonly tasks: readonly Task[] }): React.Rea
       {tasks.map(({ id, subject, status }) => (
         <li key={id} className={`eca-mod-${status}`} aria-label={`${subject}: ${says[status]}`}>
           <Icon name={status === 'done' ? 'check' : status === 'pending' ? 'dot' : 'fold'} />
-          <span dir="auto">{plain(subject)}</span>
+          <span dir="auto">{toPlainText(subject)}</span>
         </li>
       ))}
     </ul>

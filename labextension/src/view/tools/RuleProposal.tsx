@@ -2,40 +2,40 @@
 
 import * as React from 'react';
 
-import { Always } from '../../chat/approval_rules';
+import { ApprovalRules } from '../../chat/approval_rules';
 import { ApprovalsProposeResult, RulePlace, RuleText } from '../../wire/protocol';
 import { useEnv } from '../common/env';
 
 /** As it stands in the file. */
-export function ruleJson({ decision, rule, argsMatchers = {} }: RuleText): string {
+export function formatRule({ decision, rule, argsMatchers = {} }: RuleText): string {
   const matchers = Object.keys(argsMatchers).length > 0 ? { argsMatchers } : {};
   return JSON.stringify({ toolCall: { approval: { [decision]: { [rule]: matchers } } } }, undefined, 2);
 }
 
 interface FormProps {
   readonly id: string;
-  readonly always: Always;
+  readonly always: ApprovalRules;
   readonly onBack: () => void;
 }
 
-export function AlwaysForm({ id, always, onBack }: FormProps): React.ReactElement {
+export function RuleForm({ id, always, onBack }: FormProps): React.ReactElement {
   const { trans } = useEnv();
   const [found, setFound] = React.useState<ApprovalsProposeResult>();
   const [trouble, setTrouble] = React.useState('');
   const [busy, setBusy] = React.useState(false);
-  const failed = (error: unknown): void => {
+  const showError = (error: unknown): void => {
     setBusy(false);
     setTrouble(error instanceof Error ? error.message : String(error));
   };
   React.useEffect(() => {
-    always.propose(id).then(setFound, failed);
+    always.propose(id).then(setFound, showError);
   }, [always, id]);
   const write = (rule: RuleText, scope: RulePlace['scope']): void => {
     setBusy(true);
-    always.write(id, rule, scope).catch(failed);
+    always.write(id, rule, scope).catch(showError);
   };
   return (
-    <Proposal
+    <RuleProposal
       found={found}
       trouble={trouble || (found?.why ?? '')}
       busy={busy}
@@ -55,7 +55,7 @@ interface ProposalProps {
   readonly onBack: () => void;
 }
 
-export function Proposal({ found, trouble, busy, words, onWrite, onBack }: ProposalProps): React.ReactElement {
+export function RuleProposal({ found, trouble, busy, words, onWrite, onBack }: ProposalProps): React.ReactElement {
   const { trans } = useEnv();
   const [scope, setScope] = React.useState<RulePlace['scope']>();
   const rule = found?.rule;
@@ -78,7 +78,7 @@ export function Proposal({ found, trouble, busy, words, onWrite, onBack }: Propo
       ) : (
         <>
           <p>{words}</p>
-          <pre>{ruleJson(rule)}</pre>
+          <pre>{formatRule(rule)}</pre>
           {trouble !== '' && (
             <p className="eca-Trouble" role="alert">
               {trouble}
@@ -130,9 +130,13 @@ const NONE = {};
 const none = (): Readonly<Record<string, never>> => NONE;
 const never = (): (() => void) => () => undefined;
 
-export function AlwaysWritten({ id }: { readonly id: string }): React.ReactElement | null {
-  const { trans, always } = useEnv();
-  const all = React.useSyncExternalStore(always?.subscribe ?? never, always?.current ?? none, always?.current ?? none);
+export function WrittenRuleNote({ id }: { readonly id: string }): React.ReactElement | null {
+  const { trans, approvalRules } = useEnv();
+  const all = React.useSyncExternalStore(
+    approvalRules?.subscribe ?? never,
+    approvalRules?.current ?? none,
+    approvalRules?.current ?? none
+  );
   const one = all[id];
   if (one === undefined) {
     return null;
@@ -140,7 +144,7 @@ export function AlwaysWritten({ id }: { readonly id: string }): React.ReactEleme
   return (
     <p className="eca-Always-written">
       <span>{trans.__('Rule %1 written to %2', one.rule.rule, one.file)}</span>{' '}
-      <button type="button" className="eca-Link" onClick={() => void always?.undo(id)}>
+      <button type="button" className="eca-Link" onClick={() => void approvalRules?.undo(id)}>
         {trans.__('Undo')}
       </button>
     </p>

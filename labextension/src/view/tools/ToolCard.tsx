@@ -3,12 +3,12 @@
 import * as React from 'react';
 
 import { ToolBlock, ToolStatus } from '../../chat/blocks';
-import { duration, plain, withNumbers } from '../../render/format';
-import { AlwaysWritten } from './RuleProposal';
+import { formatDuration, toPlainText, replaceCellIds } from '../../render/format';
+import { WrittenRuleNote } from './RuleProposal';
 import { Approval, begun, Decide } from './Approval';
 import { useEnv } from '../common/env';
 import { Icon, IconName } from '../common/Icon';
-import { Progress } from './CallProgress';
+import { CallProgress } from './CallProgress';
 import { ToolDetails } from './ToolDetails';
 
 interface Props extends Decide {
@@ -70,17 +70,17 @@ export const ToolCard = React.memo(function ToolCard({
           {icon === undefined ? <span className="eca-Spinner" /> : <Icon name={icon} />}
         </span>
         <span className="eca-Tool-title" dir="auto">
-          {plain(withNumbers(block.summary ?? block.name, block.arguments ?? {}, findCell))}
+          {toPlainText(replaceCellIds(block.summary ?? block.name, block.arguments ?? {}, findCell))}
         </span>
         <span className="eca-Tool-status">{status}</span>
         <span className={`eca-Fold${open ? ' eca-mod-open' : ''}`}>
           <Icon name="fold" />
         </span>
       </button>
-      {block.progress !== undefined && <Progress id={block.id} {...block.progress} onBackground={onBackground} />}
+      {block.progress !== undefined && <CallProgress id={block.id} {...block.progress} onBackground={onBackground} />}
       {open && <ToolDetails block={block} within={Boolean(children)} />}
       {open && children}
-      <AlwaysWritten id={block.id} />
+      <WrittenRuleNote id={block.id} />
       {waiting && <Approval id={block.id} onApprove={onApprove} onReject={onReject} />}
     </section>
   );
@@ -98,7 +98,7 @@ function useStatus({ status, ms, reason, details }: ToolBlock): string {
     case 'running':
       return details?.type === 'subagent' ? trans.__('running, step %1', details.step) : trans.__('running');
     case 'done':
-      return ms ? duration(ms) : trans.__('done');
+      return ms ? formatDuration(ms) : trans.__('done');
     case 'failed':
       return trans.__('failed');
     case 'ended':

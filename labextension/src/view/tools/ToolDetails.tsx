@@ -4,12 +4,12 @@ import * as React from 'react';
 
 import { ToolBlock } from '../../chat/blocks';
 import { ShellCommandDetails } from '../../wire/protocol';
-import { count, plain } from '../../render/format';
+import { formatCount, toPlainText } from '../../render/format';
 import { Diff } from '../common/Diff';
 import { useEnv } from '../common/env';
 import { LongText } from '../common/LongText';
 import { Tasks } from './Plan';
-import { why } from './approval_reason';
+import { explainDecision } from './approval_reason';
 
 interface Props {
   readonly block: ToolBlock;
@@ -18,7 +18,7 @@ interface Props {
 }
 
 export function ToolDetails({ block, within }: Props): React.ReactElement {
-  const { trans, wholeOutput } = useEnv();
+  const { trans, fetchWholeOutput } = useEnv();
   const [whole, setWhole] = React.useState<string>();
   // A change that was made says the same in its diff, the list is above the prompt box, and a subagent's last words are
   // its result.
@@ -31,15 +31,15 @@ export function ToolDetails({ block, within }: Props): React.ReactElement {
       {output !== '' && (
         <div role="group" aria-label={trans.__('Result')} className="eca-Tool-result">
           <LongText text={whole ?? output} />
-          {block.whole !== undefined && whole === undefined && wholeOutput !== undefined && (
+          {block.whole !== undefined && whole === undefined && fetchWholeOutput !== undefined && (
             <button
               type="button"
               className="eca-Link"
               onClick={() => {
-                void wholeOutput(block.id).then(setWhole);
+                void fetchWholeOutput(block.id).then(setWhole);
               }}
             >
-              {trans.__('Load the whole output (%1 characters)', count(block.whole))}
+              {trans.__('Load the whole output (%1 characters)', formatCount(block.whole))}
             </button>
           )}
         </div>
@@ -60,7 +60,7 @@ function Given({ block }: { readonly block: ToolBlock }): React.ReactElement {
       return (
         <>
           <p className="eca-Tool-path">
-            {plain(details.path)} <span className="eca-mod-added">+{details.linesAdded}</span>{' '}
+            {toPlainText(details.path)} <span className="eca-mod-added">+{details.linesAdded}</span>{' '}
             <span className="eca-mod-removed">−{details.linesRemoved}</span>
           </p>
           <Diff diff={details.diff} />
@@ -108,8 +108,8 @@ function Argument({ name, text }: { readonly name: string; readonly text: string
   const short = text.length <= SHORT && !text.includes('\n');
   return (
     <div className={short ? 'eca-mod-short' : undefined}>
-      <dt>{plain(name)}</dt>
-      <dd>{short ? plain(text) : <LongText text={text} />}</dd>
+      <dt>{toPlainText(name)}</dt>
+      <dd>{short ? toPlainText(text) : <LongText text={text} />}</dd>
     </div>
   );
 }
@@ -123,7 +123,7 @@ function Commands({ details }: { readonly details: ShellCommandDetails }): React
           <span className="eca-Shell-prompt" aria-hidden="true">
             ${' '}
           </span>
-          {plain([part.command, ...part.args].join(' '))}
+          {toPlainText([part.command, ...part.args].join(' '))}
         </pre>
       ))}
     </div>
@@ -133,8 +133,8 @@ function Commands({ details }: { readonly details: ShellCommandDetails }): React
 /** Why it ran, asked or was forbidden. */
 function Why({ block }: { readonly block: ToolBlock }): React.ReactElement | null {
   const { trans } = useEnv();
-  const words = why(block, trans);
-  return words === '' ? null : <p className="eca-Tool-why">{plain(words)}</p>;
+  const words = explainDecision(block, trans);
+  return words === '' ? null : <p className="eca-Tool-why">{toPlainText(words)}</p>;
 }
 
 function pretty(json: string): string {

@@ -5,7 +5,7 @@ import type { TranslationBundle } from '@jupyterlab/translation';
 import { ToolBlock } from '../../chat/blocks';
 
 /** Empty where no rules were asked. */
-export function why({ cause, asked, reason }: ToolBlock, trans: TranslationBundle): string {
+export function explainDecision({ cause, asked, reason }: ToolBlock, trans: TranslationBundle): string {
   if (cause === undefined) {
     return '';
   }

@@ -5,7 +5,7 @@ import * as React from 'react';
 import { Block, HookBlock, ReasonBlock } from '../../chat/blocks';
 import { ChatId } from '../../wire/protocol';
 import { Transcript } from '../../chat/state';
-import { duration, plain } from '../../render/format';
+import { formatDuration, toPlainText } from '../../render/format';
 import { Decide } from '../tools/Approval';
 import { Boundary } from '../common/Boundary';
 import { useEnv } from '../common/env';
@@ -134,7 +134,7 @@ function Reasoning({ block }: { readonly block: ReasonBlock }): React.ReactEleme
         {block.ms === undefined ? (
           <span className="eca-Shimmer">{trans.__('Thinking…')}</span>
         ) : block.ms > 0 ? (
-          trans.__('Thought for %1', duration(block.ms))
+          trans.__('Thought for %1', formatDuration(block.ms))
         ) : (
           trans.__('Thought')
         )}
@@ -151,10 +151,10 @@ function Source({ title, url }: { readonly title: string; readonly url: string }
       <Icon name="link" />
       {safe ? (
         <a href={url} title={url} target="_blank" rel="noopener noreferrer" dir="auto">
-          {plain(title || url)}
+          {toPlainText(title || url)}
         </a>
       ) : (
-        <span dir="auto">{plain(title || url)}</span>
+        <span dir="auto">{toPlainText(title || url)}</span>
       )}
     </p>
   );
@@ -169,8 +169,8 @@ function Hook({ block }: { readonly block: HookBlock }): React.ReactElement {
           <Icon name="fold" />
         </span>
         {block.status === undefined
-          ? trans.__('Hook %1 is running', plain(block.name))
-          : trans.__('Hook %1 ended with %2', plain(block.name), block.status)}
+          ? trans.__('Hook %1 is running', toPlainText(block.name))
+          : trans.__('Hook %1 ended with %2', toPlainText(block.name), block.status)}
       </summary>
       {block.output !== '' && <LongText text={block.output} />}
     </details>

@@ -3,7 +3,7 @@
 import * as React from 'react';
 
 import { Change } from '../../chat/types';
-import { base, plain } from '../../render/format';
+import { baseName, toPlainText } from '../../render/format';
 import { Diff } from '../common/Diff';
 import { useEnv } from '../common/env';
 import { Icon, IconButton } from '../common/Icon';
@@ -131,7 +131,7 @@ function Item({ change, busy, onAccept, onReject }: ItemProps): React.ReactEleme
         />
       </div>
       {refused !== undefined && (
-        <p className="eca-Change-refused">{trans.__('Cannot be rejected: %1', plain(refused))}</p>
+        <p className="eca-Change-refused">{trans.__('Cannot be rejected: %1', toPlainText(refused))}</p>
       )}
       {text === undefined ? (
         <p className="eca-Change-refused">{trans.__('No text that could be shown.')}</p>
@@ -144,7 +144,7 @@ function Item({ change, busy, onAccept, onReject }: ItemProps): React.ReactEleme
 
 function useTitle(change: Change): string {
   const { trans } = useEnv();
-  const name = plain(base(change.path));
+  const name = toPlainText(baseName(change.path));
   if (change.type === 'file') {
     return name;
   }

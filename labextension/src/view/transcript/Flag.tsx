@@ -2,7 +2,7 @@
 
 import * as React from 'react';
 
-import { plain } from '../../render/format';
+import { toPlainText } from '../../render/format';
 import { useEnv } from '../common/env';
 import { Icon, IconButton } from '../common/Icon';
 
@@ -11,7 +11,7 @@ export function Flag({ text, contentId }: { readonly text: string; readonly cont
   return (
     <p className="eca-Flag" dir="auto">
       <Icon name="flag" />
-      <span>{plain(text)}</span>
+      <span>{toPlainText(text)}</span>
       {flags !== undefined && (
         <IconButton
           icon="close"

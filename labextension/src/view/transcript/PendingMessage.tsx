@@ -2,7 +2,7 @@
 
 import * as React from 'react';
 
-import { plain } from '../../render/format';
+import { toPlainText } from '../../render/format';
 import { useEnv } from '../common/env';
 
 interface Props {
@@ -11,11 +11,11 @@ interface Props {
   readonly onTakeBack: () => void;
 }
 
-export function Waiting({ text, why, onTakeBack }: Props): React.ReactElement {
+export function PendingMessage({ text, why, onTakeBack }: Props): React.ReactElement {
   const { trans } = useEnv();
   return (
     <div className="eca-User eca-mod-waiting">
-      <p dir="auto">{plain(text)}</p>
+      <p dir="auto">{toPlainText(text)}</p>
       <small>
         {why}{' '}
         <button type="button" className="eca-Link" onClick={onTakeBack}>

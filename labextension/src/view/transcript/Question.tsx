@@ -4,7 +4,7 @@ import * as React from 'react';
 
 import { ChatAskQuestionResult } from '../../wire/protocol';
 import { Question as Asked } from '../../chat/state';
-import { plain } from '../../render/format';
+import { toPlainText } from '../../render/format';
 import { useEnv } from '../common/env';
 
 interface Props {
@@ -30,7 +30,7 @@ export function Question({ question, onAnswer }: Props): React.ReactElement {
       }}
     >
       <p id={title} dir="auto">
-        {plain(question.question)}
+        {toPlainText(question.question)}
       </p>
       {options.length > 0 && (
         <ul className="eca-Options">
@@ -43,8 +43,8 @@ export function Question({ question, onAnswer }: Props): React.ReactElement {
                   onAnswer(question.key, { answer: label });
                 }}
               >
-                <span dir="auto">{plain(label)}</span>
-                {description !== undefined && <small dir="auto">{plain(description)}</small>}
+                <span dir="auto">{toPlainText(label)}</span>
+                {description !== undefined && <small dir="auto">{toPlainText(description)}</small>}
               </button>
             </li>
           ))}

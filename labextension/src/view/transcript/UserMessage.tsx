@@ -4,7 +4,7 @@ import * as React from 'react';
 
 import { Extent } from '../../chat/rollback';
 import { UserBlock } from '../../chat/blocks';
-import { plain } from '../../render/format';
+import { toPlainText } from '../../render/format';
 import { Choices } from '../common/Choices';
 import { useEnv } from '../common/env';
 import { FlagForm } from './Flag';
@@ -32,7 +32,7 @@ export function UserMessage({ block, last, idle, onEdit, onRetry, onFork, onBack
   const [flagging, setFlagging] = React.useState(false);
   return (
     <div className="eca-User" role="group" aria-label={trans.__('You')}>
-      <p dir="auto">{plain(block.text)}</p>
+      <p dir="auto">{toPlainText(block.text)}</p>
       {block.images.map((image, index) => (
         <Picture key={index} image={image} />
       ))}
