@@ -44,14 +44,14 @@ export class EditBox extends Widget {
     this.input.className = 'eca-CellEdit-box';
     this.input.rows = 1;
     this.input.dir = 'auto';
-    this.input.placeholder = trans.__('How is this cell to be changed?');
+    this.input.placeholder = trans.__('How should this cell change?');
     this.input.setAttribute('aria-label', trans.__('Instruction'));
     this.row.className = 'eca-CellBar-head';
     this.message.className = 'eca-CellBar-words';
     this.message.setAttribute('role', 'status');
     this.node.append(this.input, this.row);
     diff.watchers.add(this.handleDecision);
-    this.setStatus('asking', trans.__('Enter sends, Escape closes'));
+    this.setStatus('asking', trans.__('Enter to send, Escape to close'));
   }
 
   override dispose(): void {
@@ -120,7 +120,7 @@ export class EditBox extends Widget {
     this.setStatus('decide', '');
     this.diff.compare(this.base, this.around.join(this.answer));
     if (this.diff.hunks.length === 0) {
-      this.setStatus('asking', this.trans.__('Nothing is different.'));
+      this.setStatus('asking', this.trans.__('The answer changes nothing.'));
     } else if (hadFocus) {
       this.row.querySelector('button')?.focus();
     }
@@ -136,7 +136,7 @@ export class EditBox extends Widget {
     } else if (count > 0) {
       const touched = this.diff.hunks.every(hunk => hunk.touched);
       this.message.textContent = touched
-        ? this.trans.__('You have written in what is to be replaced: decide about it in the cell')
+        ? this.trans.__('You have edited lines that would be replaced. Approve or reject each change in the cell.')
         : this.trans._n('%1 change proposed', '%1 changes proposed', count);
     }
   };
@@ -159,7 +159,7 @@ export class EditBox extends Widget {
       writing: [[trans.__('Stop'), this.giveUp]],
       decide: [
         [
-          trans.__('Accept all'),
+          trans.__('Approve all'),
           () => {
             diff.applyAll();
           }

@@ -100,7 +100,7 @@ export class CellRewriter {
     const { trans } = this;
     return [
       {
-        label: trans.__('Accept'),
+        label: trans.__('Approve'),
         act: id => {
           panel.content.activate();
           diff.apply(id);
@@ -166,7 +166,7 @@ function createLook(trans: TranslationBundle, choices: Look['choices']): Look {
     side: 'proposed',
     choices,
     caption: trans.__('Proposed'),
-    touched: trans.__('You have written in it')
+    touched: trans.__('You have edited this part')
   };
 }
 

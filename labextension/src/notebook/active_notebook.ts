@@ -10,7 +10,7 @@ import { describeFile, toFileContext, findFile, formatLines, Place, readPlaceIn,
 import { FindCell } from '../chat/pasted_cells';
 import { baseName, toPlainText } from '../render/format';
 import { Surroundings } from '../view/App';
-import { Around } from '../view/composer/Chips';
+import { NotebookPlace } from '../view/composer/Chips';
 import { CodePlace } from '../render/code_types';
 
 /** A traceback says what it says in its first and last lines. */
@@ -56,7 +56,7 @@ export function createCellFinder(tracker: INotebookTracker): FindCell {
 
 /** Follows the notebook, its active cell and what is selected in it; and a file, while that is in front. */
 export class NotebookSurroundings implements Surroundings {
-  private seen: Around | undefined;
+  private seen: NotebookPlace | undefined;
 
   constructor(
     private readonly tracker: INotebookTracker,
@@ -76,7 +76,7 @@ export class NotebookSurroundings implements Surroundings {
   };
 
   /** The same object as long as nothing changed. */
-  readonly current = (): Around | undefined => {
+  readonly current = (): NotebookPlace | undefined => {
     const now = this.describe();
     if (now?.label !== this.seen?.label || now?.detail !== this.seen?.detail) {
       this.seen = now;
@@ -90,7 +90,7 @@ export class NotebookSurroundings implements Surroundings {
     return file !== undefined ? [toFileContext(file)] : panel === null ? [] : [toContext(panel)];
   };
 
-  private describe(): Around | undefined {
+  private describe(): NotebookPlace | undefined {
     const panel = this.tracker.currentWidget;
     const file = findFile(this.frontWidget());
     if (file !== undefined) {

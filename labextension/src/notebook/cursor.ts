@@ -7,7 +7,7 @@ import type { Widget } from '@lumino/widgets';
 
 import { TextContext } from '../wire/protocol';
 import { baseName } from '../render/format';
-import { Around } from '../view/composer/Chips';
+import { NotebookPlace } from '../view/composer/Chips';
 
 /** Before and after the cursor: a function, usually. As many as the server takes of a file. */
 const AROUND = 20;
@@ -55,7 +55,7 @@ export function findFile(widget: Widget | null | undefined): OpenFile | undefine
     : { path: context.localPath, editor };
 }
 
-export function describeFile({ path, editor }: OpenFile, trans: TranslationBundle): Around {
+export function describeFile({ path, editor }: OpenFile, trans: TranslationBundle): NotebookPlace {
   const place = describePlace(readPlaceIn(editor), trans);
   return { label: `${baseName(path)} · ${place}`, detail: `${path}, ${place}` };
 }

@@ -188,13 +188,13 @@ export class ReviewController {
       panel.content.activate();
       act(id);
     };
-    const touched = trans.__('This was written in since');
+    const touched = trans.__('You have edited this part since');
     if (owner.kind === 'call') {
       return { side: 'proposed', choices: [], caption: trans.__('Proposed'), touched };
     }
     return {
       side: 'made',
-      caption: trans.__('Changed: this was here before'),
+      caption: trans.__('Text before the change'),
       touched,
       choices: [
         {
@@ -276,7 +276,7 @@ export class ReviewController {
         return cell.model.sharedModel.getSource() === note.base
           ? trans.__('The assistant wants to change this cell')
           : trans.__(
-              'The assistant wants to change this cell, but it was changed since: the assistant would be told so'
+              'The assistant wants to change this cell, but the cell has changed since then. If you approve, nothing is changed and the assistant is told why.'
             );
       case 'insert':
         return trans.__('The assistant wants to insert a cell here');

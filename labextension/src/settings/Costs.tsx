@@ -17,7 +17,7 @@ export function Costs({ session }: { readonly session: Session }): React.ReactEl
     // Another usage: something was spent since.
   }, [session, id, usage]);
   return costs === undefined ? (
-    <p className="eca-Note">{trans.__('Looking…')}</p>
+    <p className="eca-Note">{trans.__('Loading…')}</p>
   ) : (
     <Sums costs={costs} title={title} />
   );
@@ -44,7 +44,7 @@ export function Sums({
           <th scope="col">
             <span className="eca-Hidden">{trans.__('What for')}</span>
           </th>
-          <th scope="col">{trans.__('Price')}</th>
+          <th scope="col">{trans.__('Cost')}</th>
           <th scope="col">{trans.__('Requests')}</th>
           <th scope="col">{trans.__('Tokens read')}</th>
           <th scope="col">{trans.__('of them cached')}</th>

@@ -25,9 +25,7 @@ export function Jobs({ session }: { readonly session: Session }): React.ReactEle
   return (
     <>
       {jobs.length === 0 && (
-        <p className="eca-Note">
-          {trans.__('Nothing runs in the background, and nothing has since the server began.')}
-        </p>
+        <p className="eca-Note">{trans.__('No background job has run since the server started.')}</p>
       )}
       <ul className="eca-Cards">
         {jobs.map(job => (
@@ -51,7 +49,7 @@ export function JobCard({ job, read, onKill }: Props): React.ReactElement {
     running: trans.__('running'),
     completed: trans.__('done'),
     failed: trans.__('failed'),
-    killed: trans.__('ended by you')
+    killed: trans.__('stopped by you')
   };
   return (
     <li className="eca-Card" aria-label={job.label}>
@@ -77,7 +75,7 @@ export function JobCard({ job, read, onKill }: Props): React.ReactElement {
         </Toggle>
         {job.status === 'running' && (
           <button type="button" className="eca-Button eca-mod-danger" onClick={onKill}>
-            {trans.__('End it')}
+            {trans.__('Stop the job')}
           </button>
         )}
       </div>
@@ -111,7 +109,7 @@ function Output({ id, status, read }: OutputProps): React.ReactElement {
   return (
     <div className="eca-Log">
       <pre tabIndex={0} aria-label={trans.__('Output')}>
-        {text === undefined ? trans.__('Looking…') : text || trans.__('Nothing yet.')}
+        {text === undefined ? trans.__('Loading…') : text || trans.__('Nothing yet.')}
       </pre>
     </div>
   );

@@ -108,7 +108,7 @@ export function Step({ step, onMethod, onEnter }: StepProps): React.ReactElement
       {url !== undefined && /^https?:/.test(url) && (
         <p>
           <a className="eca-Link" href={url} target="_blank" rel="noopener noreferrer">
-            {trans.__('Open the page of the sign-in')}
+            {trans.__('Open the sign-in page')}
           </a>
         </p>
       )}

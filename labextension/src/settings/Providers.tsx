@@ -22,9 +22,11 @@ export function Providers({ session }: { readonly session: Session }): React.Rea
   return (
     <>
       <p className="eca-Note">
-        {trans.__('A key goes to the server alone, which keeps it in its keyring, else in memory until it ends.')}
+        {trans.__(
+          'A key is sent only to the server. The server keeps it in its keyring or, without a keyring, in memory until it stops.'
+        )}
       </p>
-      {shown.length === 0 && <p className="eca-Note">{trans.__('Looking…')}</p>}
+      {shown.length === 0 && <p className="eca-Note">{trans.__('Loading…')}</p>}
       <ul className="eca-Cards">
         {shown.map(provider => (
           <Provider

@@ -12,5 +12,5 @@ export function Report({ report }: { readonly report: () => Promise<string> }): 
   React.useEffect(() => {
     void ask.current().then(setText);
   }, []);
-  return text === undefined ? <p className="eca-Note">{trans.__('Looking…')}</p> : <Markdown text={text} />;
+  return text === undefined ? <p className="eca-Note">{trans.__('Loading…')}</p> : <Markdown text={text} />;
 }

@@ -17,7 +17,7 @@ export function Rules({ session }: { readonly session: Session }): React.ReactEl
     return approvalRules?.subscribe(() => void look());
   }, [look, approvalRules]);
   return listed === undefined ? (
-    <p className="eca-Note">{trans.__('Looking…')}</p>
+    <p className="eca-Note">{trans.__('Loading…')}</p>
   ) : (
     <RuleList
       listed={listed}
@@ -41,17 +41,18 @@ export function RuleList({ listed: { rules, byDefault }, onRemove }: Props): Rea
   const heads = {
     deny: trans.__('Forbidden'),
     ask: trans.__('Asked about'),
-    allow: trans.__('Run unasked')
+    allow: trans.__('Run without asking')
   };
   const defaults = {
-    deny: trans.__('What no rule is about is forbidden.'),
-    ask: trans.__('What no rule is about is asked about.'),
-    allow: trans.__('What no rule is about runs unasked.')
+    deny: trans.__('A call that no rule matches is forbidden.'),
+    ask: trans.__('The assistant asks before it runs a call that no rule matches.'),
+    allow: trans.__('A call that no rule matches runs without asking.')
   };
   return (
     <>
       <p className="eca-Note">
-        {trans.__('The first that is about a call decides, from the top down.')} {defaults[byDefault]}
+        {trans.__('The rules are read from top to bottom. The first rule that matches a call decides.')}{' '}
+        {defaults[byDefault]}
       </p>
       {DECISIONS.map(decision => {
         const some = rules

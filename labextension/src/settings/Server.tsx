@@ -126,7 +126,7 @@ function ServerButtons({ server: { name, status, hasAuth }, ...actions }: Props)
           setRemoving(!removing);
         }}
       >
-        {removing ? trans.__('Remove it for good') : trans.__('Remove')}
+        {removing ? trans.__('Remove permanently') : trans.__('Remove')}
       </button>
       {removing && (
         <button

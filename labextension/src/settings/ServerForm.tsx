@@ -66,7 +66,7 @@ export function ServerForm({ onAdd, onCancel }: Props): React.ReactElement {
             />
           </label>
           <label>
-            {trans.__('Environment, NAME=value, one a line')}
+            {trans.__('Environment (NAME=value, one per line)')}
             <textarea className="eca-Input" name="env" rows={2} autoComplete="off" />
           </label>
         </>
@@ -77,7 +77,7 @@ export function ServerForm({ onAdd, onCancel }: Props): React.ReactElement {
             <input className="eca-Input" name="url" type="url" required placeholder={trans.__('https://')} />
           </label>
           <label>
-            {trans.__('Headers, Name: value, one a line')}
+            {trans.__('Headers (Name: value, one per line)')}
             <textarea className="eca-Input" name="headers" rows={2} autoComplete="off" />
           </label>
         </>

@@ -19,7 +19,7 @@ export function Servers({ session }: { readonly session: Session }): React.React
   return (
     <>
       <p className="eca-Note">
-        {trans.__('What is changed here is written to the configuration of the assistant, and holds in editors too.')}
+        {trans.__('Changes here are written to the configuration of the assistant. Editors that use ECA read it, too.')}
       </p>
       {adding ? (
         <ServerForm

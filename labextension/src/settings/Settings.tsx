@@ -44,7 +44,7 @@ export function Settings({ session, section, onSection }: Props): React.ReactEle
     providers: trans.__('Providers and keys'),
     rules: trans.__('Approval rules'),
     jobs: trans.__('Background jobs'),
-    costs: trans.__('Costs'),
+    costs: trans.__('Cost'),
     report: trans.__('Report')
   };
   const id = React.useId();

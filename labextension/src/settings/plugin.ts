@@ -32,7 +32,7 @@ function activate(
     providers: trans.__('Providers and Keys of the Assistant'),
     rules: trans.__('Approval Rules of the Assistant'),
     jobs: trans.__('Background Jobs of the Assistant'),
-    costs: trans.__('Costs of the Assistant')
+    costs: trans.__('Cost of the Assistant')
   };
   let open: Promise<MainAreaWidget<SettingsWidget>> | undefined;
   const openWidget = async (): Promise<MainAreaWidget<SettingsWidget>> => {
@@ -52,7 +52,7 @@ function activate(
   app.commands.addCommand(OPEN, {
     label: ({ section }) =>
       (typeof section === 'string' ? sections[section] : undefined) ?? trans.__('Assistant Settings'),
-    caption: trans.__('Servers, providers, rules, jobs and costs of the assistant'),
+    caption: trans.__('Servers, providers, rules, jobs and cost of the assistant'),
     icon: assistantIcon,
     describedBy: {
       args: {

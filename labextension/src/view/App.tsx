@@ -3,7 +3,7 @@
 import * as React from 'react';
 
 import { askAgain, Extent, forkChat, rollBack } from '../chat/rollback';
-import { findPlan as planOf, UserBlock } from '../chat/blocks';
+import { findPlan, UserBlock } from '../chat/blocks';
 import { keepChanges, loadChanges, undoChanges } from '../chat/changes';
 import { deleteChat, renameChat } from '../chat/chat_list';
 import { fetchEarlier } from '../chat/history_page';
@@ -17,10 +17,10 @@ import { Trigger } from '../chat/completion_trigger';
 import { describeForScreenReader } from './announcement';
 import { Boundary } from './common/Boundary';
 import { ChatList } from './ChatList';
-import { Around } from './composer/Chips';
+import { NotebookPlace } from './composer/Chips';
 import { Composer, Draft } from './composer/Composer';
 import { useEnv } from './common/env';
-import { Asks } from './composer/Estimate';
+import { EstimateSource } from './composer/Estimate';
 import { Export } from './Export';
 import { IconButton } from './common/Icon';
 import { Instructions, InstructionsSource } from './Instructions';
@@ -36,7 +36,7 @@ import { Welcome } from './Welcome';
 /** Where the reader is in the notebook. `read` gives it as it is at that moment. */
 export interface Surroundings {
   readonly subscribe: (watcher: () => void) => () => void;
-  readonly current: () => Around | undefined;
+  readonly current: () => NotebookPlace | undefined;
   readonly read: () => readonly ChatContext[];
 }
 
@@ -105,7 +105,13 @@ export function App({ session, surroundings, instructions }: Props): React.React
             onDelete={id => void deleteChat(session, id)}
           />
         ) : (
-          <Talk session={session} state={state} chat={chat} surroundings={surroundings} instructions={instructions} />
+          <ChatView
+            session={session}
+            state={state}
+            chat={chat}
+            surroundings={surroundings}
+            instructions={instructions}
+          />
         )}
       </Boundary>
       <StatusLine connection={state.connection} usage={chat.usage} onReconnect={() => void session.connect()} />
@@ -144,24 +150,24 @@ function Header({ title, listing, onList, onExport, onNew }: HeaderProps): React
   );
 }
 
-interface TalkProps extends Props {
+interface ChatViewProps extends Props {
   readonly state: State;
   readonly chat: Chat;
 }
 
-function Talk({ session, state, chat, surroundings, instructions }: TalkProps): React.ReactElement {
+function ChatView({ session, state, chat, surroundings, instructions }: ChatViewProps): React.ReactElement {
   const { trans } = useEnv();
   const around = React.useSyncExternalStore(surroundings.subscribe, surroundings.current);
   const [editing, setEditing] = React.useState<UserBlock>();
   const [draft, setDraft] = useDrafts(session);
   const busy = chat.status !== 'idle';
-  const plan = React.useMemo(() => planOf(chat.blocks), [chat.blocks]);
+  const plan = React.useMemo(() => findPlan(chat.blocks), [chat.blocks]);
   const query = React.useCallback(
     (trigger: Trigger, contexts: readonly ChatContext[]): Promise<readonly Suggestion[]> =>
       listSuggestions(trigger, chat.id, contexts, (method, params) => session.request(method, params)),
     [session, chat.id]
   );
-  const asks = useAsks(session, surroundings, { ...state.selection, ...chat.selection }, chat.id);
+  const estimates = useEstimates(session, surroundings, { ...state.selection, ...chat.selection }, chat.id);
   const onApprove = React.useCallback(
     (id: string, whole: boolean, chatId?: ChatId) => {
       session.approve(id, whole, chatId);
@@ -200,16 +206,16 @@ function Talk({ session, state, chat, surroundings, instructions }: TalkProps): 
   );
   const review = React.useMemo(
     () => ({
-      onAccept: (changes: Parameters<typeof keepChanges>[1]) => keepChanges(session, changes),
-      onReject: (changes: Parameters<typeof undoChanges>[1]) => undoChanges(session, changes)
+      onKeep: (changes: Parameters<typeof keepChanges>[1]) => keepChanges(session, changes),
+      onUndo: (changes: Parameters<typeof undoChanges>[1]) => undoChanges(session, changes)
     }),
     [session]
   );
-  useLooking(session, chat, state.connection === 'open');
-  const send = async (text: string, contexts: readonly ChatContext[], along: boolean, later: boolean) => {
-    const all = along ? [...surroundings.read(), ...contexts] : contexts;
+  useLoadedChanges(session, chat, state.connection === 'open');
+  const send = async (text: string, contexts: readonly ChatContext[], withPlace: boolean, queued: boolean) => {
+    const all = withPlace ? [...surroundings.read(), ...contexts] : contexts;
     if (busy) {
-      if (later) {
+      if (queued) {
         enqueue(session, { text, contexts: all });
       } else {
         session.steer(text);
@@ -295,9 +301,9 @@ function Talk({ session, state, chat, surroundings, instructions }: TalkProps): 
         connected={state.connection === 'open'}
         editing={editing !== undefined}
         draft={draft}
-        around={around}
+        place={around}
         query={query}
-        asks={asks}
+        estimates={estimates}
         onSend={send}
         onStop={() => {
           session.stop();
@@ -329,7 +335,7 @@ function Talk({ session, state, chat, surroundings, instructions }: TalkProps): 
 }
 
 /** Looks again what stands of the changes whenever the chat has come to rest, and when something was said in it since. */
-function useLooking(session: Session, { id, seq, status, replay }: Chat, connected: boolean): void {
+function useLoadedChanges(session: Session, { id, seq, status, replay }: Chat, connected: boolean): void {
   const at = connected && status === 'idle' && replay === undefined ? seq : 0;
   React.useEffect(() => {
     if (at > 0) {
@@ -339,18 +345,18 @@ function useLooking(session: Session, { id, seq, status, replay }: Chat, connect
 }
 
 /** Another object whenever the same words would be sent elsewhere, and so cost something else. */
-function useAsks(
+function useEstimates(
   session: Session,
   surroundings: Surroundings,
   { model, agent, variant }: Selection,
   chatId: ChatId
-): Asks {
+): EstimateSource {
   return React.useMemo(() => {
     const all = (contexts: readonly ChatContext[], along: boolean) =>
       along ? [...surroundings.read(), ...contexts] : contexts;
     return {
-      about: (text, contexts, along) => estimatePrompt(session, text, all(contexts, along)),
-      exact: (text, contexts, along) => estimateWithRequest(session, text, all(contexts, along))
+      estimate: (text, contexts, along) => estimatePrompt(session, text, all(contexts, along)),
+      estimateWithRequest: (text, contexts, along) => estimateWithRequest(session, text, all(contexts, along))
     };
   }, [session, surroundings, model, agent, variant, chatId]);
 }
@@ -358,14 +364,14 @@ function useAsks(
 /** What is put into the prompt box from elsewhere. */
 function useDrafts(session: Session): readonly [Draft, (text: string) => void] {
   const [draft, setDraft] = React.useState<Draft>({ key: 0, text: '' });
-  const put = React.useCallback((text: string) => {
+  const setText = React.useCallback((text: string) => {
     setDraft(before => ({ key: before.key + 1, text }));
   }, []);
   React.useEffect(() => {
-    session.onDraft = put;
+    session.onDraft = setText;
     return () => {
       session.onDraft = () => undefined;
     };
-  }, [session, put]);
-  return [draft, put];
+  }, [session, setText]);
+  return [draft, setText];
 }

@@ -34,7 +34,7 @@ export function ChatList({ chats, current, onOpen, onRename, onDelete }: Props):
       />
       {found.length === 0 && (
         <p className="eca-Note">
-          {chats.length === 0 ? trans.__('No chats yet.') : trans.__('No chat is called that.')}
+          {chats.length === 0 ? trans.__('No chats yet.') : trans.__('No chat has this name.')}
         </p>
       )}
       <ul>

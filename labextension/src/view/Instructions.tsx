@@ -42,7 +42,9 @@ export function OfNotebook({ found, onSave }: Props): React.ReactElement {
         {words === '' ? trans.__('Add instructions for %1', name) : trans.__('Instructions for %1', name)}
         {off && ` (${trans.__('not used')})`}
       </summary>
-      {off && <p>{trans.__('They are used once the notebook is trusted: run its cells, or trust it.')}</p>}
+      {off && (
+        <p>{trans.__('The assistant does not read them until the notebook is trusted. Run its cells or trust it.')}</p>
+      )}
       <textarea
         aria-label={trans.__('Instructions for %1', name)}
         dir="auto"

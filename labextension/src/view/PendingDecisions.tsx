@@ -25,7 +25,11 @@ export function PendingDecisions({ session, onDecide }: Props): React.ReactEleme
   const state = React.useSyncExternalStore(session.subscribe, getState, getState);
   const { chat } = session;
   if (state.connection === 'lost' || state.connection === 'absent') {
-    return <p className="eca-Note">{trans.__('The kernel does not answer: nothing can be decided here now.')}</p>;
+    return (
+      <p className="eca-Note">
+        {trans.__('The kernel does not answer. You cannot approve or reject anything here now.')}
+      </p>
+    );
   }
   const calls = listCalls(chat).filter(([{ status }]) => status === 'waiting');
   if (calls.length + chat.questions.length === 0) {
@@ -55,7 +59,7 @@ export function PendingDecisions({ session, onDecide }: Props): React.ReactEleme
         <button
           type="button"
           className="eca-Button"
-          title={trans.__('Nothing of this runs, and the answer ends')}
+          title={trans.__('Run nothing of this and end the answer')}
           onClick={() => {
             onDecide();
             session.stop();

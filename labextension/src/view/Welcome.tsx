@@ -86,7 +86,7 @@ function FirstRun({ report }: Pick<Props, 'report'>): React.ReactElement {
             void report().then(setText);
           }}
         >
-          {trans.__('Show what was found')}
+          {trans.__('Show the report')}
         </button>
       ) : (
         <Markdown text={text} />

@@ -35,8 +35,10 @@ export function KernelGone({ env, chat }: { readonly env: Env; readonly chat: st
     <div className="eca-Gone" role="note">
       <span>
         {chat === ''
-          ? trans.__('The kernel does not answer: it is at work, or was restarted. To begin anew, run:')
-          : trans.__('The kernel does not answer. If it was restarted this is a record; to go on with it, run:')}
+          ? trans.__('The kernel does not answer. It is busy or was restarted. To start again, run:')
+          : trans.__(
+              'The kernel does not answer. If it was restarted, this is a record of the chat. To continue the chat, run:'
+            )}
       </span>
       <code>{lines}</code>
       <button

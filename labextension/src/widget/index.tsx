@@ -66,7 +66,7 @@ class Panel {
         'info',
         offer.kind === 'link'
           ? `${offer.text} ${offer.url}`
-          : untranslated.__('%1 wants a sign-in: /login', offer.server)
+          : untranslated.__('Sign in to %1 with /login', offer.server)
       );
     };
     void this.begin();
@@ -81,9 +81,11 @@ class Panel {
       session.startChat();
       session.showMessage(
         'warning',
-        untranslated.__('That chat is of another notebook, or of this one in another place: this is a new one.') +
+        untranslated.__(
+          'That chat belongs to another notebook, or to this notebook under another path. This is a new chat.'
+        ) +
           ' ' +
-          untranslated.__('The side panel of JupyterLab has it, under All chats.')
+          untranslated.__('You find it in the side panel of JupyterLab, under All chats.')
       );
     }
   }

@@ -209,7 +209,7 @@ test('a job that runs can be ended, one that has ended cannot', () => {
   const job = { id: 'j', type: 'shell', label: 'sleep', summary: '', startedAt: '', elapsed: '1s' } as const;
   const html = (status: 'running' | 'killed'): string =>
     shown(<JobCard job={{ ...job, status }} read={() => Promise.resolve(undefined)} onKill={nothing} />);
-  expect(buttons(html('running'))).toEqual(['Output', 'End it']);
+  expect(buttons(html('running'))).toEqual(['Output', 'Stop the job']);
   expect(buttons(html('killed'))).toEqual(['Output']);
 });
 

@@ -107,7 +107,7 @@ function shown(changes: readonly Change[], open: boolean): string {
   const done = (): Promise<void> => Promise.resolve();
   return renderToStaticMarkup(
     <EnvProvider value={env}>
-      <Changes changes={changes} busy={false} open={open} onAccept={done} onReject={done} />
+      <Changes changes={changes} busy={false} open={open} onKeep={done} onUndo={done} />
     </EnvProvider>
   );
 }
@@ -116,7 +116,7 @@ test('changes are one line until they are unfolded', () => {
   expect(shown([], false)).toBe('');
   const html = shown([CELL, FILE], false);
   expect(html).toContain('2 changes');
-  expect(html.match(/Accept all<|Reject all</g)).toHaveLength(2);
+  expect(html.match(/Keep all<|Undo all</g)).toHaveLength(2);
   expect(html).not.toContain('eca-Diff');
 });
 
@@ -124,8 +124,8 @@ test('each has its name, its diff and two buttons that say what they are for', (
   const html = shown([CELL, FILE], true);
   expect(html).toContain('Cell 3, nb.ipynb');
   expect(html).toContain('x = &lt;2&gt;');
-  expect(html).toContain('aria-label="Accept: Cell 3, nb.ipynb"');
-  expect(html).toContain('aria-label="Reject: Cell 3, nb.ipynb"');
-  expect(html).toContain('Cannot be rejected: changed');
+  expect(html).toContain('aria-label="Keep: Cell 3, nb.ipynb"');
+  expect(html).toContain('aria-label="Undo: Cell 3, nb.ipynb"');
+  expect(html).toContain('Cannot be undone: changed');
   expect(html.match(/disabled=""/g)).toHaveLength(1);
 });

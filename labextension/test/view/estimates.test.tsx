@@ -84,5 +84,5 @@ test('tokens and price are told, and what is not known is not made up', () => {
 });
 
 test('what is more than the model takes is said to be', () => {
-  expect(figures({ cost: 0, contextLimit: 1000 })).toContain('≈ 1.2k tokens, more than the 1k it takes');
+  expect(figures({ cost: 0, contextLimit: 1000 })).toContain('≈ 1.2k tokens, more than the limit of 1k');
 });

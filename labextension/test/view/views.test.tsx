@@ -162,7 +162,7 @@ test('only the last message can be changed', () => {
 test('one can go back to any message that the server knows, and not in mid-answer', () => {
   const sent: Block = { kind: 'user', key: 'b0', text: 'Hi', images: [] };
   const user: Block = { ...sent, contentId: 'c' };
-  for (const action of ['Go back to before this message', 'Go on from here in a new chat']) {
+  for (const action of ['Go back to before this message', 'Continue from here in a new chat']) {
     expect(block(user)).toContain(action);
     expect(block(user, false, false)).not.toContain(action);
     expect(block(sent)).not.toContain(action);
@@ -202,9 +202,9 @@ test('what is sent along is named, and whether it is', () => {
   const around = { label: 'a.ipynb · cell 2', detail: 'a.ipynb, cell 2' };
   const html = shown(
     <Chips
-      around={around}
-      aroundOn={false}
-      onAround={nothing}
+      place={around}
+      placeOn={false}
+      onPlace={nothing}
       contexts={[{ type: 'file', path: 'src/b.py' }]}
       onRemove={nothing}
     />

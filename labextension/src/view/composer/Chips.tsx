@@ -9,43 +9,43 @@ import { useEnv } from '../common/env';
 import { Icon } from '../common/Icon';
 
 /** Where the reader is in the notebook, as it would be sent. */
-export interface Around {
+export interface NotebookPlace {
   readonly label: string;
   readonly detail: string;
 }
 
 interface Props {
-  readonly around: Around | undefined;
-  readonly aroundOn: boolean;
-  readonly onAround: (on: boolean) => void;
+  readonly place: NotebookPlace | undefined;
+  readonly placeOn: boolean;
+  readonly onPlace: (on: boolean) => void;
   readonly contexts: readonly ChatContext[];
   readonly onRemove: (context: ChatContext) => void;
 }
 
-export function Chips({ around, aroundOn, onAround, contexts, onRemove }: Props): React.ReactElement | null {
+export function Chips({ place, placeOn, onPlace, contexts, onRemove }: Props): React.ReactElement | null {
   const { trans } = useEnv();
-  if (around === undefined && contexts.length === 0) {
+  if (place === undefined && contexts.length === 0) {
     return null;
   }
   return (
-    <ul className="eca-Chips" aria-label={trans.__('Sent along')}>
-      {around !== undefined && (
+    <ul className="eca-Chips" aria-label={trans.__('Sent with the message')}>
+      {place !== undefined && (
         <li>
           <button
             type="button"
             className="eca-Chip"
-            aria-pressed={aroundOn}
+            aria-pressed={placeOn}
             title={
-              aroundOn
-                ? trans.__('%1 is sent along. Click to keep it back.', around.detail)
-                : trans.__('Not sent. Click to send %1 along.', around.detail)
+              placeOn
+                ? trans.__('%1 is sent with the message. Click to leave it out.', place.detail)
+                : trans.__('Not sent. Click to send %1 with the message.', place.detail)
             }
             onClick={() => {
-              onAround(!aroundOn);
+              onPlace(!placeOn);
             }}
           >
             <Icon name="cell" />
-            <span>{around.label}</span>
+            <span>{place.label}</span>
           </button>
         </li>
       )}

@@ -9,10 +9,10 @@ import { keyOf, Suggestion } from '../../chat/suggestions';
 import { ChatContext } from '../../wire/protocol';
 import { replaceTrigger, Trigger } from '../../chat/completion_trigger';
 import { useCellDrop } from './cell_drop';
-import { Around, Chips } from './Chips';
+import { NotebookPlace, Chips } from './Chips';
 import { Completion, useCompletion } from './Completion';
 import { useEnv, usePreferences } from '../common/env';
-import { Asks, Estimated } from './Estimate';
+import { EstimateSource, EstimateLine } from './Estimate';
 import { Icon, IconButton, StopIcon } from '../common/Icon';
 
 /** Text that comes from elsewhere; `key` tells the same text twice apart. */
@@ -26,8 +26,8 @@ interface Props {
   readonly connected: boolean;
   readonly editing: boolean;
   readonly draft: Draft;
-  readonly around: Around | undefined;
-  readonly asks: Asks;
+  readonly place: NotebookPlace | undefined;
+  readonly estimates: EstimateSource;
   readonly query: (trigger: Trigger, contexts: readonly ChatContext[]) => Promise<readonly Suggestion[]>;
   /** Whether it was taken: else the words stay in the box. `later`: not before the turn under way has ended. */
   readonly onSend: (
@@ -48,22 +48,22 @@ export function Composer(props: Props): React.ReactElement {
   const { busy, connected, editing, query, onSend, onStop } = props;
   const { trans, findCell = () => undefined } = useEnv();
   const { sendKey, chips } = usePreferences();
-  const around = chips ? props.around : undefined;
+  const around = chips ? props.place : undefined;
   const id = React.useId();
-  const whole = React.useRef<HTMLDivElement>(null);
+  const frame = React.useRef<HTMLDivElement>(null);
   const box = React.useRef<HTMLTextAreaElement>(null);
   const [text, setText] = React.useState('');
   const [cursor, setCursor] = React.useState(0);
   const [contexts, setContexts] = React.useState<readonly ChatContext[]>([]);
-  const [aroundOn, setAroundOn] = React.useState(true);
+  const [placeOn, setAroundOn] = React.useState(true);
   const [sending, setSending] = React.useState(false);
   const ask = React.useCallback((trigger: Trigger) => query(trigger, contexts), [query, contexts]);
   const { completing, move, close } = useCompletion(text, cursor, ask);
-  const put = usePut(box, setText, setCursor);
+  const put = useSetText(box, setText, setCursor);
   useDraft(props.draft, put);
-  useGrowing(box, text);
+  useAutoHeight(box, text);
 
-  const take = (offer: Suggestion): void => {
+  const takeSuggestion = (offer: Suggestion): void => {
     if (completing !== undefined) {
       put(...replaceTrigger(text, completing.trigger, offer.insert ?? ''));
       if (offer.context !== undefined) {
@@ -77,7 +77,7 @@ export function Composer(props: Props): React.ReactElement {
   const attach = (data: DataTransfer): boolean => {
     for (const file of listImages(data)) {
       if (file.size > LARGEST_IMAGE) {
-        props.onTrouble(trans.__('This image is too large: 5 MB is the most.'));
+        props.onTrouble(trans.__('This image is too large. The limit is 5 MB.'));
       } else {
         void toImageContext(file).then(add, () => {
           props.onTrouble(trans.__('This image cannot be read.'));
@@ -92,20 +92,20 @@ export function Composer(props: Props): React.ReactElement {
     }
     box.current?.focus();
   };
-  useCellDrop(whole, attachCells);
+  useCellDrop(frame, attachCells);
   const send = async (later: boolean): Promise<void> => {
-    const words = text.trim();
-    if (words === '' || sending || !connected) {
+    const message = text.trim();
+    if (message === '' || sending || !connected) {
       return;
     }
     setSending(true);
     put('', 0);
-    const taken = await onSend(words, contexts, chips && aroundOn, later);
+    const taken = await onSend(message, contexts, chips && placeOn, later);
     setSending(false);
     if (taken) {
       setContexts([]);
     } else {
-      put(words, words.length);
+      put(message, message.length);
     }
   };
   const onKeyDown = (event: React.KeyboardEvent): void => {
@@ -113,7 +113,7 @@ export function Composer(props: Props): React.ReactElement {
     if (event.nativeEvent.isComposing) {
       return;
     }
-    const action = keyAction(event, offer !== undefined, completing !== undefined, sendKey === 'Shift+Enter');
+    const action = readKeyAction(event, offer !== undefined, completing !== undefined, sendKey === 'Shift+Enter');
     if (action === undefined) {
       if (event.key === 'ArrowUp' && text === '' && !busy) {
         props.onEditLast();
@@ -130,7 +130,7 @@ export function Composer(props: Props): React.ReactElement {
     } else if (action === 'close') {
       close();
     } else if (action === 'take' && offer !== undefined) {
-      take(offer);
+      takeSuggestion(offer);
     } else {
       move(action === 'next' ? 1 : -1);
     }
@@ -139,7 +139,7 @@ export function Composer(props: Props): React.ReactElement {
   const open = completing?.offers?.length !== undefined && completing.offers.length > 0;
   return (
     <div
-      ref={whole}
+      ref={frame}
       className="eca-Composer"
       onDragOver={event => {
         event.preventDefault();
@@ -150,7 +150,7 @@ export function Composer(props: Props): React.ReactElement {
         }
       }}
     >
-      {completing !== undefined && <Completion id={id} completing={completing} onTake={take} />}
+      {completing !== undefined && <Completion id={id} completing={completing} onTake={takeSuggestion} />}
       {editing && (
         <p className="eca-Composer-editing">
           {trans.__('Changing your last message')}
@@ -167,9 +167,9 @@ export function Composer(props: Props): React.ReactElement {
         </p>
       )}
       <Chips
-        around={around}
-        aroundOn={aroundOn}
-        onAround={setAroundOn}
+        place={around}
+        placeOn={placeOn}
+        onPlace={setAroundOn}
         contexts={contexts}
         onRemove={context => {
           setContexts(contexts.filter(other => other !== context));
@@ -204,12 +204,12 @@ export function Composer(props: Props): React.ReactElement {
         }}
       />
       {connected && !busy && (
-        <Estimated
-          asks={props.asks}
+        <EstimateLine
+          source={props.estimates}
           text={text.trim()}
           contexts={contexts}
-          along={chips && aroundOn}
-          place={aroundOn ? (around?.detail ?? '') : ''}
+          withPlace={chips && placeOn}
+          place={placeOn ? (around?.detail ?? '') : ''}
         />
       )}
       <div className="eca-Composer-bar">
@@ -251,7 +251,7 @@ export function Composer(props: Props): React.ReactElement {
 
 type KeyAction = 'send' | 'take' | 'close' | 'next' | 'previous';
 
-function keyAction(
+function readKeyAction(
   event: React.KeyboardEvent,
   offered: boolean,
   completing: boolean,
@@ -274,7 +274,7 @@ function keyAction(
 }
 
 /** Sets the text and where its cursor is, once the text is there. */
-function usePut(
+function useSetText(
   box: React.RefObject<HTMLTextAreaElement>,
   setText: (text: string) => void,
   setCursor: (cursor: number) => void
@@ -304,7 +304,7 @@ function useDraft({ key, text }: Draft, put: (text: string, cursor: number) => v
 }
 
 /** As high as what is in it; the style sheet says how high at most. */
-function useGrowing(box: React.RefObject<HTMLTextAreaElement>, text: string): void {
+function useAutoHeight(box: React.RefObject<HTMLTextAreaElement>, text: string): void {
   React.useLayoutEffect(() => {
     if (box.current !== null) {
       box.current.style.blockSize = 'auto';

@@ -10,16 +10,16 @@ import { IconButton } from '../common/Icon';
 import { LongText } from '../common/LongText';
 
 /** `along`: with where the reader is in the notebook. */
-export interface Asks {
-  readonly about: (text: string, contexts: readonly ChatContext[], along: boolean) => Promise<Estimate | undefined>;
-  readonly exact: Asks['about'];
+export interface EstimateSource {
+  readonly estimate: (text: string, contexts: readonly ChatContext[], along: boolean) => Promise<Estimate | undefined>;
+  readonly estimateWithRequest: EstimateSource['estimate'];
 }
 
 interface Props {
-  readonly asks: Asks;
+  readonly source: EstimateSource;
   readonly text: string;
   readonly contexts: readonly ChatContext[];
-  readonly along: boolean;
+  readonly withPlace: boolean;
   /** Another one is another place: the estimate is made anew. */
   readonly place: string;
 }
@@ -27,9 +27,9 @@ interface Props {
 /** Whoever types a word faster than this is still typing. */
 const REST_MS = 500;
 
-export function Estimated({ asks, text, contexts, along, place }: Props): React.ReactElement | null {
+export function EstimateLine({ source, text, contexts, withPlace, place }: Props): React.ReactElement | null {
   const { trans } = useEnv();
-  const found = useEstimate(asks, text, contexts, along, place);
+  const found = useEstimate(source, text, contexts, withPlace, place);
   const [request, setRequest] = React.useState<string>();
   if (text === '' || found === undefined) {
     return null;
@@ -39,7 +39,7 @@ export function Estimated({ asks, text, contexts, along, place }: Props): React.
       {request !== undefined && (
         <section className="eca-Estimate-request" role="region" aria-label={trans.__('The exact request')}>
           <header>
-            <span>{trans.__('What %1 would be sent', found.model)}</span>
+            <span>{trans.__('What would be sent to %1', found.model)}</span>
             <IconButton
               icon="close"
               label={trans.__('Close the request')}
@@ -57,7 +57,7 @@ export function Estimated({ asks, text, contexts, along, place }: Props): React.
           type="button"
           className="eca-Link"
           onClick={() => {
-            void asks.exact(text, contexts, along).then(exactly => {
+            void source.estimateWithRequest(text, contexts, withPlace).then(exactly => {
               setRequest(exactly?.request);
             });
           }}
@@ -80,10 +80,10 @@ export function Figures({ estimate }: { readonly estimate: Estimate }): React.Re
         title={trans.__('Estimated: what %1 would read before it answers', model)}
       >
         {full
-          ? trans.__('≈ %1 tokens, more than the %2 it takes', formatCount(inputTokens), formatCount(contextLimit))
+          ? trans.__('≈ %1 tokens, more than the limit of %2', formatCount(inputTokens), formatCount(contextLimit))
           : trans.__('≈ %1 tokens', formatCount(inputTokens))}
       </span>
-      <span title={trans.__('The answer costs besides')}>
+      <span title={trans.__('The cost of the answer is added')}>
         {cost === undefined ? trans.__('price unknown') : trans.__('%1 + answer', formatCost(String(cost)))}
       </span>
     </>
@@ -92,7 +92,7 @@ export function Figures({ estimate }: { readonly estimate: Estimate }): React.Re
 
 /** Asked for when the typing rests, and not again before something of it has changed. */
 function useEstimate(
-  { about }: Asks,
+  { estimate }: EstimateSource,
   text: string,
   contexts: readonly ChatContext[],
   along: boolean,
@@ -106,7 +106,7 @@ function useEstimate(
     }
     let stale = false;
     const timer = window.setTimeout(() => {
-      void about(text, contexts, along).then(estimate => {
+      void estimate(text, contexts, along).then(estimate => {
         if (!stale) {
           setFound(estimate);
         }
@@ -116,6 +116,6 @@ function useEstimate(
       stale = true;
       window.clearTimeout(timer);
     };
-  }, [about, text, contexts, along, place]);
+  }, [estimate, text, contexts, along, place]);
   return found;
 }

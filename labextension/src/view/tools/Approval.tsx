@@ -63,7 +63,7 @@ export function Approval({
       <button
         type="button"
         className="eca-Button"
-        title={trans.__('Do not ask again for this tool until the server ends')}
+        title={trans.__('Do not ask again for this tool until the server stops')}
         onClick={() => {
           onApprove(id, true);
         }}
@@ -74,7 +74,7 @@ export function Approval({
         <button
           type="button"
           className="eca-Button"
-          title={trans.__('Write a rule, which is shown first: such calls are not asked about any more')}
+          title={trans.__('Write a rule so that such calls run without asking. You see the rule before it is written.')}
           onClick={() => {
             setRuling(true);
           }}
@@ -138,8 +138,8 @@ function RejectForm({ id, onReject, onBack }: RejectProps): React.ReactElement {
         autoFocus={before?.focused !== false}
         dir="auto"
         value={reason}
-        aria-label={trans.__('Reason, told to the assistant')}
-        placeholder={trans.__('Why not? The assistant is told (optional)')}
+        aria-label={trans.__('Reason, sent to the assistant')}
+        placeholder={trans.__('Why not? (optional, sent to the assistant)')}
         onChange={event => {
           begun.set(id, { reason: event.target.value, focused: true });
           setReason(event.target.value);

@@ -74,7 +74,7 @@ export function RuleProposal({ found, trouble, busy, words, onWrite, onBack }: P
       }}
     >
       {rule === undefined ? (
-        <p className="eca-Note">{trouble || trans.__('Looking…')}</p>
+        <p className="eca-Note">{trouble || trans.__('Loading…')}</p>
       ) : (
         <>
           <p>{words}</p>

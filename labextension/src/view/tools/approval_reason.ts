@@ -33,7 +33,7 @@ export function explainDecision({ cause, asked, reason }: ToolBlock, trans: Tran
         ? trans.__('Forbidden: no rule allows it (%1: deny)', key)
         : asked === true
           ? trans.__('Asked: no rule allows it (%1: ask)', key)
-          : trans.__('Allowed: no rule is about it (%1: allow)', key);
+          : trans.__('Allowed: no rule matches it (%1: allow)', key);
     }
   }
 }

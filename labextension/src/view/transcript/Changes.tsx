@@ -9,8 +9,8 @@ import { useEnv } from '../common/env';
 import { Icon, IconButton } from '../common/Icon';
 
 export interface ReviewActions {
-  readonly onAccept: (changes: readonly Change[]) => Promise<void>;
-  readonly onReject: (changes: readonly Change[]) => Promise<void>;
+  readonly onKeep: (changes: readonly Change[]) => Promise<void>;
+  readonly onUndo: (changes: readonly Change[]) => Promise<void>;
 }
 
 type Props = ReviewActions & {
@@ -20,7 +20,7 @@ type Props = ReviewActions & {
   readonly open?: boolean;
 };
 
-export function Changes({ changes, busy, open: begins = false, onAccept, onReject }: Props): React.ReactElement | null {
+export function Changes({ changes, busy, open: begins = false, onKeep, onUndo }: Props): React.ReactElement | null {
   const { trans } = useEnv();
   const [open, setOpen] = React.useState(begins);
   const [deciding, setDeciding] = React.useState(false);
@@ -29,9 +29,9 @@ export function Changes({ changes, busy, open: begins = false, onAccept, onRejec
     return null;
   }
   const free = changes.filter(({ refused }) => refused === undefined);
-  const decide = async (how: ReviewActions['onAccept'], which: readonly Change[]): Promise<void> => {
+  const decide = async (how: ReviewActions['onKeep'], chosen: readonly Change[]): Promise<void> => {
     setDeciding(true);
-    await how(which);
+    await how(chosen);
     setDeciding(false);
     // The button that was pressed is gone; without this the keyboard would begin at the page's top again.
     head.current?.focus();
@@ -54,16 +54,16 @@ export function Changes({ changes, busy, open: begins = false, onAccept, onRejec
           </span>
           {trans._n('%1 change', '%1 changes', changes.length)}
         </button>
-        <button type="button" className="eca-Button" disabled={still} onClick={() => void decide(onAccept, changes)}>
-          {trans.__('Accept all')}
+        <button type="button" className="eca-Button" disabled={still} onClick={() => void decide(onKeep, changes)}>
+          {trans.__('Keep all')}
         </button>
         <button
           type="button"
           className="eca-Button"
           disabled={still || free.length === 0}
-          onClick={() => void decide(onReject, free)}
+          onClick={() => void decide(onUndo, free)}
         >
-          {trans.__('Reject all')}
+          {trans.__('Undo all')}
         </button>
       </div>
       {open && (
@@ -73,8 +73,8 @@ export function Changes({ changes, busy, open: begins = false, onAccept, onRejec
               key={change.id}
               change={change}
               busy={still}
-              onAccept={which => decide(onAccept, which)}
-              onReject={which => decide(onReject, which)}
+              onKeep={which => decide(onKeep, which)}
+              onUndo={which => decide(onUndo, which)}
             />
           ))}
         </ul>
@@ -88,7 +88,7 @@ type ItemProps = ReviewActions & {
   readonly busy: boolean;
 };
 
-function Item({ change, busy, onAccept, onReject }: ItemProps): React.ReactElement {
+function Item({ change, busy, onKeep, onUndo }: ItemProps): React.ReactElement {
   const { trans, openPath, showCell } = useEnv();
   const title = useTitle(change);
   const { text, refused } = change;
@@ -119,22 +119,22 @@ function Item({ change, busy, onAccept, onReject }: ItemProps): React.ReactEleme
         )}
         <IconButton
           icon="check"
-          label={trans.__('Accept: %1', title)}
+          label={trans.__('Keep: %1', title)}
           disabled={busy}
-          onClick={() => void onAccept([change])}
+          onClick={() => void onKeep([change])}
         />
         <IconButton
           icon="undo"
-          label={trans.__('Reject: %1', title)}
+          label={trans.__('Undo: %1', title)}
           disabled={busy || refused !== undefined}
-          onClick={() => void onReject([change])}
+          onClick={() => void onUndo([change])}
         />
       </div>
       {refused !== undefined && (
-        <p className="eca-Change-refused">{trans.__('Cannot be rejected: %1', toPlainText(refused))}</p>
+        <p className="eca-Change-refused">{trans.__('Cannot be undone: %1', toPlainText(refused))}</p>
       )}
       {text === undefined ? (
-        <p className="eca-Change-refused">{trans.__('No text that could be shown.')}</p>
+        <p className="eca-Change-refused">{trans.__('There is no text to show.')}</p>
       ) : (
         text.diff !== '' && <Diff diff={text.diff} />
       )}

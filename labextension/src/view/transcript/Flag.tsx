@@ -15,7 +15,7 @@ export function Flag({ text, contentId }: { readonly text: string; readonly cont
       {flags !== undefined && (
         <IconButton
           icon="close"
-          label={trans.__('Take the flag away')}
+          label={trans.__('Remove the flag')}
           onClick={() => {
             flags.remove(contentId);
           }}
@@ -49,7 +49,7 @@ export function FlagForm({ contentId, onDone }: FormProps): React.ReactElement {
         }
       }}
     >
-      <input ref={box} className="eca-Input" autoFocus dir="auto" aria-label={trans.__('Words of the flag')} />
+      <input ref={box} className="eca-Input" autoFocus dir="auto" aria-label={trans.__('Text of the flag')} />
       <button type="submit" className="eca-Button eca-mod-main">
         {trans.__('Set the flag')}
       </button>

@@ -77,7 +77,7 @@ export function UserMessage({ block, last, idle, onEdit, onRetry, onFork, onBack
               )}
               <IconButton
                 icon="fork"
-                label={trans.__('Go on from here in a new chat')}
+                label={trans.__('Continue from here in a new chat')}
                 onClick={() => {
                   onFork(block);
                 }}
