@@ -1,4 +1,8 @@
-/** "Always": the rule for a call that waits, seen before it is written, and taken back afterwards. */
+/**
+ * Approval rules that the user adds from a waiting tool call: propose one, write it, and remove it again.
+ *
+ * Knows no view; the server writes the files. What the user sees is in `view/tools/RuleProposal.tsx`.
+ */
 
 import { ApprovalsProposeResult, ChatId, RulePlace, RuleText } from '../wire/protocol';
 import type { Session } from './session';

@@ -1,8 +1,9 @@
 /**
- * A transcript as blocks, a pure function of the contents that came.
+ * The transcript of a chat as a list of blocks, computed from the contents that the server sent. Pure.
  *
- * Order-tolerant: a tool call may be heard of first at any of its stages and never goes back to an earlier one; a
- * reasoning may be heard of first in its middle. What is not understood changes nothing.
+ * Tolerates any order: a tool call may first appear in any of its stages and never goes back to an earlier one, and
+ * reasoning may first appear in its middle. Content of an unknown type changes nothing. Knows no chat: `transcript.ts`
+ * adds the status and the usage.
  */
 
 import {

@@ -1,4 +1,8 @@
-/** What is done to chats in the list of them. */
+/**
+ * Renames and deletes chats in the list of chats.
+ *
+ * Knows no view: the list itself is `view/ChatList.tsx`.
+ */
 
 import { ChatId } from '../wire/protocol';
 import { Session } from './session';

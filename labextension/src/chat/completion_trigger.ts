@@ -1,4 +1,8 @@
-/** What is being completed at the cursor of the prompt box. Pure. */
+/**
+ * Finds what is being completed at the cursor of the prompt box: `@`, `/` or `#` and the word after it. Pure.
+ *
+ * Knows no server: `suggestions.ts` asks for what fits.
+ */
 
 /** `@` something to send along, `/` a command, `#` a path. */
 export type TriggerKind = '@' | '/' | '#';

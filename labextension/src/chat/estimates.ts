@@ -1,4 +1,8 @@
-/** What a prompt would send and cost, asked of the server before it is sent. */
+/**
+ * Asks the server what a prompt would send and cost, before it is sent.
+ *
+ * Knows no view: `view/composer/Estimate.tsx` shows the estimate.
+ */
 
 import { ChatContext, ChatEstimateResult } from '../wire/protocol';
 import { Session } from './session';

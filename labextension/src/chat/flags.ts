@@ -1,4 +1,8 @@
-/** Marks that the user sets at messages. */
+/**
+ * Flags: marks that the user sets at messages of a chat.
+ *
+ * Knows no view: `view/transcript/Flag.tsx` shows them.
+ */
 
 import type { Session } from './session';
 

@@ -1,4 +1,8 @@
-/** Images that are pasted or dropped, as contexts. */
+/**
+ * Reads images that are pasted or dropped, as contexts of a prompt.
+ *
+ * Knows no view: the prompt box is `view/composer/Composer.tsx`. Cells are in `pasted_cells.ts`.
+ */
 
 import { ImageContext } from '../wire/protocol';
 

@@ -1,4 +1,8 @@
-/** What the server lets the user know of that a click could do. Knows no user interface. */
+/**
+ * Messages of the server that the user can act on with a click: open a link, sign in to an MCP server. Pure.
+ *
+ * Knows no view: Lab shows them as notifications (`panel/notices.ts`), the widget as messages.
+ */
 
 export type Offer =
   | { readonly kind: 'link'; readonly text: string; readonly url: string }

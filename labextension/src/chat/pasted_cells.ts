@@ -1,4 +1,8 @@
-/** Cells that are pasted or dropped, as contexts: Lab gives both as JSON. */
+/**
+ * Reads cells that are pasted or dropped, as contexts of a prompt. Lab gives both as JSON. Pure.
+ *
+ * Knows no notebook: where a cell stands comes as `FindCell`. Images are in `images.ts`.
+ */
 
 import { ChatContext } from '../wire/protocol';
 

@@ -1,4 +1,8 @@
-/** Going back in a chat: to before a message, or on from it in another chat. */
+/**
+ * Going back in a chat: roll back to before a message, ask a message again, or continue from it in a new chat.
+ *
+ * Knows no view: the buttons are in `view/transcript/UserMessage.tsx`.
+ */
 
 import { UserBlock } from './blocks';
 import { ChatContext } from '../wire/protocol';

@@ -1,8 +1,10 @@
 /**
- * The panel's end of the connection: what the server tells goes into the state, what the user does goes to the server.
+ * The panel's connection to the server: what the server sends goes into the state, what the user does goes to the
+ * server.
  *
- * One link at a time. When it breaks it is opened again, later each time, and every chat that was shown is replayed.
- * Knows no user interface and no socket: links and the clock come from outside.
+ * There is one link at a time. When it breaks it is opened again, after a longer pause each time, and every chat that
+ * was shown is replayed. Knows no view and no socket: links and the clock come from outside (`SessionEnvironment`). The
+ * state is changed only by the reducer in `state.ts`.
  */
 
 import { Attendant, Client, NotebookHost, NotificationMethod } from '../wire/client';

@@ -1,8 +1,9 @@
 /**
- * All that the panel shows, as a pure function of what it was told. Knows no socket and no user interface.
+ * The state of the panel, computed by a reducer from what the server sent and what the user did. Pure.
  *
- * A content with a `seq` is taken once, so a replay may repeat what was shown. While a chat is being replayed what
- * comes of it is gathered in `replay`, and shown when the replay is complete: the reader sees no gap and no flicker.
+ * A content with a `seq` is taken once, so a replay may repeat what is shown already. While a chat is replayed, the new
+ * transcript is collected in `replay` and shown when the replay is complete: the reader sees no gap and no flicker.
+ * Knows no connection (`session.ts`); the transcript itself is in `transcript.ts` and `blocks.ts`.
  */
 
 import { setProgress } from './blocks';

@@ -1,4 +1,8 @@
-/** How the assistant is, in a few words. Pure. */
+/**
+ * Describes the assistant for Lab's status bar in a few words: model, activity, cost. Pure.
+ *
+ * Knows no element: `status/plugin.ts` shows the text.
+ */
 
 import type { TranslationBundle } from '@jupyterlab/translation';
 

@@ -1,4 +1,9 @@
-/** What the prompt box offers at `@`, `/` and `#`, and how a context is called. Asks through the session only. */
+/**
+ * Asks the server what the prompt box can suggest at `@`, `/` and `#`, and names contexts for chips and lists.
+ *
+ * Knows no view and no connection: requests go through the `Ask` that it is given. The list is
+ * `view/composer/Completion.tsx`.
+ */
 
 import { ChatContext, ClientMethods, ChatId } from '../wire/protocol';
 import { Requests } from '../wire/rpc';

@@ -1,4 +1,8 @@
-/** What a tab of the browser knows again when it is loaded anew: ids of chats, of changes and of hunks, nothing else. */
+/**
+ * What a tab of the browser keeps when it is reloaded: ids of chats, of changes and of hunks, nothing else.
+ *
+ * Knows no session: `panel/panel.tsx` and `review/controller.ts` read and write it.
+ */
 
 export type Store = Pick<Storage, 'getItem' | 'setItem' | 'removeItem'>;
 

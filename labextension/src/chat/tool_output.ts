@@ -1,4 +1,8 @@
-/** The whole of an output that was too long for the model, fetched when a reader wants it. */
+/**
+ * Fetches the whole output of a tool call that was too long for the model, when a reader asks for it.
+ *
+ * Knows no view: the button is in `view/tools/ToolDetails.tsx`.
+ */
 
 import { Session } from './session';
 

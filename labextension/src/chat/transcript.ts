@@ -1,4 +1,8 @@
-/** What is shown of a chat, or of a subagent's part of one, as a pure function of the contents that came. */
+/**
+ * The transcript of a chat, or of a subagent's part of one: blocks, status, usage. Pure.
+ *
+ * Knows no chat and no replay: both are in `state.ts`. How a content becomes a block is in `blocks.ts`.
+ */
 
 import { Blocks, endBlocks, addContent } from './blocks';
 import { ChatContentReceivedParams, ChatStatus, UsageContent } from '../wire/protocol';

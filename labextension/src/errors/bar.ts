@@ -1,4 +1,8 @@
-/** The bar below an error: buttons in the cell, after its output. */
+/**
+ * The bar below an error in a cell, with its buttons.
+ *
+ * Knows no command: `plugin.ts` decides where a bar is shown and what its buttons do.
+ */
 
 import { CodeCell } from '@jupyterlab/cells';
 import { PanelLayout, Widget } from '@lumino/widgets';

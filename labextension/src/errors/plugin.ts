@@ -1,4 +1,8 @@
-/** Help where it is needed: Fix and Explain below an output that is an error. What is asked is asked in the panel. */
+/**
+ * The plugin that shows *Fix* and *Explain* below an output that is an error, and adds both as commands.
+ *
+ * The questions are asked in the panel, through its command; the bar itself is in `bar.ts`.
+ */
 
 import { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';
 import { ICommandPalette } from '@jupyterlab/apputils';

@@ -1,5 +1,8 @@
-/** Files and notebooks that are open here and were changed outside: by the assistant's tools, first of all. What looks
- * at them is loaded once there are some. */
+/**
+ * The plugin that notices when open files and notebooks may have changed on disk.
+ *
+ * Knows no document: `refresh.ts` compares them, and is loaded when the first one is open.
+ */
 
 import { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';
 import { ITranslator, nullTranslator } from '@jupyterlab/translation';

@@ -1,4 +1,8 @@
-/** How documents of Lab are looked at and read again. */
+/**
+ * Finds Lab's open documents and reads them again, keeping cursors where they are.
+ *
+ * When a document is read again is decided in `refresh.ts`.
+ */
 
 import { JupyterFrontEnd } from '@jupyterlab/application';
 import { Notification } from '@jupyterlab/apputils';

@@ -1,4 +1,8 @@
-/** What a completion is asked about: the text at the cursor and, in a notebook, the cells above it. Pure. */
+/**
+ * What an inline completion is asked about: the text at the cursor and, in a notebook, the cells above it. Pure.
+ *
+ * Knows no editor and no server: `completion_provider.ts` reads the one and asks the other.
+ */
 
 import { Position } from '../wire/protocol';
 

@@ -1,7 +1,8 @@
 /**
- * Completions at the cursor, from the server's fast model: the newest only, taken back when a key is pressed.
+ * Inline completions (ghost text) from the server's fast model. Only the newest one counts; a key press cancels it.
  *
- * On a link of its own: the panel need not be open. Somebody who types is not told of failures but once each, quietly.
+ * Uses a link of its own, because the panel need not be open. A user who types is told of each failure once, quietly.
+ * Knows no setting: `plugin.ts` switches it on and off.
  */
 
 import { Notification } from '@jupyterlab/apputils';

@@ -1,4 +1,8 @@
-/** The box in which a cell is rewritten to order: an instruction, then the answer as hunks to accept or reject. */
+/**
+ * The box in which a cell is rewritten: the instruction, then the number of proposed changes, to approve or reject.
+ *
+ * Knows no server: `edit_cells.ts` sends the instruction and passes the answer on.
+ */
 
 import { Widget } from '@lumino/widgets';
 import { TranslationBundle } from '@jupyterlab/translation';

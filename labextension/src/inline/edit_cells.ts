@@ -1,4 +1,8 @@
-/** Cells that are being rewritten to order: a box in each, the server's answers brought to the right one. */
+/**
+ * Rewrites cells as the user instructs: opens a box in each, and passes each answer of the server to the right box.
+ *
+ * The box is `edit_box.ts`; the proposed hunks are drawn by `review/`.
+ */
 
 import { Cell, MarkdownCell } from '@jupyterlab/cells';
 import { NotebookPanel } from '@jupyterlab/notebook';

@@ -1,4 +1,8 @@
-/** Completion while typing: Lab's own completer asks it. What it does is loaded with the first text that it is to complete. */
+/**
+ * The plugin for inline completion: registers a provider with Lab's own completer.
+ *
+ * What completes is in `completion_provider.ts`, which is loaded with the first text that is to be completed.
+ */
 
 import { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';
 import { ICompletionProviderManager, IInlineCompletionProvider } from '@jupyterlab/completer';

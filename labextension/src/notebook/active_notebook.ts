@@ -1,4 +1,8 @@
-/** The notebook that was worked in last: what is in it at the moment, and edits in its live model. */
+/**
+ * The notebook that the user worked in last: the context of a prompt, and the place for code of an answer.
+ *
+ * Knows no server. Changes that the assistant makes go through `live_notebooks.ts`.
+ */
 
 import { CodeCell } from '@jupyterlab/cells';
 import { INotebookTracker, NotebookActions, NotebookPanel } from '@jupyterlab/notebook';

@@ -1,4 +1,8 @@
-/** Which cells the assistant changed: a quiet mark on each, until the user has run or edited it. */
+/**
+ * Marks the cells that the assistant changed, until the user runs or edits them.
+ *
+ * Knows no chat: `live_notebooks.ts` and `review/controller.ts` say which cells.
+ */
 
 import type { ISharedCell } from '@jupyter/ydoc';
 import { Cell } from '@jupyterlab/cells';

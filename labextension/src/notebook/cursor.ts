@@ -1,4 +1,8 @@
-/** Where the cursor is in an editor and what is selected, in words: the same for a chip and for the model. */
+/**
+ * Describes the cursor and the selection in an editor: once for the chip, once for the model.
+ *
+ * Knows no notebook: `active_notebook.ts` adds the cell.
+ */
 
 import type { CodeEditor } from '@jupyterlab/codeeditor';
 import type { IDocumentWidget } from '@jupyterlab/docregistry';

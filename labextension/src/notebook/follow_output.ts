@@ -1,4 +1,8 @@
-/** What a cell puts out while it runs, for whoever waits for it. */
+/**
+ * Follows the output of a cell while it runs, and reports its last part.
+ *
+ * Knows no server: `live_notebooks.ts` sends the reports.
+ */
 
 import { Cell, CodeCell } from '@jupyterlab/cells';
 import type { IOutputModel } from '@jupyterlab/rendermime';

@@ -1,4 +1,8 @@
-/** Puts a cell for a question into a notebook. Knows no command and no server. */
+/**
+ * Inserts a cell for a question to the assistant into a notebook.
+ *
+ * Knows no command and no server: the command is in `plugin.ts`.
+ */
 
 import { ISessionContextDialogs } from '@jupyterlab/apputils';
 import { Notebook, NotebookActions, NotebookPanel } from '@jupyterlab/notebook';

@@ -1,4 +1,8 @@
-/** A link on which the notebooks of the page are lent, and nothing else is done. Loaded when a cell asks. */
+/**
+ * Opens a link over which the server can use the notebooks of this page, for chats without a panel.
+ *
+ * Loaded when the first cell asks; `page_notebooks.ts` decides when that is.
+ */
 
 import { ServerConnection } from '@jupyterlab/services';
 

@@ -1,4 +1,8 @@
-/** The notebooks that are open in Lab, for the assistant: read, edited and run in the live model, as a user would. */
+/**
+ * The notebooks that are open in Lab, for the server: listed, read, edited and run in the live model, as a user would.
+ *
+ * Knows no chat. How a change is planned and made is in `live_cells.ts`, how a cell is run in `run_cell.ts`.
+ */
 
 import type { ISharedCell, YNotebook } from '@jupyter/ydoc';
 import { Cell, CodeCell, CodeCellModel, MarkdownCell } from '@jupyterlab/cells';

@@ -1,4 +1,8 @@
-/** The notebooks of this page. The server is told of them as soon as a cell asks something: no panel need be open. */
+/**
+ * Loads `live_notebooks.ts` and lends the notebooks of this page to the server as soon as a cell asks something.
+ *
+ * The panel need not be open for that. Knows no message: the link is in `lend_link.ts`.
+ */
 
 import { Cell } from '@jupyterlab/cells';
 import { Notebook, NotebookActions } from '@jupyterlab/notebook';

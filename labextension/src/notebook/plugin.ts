@@ -1,4 +1,8 @@
-/** The commands: where they are shown and when they can be run. What they do is in `cells` and `stop`. */
+/**
+ * The plugin with the commands to ask the assistant in a new cell, and to stop it.
+ *
+ * Only says where the commands are shown and when they can run. What they do is in `insert_cell.ts` and `stop.ts`.
+ */
 
 import { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';
 import { ICommandPalette, ISessionContextDialogs } from '@jupyterlab/apputils';

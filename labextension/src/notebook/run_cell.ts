@@ -1,4 +1,8 @@
-/** Runs a cell of an open notebook as by hand, and knows how the cells stand with the kernel. */
+/**
+ * Runs a cell of an open notebook as a user would, and reads the states of cells from Lab.
+ *
+ * Knows no server: `live_notebooks.ts` answers its requests.
+ */
 
 import { ISessionContext } from '@jupyterlab/apputils';
 import { Cell, CodeCell } from '@jupyterlab/cells';

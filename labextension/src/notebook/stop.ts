@@ -1,4 +1,8 @@
-/** Stops the assistant and says so. Loaded on first use, and connected for as long as it takes. */
+/**
+ * Stops the assistant in all chats and reports how many there were.
+ *
+ * Loaded on first use; its connection is closed as soon as the chats are stopped. The command is in `plugin.ts`.
+ */
 
 import { Notification } from '@jupyterlab/apputils';
 import { ServerConnection } from '@jupyterlab/services';

@@ -1,4 +1,8 @@
-/** The commands on cells that open something of ours: a question in the panel, a box in the cell. */
+/**
+ * The commands on a cell that open something of the assistant: a question in the panel, an edit box in the cell.
+ *
+ * Knows no session: `place.ts` loads the panel when a command needs it.
+ */
 
 import { INotebookTracker } from '@jupyterlab/notebook';
 import { TranslationBundle } from '@jupyterlab/translation';

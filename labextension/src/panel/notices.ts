@@ -1,4 +1,8 @@
-/** Offers as Lab's notifications: nothing is opened or begun before a click. */
+/**
+ * Shows an offer of the server as one of Lab's notifications. Nothing is opened or started before a click.
+ *
+ * What the server can offer is in `chat/offers.ts`.
+ */
 
 import { Notification } from '@jupyterlab/apputils';
 import { TranslationBundle } from '@jupyterlab/translation';

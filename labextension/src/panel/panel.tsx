@@ -1,4 +1,8 @@
-/** The panel in Lab: its session, and the means of Lab's that its views use. Loaded when it is first shown. */
+/**
+ * The panel in Lab: its session, and what of Lab its views use. Loaded when the panel is first shown.
+ *
+ * Knows no menu and no command: those are in `plugin.ts`. The widget's counterpart is `widget/index.tsx`.
+ */
 
 import { ServerConnection } from '@jupyterlab/services';
 import { IRenderMimeRegistry } from '@jupyterlab/rendermime';

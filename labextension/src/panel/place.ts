@@ -1,4 +1,8 @@
-/** Where the panel stands in Lab: there from the start, and empty until it is first shown. */
+/**
+ * The place of the panel in Lab: there from the start, and empty until the panel is first shown.
+ *
+ * Other plugins get the panel through it, and decide whether they wait for the panel or load it.
+ */
 
 import { Token } from '@lumino/coreutils';
 import { Message } from '@lumino/messaging';

@@ -1,4 +1,8 @@
-/** The panel's plugin: its place, and the commands that open it. The panel itself is loaded when it is first shown. */
+/**
+ * The plugin of the panel: its place in Lab, and the commands that open it.
+ *
+ * The panel itself (`panel.tsx`) is loaded when it is first shown.
+ */
 
 import { ILayoutRestorer, JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';
 import { ICommandPalette } from '@jupyterlab/apputils';

@@ -1,4 +1,8 @@
-/** What can be done with the code of an answer: buttons beside each block, wherever the answer is shown. */
+/**
+ * Draws the buttons beside each block of code in an answer: copy, insert, run, replace.
+ *
+ * Knows no notebook: what the buttons do comes as `CodeTools` (`code_types.ts`).
+ */
 
 import type { TranslationBundle } from '@jupyterlab/translation';
 

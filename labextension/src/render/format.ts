@@ -1,4 +1,8 @@
-/** Text and figures for a reader. Pure. */
+/**
+ * Formats text and figures for a reader. Pure.
+ *
+ * Knows no element and no translation: Markdown is rendered in `markdown.ts`.
+ */
 
 const ESCAPES =
   /\u001b(?:\[[0-?]*[ -/]*[@-~]|\][^\u0007\u001b]*(?:\u0007|\u001b\\)?|[@-Z\\-_])|[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f\u202a-\u202e\u2066-\u2069]/g;

@@ -1,4 +1,8 @@
-/** Markdown into an element, by Lab's own parser, highlighter, sanitiser and typesetter. */
+/**
+ * Renders Markdown into an element with Lab's own parser, highlighter, sanitiser and typesetter.
+ *
+ * Knows no chat. The widget, which runs without Lab, has its own renderer in `widget/markdown.ts`.
+ */
 
 import { IRenderMimeRegistry, renderMarkdown } from '@jupyterlab/rendermime';
 import { ITranslator } from '@jupyterlab/translation';

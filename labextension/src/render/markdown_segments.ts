@@ -1,4 +1,8 @@
-/** Cuts Markdown that is being written at places where what comes later cannot change how it looks. Pure. */
+/**
+ * Splits Markdown that is still being written where later text cannot change how earlier text looks. Pure.
+ *
+ * Knows no parser: `view/common/Markdown.tsx` renders each segment alone.
+ */
 
 const FENCE = /^ {0,3}(`{3,}|~{3,})/;
 /** What may go on across an empty line: lists, indented text, quotes, tables' rows, definitions, HTML. */

@@ -1,6 +1,8 @@
 /**
- * HTML that a model wrote, made safe to look at: it loads nothing, looks like nothing of Lab's, and leads nowhere
- * unseen. Comes after Lab's own sanitiser, which keeps scripts out but lets remote images, media and styles in.
+ * Makes HTML that a model wrote safe: it loads nothing, cannot look like a part of Lab, and shows where links lead.
+ *
+ * Runs after Lab's own sanitiser, which removes scripts but keeps remote images, media and styles. Knows no Markdown:
+ * `markdown.ts` and `widget/markdown.ts` call it.
  */
 
 const TAGS = new Set(

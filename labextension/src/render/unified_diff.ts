@@ -1,4 +1,8 @@
-/** A diff in the unified format, line by line. Pure. */
+/**
+ * Parses a diff in the unified format into lines with their numbers. Pure.
+ *
+ * Knows no element: `view/common/Diff.tsx` draws the lines.
+ */
 
 export type DiffKind = 'add' | 'remove' | 'same' | 'gap';
 

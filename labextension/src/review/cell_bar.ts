@@ -1,4 +1,8 @@
-/** Bars in a cell: what is proposed or was done there, in words, with buttons. Knows no server. */
+/**
+ * Bars in a cell that say what is proposed or was changed there, with buttons.
+ *
+ * Knows no server: `controller.ts` fills them.
+ */
 
 import { Cell } from '@jupyterlab/cells';
 import { PanelLayout, Widget } from '@lumino/widgets';

@@ -1,8 +1,8 @@
 /**
- * What the assistant wants to change in cells, and what it changed, shown in the cells themselves and decided there.
+ * Shows what the assistant wants to change and what it changed in the cells themselves, to be decided there.
  *
- * The session knows what there is (`reviewnotes`); a note of an edit has a `CellDiff`, which lives as long as the server
- * lists the change, so that what was decided of it stands while the cell goes on being written.
+ * The session knows what there is (`notes.ts` reads it off). Each edit has a `CellDiff`, which lives as long as the
+ * server lists the change, so that decided hunks stay decided while the cell is edited further.
  */
 
 import type { ISharedCell } from '@jupyter/ydoc';

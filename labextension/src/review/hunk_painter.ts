@@ -1,4 +1,8 @@
-/** Keeps hunks drawn in the editors of cells: those of an edit under way before those of a review. */
+/**
+ * Keeps the hunks of cells drawn in their editors. Those of an inline edit come before those of a review.
+ *
+ * Knows no decision: a single hunk is drawn by `hunk_view.ts`.
+ */
 
 import { Cell } from '@jupyterlab/cells';
 import type { CodeMirrorEditor } from '@jupyterlab/codemirror';

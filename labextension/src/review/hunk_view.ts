@@ -1,4 +1,8 @@
-/** Hunks in an editor: the lines they are of are coloured, and the other text stands beside them with its buttons. */
+/**
+ * Draws hunks in an editor: their lines are coloured, and the other text stands beside them with its buttons.
+ *
+ * Knows no cell: `hunk_painter.ts` decides which hunks are drawn where.
+ */
 
 import { presentableDiff } from '@codemirror/merge';
 import { EditorState, Range, StateEffect, StateField, Text } from '@codemirror/state';

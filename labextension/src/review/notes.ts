@@ -1,4 +1,8 @@
-/** What there is to be decided about in a notebook, cell by cell: calls that wait for approval, and changes made. Pure. */
+/**
+ * Lists what is to be decided in a notebook, cell by cell: calls that wait for approval, and changes made. Pure.
+ *
+ * Knows no editor: `controller.ts` shows the notes.
+ */
 
 import { Blocks } from '../chat/blocks';
 import type { Change } from '../chat/types';

@@ -1,4 +1,8 @@
-/** What was spent: on the last message, in the chat that the panel shows, in its notebook, today. */
+/**
+ * What was spent: on the last message, in the chat that the panel shows, in its notebook, and today.
+ *
+ * The server adds it up. Estimates are in `view/composer/Estimate.tsx`.
+ */
 
 import * as React from 'react';
 

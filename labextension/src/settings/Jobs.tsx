@@ -1,4 +1,8 @@
-/** What runs in the background, its output, and its end. */
+/**
+ * Background jobs: their state, their output, and a button to stop them.
+ *
+ * The server runs them; this view only asks.
+ */
 
 import * as React from 'react';
 

@@ -1,6 +1,8 @@
 /**
- * Signing in to a provider, step by step as the server asks. What is typed is read from the form at the moment it is
- * sent and is nowhere else: not in the state of a view, not in an attribute, and the field is empty afterwards.
+ * Signing in to a provider, step by step as the server asks.
+ *
+ * What the user types is read from the form at the moment it is sent and is kept nowhere else: not in the state of a
+ * view and not in an attribute; the field is empty afterwards. The list of providers is `Providers.tsx`.
  */
 
 import * as React from 'react';

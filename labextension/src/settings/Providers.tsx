@@ -1,4 +1,8 @@
-/** The providers of models: who is signed in, from where the key is, signing in and out. */
+/**
+ * The providers of models: their sign-in, and where their keys come from.
+ *
+ * The steps of signing in are in `Login.tsx`.
+ */
 
 import * as React from 'react';
 

@@ -1,4 +1,8 @@
-/** What the server says of its set-up: what is there, what is missing, what to do about it. */
+/**
+ * The report of the server on its set-up: what is there, what is missing, what to do about it.
+ *
+ * The server writes it as Markdown.
+ */
 
 import * as React from 'react';
 

@@ -1,4 +1,8 @@
-/** The rules about what runs unasked: each with where it is from; one's own can be removed. */
+/**
+ * The approval rules, each with the file it comes from. The user's own can be removed.
+ *
+ * The server applies and writes them. A rule for one call is proposed in `view/tools/RuleProposal.tsx`.
+ */
 
 import * as React from 'react';
 

@@ -1,4 +1,8 @@
-/** One tool server: its state, its error, its tools, its log. */
+/**
+ * One tool server: its state, its error, its tools, its log, and buttons for what can be done to it.
+ *
+ * Knows no session: the list and the requests are in `Servers.tsx`.
+ */
 
 import * as React from 'react';
 

@@ -1,4 +1,8 @@
-/** A new MCP server: a program on the server's machine, or an address. */
+/**
+ * The form for a new MCP server: a program on the machine of the Jupyter server, or an address.
+ *
+ * Knows no session: `Servers.tsx` sends what was typed. The command line is parsed in `command_line.ts`.
+ */
 
 import * as React from 'react';
 

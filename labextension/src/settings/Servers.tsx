@@ -1,4 +1,8 @@
-/** The tool servers: how each is, and what can be done to it. */
+/**
+ * The tool servers: asks the server for them and passes on what the user does to one.
+ *
+ * One of them is drawn by `Server.tsx`, the form for a new one by `ServerForm.tsx`.
+ */
 
 import * as React from 'react';
 

@@ -1,4 +1,8 @@
-/** What one manages of the assistant, section by section. What is done is done by the server, and told by it. */
+/**
+ * The settings of the assistant, section by section.
+ *
+ * Keeps only which section is shown: the server keeps the settings, and changes come back from it.
+ */
 
 import * as React from 'react';
 

@@ -1,4 +1,8 @@
-/** What somebody types where a program is asked for. Pure. */
+/**
+ * Parses what a user types into the form for a server: a command line, and lines of names and values. Pure.
+ *
+ * Knows no form: that is `ServerForm.tsx`.
+ */
 
 /** The words of a line, as a shell has them where nothing is special but quotes, blanks and backslashes. */
 export function splitWords(line: string): readonly string[] {

@@ -1,4 +1,8 @@
-/** The settings of the assistant in Lab's main area: the commands and menus that open them. Loaded when opened. */
+/**
+ * The plugin of the settings: the commands and menus that open them in Lab's main area.
+ *
+ * The settings themselves (`widget.tsx`) are loaded when they are opened.
+ */
 
 import { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';
 import { ICommandPalette, MainAreaWidget } from '@jupyterlab/apputils';

@@ -1,4 +1,8 @@
-/** The settings of the assistant as a widget of Lab's main area, on the panel's own connection. */
+/**
+ * The settings as a widget of Lab's main area. They use the panel's own connection.
+ *
+ * Knows no command: those are in `plugin.ts`. The sections are in `Settings.tsx`.
+ */
 
 import { ReactWidget } from '@jupyterlab/ui-components';
 import * as React from 'react';

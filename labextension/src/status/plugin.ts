@@ -1,4 +1,8 @@
-/** The assistant in Lab's status bar: its model, whether it runs, what the chat cost. Loads nothing of the panel. */
+/**
+ * The plugin that shows the assistant in Lab's status bar: its model, whether it runs, what the chat cost.
+ *
+ * Loads nothing of the panel: it waits until the panel is loaded. The text is made in `chat/status_text.ts`.
+ */
 
 import { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';
 import { IStatusBar } from '@jupyterlab/statusbar';

@@ -1,4 +1,9 @@
-/** The panel: a chat, its prompt box and the list of chats. What is done is done by the session. */
+/**
+ * The panel: the header, a chat with its prompt box, and the list of chats.
+ *
+ * Holds the state of the view only. The session does what the user asks for (`chat/session.ts`); the parts are in
+ * `transcript/`, `tools/` and `composer/`.
+ */
 
 import * as React from 'react';
 

@@ -1,4 +1,8 @@
-/** The chats of the workspace: found, opened, renamed, deleted. */
+/**
+ * The list of chats of the workspace: find, open, rename and delete them.
+ *
+ * Knows no session: `App.tsx` passes what each button does.
+ */
 
 import * as React from 'react';
 

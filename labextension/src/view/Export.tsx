@@ -1,4 +1,8 @@
-/** The chat as a file: which kind of one. The server writes it, and tells in the chat where it is. */
+/**
+ * Asks for the format in which a chat is exported.
+ *
+ * The server writes the file and says in the chat where it is; see `App.tsx`.
+ */
 
 import * as React from 'react';
 

@@ -1,4 +1,8 @@
-/** What the notebook that is worked in asks of the assistant: shown, and changed here. */
+/**
+ * The instructions that the active notebook carries for the assistant: shown, and edited here.
+ *
+ * Knows no notebook: `notebook/instructions.ts` reads and writes its metadata.
+ */
 
 import * as React from 'react';
 

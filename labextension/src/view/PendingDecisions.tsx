@@ -1,4 +1,8 @@
-/** What a turn waits for, and nothing else of its chat: the calls to approve, the questions, and a way to stop. */
+/**
+ * What a turn waits for, and nothing else of its chat: calls to approve, questions, and a button to stop.
+ *
+ * Shown in the card of a cell (`widget/card.tsx`). The panel shows the same within the transcript.
+ */
 
 import * as React from 'react';
 

@@ -1,4 +1,8 @@
-/** Whether the server is there, and what the chat has used. */
+/**
+ * The line below the prompt box: the connection, the context used, and the cost of the chat.
+ *
+ * Knows no session: `App.tsx` passes the figures.
+ */
 
 import * as React from 'react';
 

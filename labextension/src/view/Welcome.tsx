@@ -1,4 +1,8 @@
-/** An empty chat: what may be asked or, where no model is set up, what was found and the next step. */
+/**
+ * An empty chat: a few first questions or, when no model is set up, the next steps.
+ *
+ * Knows no session: `App.tsx` passes the models and the report of the server.
+ */
 
 import * as React from 'react';
 

@@ -1,4 +1,8 @@
-/** What a screen reader says of a chat, one line at a time: not each word that is written. Pure. */
+/**
+ * What a screen reader says about a chat: one line for each change of its status, not each word. Pure.
+ *
+ * Knows no element: `App.tsx` and `PendingDecisions.tsx` put the line into a live region.
+ */
 
 import type { TranslationBundle } from '@jupyterlab/translation';
 

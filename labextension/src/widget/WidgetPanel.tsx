@@ -1,4 +1,8 @@
-/** The panel with, above it, what is to be known when the kernel that it belongs to is gone. */
+/**
+ * The panel as a widget, with a note above it when its kernel does not answer.
+ *
+ * Knows no comm: the connection is set up in `index.tsx`.
+ */
 
 import * as React from 'react';
 

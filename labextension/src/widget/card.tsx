@@ -1,4 +1,8 @@
-/** The card of a cell as a widget: one session for each model and page, drawn wherever the model is shown. */
+/**
+ * The card of a cell as a widget: what waits for a decision of the user. One session for each model and page.
+ *
+ * Knows nothing of the rest of the chat; the view is `view/PendingDecisions.tsx`. The panel as a widget is `index.tsx`.
+ */
 
 import * as React from 'react';
 import { createRoot } from 'react-dom/client';

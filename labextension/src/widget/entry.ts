@@ -1,4 +1,8 @@
-/** What the kernel's widgets are made of: a panel, or the card of a cell. */
+/**
+ * The entry of the widget bundle: starts a panel or the card of a cell, whichever the model asks for.
+ *
+ * Knows no session: see `index.tsx` and `card.tsx`.
+ */
 
 import { createCard } from './card';
 import panel from './index';

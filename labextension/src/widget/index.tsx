@@ -1,4 +1,8 @@
-/** The panel as a widget: one session for each model and page, drawn wherever the model is shown. */
+/**
+ * The panel as a widget: one session for each model and page, drawn wherever the model is shown.
+ *
+ * Knows no Lab: it also runs in VS Code, Colab and Voilà. Its link through the kernel is `channel.ts`.
+ */
 
 import * as React from 'react';
 import { createRoot } from 'react-dom/client';

@@ -1,4 +1,8 @@
-/** Markdown into an element, where there is no Lab: its parser and its sanitiser come along. */
+/**
+ * Renders Markdown where there is no Lab: the parser and the sanitiser are in the bundle.
+ *
+ * In Lab, `render/markdown.ts` does the same with Lab's own parser.
+ */
 
 import DOMPurify from 'dompurify';
 import { Marked } from 'marked';

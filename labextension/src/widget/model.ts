@@ -1,4 +1,9 @@
-/** What a front end with ipywidgets gives a widget of anywidget's to work with; see anywidget's front-end module. */
+/**
+ * The parts of anywidget's front-end interface that the widgets use; see anywidget's documentation of front-end
+ * modules.
+ *
+ * Types only. The widgets are `index.tsx` and `card.tsx`.
+ */
 
 export interface WidgetModel {
   get(name: string): unknown;

@@ -1,4 +1,8 @@
-/** What sessions need of the page. */
+/**
+ * The clock and the ids that a session needs from the page.
+ *
+ * Knows no Lab, unlike `panel/panel.tsx`, which uses Lab's.
+ */
 
 export function callLater(call: () => void, ms: number): () => void {
   const timer = setTimeout(call, ms);

@@ -1,4 +1,8 @@
-/** Words as they are written: there is no catalogue of translations without Lab. */
+/**
+ * A translation bundle that returns each text as it is written: without Lab there is no catalogue of translations.
+ *
+ * Only fills in `%1` and chooses between singular and plural, as Lab does.
+ */
 
 import type { TranslationBundle } from '@jupyterlab/translation';
 

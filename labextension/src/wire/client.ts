@@ -1,4 +1,9 @@
-/** What is asked of the server, typed. Knows no socket and no user interface. */
+/**
+ * The ECA client: each request to the server as a typed method, and the handlers for what the server sends.
+ *
+ * Knows no socket and no view. The JSON-RPC peer is in `rpc.ts`, the WebSocket in `link.ts`, the checks in
+ * `validate.ts`.
+ */
 
 import {
   ChatAskQuestionParams,

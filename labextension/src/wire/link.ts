@@ -1,4 +1,8 @@
-/** The link to the Jupyter server that Lab itself talks to. Knows no message. */
+/**
+ * Opens the WebSocket to the Jupyter server that Lab itself uses, as a `Link` of text messages.
+ *
+ * Knows no message and no method: `rpc.ts` reads what comes over the link.
+ */
 
 import { URLExt } from '@jupyterlab/coreutils';
 import { ServerConnection } from '@jupyterlab/services';

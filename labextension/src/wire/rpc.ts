@@ -1,4 +1,8 @@
-/** A JSON-RPC 2.0 peer. Knows no socket and no method: the link and the tables of methods come from outside. */
+/**
+ * A JSON-RPC 2.0 peer: numbers requests, matches answers to them, runs handlers, and cancels both ways.
+ *
+ * Knows no socket and no method: the link and the tables of methods come from outside (`link.ts`, `protocol.ts`).
+ */
 
 /** A duplex of text, one message a piece. */
 export interface Link {

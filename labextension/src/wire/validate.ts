@@ -1,7 +1,8 @@
 /**
- * Whether a message is of the model that its method has: the one place where what comes from outside is not trusted.
+ * Checks a message against the model of its method: the one place where data from outside is not trusted.
  *
- * A kind of content that is not known yet fits: whoever reads it ignores it. So does what a newer server adds.
+ * A kind of content that is not known yet passes, because its reader ignores it; so do fields that a newer server adds.
+ * Knows no method: `client.ts` decides which messages are checked. The models are generated into `protocol.ts`.
  */
 
 import { SHAPES } from './protocol';

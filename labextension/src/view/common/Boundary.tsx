@@ -1,4 +1,8 @@
-/** Keeps what cannot be shown from taking the rest of the panel with it. */
+/**
+ * Catches the error of a view that cannot be drawn, so that the rest of the panel stays.
+ *
+ * Knows no view: whoever uses it says what is shown in place of the broken one.
+ */
 
 import * as React from 'react';
 

@@ -1,4 +1,8 @@
-/** A question of one line with a button for each answer; Escape and *Cancel* are "not at all". */
+/**
+ * A question on one line, with a button for each answer. Escape and *Cancel* choose nothing.
+ *
+ * Knows nothing of what is chosen. Questions of the assistant are in `transcript/Question.tsx`.
+ */
 
 import * as React from 'react';
 

@@ -1,4 +1,8 @@
-/** A change of a file, line by line. */
+/**
+ * A diff of a file, line by line.
+ *
+ * Knows no change: the lines are parsed in `render/unified_diff.ts`.
+ */
 
 import * as React from 'react';
 

@@ -1,4 +1,8 @@
-/** Small line drawings in the colour of the text beside them. */
+/**
+ * Small line drawings in the colour of the text beside them, and buttons that show only one.
+ *
+ * The icon of the assistant in Lab's menus is in `assistant_icon.ts`.
+ */
 
 import * as React from 'react';
 

@@ -1,4 +1,8 @@
-/** Text as it is, its first part: what a tool prints may be of any size. */
+/**
+ * Plain text of any size: the first part, and a button for more.
+ *
+ * Knows no Markdown: that is `Markdown.tsx`.
+ */
 
 import * as React from 'react';
 

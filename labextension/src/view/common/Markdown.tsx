@@ -1,4 +1,8 @@
-/** What an assistant says. Rendered piece by piece, so that text which grows costs what its last piece costs. */
+/**
+ * Markdown text, rendered segment by segment, so that text which grows costs only what its last segment costs.
+ *
+ * Knows no parser: each front brings its own in `env.ts`. The segments are split in `render/markdown_segments.ts`.
+ */
 
 import * as React from 'react';
 

@@ -1,4 +1,8 @@
-/** What the server or the page has to say beside the chat, until it is dismissed. */
+/**
+ * Messages of the server or of the page that are not part of a chat, until the user dismisses them.
+ *
+ * The session collects them; see `Session.showMessage`.
+ */
 
 import * as React from 'react';
 

@@ -1,4 +1,8 @@
-/** An image of a chat. */
+/**
+ * An image of a chat.
+ *
+ * Knows no chat: the image comes with its type and its data.
+ */
 
 import * as React from 'react';
 

@@ -1,4 +1,8 @@
-/** A button that opens and closes a part of a card. Keeps no state: whoever shows it knows whether the part is open. */
+/**
+ * A button that opens and closes a part of a card.
+ *
+ * Keeps no state: whoever shows it knows whether the part is open.
+ */
 
 import * as React from 'react';
 

@@ -1,4 +1,8 @@
-/** The assistant's icon. */
+/**
+ * The assistant's icon, for Lab's menus, tabs and launcher.
+ *
+ * The icons inside the panel are in `Icon.tsx`.
+ */
 
 import { LabIcon } from '@jupyterlab/ui-components';
 

@@ -1,4 +1,8 @@
-/** What every view may use: words and the means of the place it is shown in. Lab and widget each bring their own. */
+/**
+ * What every view may use of the front it is shown in: translation, Markdown, code buttons, links.
+ *
+ * Knows no front: the panel in Lab and the widget in a notebook each bring their own `Env`.
+ */
 
 import type { TranslationBundle } from '@jupyterlab/translation';
 import * as React from 'react';

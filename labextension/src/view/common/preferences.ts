@@ -1,4 +1,8 @@
-/** What the user chose in Lab's settings for the panel. Keys, servers and rules are not here: they are the server's. */
+/**
+ * What the user chose for the panel in Lab's settings: side, send key, chips.
+ *
+ * Keys, servers and rules are not here: the server keeps them, and `settings/` shows them.
+ */
 
 import type { ISettingRegistry } from '@jupyterlab/settingregistry';
 

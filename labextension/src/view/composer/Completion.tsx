@@ -1,4 +1,8 @@
-/** The list under the prompt box of what can be completed, for the keyboard first. */
+/**
+ * The list of suggestions above the prompt box, made for the keyboard first.
+ *
+ * Knows no session: the suggestions come from `query`. What triggers them is in `chat/completion_trigger.ts`.
+ */
 
 import * as React from 'react';
 

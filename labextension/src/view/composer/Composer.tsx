@@ -1,5 +1,10 @@
-/** The prompt box. Enter sends and Shift+Enter begins a line, or the other way round; while a turn runs it is steered, or
- * with Alt+Enter waits for its end. */
+/**
+ * The prompt box: text, contexts and completion.
+ *
+ * Enter sends and Shift+Enter begins a new line, or the other way round if the user prefers that. While a turn runs,
+ * the message steers it; with Alt+Enter it waits for the end of the turn. Knows no session: `App.tsx` sends the
+ * message.
+ */
 
 import * as React from 'react';
 

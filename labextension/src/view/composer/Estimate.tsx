@@ -1,4 +1,8 @@
-/** Under the prompt box: what would be sent and what that costs, and on demand its exact words. */
+/**
+ * The estimate under the prompt box: tokens, cost and, on demand, the exact request.
+ *
+ * Knows no session: the estimates come from an `EstimateSource`; see `chat/estimates.ts`.
+ */
 
 import * as React from 'react';
 

@@ -1,4 +1,8 @@
-/** What the next turn is run with. */
+/**
+ * The pickers for the model, the agent and the variant of the next turn.
+ *
+ * Knows no session: `App.tsx` passes the choice on.
+ */
 
 import * as React from 'react';
 

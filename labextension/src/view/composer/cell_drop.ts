@@ -1,4 +1,8 @@
-/** Cells dragged from a notebook: Lab's own drag and drop, whose events are no HTML ones. */
+/**
+ * Receives cells that are dragged from a notebook. Lab's drag and drop has events of its own, not those of HTML.
+ *
+ * What becomes of the cells is in `chat/pasted_cells.ts`.
+ */
 
 import type { Drag } from '@lumino/dragdrop';
 import * as React from 'react';

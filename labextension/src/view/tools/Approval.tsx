@@ -1,4 +1,8 @@
-/** Whether a tool call may run. A reason for "no" goes to the model. */
+/**
+ * The buttons that approve or reject a waiting tool call, and the field for a reason, which is sent to the model.
+ *
+ * Knows no session: what a button does comes as `Decide`. Writing a rule is in `RuleProposal.tsx`.
+ */
 
 import * as React from 'react';
 

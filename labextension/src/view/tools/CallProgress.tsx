@@ -1,4 +1,8 @@
-/** How far a call that runs has come: a bar where that is known, and the end of what it puts out. */
+/**
+ * The progress of a running tool call: a bar where the total is known, and the last lines of its output.
+ *
+ * The finished output is in `ToolDetails.tsx`.
+ */
 
 import * as React from 'react';
 

@@ -1,4 +1,8 @@
-/** The plan of a chat: its list as it stands, above the prompt box, and what has a plan that was answered carried out. */
+/**
+ * The plan of a chat above the prompt box, and the button that has a finished plan carried out.
+ *
+ * Knows no session: `App.tsx` passes what the button does.
+ */
 
 import * as React from 'react';
 

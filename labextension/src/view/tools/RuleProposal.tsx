@@ -1,4 +1,8 @@
-/** The rule that "Always" would write, before it is; and afterwards that it was, with a way back. */
+/**
+ * The rule that an approval for always would write, shown before it is written, and a note with *Undo* afterwards.
+ *
+ * The rule itself comes from the server; see `chat/approval_rules.ts`.
+ */
 
 import * as React from 'react';
 

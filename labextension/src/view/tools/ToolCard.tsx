@@ -1,4 +1,8 @@
-/** One tool call: a line that says what and how it went, the rest unfolded on demand. */
+/**
+ * The card of one tool call: a line that says what it does and how it went. The details unfold on demand.
+ *
+ * Decides what a card shows; the details are drawn in `ToolDetails.tsx`, the decision in `Approval.tsx`.
+ */
 
 import * as React from 'react';
 

@@ -1,4 +1,8 @@
-/** What a tool call was given and what came of it. Everything here is data: shown as text. */
+/**
+ * The arguments and the result of a tool call. Both are data, so they are shown as text.
+ *
+ * Knows no session. Whether they are shown is decided in `ToolCard.tsx`.
+ */
 
 import * as React from 'react';
 

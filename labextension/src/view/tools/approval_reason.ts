@@ -1,4 +1,8 @@
-/** Why a call ran, asked or was forbidden, in words. Pure. */
+/**
+ * Explains in words why a tool call ran, was asked about or was forbidden. Pure.
+ *
+ * Decides nothing: the server decides, and sends the cause with the call.
+ */
 
 import type { TranslationBundle } from '@jupyterlab/translation';
 

@@ -1,4 +1,8 @@
-/** One block of a transcript. */
+/**
+ * One block of a transcript: message, answer, reasoning, tool call, image, link, hook.
+ *
+ * Chooses the view by the kind of the block; the list of blocks is `Transcript.tsx`.
+ */
 
 import * as React from 'react';
 

@@ -1,4 +1,8 @@
-/** What a turn changed, below it: each change as a diff, to be accepted or rejected. */
+/**
+ * What a turn changed, below its answer: each change as a diff, to keep or undo.
+ *
+ * Knows no session: `App.tsx` passes what the buttons do. Changes in cells are also shown there, by `review/`.
+ */
 
 import * as React from 'react';
 

@@ -1,4 +1,8 @@
-/** Marks at messages: set, shown, taken away. */
+/**
+ * Flags at messages: set, show and remove them.
+ *
+ * What is sent to the server is in `chat/flags.ts`.
+ */
 
 import * as React from 'react';
 

@@ -1,4 +1,8 @@
-/** Words of the user's that wait: for the next step of the turn, or for its end. */
+/**
+ * A message of the user that waits: for the next step of the turn (steering), or for its end (the queue).
+ *
+ * Knows no session: `App.tsx` passes what *Take back* does.
+ */
 
 import * as React from 'react';
 

@@ -1,4 +1,8 @@
-/** A question of the assistant's, with its options. */
+/**
+ * A question of the assistant, with its options and a field for another answer.
+ *
+ * Knows no session. Tool calls that wait for approval are in `tools/Approval.tsx`.
+ */
 
 import * as React from 'react';
 

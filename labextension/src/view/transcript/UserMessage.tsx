@@ -1,4 +1,8 @@
-/** What the user said, and what can be done about it afterwards. */
+/**
+ * A message of the user, and the buttons to edit it, ask it again, flag it, fork the chat or roll it back.
+ *
+ * Knows no session: what the buttons do comes as `UserActions`.
+ */
 
 import * as React from 'react';
 
