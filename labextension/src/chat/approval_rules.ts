@@ -23,7 +23,7 @@ export class ApprovalRules {
     return () => this.watchers.delete(watcher);
   };
 
-  /** By their calls. */
+  /** The rules that were written, by the ids of their tool calls. */
   readonly current = (): Readonly<Record<string, WrittenRule>> => this.written;
 
   /** Throws: LinkError, RpcError. */
@@ -31,7 +31,11 @@ export class ApprovalRules {
     return this.session().request('approvals/propose', { chatId: this.findChat(toolCallId), toolCallId });
   }
 
-  /** The call runs then, and every other that waits and that the rule is about. Throws: LinkError, RpcError. */
+  /**
+   * Write the rule to the file of the scope and approve the call. Every other waiting call that the rule matches runs, too.
+   *
+   * Throws: LinkError, RpcError.
+   */
   async write(toolCallId: string, rule: RuleText, scope: RulePlace['scope']): Promise<void> {
     const session = this.session();
     const chatId = this.findChat(toolCallId);
@@ -41,8 +45,8 @@ export class ApprovalRules {
   }
 
   async undo(toolCallId: string): Promise<void> {
-    const one = this.written[toolCallId];
-    if (one !== undefined && (await this.session().ask('approvals/remove', one.rule)) !== undefined) {
+    const entry = this.written[toolCallId];
+    if (entry !== undefined && (await this.session().ask('approvals/remove', entry.rule)) !== undefined) {
       this.setWritten(Object.fromEntries(Object.entries(this.written).filter(([id]) => id !== toolCallId)));
     }
   }
@@ -54,7 +58,7 @@ export class ApprovalRules {
     });
   }
 
-  /** A subagent's call stands within the chat that is shown, and is its own chat's. */
+  /** Return the chat that a call belongs to: a subagent's call is shown in its parent's chat, but has its own chat. */
   private findChat(toolCallId: string): ChatId {
     const { chat } = this.session();
     const within = Object.entries(chat.agents ?? {}).find(([, { blocks }]) =>

@@ -24,17 +24,18 @@ import {
   ToolCallRunningContent
 } from '../wire/protocol';
 
-/** `key` is the place in the transcript: the same after a replay. */
 interface Keyed {
+  /** Stands for the place in the transcript, and is the same after a replay. */
   readonly key: string;
 }
 
-/** `contentId` is what the server takes a message back by. */
 export interface UserBlock extends Keyed {
   readonly kind: 'user';
   readonly text: string;
   readonly images: readonly ImageContent[];
+  /** The name by which the server rolls back to this message. */
   readonly contentId?: string;
+  /** When the message was sent, in milliseconds since 1970. */
   readonly at?: number;
 }
 
@@ -43,15 +44,15 @@ export interface TextBlock extends Keyed {
   readonly text: string;
 }
 
-/** `ms` is there once it has ended. */
 export interface ReasonBlock extends Keyed {
   readonly kind: 'reason';
   readonly id: string;
   readonly text: string;
+  /** How long it took; undefined until it has ended. */
   readonly ms?: number;
 }
 
-/** `waiting` is for somebody's approval; `ended` is a call whose turn was over before it was decided or had run. */
+/** A call that is `waiting` needs an approval. One is `ended` when its turn was over before it was decided or had run. */
 export type ToolStatus = 'preparing' | 'waiting' | 'ready' | 'running' | 'done' | 'failed' | 'rejected' | 'ended';
 
 export interface ToolBlock extends Keyed {
@@ -66,14 +67,15 @@ export interface ToolBlock extends Keyed {
   readonly summary?: string;
   readonly details?: ToolCallDetails;
   readonly outputs: readonly TextOutput[];
-  /** How far it is, until it has ended. */
+  /** How far the call has come; undefined once it has ended. */
   readonly progress?: Pick<ChatToolCallProgressParams, 'text' | 'progress' | 'total' | 'background'> | undefined;
   readonly ms?: number;
-  /** How many characters there are of an output that is not all here. */
+  /** How many characters the whole output has, when only a part of it is here. */
   readonly whole?: number;
   readonly reason?: RejectReason;
-  /** Why it ran, asked or was forbidden; `asked` is whether somebody had to approve it. */
+  /** Why the call ran, was asked about or was forbidden. */
   readonly cause?: Cause;
+  /** Whether the user had to approve the call. */
   readonly asked?: boolean;
 }
 
@@ -94,11 +96,12 @@ export interface FlagBlock extends Keyed {
   readonly contentId: string;
 }
 
-/** A hook of the user's configuration; `status` is there once it has ended. */
+/** A hook of the user's configuration. */
 export interface HookBlock extends Keyed {
   readonly kind: 'hook';
   readonly id: string;
   readonly name: string;
+  /** The exit status; undefined until the hook has ended. */
   readonly status?: number;
   readonly output: string;
 }
@@ -121,7 +124,7 @@ const RANK: Readonly<Record<ToolStatus, number>> = {
   ended: 3
 };
 
-/** With the content told. */
+/** Return the blocks with a content added. */
 export function addContent(blocks: Blocks, { role, content, at }: ChatContentReceivedParams): Blocks {
   switch (content.type) {
     case 'text':
@@ -157,7 +160,10 @@ export function addContent(blocks: Blocks, { role, content, at }: ChatContentRec
   }
 }
 
-/** A report may overtake the word that the call runs, and is never told again: no call is made of it. */
+/**
+ * Return the blocks with the progress of a call set. A report may arrive before the content that says the call runs, and
+ * is never repeated in a replay, so a report about an unknown call adds no block.
+ */
 export function setProgress(blocks: Blocks, report: ChatToolCallProgressParams): Blocks {
   const index = blocks.findLastIndex(block => block.kind === 'tool' && block.id === report.id);
   const before = blocks[index];
@@ -174,7 +180,7 @@ export function setProgress(blocks: Blocks, report: ChatToolCallProgressParams):
   return replaceBlock(blocks, index, { ...before, progress: now });
 }
 
-/** The list of tasks as its last change left it; undefined when all of it was done before the user last spoke. */
+/** Return the newest list of tasks; undefined when all of its tasks were done before the user's last message. */
 export function findPlan(blocks: Blocks): TaskDetails | undefined {
   const index = blocks.findLastIndex(block => block.kind === 'tool' && block.details?.type === 'task');
   const block = blocks[index];
@@ -185,7 +191,7 @@ export function findPlan(blocks: Blocks): TaskDetails | undefined {
   return over && blocks.slice(index).some(({ kind }) => kind === 'user') ? undefined : block.details;
 }
 
-/** At the end of a turn nothing is under way any more. */
+/** Return the blocks as they are when their turn has ended: calls and reasoning that were still open are ended. */
 export function endBlocks(blocks: Blocks): Blocks {
   return blocks.some(isOpen)
     ? blocks.map(block => {
@@ -205,14 +211,14 @@ function clearProgress(block: ToolBlock): ToolBlock {
   return block.progress === undefined ? block : { ...block, progress: undefined };
 }
 
-/** Distributes over the union: a plain `Omit` would keep only what all blocks have. */
+/** Distributes over the union: a plain `Omit` would keep only the fields that all blocks have. */
 type Unkeyed<B> = B extends Block ? Omit<B, 'key'> : never;
 
 function appendBlock(blocks: Blocks, block: Unkeyed<Block>): Blocks {
   return [...blocks, { ...block, key: `b${String(blocks.length)}` }];
 }
 
-/** At the message that it marks, whenever it was set. */
+/** Put a flag right after the message that it marks, however long ago the message was. */
 function insertFlag(blocks: Blocks, flag: Unkeyed<FlagBlock>): Blocks {
   const at = blocks.findIndex(block => block.kind === 'user' && block.contentId === flag.contentId);
   const [made] = appendBlock(blocks, flag).slice(-1);
@@ -237,7 +243,7 @@ function addUserText(blocks: Blocks, { text, contentId }: Content & { type: 'tex
   });
 }
 
-/** What the assistant says comes in pieces, what the system says in whole sentences. */
+/** Text of the assistant comes in pieces, which are joined. Text of the system comes in whole sentences. */
 function addText(blocks: Blocks, kind: 'text' | 'system', content: Content & { type: 'text' }): Blocks {
   const text = asString(content.text);
   const last = blocks.at(-1);
@@ -324,7 +330,7 @@ function updateHook(blocks: Blocks, id: string, more: { name: string; status?: n
     : appendBlock(blocks, { kind: 'hook', id, output: '', ...more });
 }
 
-/** A peer that sends something else is wrong, but that must not make a block nobody can show. */
+/** A peer that sends something else than a string is wrong, but the block must still be one that can be shown. */
 function asString(value: unknown): string {
   return typeof value === 'string' ? value : '';
 }

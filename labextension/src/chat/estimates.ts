@@ -9,14 +9,14 @@ import { Session } from './session';
 
 export type Estimate = ChatEstimateResult;
 
-/** About. A server without this, or one that cannot tell, says nothing: nobody asked for it by hand. */
+/** Estimate what a prompt would send. Undefined, without a message, when the server cannot: the user did not ask for it. */
 export async function estimatePrompt(
   session: Session,
   message: string,
   contexts: readonly ChatContext[]
 ): Promise<Estimate | undefined> {
   try {
-    // An image may be of megabytes, and its tokens are not told from them.
+    // An image may have megabytes, and the server does not need them to estimate its tokens.
     const light = contexts.filter(({ type }) => type !== 'image');
     return await session.request('chat/estimate', { ...buildParams(session, message), contexts: light });
   } catch {
@@ -24,7 +24,7 @@ export async function estimatePrompt(
   }
 }
 
-/** Word for word. */
+/** Estimate a prompt and return the exact request with it, word for word. */
 export function estimateWithRequest(
   session: Session,
   message: string,

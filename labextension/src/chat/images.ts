@@ -6,9 +6,9 @@
 
 import { ImageContext } from '../wire/protocol';
 
-/** What models take. */
+/** The types of images that models accept. */
 const TYPES = ['image/png', 'image/jpeg', 'image/gif', 'image/webp'];
-/** Providers refuse more. */
+/** Providers refuse larger images. */
 export const LARGEST_IMAGE = 5 * 1024 * 1024;
 
 export function listImages(data: DataTransfer): readonly File[] {

@@ -6,20 +6,20 @@
 
 import { ChatContext } from '../wire/protocol';
 
-/** What Lab calls cells that are dragged. */
+/** The MIME type that Lab gives cells that are dragged. */
 export const CELLS = 'application/vnd.jupyter.cells';
 
-/** Of nbformat's, as far as it is told. */
+/** A cell of nbformat, as far as it is used here. */
 export interface PastedCell {
   readonly id?: string;
   readonly cell_type: string;
   readonly source: string | readonly string[];
 }
 
-/** Where a cell stands, if it is in a notebook that is open; counted from 1. */
+/** Finds a cell in the open notebooks; numbers count from 1. */
 export type FindCell = (id: string) => { readonly path: string; readonly number: number } | undefined;
 
-/** What Lab puts on the clipboard for cells is their JSON as text. Undefined of any other text. */
+/** Parse the JSON that Lab puts on the clipboard for cells. Undefined for any other text. */
 export function parseCells(text: string): readonly PastedCell[] | undefined {
   if (!text.startsWith('[{') || !text.includes('"cell_type"')) {
     return undefined;
@@ -36,7 +36,7 @@ export function isCell(value: unknown): value is PastedCell {
   return typeof value === 'object' && value !== null && 'cell_type' in value && 'source' in value;
 }
 
-/** The live cell with its outputs, where it is still there; else its source. */
+/** Return the live cell, whose outputs are sent as well, where it still exists; otherwise its source as text. */
 export function toCellContext(cell: PastedCell, find: FindCell): ChatContext {
   const source = typeof cell.source === 'string' ? cell.source : cell.source.join('');
   const place = cell.id === undefined ? undefined : find(cell.id);

@@ -9,10 +9,10 @@ import { ChatContext } from '../wire/protocol';
 import { Code, RpcError } from '../wire/rpc';
 import { Session } from './session';
 
-/** What is taken back with the messages. */
+/** What is rolled back: the messages alone, or the changes of tools as well. */
 export type Extent = 'messages' | 'all';
 
-/** To before the message, whose words come back to the prompt box. */
+/** Roll the chat back to before a message, and put its text back into the prompt box. */
 export async function rollBack(session: Session, { contentId, text }: UserBlock, extent: Extent): Promise<void> {
   const include = extent === 'all' ? (['messages', 'tools'] as const) : (['messages'] as const);
   const { id: chatId } = session.chat;
@@ -21,7 +21,10 @@ export async function rollBack(session: Session, { contentId, text }: UserBlock,
   }
 }
 
-/** Takes a message and all that followed back, and asks again. A server that cannot is asked once more. */
+/**
+ * Roll back to before a message and ask it again. With a server that cannot roll back, the message is asked once more at
+ * the end of the chat.
+ */
 export async function askAgain(
   session: Session,
   contentId: string | undefined,
@@ -41,7 +44,7 @@ export async function askAgain(
   return session.prompt(message, contexts);
 }
 
-/** Shows a new chat that has everything up to the end of this message's turn. */
+/** Open a new chat that has everything up to the end of the message's turn. */
 export async function forkChat(session: Session, { contentId }: UserBlock): Promise<void> {
   if (contentId === undefined) {
     return;
@@ -52,8 +55,8 @@ export async function forkChat(session: Session, { contentId }: UserBlock): Prom
     return;
   }
   await session.loadChats();
-  const made = session.state.list.find(({ id }) => !known.has(id));
-  if (made !== undefined) {
-    await session.openChat(made.id);
+  const forked = session.state.list.find(({ id }) => !known.has(id));
+  if (forked !== undefined) {
+    await session.openChat(forked.id);
   }
 }

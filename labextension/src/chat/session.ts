@@ -25,31 +25,33 @@ import { Link, LinkError, Notifications, Requests } from '../wire/rpc';
 import { parseLink, Offer } from './offers';
 import { Action, Chat, createState, createChat, isUrgent, reduce, Selection, State } from './state';
 
-/** What the session needs of the world: `known` is the chat to begin with; `later` calls once, and can be taken back. */
+/** What the session needs from the page. */
 export interface SessionEnvironment {
   readonly notebooks?: NotebookHost;
+  /** The chat to begin with: the one that the tab showed before it was reloaded. */
   readonly known?: ChatId;
   open(): Promise<Link>;
   newId(): string;
+  /** Calls once after `ms` milliseconds. The returned function cancels that. */
   callLater(call: () => void, ms: number): () => void;
 }
 
 const FIRST_RETRY_MS = 500;
 const LAST_RETRY_MS = 15_000;
-/** Ten times a second is as much as a reader of text that grows can see. */
+/** Ten times a second: a reader of growing text does not see more. */
 const FRAME_MS = 100;
-/** A message that is not an error goes away by itself, after long enough to be read. */
+/** A message of type `info` goes away by itself after this time, which is long enough to read it. */
 const READING_MS = 8000;
 
 export class Session implements Attendant {
   state: State;
-  /** Text that comes back to the prompt box: words of a turn that was stopped, or of a message taken back. */
+  /** Called with text that goes back to the prompt box: of a message that waited, or was rolled back. */
   onDraft: (text: string) => void = () => undefined;
-  /** Something that the user may want to do, outside of the chat. */
+  /** Called with something that the user may want to do outside of the chat. */
   onOffer: (offer: Offer) => void = () => undefined;
   private client: Client | undefined;
   private readonly watchers = new Set<() => void>();
-  /** How each MCP server was last told to be. */
+  /** The last known status of each MCP server. */
   private readonly servers = new Map<string, string>();
   private readonly answerers = new Map<number, (answer: ChatAskQuestionResult) => void>();
   private lastKey = 0;
@@ -92,7 +94,7 @@ export class Session implements Attendant {
     }
   }
 
-  /** Ends it for good. */
+  /** Close the connection and do not open it again. */
   close(): void {
     this.closed = true;
     this.cancelRetry?.();
@@ -125,7 +127,7 @@ export class Session implements Attendant {
     if (error instanceof LinkError) {
       this.retry();
     } else {
-      // It is there and does not want us, for a wrong configuration say: it will not want us in a second either.
+      // The server answered and refused, for a wrong configuration for example: it would refuse again in a second.
       this.showError(error);
     }
   }
@@ -137,7 +139,7 @@ export class Session implements Attendant {
     }
   }
 
-  /** What happened in the meantime. */
+  /** Fetch what happened while there was no connection. */
   private async catchUp(): Promise<void> {
     await this.loadChats();
     const { chats, list } = this.state;
@@ -147,8 +149,8 @@ export class Session implements Attendant {
   }
 
   /**
-   * A chat that is running is replayed whole: what comes of it while the replay is asked for could not be told from
-   * the replay, which begins with `chat/cleared` only then.
+   * Replay a chat. A running chat is replayed from its beginning: new contents that arrive before the replay begins
+   * cannot be told from those of the replay, which begins with `chat/cleared` only then.
    */
   private async replay(chat: Chat): Promise<void> {
     const isRunning = this.state.list.some(({ id, status }) => id === chat.id && status !== 'idle');
@@ -164,7 +166,7 @@ export class Session implements Attendant {
     }
   }
 
-  // -- what the server says
+  // -- what the server sends
 
   handleNotification(method: NotificationMethod, params: unknown): void {
     if (method === '$/showMessage') {
@@ -199,7 +201,7 @@ export class Session implements Attendant {
     }
   }
 
-  /** A server that wants its user to sign in is pointed out when it begins to want it, not whenever it is told again. */
+  /** Offer a sign-in when a server begins to require it, not each time that its status is repeated. */
   private offerSignIn({ name, status }: ToolServerUpdatedParams): void {
     const before = this.servers.get(name);
     this.servers.set(name, status);
@@ -221,7 +223,7 @@ export class Session implements Attendant {
     return Object.values(this.state.chats).flatMap(({ id, status }) => (status === 'idle' ? [] : [id]));
   }
 
-  /** At the end of a turn: what it was to be told and was not is the next question. */
+  /** When a turn has ended, cancel its questions and ask what waits: steering that came too late, then the queue. */
   private settle(chatId: ChatId): void {
     const chat = this.state.chats[String(chatId)];
     if (chat?.status !== 'idle') {
@@ -243,7 +245,7 @@ export class Session implements Attendant {
 
   // -- what the user does
 
-  /** Asks; whether the server took it. */
+  /** Send a prompt and return whether the server accepted it. */
   async prompt(message: string, contexts: readonly ChatContext[], chat: Chat = this.chat): Promise<boolean> {
     const { model, agent, variant } = { ...this.state.selection, ...chat.selection };
     const taken = await this.ask('chat/prompt', {
@@ -257,7 +259,7 @@ export class Session implements Attendant {
     return taken !== undefined;
   }
 
-  /** Words for the turn under way; what it is not told before it ends is asked then. */
+  /** Send a message to the running turn. If the turn ends before the model reads it, it becomes the next prompt. */
   steer(message: string): void {
     const chat = this.chat;
     this.dispatch({ type: 'steered', chatId: chat.id, steers: [...chat.steers, message] });
@@ -272,7 +274,7 @@ export class Session implements Attendant {
     this.dispatch({ type: 'queued', chatId: chat.id, queue: [] });
   }
 
-  /** Words that wait come back to the prompt box: they must not begin another turn. */
+  /** Stop the turn. Messages that wait go back to the prompt box, because they must not start another turn. */
   stop(): void {
     if (this.chat.steers.length + (this.chat.queue?.length ?? 0) > 0) {
       this.takeBackSteers();
@@ -333,7 +335,7 @@ export class Session implements Attendant {
     }
   }
 
-  /** The answer, or undefined after a message that says why there is none. */
+  /** Return the answer, or undefined after an error message was shown. */
   async ask<K extends Requests<ClientMethods>>(
     method: K,
     params: ClientMethods[K]['params']
@@ -368,7 +370,7 @@ export class Session implements Attendant {
     }
   }
 
-  /** A broken link is shown already. */
+  /** Show an error, unless the link is broken: the state of the connection is shown already. */
   showError(error: unknown): void {
     if (!(error instanceof LinkError)) {
       this.showMessage('error', error instanceof Error ? error.message : String(error));
@@ -380,7 +382,7 @@ export class Session implements Attendant {
     this.notifyWatchers();
   }
 
-  /** At once; what comes while the last drawing is fresh is drawn together. */
+  /** Notify the watchers now, unless that was done less than `FRAME_MS` ago: then once after that time. */
   private notifySoon(): void {
     if (this.cancelPause !== undefined) {
       this.hasNews = true;

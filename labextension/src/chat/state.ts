@@ -23,14 +23,14 @@ import {
 import { EMPTY, applyContent, Transcript, pickTranscript } from './transcript';
 import type { Change, Earlier, Queued } from './types';
 
-/** `lost` is being tried again; `absent`: never there. */
+/** `lost`: there was a connection, and it is tried again. `absent`: there was none yet. */
 export type Connection = 'connecting' | 'open' | 'lost' | 'absent';
 
 export interface Question extends ChatAskQuestionParams {
   readonly key: number;
 }
 
-/** What the next turn is run with. An empty name is "whatever the server takes". */
+/** The model, agent and variant of the next turn. An empty name leaves the choice to the server. */
 export interface Selection {
   readonly model: string;
   readonly agent: string;
@@ -40,17 +40,19 @@ export interface Selection {
 
 export type { Transcript } from './transcript';
 
-/**
- * `steers` are words for the turn under way which the model has not been told yet, `queue` what is asked after it,
- * `changes` those to be reviewed.
- */
 export interface Chat extends Transcript {
   readonly id: ChatId;
+  /** Questions of the assistant that nobody has answered yet. */
   readonly questions: readonly Question[];
+  /** Messages for the running turn that the model has not read yet. */
   readonly steers: readonly string[];
+  /** Questions that are asked when the running turn has ended. */
   readonly queue?: readonly Queued[];
+  /** What was chosen in this chat, over the selection of all chats. */
   readonly selection: Partial<Selection>;
+  /** Changes that are neither kept nor undone. */
   readonly changes?: readonly Change[];
+  /** While the chat is replayed: the transcript before the replay, and the one that is being collected. */
   readonly replay?: { readonly from: Transcript; readonly now: Transcript };
 }
 
@@ -85,9 +87,9 @@ export type Action =
   | ({ readonly type: 'told' } & ServerNotification)
   | { readonly type: 'connection'; readonly connection: Connection }
   | { readonly type: 'listed'; readonly chats: readonly ChatSummary[] }
-  /** Shows a chat, which begins empty where it is not known. */
+  /** A chat is shown. It begins empty when it is not known. */
   | { readonly type: 'shown'; readonly chatId: ChatId }
-  /** A replay begins, of the whole chat or of what came after its `seq`; `replayed` when it is complete. */
+  /** A replay begins: of the whole chat, or of what came after its `seq`. `replayed` follows when it is complete. */
   | { readonly type: 'replaying'; readonly chatId: ChatId; readonly whole: boolean }
   | {
       readonly type: 'replayed';
@@ -247,7 +249,7 @@ function reduceContent(state: State, params: ChatContentReceivedParams): State {
             steers: chat.steers.filter(words => !content.text.includes(words))
           }))
         : next;
-    // Answered elsewhere: the call that asked is over.
+    // The call that asked has ended, so its question was answered elsewhere.
     case 'toolCalled':
     case 'toolCallRejected':
       return changeChat(next, chatId, chat => filterQuestions(chat, question => question.toolCallId !== content.id));
@@ -257,10 +259,10 @@ function reduceContent(state: State, params: ChatContentReceivedParams): State {
 }
 
 /**
- * Each content once.
+ * Add a content to the chat, or to its replay. Each content is taken once.
  *
- * What came on a new connection before the replay began is in the replay as well: when a `seq` goes back, the replay
- * has begun, and what was gathered until then is given up.
+ * Contents that arrive on a new connection before the replay begins are part of the replay as well. When a `seq` goes
+ * back, the replay has begun, and what was collected until then is discarded.
  */
 function addToChat(state: State, params: ChatContentReceivedParams): State {
   return changeChat(state, params.parentChatId ?? params.chatId, chat => {
@@ -273,7 +275,7 @@ function addToChat(state: State, params: ChatContentReceivedParams): State {
   });
 }
 
-/** What a subagent says is kept apart, within its parent's chat. */
+/** Apply a content. Those of a subagent go into their own transcript within the parent's chat. */
 function takeContent(before: Transcript, params: ChatContentReceivedParams): Transcript {
   return params.parentChatId === undefined
     ? applyContent(before, params)
@@ -284,23 +286,23 @@ function changeSubagent(before: Transcript, id: ChatId, change: (one: Transcript
   return { ...before, agents: { ...before.agents, [id]: change(before.agents?.[id] ?? EMPTY) } };
 }
 
-/** In the subagent's part where the chat is one's. */
+/** Change the transcript of the chat, which is a part of `before` if the chat is a subagent's. */
 function changePart(before: Transcript, id: ChatId, change: (one: Transcript) => Transcript): Transcript {
   return before.agents?.[id] === undefined ? change(before) : changeSubagent(before, id, change);
 }
 
-/** The chat within which a subagent's is shown; any other chat itself. */
+/** Return the chat that shows a subagent's chat; for any other chat, the chat itself. */
 function findParent(state: State, id: ChatId): ChatId {
   return Object.values(state.chats).find(({ agents }) => agents?.[id] !== undefined)?.id ?? id;
 }
 
-/** Whether it was shown before. */
+/** Whether the content was taken before. */
 function isRepeated(before: Transcript, { chatId, parentChatId, seq }: ChatContentReceivedParams): boolean {
   const last = parentChatId === undefined ? before.seq : (before.agents?.[chatId]?.seq ?? 0);
   return seq !== undefined && seq > 0 && seq <= last;
 }
 
-/** Changes what is shown of a chat or, while it is being replayed, what will be. */
+/** Change the transcript of a chat or, while the chat is replayed, the transcript of the replay. */
 function changeTranscript(state: State, id: ChatId, change: (before: Transcript) => Transcript): State {
   return changeChat(state, id, chat =>
     chat.replay === undefined
@@ -314,7 +316,7 @@ function setTitle(state: State, id: ChatId, title: string): State {
   return changeTranscript({ ...state, list }, id, before => ({ ...before, title: title || before.title }));
 }
 
-/** An absent field is "unchanged"; `behaviors` are the agents of older servers. */
+/** An absent field means "unchanged". Older servers call agents `behaviors`. */
 function applyConfig(state: State, { chat, chatId }: ConfigUpdatedParams): State {
   if (chat === undefined) {
     return state;
@@ -343,7 +345,7 @@ function readSelection(chat: ChatConfig): Partial<Selection> {
   };
 }
 
-/** Without the questions of a connection that is gone: nobody waits for their answers. */
+/** Return the chats without questions: on a connection that is closed nobody waits for the answers. */
 function dropQuestions(state: State): State['chats'] {
   return mapChats(state, chat => filterQuestions(chat, () => false));
 }
@@ -352,7 +354,7 @@ function filterQuestions(chat: Chat, kept: (question: Question) => boolean): Cha
   return chat.questions.every(kept) ? chat : { ...chat, questions: chat.questions.filter(kept) };
 }
 
-/** A chat that was never shown is not kept: what all chats say would be held for ever. */
+/** Change a chat that was shown before. Others are not kept: the contents of all chats would fill the memory. */
 function changeChat(state: State, id: ChatId, change: (chat: Chat) => Chat): State {
   const chat = state.chats[String(id)];
   return chat === undefined ? state : { ...state, chats: { ...state.chats, [String(id)]: change(chat) } };
@@ -362,10 +364,10 @@ function mapChats(state: State, change: (chat: Chat) => Chat): State['chats'] {
   return Object.fromEntries(Object.entries(state.chats).map(([id, chat]) => [id, change(chat)]));
 }
 
-/** What comes of a decision: somebody has just clicked, here or elsewhere. */
+/** Contents that follow a decision: somebody has just clicked, here or elsewhere. */
 const DECIDED: ReadonlySet<string> = new Set(['toolCallRunning', 'toolCallRejected']);
 
-/** Whether it is shown at once: not what streams, of which more follows, and not what a replay is made of. */
+/** Whether a content is shown at once. Streamed content is not, because more follows, nor is that of a replay. */
 export function isUrgent(state: State, { chatId, content }: ChatContentReceivedParams): boolean {
   return DECIDED.has(content.type) && state.chats[String(chatId)]?.replay === undefined;
 }

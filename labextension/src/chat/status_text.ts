@@ -9,7 +9,7 @@ import type { TranslationBundle } from '@jupyterlab/translation';
 import type { Chat, State } from './state';
 import { baseName, formatCount, formatCost } from '../render/format';
 
-/** What somebody must do comes first; then the model, and what its answers came to. */
+/** Return model, activity and cost in one line. An activity that waits for the user comes before all others. */
 export function describeStatus(state: State, chat: Chat, trans: TranslationBundle): string {
   const model = chat.selection.model ?? state.selection.model;
   const named = model === '' ? trans.__('Assistant') : trans.__('Assistant: %1', baseName(model));
@@ -29,7 +29,7 @@ function describeActivity(state: State, chat: Chat, trans: TranslationBundle): s
   return state.configured && state.models.length === 0 ? trans.__('no model') : '';
 }
 
-/** The price where it is known, else the tokens. */
+/** Return the cost where it is known, otherwise the tokens. */
 function describeCost({ usage }: Chat, trans: TranslationBundle): string {
   const cost = usage?.sessionCost;
   return cost !== undefined

@@ -10,13 +10,15 @@ import { Requests } from '../wire/rpc';
 import { baseName } from '../render/format';
 import { Trigger } from './completion_trigger';
 
-/** Either something to send along, or text in place of what was typed. */
+/** A line of the list of suggestions. */
 export interface Suggestion {
   readonly key: string;
   readonly kind: string;
   readonly label: string;
   readonly detail: string;
+  /** The context that is sent with the message when this is chosen. */
   readonly context?: ChatContext;
+  /** The text that replaces what was typed. */
   readonly insert?: string;
 }
 
@@ -25,6 +27,7 @@ export type Ask = <K extends Requests<ClientMethods>>(
   params: ClientMethods[K]['params']
 ) => Promise<ClientMethods[K]['result']>;
 
+/** A longer list does not help: the user types another letter instead. */
 const MOST = 50;
 
 /** Throws: LinkError, RpcError. */
@@ -72,7 +75,7 @@ function toSuggestion(context: ChatContext): Suggestion {
   return { key: keyOf(context), kind: context.type, label, detail, context };
 }
 
-/** For a chip and a line of a list. Contexts of other kinds say who they are in one of these fields. */
+/** Return the label and the detail of a context, for a chip and for a list. Each kind has its name in one of these fields. */
 export function describeContext(context: ChatContext): { readonly label: string; readonly detail: string } {
   const said = context as unknown as Readonly<Record<string, unknown>>;
   const text = (name: string): string => {
@@ -84,7 +87,7 @@ export function describeContext(context: ChatContext): { readonly label: string;
   return { label, detail: text('description') || path || text('uri') || text('url') };
 }
 
-/** Equal for what is the same thing. */
+/** Return a key that is equal for equal contexts. */
 export function keyOf(context: ChatContext): string {
   return JSON.stringify(context);
 }

@@ -7,7 +7,7 @@
 export type Store = Pick<Storage, 'getItem' | 'setItem' | 'removeItem'>;
 
 export class TabStorage {
-  /** Several servers may share an origin: `base` is the address of this one. */
+  /** `base` is the address of the server: several servers may share an origin. */
   constructor(
     private readonly base: string,
     private readonly store: () => Store = () => window.sessionStorage
@@ -21,7 +21,7 @@ export class TabStorage {
     this.write('chat', id);
   }
 
-  /** The hunks of a change that were kept, while others of it wait to be decided. */
+  /** Return the hunks of a change that the user kept, while others of it are not decided yet. */
   getKeptHunks(change: string): readonly number[] {
     return (this.read(`kept ${change}`) ?? '').split(' ').filter(Boolean).map(Number);
   }
@@ -38,7 +38,7 @@ export class TabStorage {
     }
   }
 
-  /** A browser may forbid it, or have no room left. */
+  /** A browser may forbid storage, or have no room left. */
   private write(name: string, value: string): void {
     try {
       if (value === '') {
@@ -47,7 +47,7 @@ export class TabStorage {
         this.store().setItem(this.fullName(name), value);
       }
     } catch {
-      // It is not known again, then.
+      // After a reload the tab does not know this value. Nothing else depends on it.
     }
   }
 

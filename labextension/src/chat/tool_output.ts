@@ -6,8 +6,9 @@
 
 import { Session } from './session';
 
-/** Bytes in one message, and of an output at most: more than that nobody reads in a page. */
+/** Characters in one message. */
 const PART = 500_000;
+/** Characters of an output at most: nobody reads more than that in a page. */
 const MOST = 20_000_000;
 
 export async function fetchWholeOutput(session: Session, id: string): Promise<string | undefined> {

@@ -7,24 +7,25 @@
 import { Blocks, endBlocks, addContent } from './blocks';
 import { ChatContentReceivedParams, ChatStatus, UsageContent } from '../wire/protocol';
 
-/**
- * `ends` are the turns that have ended, by the keys of their last blocks; `agents` is what subagents said, by the ids of
- * their chats, which their calls name; `plan`: the last answer can be carried out; `before` is where there is more.
- */
 export interface Transcript {
+  /** The highest sequence number that was taken. */
   readonly seq: number;
   readonly blocks: Blocks;
   readonly status: ChatStatus;
   readonly progress: string;
   readonly title: string;
   readonly usage: UsageContent | null;
+  /** The turns that have ended, by the keys of their last blocks. */
   readonly ends?: Readonly<Record<string, string>> | undefined;
+  /** The transcripts of subagents, by the ids of their chats, which their calls name. */
   readonly agents?: Readonly<Record<string, Transcript>> | undefined;
+  /** The last answer is a plan that can be carried out. */
   readonly plan?: true | undefined;
+  /** The place before which there are older contents; undefined when all are here. */
   readonly before?: string | number | undefined;
 }
 
-/** What may be absent stands here as well, so that nothing of it is left in a chat that is cleared. */
+/** Optional fields are listed as well, so that a chat that is cleared loses them. */
 export const EMPTY: Transcript = {
   ...{ seq: 0, blocks: [], status: 'idle', progress: '', title: '', usage: null },
   ...{ ends: undefined, agents: undefined, plan: undefined, before: undefined }
@@ -63,7 +64,7 @@ function advanceSeq(before: Transcript, { seq }: ChatContentReceivedParams): Pic
   return { seq: Math.max(before.seq, seq ?? 0) };
 }
 
-/** That of a chat, without what else is known of it. */
+/** Return the transcript of a chat without its other fields. */
 export function pickTranscript(chat: Transcript): Transcript {
   const { seq, blocks, status, progress, title, usage, ends, agents, plan, before } = chat;
   return { seq, blocks, status, progress, title, usage, ends, agents, plan, before };
