@@ -58,7 +58,9 @@ function mayImport(from: string, to: string): boolean {
   return from === to || floor(to) < floor(from);
 }
 
-/** The modules left when those that import nothing of the rest are taken away, again and again: rings, and their users. */
+/**
+ * The modules left when those that import nothing of the rest are taken away, again and again: rings, and their users.
+ */
 function modulesInRings(imports: ReadonlyMap<string, readonly string[]>): readonly string[] {
   const left = new Set(imports.keys());
   for (let before = -1; before !== left.size;) {

@@ -52,7 +52,9 @@ export interface ReasonBlock extends Keyed {
   readonly ms?: number;
 }
 
-/** A call that is `waiting` needs an approval. One is `ended` when its turn was over before it was decided or had run. */
+/**
+ * A call that is `waiting` needs an approval. One is `ended` when its turn was over before it was decided or had run.
+ */
 export type ToolStatus = 'preparing' | 'waiting' | 'ready' | 'running' | 'done' | 'failed' | 'rejected' | 'ended';
 
 export interface ToolBlock extends Keyed {

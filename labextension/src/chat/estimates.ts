@@ -9,7 +9,9 @@ import { Session } from './session';
 
 export type Estimate = ChatEstimateResult;
 
-/** Estimate what a prompt would send. Undefined, without a message, when the server cannot: the user did not ask for it. */
+/**
+ * Estimate what a prompt would send. Undefined, without a message, when the server cannot: the user did not ask for it.
+ */
 export async function estimatePrompt(
   session: Session,
   message: string,

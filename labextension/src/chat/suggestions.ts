@@ -75,7 +75,10 @@ function toSuggestion(context: ChatContext): Suggestion {
   return { key: keyOf(context), kind: context.type, label, detail, context };
 }
 
-/** Return the label and the detail of a context, for a chip and for a list. Each kind has its name in one of these fields. */
+/**
+ * Return the label and the detail of a context, for a chip and for a list. Each kind has its name in one of these
+ * fields.
+ */
 export function describeContext(context: ChatContext): { readonly label: string; readonly detail: string } {
   const said = context as unknown as Readonly<Record<string, unknown>>;
   const text = (name: string): string => {

@@ -11,7 +11,7 @@ import '../../style/help.css';
 
 type Button = readonly [label: string, act: () => void];
 
-/** Puts the bar there, or takes it away. */
+/** Show the bar in a cell if it is wanted, otherwise remove it. */
 export function showBar(cell: CodeCell, wanted: boolean, buttons: readonly Button[]): void {
   const layout = cell.layout as PanelLayout;
   const there = layout.widgets.find(widget => widget.hasClass('eca-Help'));

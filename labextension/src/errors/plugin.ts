@@ -10,7 +10,7 @@ import { Cell, CodeCell } from '@jupyterlab/cells';
 import { INotebookTracker, Notebook, NotebookPanel } from '@jupyterlab/notebook';
 import { ITranslator, nullTranslator, TranslationBundle } from '@jupyterlab/translation';
 
-/** Menus and shortcuts name these in schema/plugin.json. */
+/** Menus and shortcuts in schema/plugin.json use these ids. */
 const Command = { fix: 'eca:fix-cell', explain: 'eca:explain-cell' } as const;
 const OPEN = 'eca:open-panel';
 
@@ -66,7 +66,7 @@ function activate(
   });
 }
 
-/** The cells of one notebook whose output is an error. */
+/** Shows the bar at the cells of one notebook whose output is an error. */
 class Errors {
   private readonly known = new WeakSet<Cell>();
 
@@ -79,15 +79,15 @@ class Errors {
   follow(): void {
     const watch = (): void => {
       this.notebook.model?.cells.changed.connect(() => {
-        this.findPanel();
+        this.followNewCells();
       });
-      this.findPanel();
+      this.followNewCells();
     };
     this.notebook.modelChanged.connect(watch);
     watch();
   }
 
-  private findPanel(): void {
+  private followNewCells(): void {
     for (const cell of this.notebook.widgets) {
       if (cell instanceof CodeCell && !this.known.has(cell)) {
         this.known.add(cell);
@@ -100,7 +100,7 @@ class Errors {
     }
   }
 
-  /** The bar is loaded with the first error. */
+  /** Show or remove the bar of a cell. The module of the bar is loaded with the first error. */
   private async update(cell: CodeCell): Promise<void> {
     if (!hasError(cell) && cell.node.querySelector('.eca-Help') === null) {
       return;
@@ -133,7 +133,7 @@ class Errors {
   }
 }
 
-/** A cell of ours says by itself what is wrong. */
+/** Whether the output has an error that the assistant can help with. A cell with our magic explains its own errors. */
 function hasError(cell: CodeCell): boolean {
   const { outputs, sharedModel } = cell.model;
   const types = Array.from({ length: outputs.length }, (_, index) => outputs.get(index).type);

@@ -9,7 +9,7 @@ import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 
 import type { Refresher } from './refresh';
 
-/** Of `jupyter_eca/apps/server/file_events.py`. */
+/** The schema of the events that `jupyter_eca/apps/server/file_events.py` sends. */
 const SCHEMA_ID = 'https://events.jupyter.org/jupyter_eca/files/v1';
 
 export const filesPlugin: JupyterFrontEndPlugin<void> = {
@@ -34,7 +34,7 @@ function activate(app: JupyterFrontEnd, translator: ITranslator | null): void {
       check();
     }
   });
-  // Whoever comes back from another window may have changed files there.
+  // A user who comes back from another window may have changed files there.
   window.addEventListener('focus', check);
   app.shell.currentChanged?.connect(check);
 }

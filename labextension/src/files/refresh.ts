@@ -1,7 +1,7 @@
 /**
- * Documents that are open and have changed on disk: read again where nothing is unsaved, else the user is asked.
+ * Compares open documents with the disk. A changed one is read again or, if it has unsaved changes, the user is asked.
  *
- * Knows no user interface: documents, the disk and whoever tells the user come from outside.
+ * Knows no Lab and no view: documents, the disk and the question to the user come from outside (`reload.ts`).
  */
 
 import type { DocumentRegistry } from '@jupyterlab/docregistry';
@@ -13,17 +13,17 @@ export type Context = Pick<
 >;
 
 export interface Surface {
-  /** Each once, however many views it has. */
+  /** Return each open document once, however many views it has. */
   listDocuments(): readonly Context[];
-  /** What is on disk, without its content. */
+  /** Return what is on disk, without its content. */
   readMetadata(path: string): Promise<Contents.IModel>;
-  /** There are changes on disk and unsaved ones here; `reload` gives up the latter. */
+  /** Ask about changes on disk and unsaved changes here. `reload` discards the unsaved ones. */
   reportConflict(path: string, reload: () => void): void;
-  /** Reads it again, keeping the cursor where it is. */
+  /** Read the document again and keep the cursor where it is. */
   reload(context: Context): Promise<void>;
 }
 
-/** File systems tell times in different grains; Lab is as lenient. */
+/** File systems round times differently. Lab allows the same difference. */
 const LENIENCE_MS = 500;
 
 export class Refresher {
@@ -31,12 +31,12 @@ export class Refresher {
   private again = false;
   private readonly followed = new WeakSet<Context>();
   private readonly saving = new WeakSet<Context>();
-  /** The version on disk that the user was told of. */
+  /** The version on disk that the user was asked about. */
   private readonly reported = new WeakMap<Context, string>();
 
   constructor(private readonly surface: Surface) {}
 
-  /** What comes while it looks makes it look once more. */
+  /** Check all documents. A call during a check makes it check once more afterwards. */
   check(): Promise<void> {
     this.again = true;
     this.checking ??= this.checkAll().finally(() => {
@@ -45,7 +45,7 @@ export class Refresher {
     return this.checking;
   }
 
-  /** From when it is opened: a save that is under way is not a change of somebody else's. */
+  /** Follow the saves of each document from its opening: a save in progress is not a change made elsewhere. */
   follow(): void {
     for (const context of this.surface.listDocuments()) {
       if (!this.followed.has(context)) {
@@ -74,7 +74,7 @@ export class Refresher {
       return;
     }
     const disk = await this.surface.readMetadata(context.path).catch(() => undefined);
-    // One that is gone, or cannot be read now, stays as it is here: that is all there is of it.
+    // A file that was deleted or cannot be read stays open as it is: this may be its only copy.
     const known = context.contentsModel;
     if (disk === undefined || known === null || !this.isSettled(context) || isSameVersion(known, disk)) {
       return;
@@ -92,7 +92,7 @@ export class Refresher {
     }
   }
 
-  /** A shared document has a server that looks after it. */
+  /** Whether a document can be compared now. A shared one is kept up to date by its own server. */
   private isSettled(context: Context): boolean {
     return !context.isDisposed && context.isReady && !context.model.collaborative && !this.saving.has(context);
   }

@@ -45,7 +45,7 @@ function listDocumentWidgets({ shell }: JupyterFrontEnd): IDocumentWidget[] {
   return all.filter((widget): widget is IDocumentWidget => 'context' in widget && !widget.isDisposed);
 }
 
-/** The cursors of all its views are where they were, as far as that is still there. */
+/** Read a document again. The cursors of all its views stay where they were, if that place still exists. */
 async function reload(all: readonly IDocumentWidget[], context: Context): Promise<void> {
   const views = all.filter(widget => widget.context === context);
   const keeps = views.map(({ content }) => rememberCursor(content));

@@ -16,7 +16,10 @@ import { assistantIcon } from '../view/common/assistant_icon';
 const PLUGIN = 'jupyter-eca:plugin';
 const SETTING = 'inlineCompletion';
 
-/** Each is a setting of Lab's own, in the inline completer's. A pause in typing, in ms: models are not asked for each letter. */
+/**
+ * Each is a setting of Lab's own, in the inline completer's. A pause in typing, in ms: models are not asked for each
+ * letter.
+ */
 const DEFAULTS = { debouncerDelay: 250, timeout: 10_000 };
 
 export const inlinePlugin: JupyterFrontEndPlugin<void> = {

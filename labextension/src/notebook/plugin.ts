@@ -12,7 +12,7 @@ import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 import { insertQuestion } from './insert_cell';
 import { assistantIcon } from '../view/common/assistant_icon';
 
-/** Menus, toolbar and shortcuts name these in schema/plugin.json. */
+/** Menus, the toolbar and shortcuts in schema/plugin.json use these ids. */
 const Command = { ask: 'eca:ask', stop: 'eca:stop' } as const;
 
 export const notebookPlugin: JupyterFrontEndPlugin<void> = {

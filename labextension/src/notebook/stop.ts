@@ -12,7 +12,7 @@ import { Client } from '../wire/client';
 import { openLink } from '../wire/link';
 import { LinkError } from '../wire/rpc';
 
-/** Long enough to read a line, short enough not to be in the way. */
+/** Long enough to read a line, short enough not to disturb. */
 const READING_TIME_MS = 5000;
 
 export async function stopAssistant(settings: ServerConnection.ISettings, trans: TranslationBundle): Promise<void> {
@@ -38,7 +38,7 @@ async function stopChats(settings: ServerConnection.ISettings): Promise<number> 
   }
 }
 
-/** Lab cuts a notification after 140 characters. */
+/** Return the reason of a failure in one sentence: Lab cuts a notification after 140 characters. */
 function explainFailure(error: unknown, trans: TranslationBundle): string {
   if (error instanceof LinkError) {
     return trans.__('No assistant on this server. Does “jupyter server extension list” show jupyter_eca as enabled?');

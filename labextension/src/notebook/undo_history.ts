@@ -20,7 +20,9 @@ const shared = new WeakSet<Step>();
 /** While a step comes into several histories. */
 let making = false;
 
-/** Makes `change` one step of `whole` and of each of `cells`. `alone`: there is no more in it than what is in the cell. */
+/**
+ * Makes `change` one step of `whole` and of each of `cells`. `alone`: there is no more in it than what is in the cell.
+ */
 export function applyAsOneStep(whole: History, cells: readonly History[], alone: boolean, change: () => void): void {
   const parts = cells.filter(part => part !== whole);
   const all = [whole, ...parts];

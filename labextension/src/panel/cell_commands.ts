@@ -30,7 +30,7 @@ export function addCellCommands(
     icon: assistantIcon,
     describedBy,
     isEnabled,
-    // The chip above the prompt box names the cell.
+    // No message is needed: the chip above the prompt box already names the cell.
     execute: () => commands.execute(OPEN)
   });
   commands.addCommand(CellCommand.edit, {

@@ -12,7 +12,7 @@ import { Offer } from '../chat/offers';
 export function showOffer(offer: Offer, trans: TranslationBundle, signIn: (server: string) => void): void {
   if (offer.kind === 'link') {
     const { text, url } = offer;
-    // From a click: else the browser takes it for a pop-up. The other page gets no hold of this one.
+    // Opened by a click, so that the browser does not block it as a pop-up. The new page cannot access this one.
     const open = (): void => void window.open(url, '_blank', 'noopener,noreferrer');
     Notification.info(text, { autoClose: false, actions: [{ label: trans.__('Open'), callback: open }] });
     return;

@@ -35,7 +35,7 @@ import { Env, EnvProvider } from '../view/common/env';
 
 export interface PanelParts {
   readonly settings: ServerConnection.ISettings;
-  /** The first one; what may be wrong with it is not told anywhere else. */
+  /** The first link, which is opened before the panel is loaded. An error of it is shown by the session only. */
   readonly link: Promise<Link>;
   readonly rendermime: IRenderMimeRegistry;
   readonly translator: ITranslator;
@@ -50,7 +50,7 @@ export class AssistantPanel extends ReactWidget {
   private readonly surroundings: NotebookSurroundings;
   private readonly instructions: ActiveInstructions;
   private readonly review: ReviewController;
-  /** Cells rewritten to order. */
+  /** Rewrites cells as the user instructs. */
   readonly rewriter: CellRewriter;
   readonly env: Env;
   private readonly connecting: Promise<void>;
@@ -131,7 +131,7 @@ export class AssistantPanel extends ReactWidget {
     super.dispose();
   }
 
-  /** With what is worked on in the notebook: in the chat that is shown, or in another one while that answers. */
+  /** Ask with the place in the notebook as context: in the chat that is shown or, while that one runs, in a new one. */
   async ask(message: string): Promise<void> {
     const contexts = this.surroundings.read();
     await this.connecting;
@@ -143,10 +143,10 @@ export class AssistantPanel extends ReactWidget {
     }
   }
 
-  /** Where the keyboard goes when the panel is opened: at once or, on its first opening, when it is drawn. */
+  /** Focus the prompt box: now or, when the panel is opened for the first time, as soon as it is drawn. */
   focus(): void {
     const focusBox = (): boolean => {
-      // The first text may be that of the notebook's instructions, folded away.
+      // Not simply the first text area: that may belong to the instructions of the notebook.
       const box = this.node.querySelector<HTMLElement>('textarea[role=combobox]');
       box?.focus();
       return box !== null;

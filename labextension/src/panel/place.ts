@@ -11,18 +11,18 @@ import { PanelLayout, Widget } from '@lumino/widgets';
 import type { NotebookPanel } from '@jupyterlab/notebook';
 import type { AssistantPanel } from './panel';
 
-/** The panel's place, for other plugins: whether the panel is loaded is theirs to wait for or to cause. */
+/** The token by which other plugins get the place of the panel. */
 export const IPanelPlace = new Token<PanelPlace>('jupyter-eca:IPanelPlace', 'Where the panel of the assistant stands.');
 
 export class PanelPlace extends Widget {
   private panel: Promise<AssistantPanel> | undefined;
   private resolveLoaded: (panel: AssistantPanel) => void = () => undefined;
-  /** Once it is loaded, for whatever reason. */
+  /** Resolves when the panel is loaded, by whatever caused that. */
   readonly loaded = new Promise<AssistantPanel>(resolve => {
     this.resolveLoaded = resolve;
   });
 
-  /** `elastic`: as narrow as the place that it is given. */
+  /** `elastic`: the panel may become as narrow as its place. */
   constructor(
     private readonly load: () => Promise<AssistantPanel>,
     elastic: boolean
@@ -30,7 +30,7 @@ export class PanelPlace extends Widget {
     super();
     this.id = 'jupyter-eca:panel';
     this.layout = new PanelLayout();
-    // Narrower than this, code and buttons do not fit. Here because the style sheet is loaded later.
+    // Code and buttons do not fit into less. Set here, because the style sheet is loaded later.
     this.node.style.minWidth = elastic ? '' : '320px';
   }
 
@@ -38,7 +38,7 @@ export class PanelPlace extends Widget {
     void this.loadPanel().then(panel => panel.ask(message));
   }
 
-  /** In the notebook: this place need not be in sight. */
+  /** Open the edit box in the active cell of a notebook. The panel need not be visible. */
   edit(notebook: NotebookPanel): void {
     void this.loadPanel().then(({ rewriter }) => rewriter.open(notebook));
   }
@@ -62,7 +62,7 @@ export class PanelPlace extends Widget {
     });
   }
 
-  /** Loads the panel, unless it is. */
+  /** Load the panel, unless it is loaded, and return it. */
   loadPanel(): Promise<AssistantPanel> {
     this.panel ??= this.load().then(panel => {
       (this.layout as PanelLayout).addWidget(panel);

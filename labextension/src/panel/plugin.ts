@@ -20,11 +20,11 @@ import { PageNotebooks } from '../notebook/page_notebooks';
 import { IPanelPlace, PanelPlace } from './place';
 import { PreferenceStore } from '../view/common/preferences';
 
-/** Menus and shortcuts name it in schema/plugin.json. */
+/** Menus and shortcuts in schema/plugin.json use this id. */
 const OPEN = 'eca:open-panel';
-/** Its sidebars have a width of their own: what is wider is cut off. */
+/** The name of the app whose sidebars have a fixed width: a wider panel would be cut off. */
 const NOTEBOOK = 'Jupyter Notebook';
-/** Behind Lab's own panels of the right side. */
+/** Places the panel after Lab's own panels on the right side. */
 const RANK = 900;
 
 type Area = 'left' | 'right' | 'main';
@@ -62,7 +62,7 @@ function activate(
   const lab = { tracker, openPath, reveal, frontWidget, ...(executor && { executor }) };
   const page = new PageNotebooks(settings, lab);
   const place = new PanelPlace(async () => {
-    // The server, too, loads much for its first link: meanwhile, not afterwards.
+    // The server loads much for its first link: it does so while the panel is loaded here.
     const link = import('../wire/link').then(({ openLink }) => openLink(settings));
     link.catch(() => undefined);
     const [{ AssistantPanel }, notebooks] = await Promise.all([import('./panel'), page.load()]);

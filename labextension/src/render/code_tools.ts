@@ -8,7 +8,7 @@ import type { TranslationBundle } from '@jupyterlab/translation';
 
 import type { CodeTools } from './code_types';
 
-/** All blocks of code in an element that was just rendered. */
+/** Add buttons to all blocks of code in an element that was just rendered. */
 export function addCodeTools(host: HTMLElement, code: CodeTools, trans: TranslationBundle): void {
   for (const block of host.querySelectorAll<HTMLElement>('pre > code')) {
     addTools(block, code, trans);

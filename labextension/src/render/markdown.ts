@@ -14,7 +14,10 @@ import { CodeTools } from './code_types';
 
 type RenderMarkdown = (host: HTMLElement, text: string) => Promise<void>;
 
-/** One rendering of an element at a time, the newest text last: a parser may take longer over less. */
+/**
+ * Return a function that renders Markdown into an element. An element is rendered once at a time and the newest text
+ * last, because the parser may need longer for a shorter text.
+ */
 export function createMarkdownRenderer(
   rendermime: IRenderMimeRegistry,
   code: CodeTools,

@@ -5,13 +5,13 @@
  */
 
 const FENCE = /^ {0,3}(`{3,}|~{3,})/;
-/** What may go on across an empty line: lists, indented text, quotes, tables' rows, definitions, HTML. */
+/** What may continue after an empty line: lists, indented text, quotes, rows of tables, definitions, HTML. */
 const GOES_ON = /^(\s|[-*+>|<[]|\d+[.)])/;
 
 /**
- * The pieces, in order and complete: all but the last stay as they are when more text comes.
+ * Split the text into segments, which together are the text. All but the last stay the same when more text comes.
  *
- * Each is rendered alone, so an answer of any length costs what its last paragraph costs.
+ * Each segment is rendered alone, so that growing text of any length costs only what its last paragraph costs.
  */
 export function splitSegments(text: string): readonly string[] {
   const segments: string[] = [];

@@ -15,15 +15,15 @@ const ATTRIBUTES = new Set(['align', 'alt', 'checked', 'class', 'colspan', 'dir'
 for (const name of ['open', 'rowspan', 'src', 'start', 'title', 'type']) {
   ATTRIBUTES.add(name);
 }
-/** Those of highlighted code. Others could borrow the looks of a dialog of Lab's. */
+/** The classes of highlighted code. With other classes, text could look like a dialog of Lab. */
 const CLASSES = /^(language-[\w+#-]+|cm-[\w-]+|ͼ\w+)$/;
 const DRAWN = /^data:image\/(png|jpeg|gif|webp|svg\+xml)[;,]/i;
 const LEADS_OUT = /^(https?:|mailto:)/i;
 
-/** Marks a link to a file of the workspace, which is opened in Lab; see `pathOf`. */
+/** The attribute of a link to a file of the workspace, which Lab opens; see `pathOf`. */
 const PATH = 'data-eca-path';
 
-/** `remote` names an image that is not loaded. */
+/** Return safe HTML. `describeImage` gives the text of the link that replaces a remote image. */
 export function sanitizeHtml(html: string, describeImage: (alt: string) => string): string {
   const page = new DOMParser().parseFromString(html, 'text/html');
   for (const element of [...page.body.querySelectorAll('*')]) {
@@ -48,19 +48,19 @@ export function sanitizeHtml(html: string, describeImage: (alt: string) => strin
   return page.body.innerHTML;
 }
 
-/** The file that a click in what `inert` made is to open. */
+/** Return the file that a click in sanitised HTML should open. */
 export function pathOf(target: EventTarget | null): string | undefined {
   const link = target instanceof Element ? target.closest(`[${PATH}]`) : null;
   return link?.getAttribute(PATH) ?? undefined;
 }
 
-/** A link out says where it leads; one into the page would take Lab away, so it opens a file. */
+/** A link to the web shows where it leads. A link into the page would navigate away from Lab, so it opens a file. */
 function restrictLink(link: Element): void {
   const address = link.getAttribute('href') ?? '';
   if (LEADS_OUT.test(address)) {
     link.setAttribute('title', address);
     link.setAttribute('target', '_blank');
-    // Lab sets `rel` itself afterwards, to less than this.
+    // Lab sets `rel` itself afterwards, with fewer restrictions than this.
     link.setAttribute('referrerpolicy', 'no-referrer');
     return;
   }

@@ -6,11 +6,12 @@
 
 export type DiffKind = 'add' | 'remove' | 'same' | 'gap';
 
-/** `old` and `new` are the numbers of the line in the two files. */
 export interface DiffLine {
   readonly kind: DiffKind;
   readonly text: string;
+  /** The number of the line in the file before the change. */
   readonly old?: number;
+  /** The number of the line in the file after the change. */
   readonly new?: number;
 }
 

@@ -147,7 +147,9 @@ export class ReviewController {
     );
   }
 
-  /** What waits for approval is seen before it is approved; what was done is read as it is, until somebody wants more. */
+  /**
+   * What waits for approval is seen before it is approved; what was done is read as it is, until somebody wants more.
+   */
   private unfold({ owner }: Edit, cell: Cell, kept: ReviewedEdit): void {
     this.unfolding.follow(cell);
     if (owner.kind === 'call' && !kept.seen) {
@@ -228,7 +230,9 @@ export class ReviewController {
     }
   }
 
-  /** What was decided about, here or in the panel, is not new any more; taking a move back would mark the cell again. */
+  /**
+   * What was decided about, here or in the panel, is not new any more; taking a move back would mark the cell again.
+   */
   private unmark(listed: ReadonlyMap<string, string>): void {
     const open = new Set(listed.values());
     const decided = new Set([...this.listed].flatMap(([key, id]) => (listed.has(key) || open.has(id) ? [] : [id])));

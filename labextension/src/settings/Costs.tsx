@@ -18,7 +18,7 @@ export function Costs({ session }: { readonly session: Session }): React.ReactEl
   const { id, usage, title } = session.chat;
   React.useEffect(() => {
     void session.ask('chat/costs', { chatId: id }).then(setCosts);
-    // Another usage: something was spent since.
+    // When the usage has changed, something was spent since.
   }, [session, id, usage]);
   return costs === undefined ? (
     <p className="eca-Note">{trans.__('Loading…')}</p>

@@ -12,7 +12,7 @@ import { toPlainText } from '../render/format';
 import { useEnv } from '../view/common/env';
 import { Toggle } from '../view/common/Toggle';
 
-/** An output that grows is read again so often while somebody looks at it. */
+/** How often the output of a running job is read while it is shown. */
 const AGAIN_MS = 2000;
 
 export function Jobs({ session }: { readonly session: Session }): React.ReactElement {

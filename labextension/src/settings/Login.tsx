@@ -14,7 +14,7 @@ interface Props {
   readonly provider: ProviderStatus;
   readonly login: (method?: string) => Promise<LoginStep>;
   readonly enter: (data: Readonly<Record<string, string>>) => Promise<LoginStep>;
-  /** What the server had to complain about, the newest last. */
+  /** The error messages of the server, the newest last. */
   readonly errors: readonly string[];
   readonly onEnd: () => void;
 }
@@ -39,7 +39,7 @@ export function Login({ provider, login, enter, errors, onEnd }: Props): React.R
   React.useEffect(() => {
     void begin.current();
   }, []);
-  // The browser comes back to the server, which tells everybody.
+  // The sign-in continues in the browser. When it succeeds, the server notifies all clients.
   const away = step?.action === 'authorize' || step?.action === 'device-code';
   const signedIn = provider.auth.status === 'authenticated' && provider.auth.source === 'login';
   const before = React.useRef(signedIn);
@@ -48,7 +48,8 @@ export function Login({ provider, login, enter, errors, onEnd }: Props): React.R
       onEnd();
     }
   }, [away, signedIn, onEnd]);
-  // Of what went wrong there, the server tells those who signed in; the page of the settings may be scrolled away from it.
+  // When it fails, the server sends an error message. It is repeated here, because the list of messages may be out of
+  // sight in the settings.
   const heard = React.useRef(errors.length);
   const trouble = refused !== '' ? refused : away ? (errors.slice(heard.current).at(-1) ?? '') : '';
   return (
@@ -119,7 +120,7 @@ export function Step({ step, onMethod, onEnter }: StepProps): React.ReactElement
   );
 }
 
-/** What stands in a field of a form. */
+/** Return the text in a field of a form. */
 export function readField(form: FormData, name: string): string {
   const value = form.get(name);
   return typeof value === 'string' ? value : '';

@@ -90,7 +90,7 @@ function useStatus(): Readonly<Record<ServerStatus, string>> {
   };
 }
 
-/** What can be done to a server as it is. */
+/** The buttons for what can be done to a server in its present state. */
 function ServerButtons({ server: { name, status, hasAuth }, ...actions }: Props): React.ReactElement {
   const { trans } = useEnv();
   const [removing, setRemoving] = React.useState(false);
@@ -186,7 +186,7 @@ interface LogProps extends Pick<ServerActions, 'log'> {
   readonly status: ServerStatus;
 }
 
-/** Read again whenever the server is another way than before. */
+/** The log of a server, read again whenever its status changes. */
 function Log({ name, status, log }: LogProps): React.ReactElement {
   const { trans } = useEnv();
   const [lines, setLines] = React.useState<readonly ServerLogLine[]>();

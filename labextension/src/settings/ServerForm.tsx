@@ -12,7 +12,7 @@ import { useEnv } from '../view/common/env';
 import { readField } from './Login';
 
 interface Props {
-  /** What is wrong with it; empty when it was added. */
+  /** Returns what is wrong with the server; empty when it was added. */
   readonly onAdd: (params: McpAddServerParams) => Promise<string>;
   readonly onCancel: () => void;
 }
@@ -110,7 +110,7 @@ export function ServerForm({ onAdd, onCancel }: Props): React.ReactElement {
   );
 }
 
-/** From what stands in the fields; undefined where that cannot be understood. */
+/** Read the server from the fields; undefined when they cannot be parsed. */
 export function server(field: (name: string) => string): McpAddServerParams | undefined {
   const scope = field('scope') === 'workspace' ? 'workspace' : 'global';
   const common = { name: field('name').trim(), scope } as const;

@@ -4,7 +4,7 @@
  * Knows no form: that is `ServerForm.tsx`.
  */
 
-/** The words of a line, as a shell has them where nothing is special but quotes, blanks and backslashes. */
+/** Split a line into words as a shell does, where only quotes, blanks and backslashes have a meaning. */
 export function splitWords(line: string): readonly string[] {
   const found = line.matchAll(/(?:[^\s"'\\]|\\.|"(?:[^"\\]|\\.)*"|'[^']*')+/g);
   return [...found].map(([word]) =>
@@ -15,7 +15,7 @@ export function splitWords(line: string): readonly string[] {
   );
 }
 
-/** `NAME=value` or `Name: value`, one a line; undefined for a line that is neither. */
+/** Parse lines of `NAME=value` or `Name: value`; undefined when a line is neither. */
 export function parsePairs(text: string): Readonly<Record<string, string>> | undefined {
   const lines = text.split('\n').filter(line => line.trim() !== '');
   const found = lines.map(line => /^\s*([\w-]+)\s*[=:]\s*(.*?)\s*$/.exec(line));

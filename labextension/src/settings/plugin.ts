@@ -12,7 +12,7 @@ import { assistantIcon } from '../view/common/assistant_icon';
 import { IPanelPlace, PanelPlace } from '../panel/place';
 import type { SettingsWidget } from './widget';
 
-/** Menus and shortcuts name it in schema/plugin.json. */
+/** Menus and shortcuts in schema/plugin.json use this id. */
 const OPEN = 'eca:open-settings';
 
 export const settingsPlugin: JupyterFrontEndPlugin<void> = {

@@ -20,7 +20,7 @@ export const statusPlugin: JupyterFrontEndPlugin<void> = {
   activate
 };
 
-/** Beside the kernel's state. */
+/** Places the item beside the state of the kernel. */
 const RANK = 5;
 
 function activate(
@@ -37,7 +37,7 @@ function activate(
   button.type = 'button';
   button.title = trans.__('Open the assistant');
   button.className = 'jp-StatusBar-TextItem eca-StatusItem';
-  // Here because the style sheet is loaded later.
+  // Set here, because the style sheet is loaded later.
   button.style.cssText =
     'background: none; block-size: 100%; border: none; color: inherit; cursor: pointer; font: inherit; padding: 0 6px';
   button.addEventListener('click', () => void app.commands.execute('eca:open-panel'));
@@ -50,7 +50,7 @@ function activate(
     const { describeStatus } = await import('../chat/status_text');
     const show = (): void => {
       const text = describeStatus(session.state, session.chat, trans);
-      // Ten times a second while it answers: the page is not laid out anew for the same words.
+      // Called ten times a second while the assistant answers: setting the same text again would cost a layout.
       if (button.textContent !== text) {
         button.textContent = text;
       }

@@ -38,7 +38,7 @@ import { Transcript } from './transcript/Transcript';
 import { PendingMessage } from './transcript/PendingMessage';
 import { Welcome } from './Welcome';
 
-/** Where the reader is in the notebook. `read` gives it as it is at that moment. */
+/** The place of the user in the notebook. `read` returns it as contexts, as it is at that moment. */
 export interface Surroundings {
   readonly subscribe: (watcher: () => void) => () => void;
   readonly current: () => NotebookPlace | undefined;
@@ -131,7 +131,7 @@ interface HeaderProps {
   readonly title: string;
   readonly listing: boolean;
   readonly onList: () => void;
-  /** Undefined where there is nothing to export, or not yet. */
+  /** Undefined while there is nothing to export. */
   readonly onExport: (() => void) | undefined;
   readonly onNew: () => void;
 }
@@ -264,7 +264,7 @@ function ChatView({ session, state, chat, surroundings, instructions }: ChatView
           {chat.plan === true && !busy && (
             <CarryOut
               onGo={() => {
-                // The server switches the chat to an agent that acts.
+                // The server switches the chat to an agent that may change things.
                 void session.prompt('/go', []);
               }}
             />
@@ -339,7 +339,7 @@ function ChatView({ session, state, chat, surroundings, instructions }: ChatView
   );
 }
 
-/** Looks again what stands of the changes whenever the chat has come to rest, and when something was said in it since. */
+/** Load the changes of the chat whenever a turn has ended and something was added to the chat since. */
 function useLoadedChanges(session: Session, { id, seq, status, replay }: Chat, connected: boolean): void {
   const at = connected && status === 'idle' && replay === undefined ? seq : 0;
   React.useEffect(() => {
@@ -349,7 +349,7 @@ function useLoadedChanges(session: Session, { id, seq, status, replay }: Chat, c
   }, [session, id, at]);
 }
 
-/** Another object whenever the same words would be sent elsewhere, and so cost something else. */
+/** Return another object whenever the same text would go to another model or chat, and so cost something else. */
 function useEstimates(
   session: Session,
   surroundings: Surroundings,
@@ -366,7 +366,7 @@ function useEstimates(
   }, [session, surroundings, model, agent, variant, chatId]);
 }
 
-/** What is put into the prompt box from elsewhere. */
+/** Return the text that was last put into the prompt box from outside, and a function to put one there. */
 function useDrafts(session: Session): readonly [Draft, (text: string) => void] {
   const [draft, setDraft] = React.useState<Draft>({ key: 0, text: '' });
   const setText = React.useCallback((text: string) => {

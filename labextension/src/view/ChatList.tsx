@@ -147,7 +147,7 @@ function Row({ chat, current, onOpen, onRename, onDelete }: RowProps): React.Rea
   );
 }
 
-/** An empty answer is none. */
+/** Asks for the new name of a chat. An empty name changes nothing. */
 function Rename({
   title,
   onDone
@@ -198,7 +198,7 @@ function Rename({
 
 const DAY_MS = 86_400_000;
 
-/** The time today, the date before. */
+/** The time for a chat of today, the date for an older one. */
 function When({ at }: { readonly at: number }): React.ReactElement {
   const date = new Date(at);
   const today = Date.now() - at < DAY_MS;

@@ -10,7 +10,7 @@ import { Choices } from './common/Choices';
 import { useEnv } from './common/env';
 
 interface Props {
-  /** Undefined is "not at all". */
+  /** Undefined when the user cancels. */
   readonly onChoose: (suffix: '.md' | '.ipynb' | undefined) => void;
 }
 

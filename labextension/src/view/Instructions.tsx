@@ -8,7 +8,7 @@ import * as React from 'react';
 
 import { useEnv } from './common/env';
 
-/** Of one notebook. Those of one that is not `trusted` are not told to a model. */
+/** The instructions of one notebook. Those of a notebook that is not `trusted` are not sent to a model. */
 export interface NotebookInstructions {
   readonly path: string;
   readonly name: string;
@@ -24,7 +24,7 @@ export interface InstructionsSource {
 
 export function Instructions({ source }: { readonly source: InstructionsSource }): React.ReactElement | null {
   const found = React.useSyncExternalStore(source.subscribe, source.current);
-  // Another notebook, or other words from elsewhere: what was typed for those before is not theirs.
+  // For another notebook, or when the text was changed elsewhere, what was typed before is discarded.
   return found === undefined ? null : (
     <OfNotebook key={`${found.path}\n${found.words}`} found={found} onSave={source.save} />
   );

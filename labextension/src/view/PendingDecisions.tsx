@@ -19,7 +19,7 @@ import { ToolCard } from './tools/ToolCard';
 
 interface Props {
   readonly session: Session;
-  /** Called before what is decided about goes away, and the focus with it. */
+  /** Called before a decision removes its card, and with it the focus. */
   readonly onDecide: () => void;
 }
 
@@ -76,7 +76,7 @@ export function PendingDecisions({ session, onDecide }: Props): React.ReactEleme
   );
 }
 
-/** With those of subagents; each with the chat that it is of. */
+/** Return the calls of the chat and of its subagents, each with its chat. */
 function listCalls(chat: Chat): readonly (readonly [ToolBlock, ChatId])[] {
   const chats = [
     [chat.id, chat.blocks] as const,
@@ -97,7 +97,7 @@ function createDecide(session: Session, chatId: ChatId, onDecide: () => void): D
       onDecide();
       session.reject(id, reason, chatId);
     },
-    // What runs is not shown here.
+    // Running calls are not shown here.
     onBackground: () => undefined
   };
 }

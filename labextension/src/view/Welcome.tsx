@@ -14,7 +14,7 @@ interface Props {
   readonly models: readonly string[];
   readonly welcome: string;
   readonly onTry: (text: string) => void;
-  /** The server's report in Markdown. Undefined after a message that says why there is none. */
+  /** Fetches the server's report in Markdown. Undefined after an error message was shown. */
   readonly report: () => Promise<string | undefined>;
 }
 

@@ -31,7 +31,7 @@ import {
 import { Link, Notifications, Peer, Requests } from './rpc';
 import { findMisfit } from './validate';
 
-/** Everything that the server tells: requests are answered apart. */
+/** All notifications of the server that the panel handles. Its requests are handled one by one. */
 const NOTIFICATIONS = [
   '$/showMessage',
   'chat/cleared',
@@ -49,29 +49,32 @@ const NOTIFICATIONS = [
 
 export type NotificationMethod = (typeof NOTIFICATIONS)[number];
 
-/** Somebody who sees what the server tells, approves tool calls and answers questions. */
+/** A front with a user who sees what the server sends, approves tool calls and answers questions. */
 export interface Attendant {
   handleNotification(method: NotificationMethod, params: unknown): void;
-  /** `taken` tells when somebody else has answered, or nobody needs to any more. */
+  /** `signal` aborts when somebody else has answered, or when no answer is needed any more. */
   askUser(question: ChatAskQuestionParams, signal: AbortSignal): Promise<ChatAskQuestionResult>;
   handleClose(): void;
 }
 
-/** The notebooks that are open in the page. What is thrown is told the model: it says what is so, not who failed. */
+/**
+ * The notebooks that are open in the page. The model reads the message of what is thrown, so it describes the
+ * situation.
+ */
 export interface NotebookHost {
   list(): NotebookListResult;
   read(params: NotebookReadParams): Promise<NotebookDocument>;
   edit(params: NotebookEditParams): Promise<NotebookDocument>;
-  /** `taken`: nobody waits for it any more, and the kernel is to stop. */
+  /** When `signal` aborts, nobody waits for the result any more, and the kernel is interrupted. */
   run(
     params: NotebookRunParams,
     signal: AbortSignal,
     onProgress: (progress: NotebookRunProgressParams) => void
   ): Promise<NotebookRunResult>;
   open(params: NotebookOpenParams): Promise<Done>;
-  /** What linters have found in them. */
+  /** Return what linters have found in the notebooks. */
   getDiagnostics(params: EditorGetDiagnosticsParams): EditorGetDiagnosticsResult;
-  /** A cell is being rewritten to order. */
+  /** Take a part of the answer when a cell is being rewritten. */
   receiveRewrite(params: RewriteContentReceivedParams): void;
 }
 
@@ -83,7 +86,7 @@ const ATTENDED: CodeAssistant = { chat: true, envelope: true, chatCapabilities: 
 export class Client {
   private constructor(private readonly peer: Peer<ClientMethods, ServerMethods>) {}
 
-  /** Greets the server; without an attendant as one who cannot approve tool calls. Throws: LinkError, RpcError. */
+  /** Connect to the server. Without an attendant, tool calls cannot be approved here. Throws: LinkError, RpcError. */
   static async connect(link: Link, attendant?: Attendant, notebooks?: NotebookHost): Promise<Client> {
     const peer = new Peer<ClientMethods, ServerMethods>(link, () => attendant?.handleClose());
     if (attendant !== undefined) {
@@ -107,7 +110,9 @@ export class Client {
     return new Client(peer);
   }
 
-  /** One who has notebooks open and leaves what is told to others. Throws: LinkError, RpcError. */
+  /**
+   * Connect only to lend notebooks to the server: other clients handle its notifications. Throws: LinkError, RpcError.
+   */
   static async connectForNotebooks(link: Link, notebooks: NotebookHost, onClose: () => void): Promise<Client> {
     const peer = new Peer<ClientMethods, ServerMethods>(link, onClose);
     serveNotebooks(peer, notebooks);
@@ -115,7 +120,7 @@ export class Client {
     return new Client(peer);
   }
 
-  /** One who completes text and is shown no chats. Throws: LinkError, RpcError. */
+  /** Connect only to complete text: the server sends nothing of chats. Throws: LinkError, RpcError. */
   static async connectForCompletion(link: Link, onClose: () => void): Promise<Client> {
     const peer = new Peer<ClientMethods, ServerMethods>(link, onClose);
     await initialize(peer, NO_CHATS);
@@ -143,15 +148,15 @@ export class Client {
     this.peer.notify('chat/promptStop', { chatId });
   }
 
-  /** The chats that were running and have been told to stop. */
+  /** Stop all running chats and return them. */
   async stopRunning(): Promise<readonly ChatSummary[]> {
     const running = (await this.listChats()).chats.filter(chat => chat.status === 'running');
     for (const chat of running) {
       this.stopPrompt(chat.id);
     }
     if (running.length > 0) {
-      // A notification has no answer. This one comes after the stops, so it says that the server has read them:
-      // closing the link before would be a race.
+      // A notification has no answer. This request comes after the stops, so its answer shows that the server has read
+      // them. If the link were closed earlier, the stops could be lost.
       await this.listChats();
     }
     return running;

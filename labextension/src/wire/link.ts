@@ -10,8 +10,9 @@ import { ServerConnection } from '@jupyterlab/services';
 import { Link, LinkError } from './rpc';
 
 /**
- * May be listened to later than it was given: the server says nothing before it is greeted. Throws: LinkError. A browser
- * does not tell a page why a WebSocket was refused, so there is no reason in it.
+ * Open the link. `listen` may be called later than `Link` demands: the server sends nothing before `initialize`.
+ *
+ * Throws: LinkError, without a reason, because a browser does not tell a page why a WebSocket was refused.
  */
 export function openLink(settings: ServerConnection.ISettings): Promise<Link> {
   return new Promise((resolve, reject) => {
@@ -25,7 +26,7 @@ export function openLink(settings: ServerConnection.ISettings): Promise<Link> {
   });
 }
 
-/** Pages cannot set headers on a WebSocket: where cookies do not serve, the token goes into the address, as Lab's do. */
+/** Pages cannot set headers on a WebSocket: without cookies the token is part of the address, as in Lab's own URLs. */
 function buildUrl({ wsUrl, token, appendToken }: ServerConnection.ISettings): string {
   const url = URLExt.join(wsUrl, 'eca', 'ws');
   return appendToken && token !== '' ? `${url}?token=${encodeURIComponent(token)}` : url;

@@ -4,15 +4,17 @@
  * Knows no socket and no method: the link and the tables of methods come from outside (`link.ts`, `protocol.ts`).
  */
 
-/** A duplex of text, one message a piece. */
+/** A connection that carries text both ways, one message at a time. */
 export interface Link {
   send(text: string): void;
-  /** To be called once, in the turn of the event loop in which the link was given, unless it says otherwise. */
+  /**
+   * Call it once, in the turn of the event loop in which the link was received, unless the link allows a later call.
+   */
   listen(received: (text: string) => void, closed: () => void): void;
   close(): void;
 }
 
-/** The other end is gone, or was never there. */
+/** The link is closed, or could not be opened. */
 export class LinkError extends Error {}
 
 /** The other end answered with an error. */
@@ -25,7 +27,7 @@ export class RpcError extends Error {
   }
 }
 
-/** JSON-RPC 2.0, section 5.1; that a request was taken back is told with the number LSP has for it. */
+/** Error codes of JSON-RPC 2.0, section 5.1; the one for a cancelled request is that of LSP. */
 export const Code = {
   parse: -32700,
   methodNotFound: -32601,
@@ -33,7 +35,7 @@ export const Code = {
   cancelled: -32800
 } as const;
 
-/** Takes back the request of its `id`. */
+/** The notification of LSP that cancels the request with its `id`. */
 const CANCEL = '$/cancelRequest';
 
 type Table<T> = { [K in keyof T]: { params: unknown; result: unknown } };
@@ -47,7 +49,7 @@ interface Failure {
   readonly code: number;
   readonly message: string;
 }
-/** Any message as it is read: a call has a method, an answer has none. */
+/** Any message that is received: a call has a method, an answer has none. */
 interface Message {
   readonly id?: Id | null;
   readonly method?: string;
@@ -60,7 +62,7 @@ interface PendingRequest {
   readonly reject: (error: Error) => void;
 }
 
-/** What a peer is told is trusted to be of the generated types: both ends are made from one table. */
+/** A peer trusts that messages have the generated types: both ends are made from one table. */
 export class Peer<Ours extends Table<Ours>, Theirs extends Table<Theirs>> {
   private readonly pending = new Map<Id, PendingRequest>();
   private readonly handlers = new Map<string, (params: unknown, taken: AbortSignal) => unknown>();
@@ -68,7 +70,7 @@ export class Peer<Ours extends Table<Ours>, Theirs extends Table<Theirs>> {
   private lastId = 0;
   private closed = false;
 
-  /** `gone` is told once that the link is closed, by either end. */
+  /** `onClose` is called once when either end has closed the link. */
   constructor(
     private readonly link: Link,
     private readonly onClose: () => void = () => undefined
@@ -82,8 +84,10 @@ export class Peer<Ours extends Table<Ours>, Theirs extends Table<Theirs>> {
   }
 
   /**
-   * Throws: RpcError when the answer is an error, LinkError when the link closes before it comes. `taken` takes the
-   * request back; the answer is then that it was, unless it was on its way already.
+   * Send a request and wait for its answer. When `signal` aborts, the request is cancelled: the answer is then an error,
+   * unless the answer was already on its way.
+   *
+   * Throws: RpcError when the answer is an error, LinkError when the link closes before it comes.
    */
   request<K extends Requests<Ours>>(
     method: K,
@@ -114,7 +118,7 @@ export class Peer<Ours extends Table<Ours>, Theirs extends Table<Theirs>> {
     this.send({ method, params });
   }
 
-  /** `taken` tells when the request was taken back: nobody waits for the result any more. */
+  /** Set the handler of a method. Its signal aborts when the request is cancelled: nobody waits for the result then. */
   handle<K extends keyof Theirs & string>(
     method: K,
     handler: (params: Theirs[K]['params'], taken: AbortSignal) => Theirs[K]['result'] | Promise<Theirs[K]['result']>

@@ -12,7 +12,7 @@ type Fields = Readonly<Record<string, Shape>>;
 
 const TABLE: Readonly<Record<string, Fields | readonly Shape[]>> = SHAPES;
 
-/** The place of the first thing that does not fit, undefined when all does. */
+/** Return the path of the first value that does not fit the shape; undefined when all fit. */
 export function findMisfit(shape: Shape, value: unknown, at = ''): string | undefined {
   if (typeof shape !== 'string') {
     const [first = '*', ...rest] = shape;
@@ -55,7 +55,9 @@ function findMisfitInList(item: Shape, value: unknown, at: string): string | und
   return undefined;
 }
 
-/** Of records that have a tag only the one of that tag is looked at, so that what is told is where it is wrong. */
+/**
+ * Of tagged records only the one with the value's tag is checked, so that the path leads to the value that is wrong.
+ */
 function findMisfitInUnion(shapes: readonly Shape[], value: unknown, at: string): string | undefined {
   const tagged = shapes.filter(shape => findTag(shape) !== undefined);
   if (tagged.length === 0) {
@@ -90,7 +92,7 @@ function findMisfitInRecord(fields: Fields, value: unknown, at: string): string 
   return undefined;
 }
 
-/** The field that tells the members of a union apart, and its value. */
+/** Return the field that tells the members of a union apart, and its value in this one. */
 function findTag(shape: Shape): readonly [string, string] | undefined {
   const fields = typeof shape === 'string' ? TABLE[shape] : undefined;
   const found = fields !== undefined && !isList(fields) && Object.entries(fields).find(isTag);

@@ -10,7 +10,7 @@ import { useEnv } from './env';
 
 interface Props<T> {
   readonly className?: string;
-  /** What the group is called, where the line is read alone. */
+  /** The name of the group for a screen reader. */
   readonly label: string;
   readonly line: string;
   readonly choices: readonly (readonly [string, T])[];

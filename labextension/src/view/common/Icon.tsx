@@ -44,7 +44,7 @@ const PATHS = {
 
 export type IconName = keyof typeof PATHS;
 
-/** Beside words, or in a button that has a name: never alone, so it is hidden from readers. */
+/** An icon always stands beside a text or in a button with a name, so it is hidden from screen readers. */
 export function Icon({ name }: { readonly name: IconName }): React.ReactElement {
   return (
     <svg className="eca-Icon" viewBox="0 0 16 16" width="16" height="16" aria-hidden="true" focusable="false">
@@ -84,7 +84,7 @@ export function IconButton({ icon, label, onClick, disabled, pressed }: IconButt
   );
 }
 
-/** Stop, drawn filled: it must be found at once. */
+/** The icon of *Stop* is filled, so that it is found quickly. */
 export function StopIcon(): React.ReactElement {
   return (
     <svg className="eca-Icon" viewBox="0 0 16 16" width="16" height="16" aria-hidden="true" focusable="false">

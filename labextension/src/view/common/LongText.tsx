@@ -15,7 +15,7 @@ const MORE = 40_000;
 export const LongText = React.memo(function LongText({ text }: { readonly text: string }): React.ReactElement {
   const { trans } = useEnv();
   const [size, setSize] = React.useState(FIRST);
-  // Cut before it is cleaned: cleaning ten megabytes to show four kilobytes would be felt.
+  // Cut before it is cleaned: it would take too long to clean ten megabytes and show four kilobytes.
   const shown = React.useMemo(() => toPlainText(text.slice(0, size)), [text, size]);
   return (
     <div className="eca-LongText">

@@ -10,7 +10,7 @@ import { splitSegments } from '../../render/markdown_segments';
 import { useEnv } from './env';
 import { LongText } from './LongText';
 
-/** One piece as long as this is no prose: shown as it is, part by part, because a parser would hold up the page. */
+/** A longer segment is no prose. It is shown as plain text, part by part: a parser would block the page. */
 const LONGEST_PIECE = 50_000;
 
 export const Markdown = React.memo(function Markdown({ text }: { readonly text: string }): React.ReactElement {

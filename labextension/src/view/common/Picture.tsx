@@ -9,7 +9,7 @@ import * as React from 'react';
 import { ImageContent } from '../../wire/protocol';
 import { useEnv } from './env';
 
-/** Only what an `img` draws without running it. */
+/** The types that an `img` draws without running code. */
 const DRAWN = /^image\/(png|jpeg|gif|webp|svg\+xml)$/;
 
 export function Picture({ image }: { readonly image: ImageContent }): React.ReactElement {

@@ -18,10 +18,10 @@ export interface Env {
   readonly code: CodeTools;
   /** Fills an element with Markdown that is not trusted. */
   readonly markdown: (host: HTMLElement, text: string) => Promise<void>;
-  /** All of what a tool call has put out, of which it shows a part. */
+  /** Fetch the whole output of a tool call, of which the card shows a part. */
   readonly fetchWholeOutput?: (toolCallId: string) => Promise<string | undefined>;
   readonly openPath: (path: string) => void;
-  /** Brings a notebook to the front, and a cell of it into sight. */
+  /** Show a notebook, and scroll to one of its cells. */
   readonly showCell: (path: string, cellId?: string) => void;
   readonly findCell?: FindCell;
   readonly preferences?: Observed<Preferences>;
@@ -30,7 +30,7 @@ export interface Env {
   readonly flags?: Flags;
 }
 
-/** Something that changes by itself. */
+/** A value that changes, with a way to hear of changes. */
 export interface Observed<T> {
   readonly subscribe: (watcher: () => void) => () => void;
   readonly current: () => T;
@@ -42,7 +42,7 @@ export const EnvProvider = EnvContext.Provider;
 export function useEnv(): Env {
   const env = React.useContext(EnvContext);
   if (env === undefined) {
-    throw new Error('a view is shown without its surroundings');
+    throw new Error('a view is shown without an EnvProvider');
   }
   return env;
 }

@@ -9,13 +9,13 @@ import type { ISettingRegistry } from '@jupyterlab/settingregistry';
 export interface Preferences {
   readonly side: 'left' | 'right';
   readonly sendKey: 'Enter' | 'Shift+Enter';
-  /** Whether what is worked on in the notebook is offered to be sent along. */
+  /** Whether the place in the notebook is offered as a context. */
   readonly chips: boolean;
 }
 
 export const DEFAULTS: Preferences = { side: 'right', sendKey: 'Enter', chips: true };
 
-/** The schema has the same values; what does not fit it is the default. */
+/** Read the preferences from Lab's settings. A value that does not fit the schema becomes the default. */
 export function readPreferences({ side, sendKey, chips }: Readonly<Record<string, unknown>>): Preferences {
   return {
     side: side === 'left' ? side : DEFAULTS.side,
@@ -24,7 +24,7 @@ export function readPreferences({ side, sendKey, chips }: Readonly<Record<string
   };
 }
 
-/** The file of the schema, by which Lab knows the settings. */
+/** The id under which Lab keeps the settings: that of the schema file. */
 const ID = 'jupyter-eca:plugin';
 
 export class PreferenceStore {
@@ -45,7 +45,10 @@ export class PreferenceStore {
     });
   }
 
-  /** `place` is told the side when it is chosen, and at the beginning when that is not where it stands by itself. */
+  /**
+   * Follow Lab's settings. `place` is called with the side whenever it changes, and at the start if it is not the
+   * default.
+   */
   async follow(
     registry: ISettingRegistry | null,
     restored: Promise<unknown>,

@@ -12,7 +12,7 @@ import { kindIcon } from './Completion';
 import { useEnv } from '../common/env';
 import { Icon } from '../common/Icon';
 
-/** Where the reader is in the notebook, as it would be sent. */
+/** The place in the notebook that would be sent: the active cell, or what is selected in it. */
 export interface NotebookPlace {
   readonly label: string;
   readonly detail: string;

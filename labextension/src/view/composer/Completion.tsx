@@ -33,12 +33,12 @@ export function kindIcon(kind: string): IconName {
   return ICONS[kind] ?? 'dot';
 }
 
-/** A word that is being typed is asked about once it stands still for so long. */
+/** Suggestions are requested when the user has not typed for this time. */
 const PAUSE_MS = 60;
 
 export interface Completing {
   readonly trigger: Trigger;
-  /** Undefined until the first answer is there, null where there is none. */
+  /** Undefined until the first answer has come; null when the server could not be asked. */
   readonly offers: readonly Suggestion[] | null | undefined;
   readonly active: number;
 }
@@ -49,7 +49,7 @@ interface Completer {
   readonly close: () => void;
 }
 
-/** `query` throws where the server cannot be asked. */
+/** `query` throws when the server cannot be asked. */
 export function useCompletion(
   text: string,
   cursor: number,

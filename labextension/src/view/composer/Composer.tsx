@@ -20,8 +20,9 @@ import { useEnv, usePreferences } from '../common/env';
 import { EstimateSource, EstimateLine } from './Estimate';
 import { Icon, IconButton, StopIcon } from '../common/Icon';
 
-/** Text that comes from elsewhere; `key` tells the same text twice apart. */
+/** Text that is put into the prompt box from outside. */
 export interface Draft {
+  /** Differs for each draft, also when the text is the same twice. */
   readonly key: number;
   readonly text: string;
 }
@@ -34,7 +35,9 @@ interface Props {
   readonly place: NotebookPlace | undefined;
   readonly estimates: EstimateSource;
   readonly query: (trigger: Trigger, contexts: readonly ChatContext[]) => Promise<readonly Suggestion[]>;
-  /** Whether it was taken: else the words stay in the box. `later`: not before the turn under way has ended. */
+  /**
+   * Returns whether the message was accepted; if not, it stays in the box. `later`: send it when the turn has ended.
+   */
   readonly onSend: (
     text: string,
     contexts: readonly ChatContext[],
@@ -43,7 +46,7 @@ interface Props {
   ) => Promise<boolean>;
   readonly onStop: () => void;
   readonly onCancelEdit: () => void;
-  /** The arrow up in an empty box. */
+  /** Called for the key *arrow up* in an empty box. */
   readonly onEditLast: () => void;
   readonly onTrouble: (text: string) => void;
   readonly children?: React.ReactNode;
@@ -278,7 +281,7 @@ function readKeyAction(
   }
 }
 
-/** Sets the text and where its cursor is, once the text is there. */
+/** Return a function that sets the text and, once the text is drawn, the cursor. */
 function useSetText(
   box: React.RefObject<HTMLTextAreaElement>,
   setText: (text: string) => void,
@@ -308,7 +311,7 @@ function useDraft({ key, text }: Draft, put: (text: string, cursor: number) => v
   }, [key, text, put]);
 }
 
-/** As high as what is in it; the style sheet says how high at most. */
+/** Make the box as high as its text. The style sheet limits the height. */
 function useAutoHeight(box: React.RefObject<HTMLTextAreaElement>, text: string): void {
   React.useLayoutEffect(() => {
     if (box.current !== null) {

@@ -13,7 +13,7 @@ import { useEnv } from '../common/env';
 import { IconButton } from '../common/Icon';
 import { LongText } from '../common/LongText';
 
-/** `along`: with where the reader is in the notebook. */
+/** Makes estimates. `along`: with the place in the notebook as a context. */
 export interface EstimateSource {
   readonly estimate: (text: string, contexts: readonly ChatContext[], along: boolean) => Promise<Estimate | undefined>;
   readonly estimateWithRequest: EstimateSource['estimate'];
@@ -24,11 +24,11 @@ interface Props {
   readonly text: string;
   readonly contexts: readonly ChatContext[];
   readonly withPlace: boolean;
-  /** Another one is another place: the estimate is made anew. */
+  /** The place in the notebook; when it changes, a new estimate is made. */
   readonly place: string;
 }
 
-/** Whoever types a word faster than this is still typing. */
+/** An estimate is made when the user has not typed for this time. */
 const REST_MS = 500;
 
 export function EstimateLine({ source, text, contexts, withPlace, place }: Props): React.ReactElement | null {
@@ -94,7 +94,7 @@ export function Figures({ estimate }: { readonly estimate: Estimate }): React.Re
   );
 }
 
-/** Asked for when the typing rests, and not again before something of it has changed. */
+/** Request an estimate when the user stops typing, and again only when something has changed. */
 function useEstimate(
   { estimate }: EstimateSource,
   text: string,

@@ -61,11 +61,11 @@ interface PickerProps {
   readonly onChange: (value: string) => void;
 }
 
-/** The browser's own: known to every keyboard and screen reader. */
+/** A `select` of the browser, which works with every keyboard and screen reader. */
 function Picker({ name, value, options, onChange }: PickerProps): React.ReactElement {
   const { trans } = useEnv();
   const all = options.includes(value) ? options : [value, ...options];
-  // The name without the provider is what tells models apart at this size; the whole is in the list.
+  // There is only room for the name without the provider. The list has the full name.
   const shown = value.slice(value.lastIndexOf('/') + 1) || trans.__('default');
   return (
     <label className="eca-Picker" title={`${name}: ${value || trans.__('default')}`}>

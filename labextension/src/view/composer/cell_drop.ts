@@ -11,7 +11,7 @@ import { CELLS, isCell, PastedCell } from '../../chat/pasted_cells';
 
 const DRAGGED = 'eca-mod-dropping';
 
-/** Gives `take` what is dropped on the element. */
+/** Call `take` with the cells that are dropped on the element. */
 export function useCellDrop(element: React.RefObject<HTMLElement>, take: (cells: readonly PastedCell[]) => void): void {
   const latest = React.useRef(take);
   latest.current = take;

@@ -11,15 +11,16 @@ import { RuleForm } from './RuleProposal';
 import { useEnv } from '../common/env';
 
 export interface Decide {
-  /** Nobody waits for the call any more: it goes on as a job. In all of these, no chat is the one that is shown. */
+  /** Let the call continue as a background job. In all of these, the chat that is shown is meant when none is given. */
   readonly onBackground: (id: string, chatId?: ChatId) => void;
   readonly onApprove: (id: string, session: boolean, chatId?: ChatId) => void;
   readonly onReject: (id: string, reason: string, chatId?: ChatId) => void;
 }
 
 /**
- * Reasons that are being written, by the ids of their calls, and whether the keyboard is in them. A card comes and goes
- * while its call waits: its chat is replayed, or left for the list, the call that it stands in is folded, the panel moved.
+ * Reasons that the user is writing, by the ids of their calls, and whether their field has the focus. Kept outside of the
+ * view, because a card may be drawn anew while its call waits: when its chat is replayed or left for the list, when the
+ * call around it is folded, or when the panel is moved.
  */
 export const begun = new Map<string, { readonly reason: string; readonly focused: boolean }>();
 
@@ -107,7 +108,7 @@ function RejectForm({ id, onReject, onBack }: RejectProps): React.ReactElement {
   const field = React.useRef<HTMLInputElement | null>(null);
   const [before] = React.useState(begun.get(id));
   const [reason, setReason] = React.useState(before?.reason ?? '');
-  // Called without one just before the field is taken out of the page.
+  // React calls this without an element just before the field is removed from the page.
   const hold = React.useCallback(
     (input: HTMLInputElement | null) => {
       const one = begun.get(id);

@@ -11,7 +11,7 @@ import { toPlainText } from '../../render/format';
 import { Decide } from './Approval';
 import { useEnv } from '../common/env';
 
-/** Lines of the end: the whole of it comes with the result. */
+/** How many of the last lines are shown. The whole output comes with the result. */
 const LINES = 6;
 
 type Props = NonNullable<ToolBlock['progress']> & Pick<Decide, 'onBackground'> & { readonly id: string };

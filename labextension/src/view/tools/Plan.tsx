@@ -11,7 +11,7 @@ import { toPlainText } from '../../render/format';
 import { useEnv } from '../common/env';
 import { Icon } from '../common/Icon';
 
-/** Live: it is one list, however often it changes. */
+/** The newest state of the plan: there is one list, however often it changes. */
 export function Plan({ details }: { readonly details: TaskDetails }): React.ReactElement {
   const { trans } = useEnv();
   const { done, total } = details.summary;
@@ -32,7 +32,7 @@ export function Plan({ details }: { readonly details: TaskDetails }): React.Reac
 
 export function Tasks({ tasks }: { readonly tasks: readonly Task[] }): React.ReactElement {
   const { trans } = useEnv();
-  const says = { pending: trans.__('to do'), 'in-progress': trans.__('under way'), done: trans.__('done') };
+  const says = { pending: trans.__('to do'), 'in-progress': trans.__('in progress'), done: trans.__('done') };
   return (
     <ul className="eca-Plan">
       {tasks.map(({ id, subject, status }) => (

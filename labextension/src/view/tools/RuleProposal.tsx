@@ -10,7 +10,7 @@ import { ApprovalRules } from '../../chat/approval_rules';
 import { ApprovalsProposeResult, RulePlace, RuleText } from '../../wire/protocol';
 import { useEnv } from '../common/env';
 
-/** As it stands in the file. */
+/** Return the rule as it is written in the file. */
 export function formatRule({ decision, rule, argsMatchers = {} }: RuleText): string {
   const matchers = Object.keys(argsMatchers).length > 0 ? { argsMatchers } : {};
   return JSON.stringify({ toolCall: { approval: { [decision]: { [rule]: matchers } } } }, undefined, 2);
@@ -89,7 +89,7 @@ export function RuleProposal({ found, trouble, busy, words, onWrite, onBack }: P
             </p>
           )}
           <label className="eca-Always-place">
-            {trans.__('Into')}{' '}
+            {trans.__('Write to')}{' '}
             <select
               value={chosen}
               disabled={places.length < 2}

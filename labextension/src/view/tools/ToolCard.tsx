@@ -17,9 +17,9 @@ import { ToolDetails } from './ToolDetails';
 
 interface Props extends Decide {
   readonly block: ToolBlock;
-  /** Something within it is to be decided about. */
+  /** Whether something within the card waits for a decision. */
   readonly asks?: boolean;
-  /** What stands under the call while it is unfolded. */
+  /** Shown under the call while it is unfolded. */
   readonly children?: React.ReactNode;
 }
 
@@ -31,7 +31,7 @@ const ICON: Readonly<Partial<Record<ToolStatus, IconName>>> = {
   ended: 'cross'
 };
 
-/** Tools that only show a change: there is nothing else to them than their diff. */
+/** Tools that only show a change: their card shows the diff and nothing else. */
 const PREVIEWS: ReadonlySet<string> = new Set(['preview_file_change', 'preview_notebook_change']);
 
 export const ToolCard = React.memo(function ToolCard({
@@ -49,10 +49,10 @@ export const ToolCard = React.memo(function ToolCard({
       begun.delete(block.id);
     }
   }, [waiting, block.id]);
-  // What is to be decided about is open; whoever folds or unfolds it is not overruled afterwards.
+  // A card that waits for a decision is open. Once the user has folded or unfolded it, it stays that way.
   const [chosen, setChosen] = React.useState<boolean>();
   const open = chosen ?? (waiting || asks || (PREVIEWS.has(block.name) && block.details !== undefined));
-  // The list itself is shown above the prompt box.
+  // The list of tasks itself is shown above the prompt box.
   const listed = block.details?.type === 'task' && block.status === 'done';
   const status = useStatus(block);
   const icon = ICON[block.status];

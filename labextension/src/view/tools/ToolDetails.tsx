@@ -17,15 +17,15 @@ import { explainDecision } from './approval_reason';
 
 interface Props {
   readonly block: ToolBlock;
-  /** What a subagent said is shown beneath. */
+  /** Whether the transcript of a subagent is shown below. */
   readonly within: boolean;
 }
 
 export function ToolDetails({ block, within }: Props): React.ReactElement {
   const { trans, fetchWholeOutput } = useEnv();
   const [whole, setWhole] = React.useState<string>();
-  // A change that was made says the same in its diff, the list is above the prompt box, and a subagent's last words are
-  // its result.
+  // No result is shown where it would repeat what is there: a change has its diff, the list of tasks is above the prompt
+  // box, and the result of a subagent is its last message.
   const shown = block.details?.type === 'fileChange' || block.details?.type === 'task' || within;
   const told = block.status === 'done' && shown;
   const output = told ? '' : block.outputs.map(({ text }) => text).join('\n');
@@ -56,7 +56,7 @@ export function ToolDetails({ block, within }: Props): React.ReactElement {
   );
 }
 
-/** The way that says most: a change as a diff, a command as a command, else the arguments. */
+/** The arguments in the clearest form: a change as a diff, a command as a command line, all others as a list. */
 function Given({ block }: { readonly block: ToolBlock }): React.ReactElement {
   const { details } = block;
   switch (details?.type) {
@@ -105,7 +105,7 @@ function Arguments({ block }: { readonly block: ToolBlock }): React.ReactElement
   );
 }
 
-/** What fits on the line of its name stands there. */
+/** A value of at most this length stands on the line of its name. */
 const SHORT = 60;
 
 function Argument({ name, text }: { readonly name: string; readonly text: string }): React.ReactElement {
@@ -134,7 +134,7 @@ function Commands({ details }: { readonly details: ShellCommandDetails }): React
   );
 }
 
-/** Why it ran, asked or was forbidden. */
+/** The reason why the call ran, was asked about or was forbidden. */
 function Why({ block }: { readonly block: ToolBlock }): React.ReactElement | null {
   const { trans } = useEnv();
   const words = explainDecision(block, trans);

@@ -8,7 +8,7 @@ import type { TranslationBundle } from '@jupyterlab/translation';
 
 import { ToolBlock } from '../../chat/blocks';
 
-/** Empty where no rules were asked. */
+/** Return the explanation; empty for a call to which no rule was applied. */
 export function explainDecision({ cause, asked, reason }: ToolBlock, trans: TranslationBundle): string {
   if (cause === undefined) {
     return '';

@@ -25,11 +25,11 @@ export type BlockActions = Decide & UserActions;
 
 type Props = BlockActions & {
   readonly block: Block;
-  /** What the subagent said that the block's call spawned. */
+  /** The transcript of the subagent that the block's call started. */
   readonly agent?: Transcript | undefined;
-  /** The user's last message may be changed and asked again. */
+  /** Whether this is the user's last message, which can be edited and asked again. */
   readonly last: boolean;
-  /** Nothing is under way. */
+  /** Whether no turn is running. */
   readonly idle: boolean;
 };
 
@@ -89,7 +89,7 @@ interface SubagentProps {
   readonly actions: BlockActions;
 }
 
-/** What it said and called, under the call that spawned it; what it was asked stands there already. */
+/** The transcript of a subagent, under the call that started it. Its task is shown there already. */
 function Subagent({ chatId, agent, actions }: SubagentProps): React.ReactElement {
   const { trans } = useEnv();
   const { onApprove, onReject, onBackground } = actions;
@@ -108,7 +108,7 @@ function Subagent({ chatId, agent, actions }: SubagentProps): React.ReactElement
     [onApprove, onReject, onBackground, chatId]
   );
   return (
-    <div className="eca-Subagent" role="group" aria-label={trans.__('What the agent did')}>
+    <div className="eca-Subagent" role="group" aria-label={trans.__('What the subagent did')}>
       {agent.blocks
         .filter(({ kind }) => kind !== 'user')
         .map(block => (

@@ -20,7 +20,7 @@ export interface ReviewActions {
 type Props = ReviewActions & {
   readonly changes: readonly Change[];
   readonly busy: boolean;
-  /** Unfolded from the beginning. */
+  /** Whether the list is unfolded at first. */
   readonly open?: boolean;
 };
 
@@ -37,7 +37,7 @@ export function Changes({ changes, busy, open: begins = false, onKeep, onUndo }:
     setDeciding(true);
     await how(chosen);
     setDeciding(false);
-    // The button that was pressed is gone; without this the keyboard would begin at the page's top again.
+    // The button that was pressed is gone. Without this the focus would go back to the top of the page.
     head.current?.focus();
   };
   const still = busy || deciding;

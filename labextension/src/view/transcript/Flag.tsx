@@ -34,7 +34,7 @@ interface FormProps {
   readonly onDone: () => void;
 }
 
-/** No words are a flag, too: that of the message. */
+/** A flag without a text is allowed: it marks the message itself. */
 export function FlagForm({ contentId, onDone }: FormProps): React.ReactElement {
   const { trans, flags } = useEnv();
   const box = React.useRef<HTMLInputElement>(null);

@@ -1,8 +1,9 @@
 /**
- * The messages of a chat. Follows what is written until the reader scrolls away from the end.
+ * The blocks of a chat. Scrolls along with new text until the reader scrolls away from the end.
  *
- * Only a part of the blocks is in the page, the newest first and others when the reader comes near: a chat of any length
- * opens at once, and one who reads back through it does not fill the page with all of it.
+ * Only a part of the blocks is in the page: the newest at first, others when the reader scrolls towards them. So a chat of
+ * any length opens quickly, and reading back through it does not fill the page. Knows no session: `App.tsx` passes what
+ * the buttons do. A single block is drawn by `BlockView.tsx`.
  */
 
 import * as React from 'react';
@@ -17,26 +18,26 @@ import { Icon } from '../common/Icon';
 
 type Props = BlockActions & {
   readonly blocks: Blocks;
-  /** The turns that ended, by the keys of their last blocks, and what stands of what they changed. */
+  /** The turns that ended, by the keys of their last blocks. */
   readonly ends: Readonly<Record<string, string>> | undefined;
   readonly changes: readonly Change[] | undefined;
   readonly review: ReviewActions;
-  /** What subagents said, by the ids of their chats. */
+  /** The transcripts of subagents, by the ids of their chats. */
   readonly agents: Agents | undefined;
   readonly busy: boolean;
   readonly progress: string;
-  /** Asks for what comes before all blocks, where there is something. */
+  /** Fetches the page before all blocks; undefined when there is none. */
   readonly onEarlier: (() => void) | undefined;
-  /** What comes after the blocks: questions, words that wait. */
+  /** Shown after the blocks: questions, and messages that wait. */
   readonly children?: React.ReactNode;
 };
 
 type Agents = Readonly<Record<string, Told>>;
 
 const PAGE = 40;
-/** The most blocks in the page: those at the other end go when more come. */
+/** The most blocks in the page: when more come, those at the other end are removed. */
 const MOST = 240;
-/** Nearer to the end than this counts as at the end: sizes are fractions of pixels. */
+/** A distance to the end below this counts as being at the end: sizes are fractions of pixels. */
 const NEAR_PX = 24;
 
 export function Transcript(props: Props): React.ReactElement {
@@ -111,7 +112,7 @@ function agentOf(block: Block, agents?: Agents): Told | undefined {
 }
 
 interface Part {
-  /** How many blocks are in the page, and how many after them are not. */
+  /** How many blocks are in the page. */
   readonly shown: number;
   readonly below: number;
 }
@@ -123,7 +124,7 @@ function upwards({ shown, below }: Part, all: number): Part {
   return { shown: Math.min(MOST, wanted), below: below + Math.max(0, wanted - MOST) };
 }
 
-/** `cut`: there is more after what is in the page, whose end is not that of the chat. */
+/** `cut`: later blocks are not in the page, so the end of the page is not the end of the chat. */
 function useFollowing(cut: boolean): {
   frame: React.RefObject<HTMLDivElement>;
   content: React.RefObject<HTMLDivElement>;
@@ -149,7 +150,7 @@ function useFollowing(cut: boolean): {
     let last = box.scrollTop;
     const onScroll = (): void => {
       const atEnd = !isCut.current && box.scrollHeight - box.scrollTop - box.clientHeight < NEAR_PX;
-      // Only a reader scrolls up; what shrinks also moves the top, but ends at the end.
+      // Only a reader scrolls up. Content that shrinks moves the top as well, but then the page is at its end.
       if (atEnd || box.scrollTop < last) {
         follows.current = atEnd;
         setFollowing(atEnd);
@@ -172,7 +173,9 @@ function useFollowing(cut: boolean): {
   return { frame, content, following, jump };
 }
 
-/** Stands for what is not in the page yet, and is asked for when the reader comes near, or by the keyboard. */
+/**
+ * A button in place of blocks that are not in the page. They are added when the reader scrolls near it or presses it.
+ */
 function More({
   frame,
   side,
@@ -191,10 +194,10 @@ function More({
     const observer = new IntersectionObserver(
       entries => {
         const box = frame.current;
-        // Before it has scrolled to its end for the first time the frame is at its top.
+        // Before it has scrolled to its end for the first time, the frame is at its top.
         const scrolled = box !== null && box.scrollTop < 400 && box.scrollTop + box.clientHeight < box.scrollHeight - 1;
         if (entries.some(entry => entry.isIntersecting) && (side === 'end' || scrolled)) {
-          // A frame at its very top does not keep what is read in its place when something comes before it.
+          // At its very top, a frame does not keep the text in place when something is inserted before it.
           box?.scrollBy(0, box.scrollTop < 1 ? 1 : 0);
           onNear();
         }

@@ -24,9 +24,9 @@ export interface UserActions {
 
 interface Props extends UserActions {
   readonly block: UserBlock;
-  /** The user's last message may be changed and asked again. */
+  /** Whether this is the user's last message, which can be edited and asked again. */
   readonly last: boolean;
-  /** Nothing is under way that could be cut off. */
+  /** Whether no turn is running that a rollback would cut off. */
   readonly idle: boolean;
 }
 
@@ -111,7 +111,7 @@ export function UserMessage({ block, last, idle, onEdit, onRetry, onFork, onBack
   );
 }
 
-/** How much is taken back; undefined is nothing. */
+/** Asks how much is rolled back; undefined is nothing. */
 function Extents({ onChoose }: { readonly onChoose: (extent: Extent | undefined) => void }): React.ReactElement {
   const { trans } = useEnv();
   return (
